@@ -55,7 +55,9 @@ def main(*, quick: bool) -> None:
     print(header())
     print(f"\n{len(chosen)} tasks, 16 models each: which model to take under a shift")
     whole = [cell for cell in cells if cell.n_models not in POOLS]
-    halves = {name: [c for c in cells if c.task.imbalanced == (name == "imbalanced")] for name in HALVES}
+    halves = {
+        name: [c for c in cells if c.task.imbalanced == (name == "imbalanced")] for name in HALVES
+    }
     for name, half in halves.items():
         report(f"{name}: ", [cell for cell in half if cell.n_models not in POOLS])
     report("all: ", whole)
@@ -111,7 +113,10 @@ def vote_of(shifted: np.ndarray, original: np.ndarray, n_classes: int) -> np.nda
     ones = np.ones(shifted.shape[1])
     vote, _ = criteria.weighted_vote(original, n_classes, ones)
     return np.array(
-        [criteria.accuracy_and_f1(criteria.confusion(vote, part, n_classes, ones)) for part in shifted]
+        [
+            criteria.accuracy_and_f1(criteria.confusion(vote, part, n_classes, ones))
+            for part in shifted
+        ]
     )
 
 
@@ -137,15 +142,22 @@ def criteria_of(
 ) -> dict[str, np.ndarray]:
     """Return the value of each criterion for each model; higher is better."""
     ones, ones_labelled = np.ones(len(after[0])), np.ones(len(labels))
-    shifted, original = (np.array([part.argmax(axis=1) for part in side]) for side in (after, before))
-    moved = [criteria.confusion(o, s, n_classes, ones) for o, s in zip(original, shifted, strict=True)]
+    shifted, original = (
+        np.array([part.argmax(axis=1) for part in side]) for side in (after, before)
+    )
+    moved = [
+        criteria.confusion(o, s, n_classes, ones) for o, s in zip(original, shifted, strict=True)
+    ]
     vote, _ = criteria.weighted_vote(original, n_classes, ones)
     known = [
-        criteria.confusion(labels, part.argmax(axis=1), n_classes, ones_labelled) for part in on_labelled
+        criteria.confusion(labels, part.argmax(axis=1), n_classes, ones_labelled)
+        for part in on_labelled
     ]
     chained = [criteria.chained_confusion(k, m) for k, m in zip(known, moved, strict=True)]
     uniform = [posterior_agreement(a, b) for a, b in zip(after, before, strict=True)]
-    predicted = [posterior_agreement(a, b, prior="predicted") for a, b in zip(after, before, strict=True)]
+    predicted = [
+        posterior_agreement(a, b, prior="predicted") for a, b in zip(after, before, strict=True)
+    ]
     of_classes = 1e3 * np.eye(n_classes)[vote]  # at such a scale a class, whatever beta
     with_vote = [posterior_agreement(part, of_classes, prior="predicted") for part in after]
     values = {
@@ -193,6 +205,8 @@ def judged(
         ]
         cell.correlation[name] = float(np.mean(ranked))
         top = value >= value.max() - 1e-9
-        cell.lost[name] = [truth[one].max() - truth[one][top].mean() for one in ("accuracy", "f1_macro")]
+        cell.lost[name] = [
+            truth[one].max() - truth[one][top].mean() for one in ("accuracy", "f1_macro")
+        ]
         cell.garbage[name] = float(np.mean(garbage[top]))
     return cell

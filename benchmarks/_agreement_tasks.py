@@ -63,7 +63,10 @@ def tasks(*, quick: bool) -> list[Task]:
     if folder and not quick:
         found += _of_files(Path(folder))
     found = found[:4] if quick else found
-    return [Task(task.name, StandardScaler().fit_transform(task.X), task.y, task.moved) for task in found]
+    return [
+        Task(task.name, StandardScaler().fit_transform(task.X), task.y, task.moved)
+        for task in found
+    ]
 
 
 def _of_scikit_learn() -> Iterator[Task]:
@@ -144,12 +147,20 @@ def shifts(n_columns: int) -> dict[str, Shift]:
     def offset(size: float) -> Shift:
         return lambda X, rng: X + size * (rng.random(n_columns) < 0.3)
 
-    makers = {"noise": (noise, 0.3, 1.0), "missing": (missing, 0.15, 0.5), "scale": (scale, 1.5, 4.0)}
+    makers = {
+        "noise": (noise, 0.3, 1.0),
+        "missing": (missing, 0.15, 0.5),
+        "scale": (scale, 1.5, 4.0),
+    }
     makers["offset"] = (offset, 0.7, 2.0)
-    return {f"{name} {size:g}": make(size) for name, (make, *sizes) in makers.items() for size in sizes}
+    return {
+        f"{name} {size:g}": make(size) for name, (make, *sizes) in makers.items() for size in sizes
+    }
 
 
-def fitted(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tuple[dict[str, object], set[str]]:
+def fitted(
+    X: np.ndarray, y: np.ndarray, rng: np.random.Generator
+) -> tuple[dict[str, object], set[str]]:
     """Return models trained on these rows by name, and the names of those that are garbage."""
     half = np.flatnonzero(rng.random(X.shape[1]) < 0.5)
     useful = {

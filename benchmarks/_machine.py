@@ -20,7 +20,9 @@ PACKAGES = ("shiftmetrics", "numpy", "scipy", "scikit-learn", "torch", "cvxpy", 
 
 def header(*packages: str) -> str:
     """Return the lines that stand above every table; ``packages`` adds to the versions shown."""
-    versions = ", ".join(f"{name} {_version(name)}" for name in (*PACKAGES, *packages) if _version(name))
+    versions = ", ".join(
+        f"{name} {_version(name)}" for name in (*PACKAGES, *packages) if _version(name)
+    )
     threads = os.environ.get("OMP_NUM_THREADS") or "not limited"
     return "\n".join(
         [
@@ -55,11 +57,15 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: st
     right = [all(isinstance(row[i], int | float) for row in rows) for i in range(len(columns))]
 
     def line(parts: Sequence[str]) -> str:
-        padded = [p.rjust(w) if r else p.ljust(w) for p, w, r in zip(parts, widths, right, strict=True)]
+        padded = [
+            p.rjust(w) if r else p.ljust(w) for p, w, r in zip(parts, widths, right, strict=True)
+        ]
         return "  ".join(padded).rstrip()
 
     ruler = "  ".join("-" * width for width in widths)
-    return "\n".join([*([title] if title else []), line(columns), ruler, *(line(row) for row in cells)])
+    return "\n".join(
+        [*([title] if title else []), line(columns), ruler, *(line(row) for row in cells)]
+    )
 
 
 def _times(call: Callable[[], Any], repeats: int) -> list[float]:

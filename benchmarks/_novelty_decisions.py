@@ -116,7 +116,9 @@ def kinds_found(case: tasks.Case, answer: Answer, count: int = 10) -> tuple[int,
     for rows in answer.kinds:
         kinds = case.kinds[rows[:count]]
         false += int((kinds > 0).mean() < 0.5)
-        found += [int(kind) for kind in np.unique(kinds[kinds > 0]) if (kinds == kind).mean() >= 0.8]
+        found += [
+            int(kind) for kind in np.unique(kinds[kinds > 0]) if (kinds == kind).mean() >= 0.8
+        ]
     return len(set(found)), false, len(found) - len(set(found))
 
 
@@ -192,9 +194,15 @@ AMOUNTS = (
 def main(*, quick: bool) -> None:
     """Print the tables of decisions."""
     every = 6 if quick else 1
-    parts = [list(tasks.singles(every)), list(tasks.several(every)), list(tasks.nulls(12 if quick else 100))]
+    parts = [
+        list(tasks.singles(every)),
+        list(tasks.several(every)),
+        list(tasks.nulls(12 if quick else 100)),
+    ]
     if not tasks.has_files():
-        print("novelty: SHIFTMETRICS_DATA names no folder of real data; only scikit-learn's sets are judged")
+        print(
+            "novelty: SHIFTMETRICS_DATA names no folder of real data; only scikit-learn's sets are judged"
+        )
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     answered = {}
     with ProcessPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:

@@ -92,7 +92,9 @@ def classifier(case: Case, seed: int) -> Answer:
     rows, is_new = joint(case)
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     model = HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=15, random_state=seed)
-    share = posterior(cross_val_predict(model, rows, is_new, cv=folds, method="predict_proba")[:, 1], is_new)
+    share = posterior(
+        cross_val_predict(model, rows, is_new, cv=folds, method="predict_proba")[:, 1], is_new
+    )
     p_value = float(mannwhitneyu(share[is_new], share[~is_new], alternative="greater").pvalue)
     return flagged(case, p_value, share[is_new], share=contamination(share, is_new))
 
@@ -102,11 +104,15 @@ def entropy(case: Case, seed: int, *, most: int = 250, n_permutations: int = 39)
     rows, is_new = joint(case)
     rng = np.random.default_rng(seed)
     kept = np.sort(
-        np.concatenate([rng.permutation(np.flatnonzero(is_new == side))[:most] for side in (True, False)])
+        np.concatenate(
+            [rng.permutation(np.flatnonzero(is_new == side))[:most] for side in (True, False)]
+        )
     )
     mine = is_new[kept]
     width = choose_bandwidth(rows[kept][mine], rows[kept][~mine]).value
-    values, vectors = np.linalg.eigh(np.exp(-cdist(rows[kept], rows[kept], "sqeuclidean") / (2 * width**2)))
+    values, vectors = np.linalg.eigh(
+        np.exp(-cdist(rows[kept], rows[kept], "sqeuclidean") / (2 * width**2))
+    )
     factor = vectors[:, values > 1e-10] * np.sqrt(values[values > 1e-10])
     found, largest = [], []
     for drawn in labels(mine, seed, n_permutations):
@@ -196,8 +202,14 @@ def flagged(
         return Answer(p_value, scores, [], members, share=0.0 if np.isfinite(share) else share)
     members[top] = True
     rows = scaled(case.sample)[top]
-    fits = [KMeans(k, n_init=3, random_state=0).fit_predict(rows) for k in (2, 3, 4) if k < len(rows)]
+    fits = [
+        KMeans(k, n_init=3, random_state=0).fit_predict(rows) for k in (2, 3, 4) if k < len(rows)
+    ]
     clear = [silhouette_score(rows, fit) if len(set(fit)) > 1 else 0.0 for fit in fits]
-    groups = fits[int(np.argmax(clear))] if clear and max(clear) > 0.25 else np.zeros(len(rows), dtype=int)
+    groups = (
+        fits[int(np.argmax(clear))]
+        if clear and max(clear) > 0.25
+        else np.zeros(len(rows), dtype=int)
+    )
     kinds = [top[groups == group] for group in np.unique(groups) if (groups == group).sum() >= 3]
     return Answer(p_value, scores, kinds, members, share=share)

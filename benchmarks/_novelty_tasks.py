@@ -99,7 +99,9 @@ def texts() -> Space:
     sources = ["rtmr", "yelp", "mnli", "snli", "qqp"]
     words = [re.sub(r"\[\[|\]\]", "", text) for text in [*long, *few["ori_text"]]]
     matrix = TfidfVectorizer(min_df=3, sublinear_tf=True).fit_transform(words).toarray()
-    return Space(matrix, np.r_[np.zeros(len(long)), [1 + sources.index(name) for name in few["dataset"]]], 20)
+    return Space(
+        matrix, np.r_[np.zeros(len(long)), [1 + sources.index(name) for name in few["dataset"]]], 20
+    )
 
 
 def one_hot(table: pd.DataFrame, kinds: np.ndarray, categories: Sequence[str] = ()) -> Space:
@@ -117,7 +119,9 @@ def adult(column: str, *, kept: bool) -> Space:
 
 def households() -> Space:
     """People by their place in the household, from their other answers to a census."""
-    table = pd.read_parquet(FOLDER / "acs_employment_ma_2015_2018" / "employment.parquet").iloc[:20_000]
+    table = pd.read_parquet(FOLDER / "acs_employment_ma_2015_2018" / "employment.parquet").iloc[
+        :20_000
+    ]
     left = table.drop(columns=["RELP", "year", "prediction", "predicted_probability", "employed"])
     coded = [name for name in left if name not in ("AGEP", "SCHL")]
     return one_hot(left.astype(float), table["RELP"].to_numpy(), coded)
@@ -205,11 +209,15 @@ def names() -> list[str]:
 def singles(every: int = 1) -> Iterator[Case]:
     """Draw one case for each withheld kind; ``every`` takes only each so many."""
     listed = [(name, kind) for name in names() for kind in SINGLE[name][0]]
-    for number, ((name, kind), share) in enumerate(zip(listed, itertools.cycle(SHARES), strict=False)):
+    for number, ((name, kind), share) in enumerate(
+        zip(listed, itertools.cycle(SHARES), strict=False)
+    ):
         if number % every == 0:
             rows = SINGLE[name][1]
             least = min(1.0, 6 / rows)  # fewer than six rows are no kind that anybody could judge
-            yield withheld(name, (kind,), rows, max(share, least), ratio=(1, 1, 1, 4, 0.25)[number % 5])
+            yield withheld(
+                name, (kind,), rows, max(share, least), ratio=(1, 1, 1, 4, 0.25)[number % 5]
+            )
 
 
 def several(every: int = 1) -> Iterator[Case]:
@@ -217,7 +225,9 @@ def several(every: int = 1) -> Iterator[Case]:
     listed = [(name, kinds) for name in names() if name in SEVERAL for kinds in SEVERAL[name][0]]
     for number, (name, kinds) in enumerate(listed):
         if number % every == 0:
-            yield withheld(name, kinds, SEVERAL[name][1], (0.08, 0.1, 0.12)[number % 3] * len(kinds))
+            yield withheld(
+                name, kinds, SEVERAL[name][1], (0.08, 0.1, 0.12)[number % 3] * len(kinds)
+            )
 
 
 def nulls(count: int) -> Iterator[Case]:
@@ -251,7 +261,9 @@ def withheld(
     return made(label, data, rows, reference, np.r_[np.zeros(n_known, dtype=int), numbers])
 
 
-def made(label: str, data: Space, rows: np.ndarray, reference: np.ndarray, kinds: np.ndarray) -> Case:
+def made(
+    label: str, data: Space, rows: np.ndarray, reference: np.ndarray, kinds: np.ndarray
+) -> Case:
     """Return the case of these rows, wide rows by the components of both samples together."""
     both = data.rows[np.concatenate([rows, reference])]
     if data.n_components:

@@ -72,12 +72,20 @@ def _of_folder(folder: Path) -> Iterator[Task]:
     coded = [name for name in census if name not in ("AGEP", "SCHL", "employed")]
     census = census.astype(dict.fromkeys(coded, str)).astype(dict.fromkeys(coded, "category"))
     white, men, young = census["RAC1P"] == "1", census["SEX"] == "1", census["AGEP"] < 45
-    for name, source, left_out in (("race", white, ["RAC1P"]), ("sex", men, ["SEX"]), ("age", young, [])):
-        yield Task(f"employment, {name}", census.drop(columns=left_out), "employed", source, ~source)
+    for name, source, left_out in (
+        ("race", white, ["RAC1P"]),
+        ("sex", men, ["SEX"]),
+        ("age", young, []),
+    ):
+        yield Task(
+            f"employment, {name}", census.drop(columns=left_out), "employed", source, ~source
+        )
     yield Task("employment, year", census, "employed", year == 2015, year == 2018)
     patients = pd.read_csv(folder / "covid_sivep" / "covid_sivep.csv.gz")
     region = patients["Region"].to_numpy()
-    patients = patients.drop(columns=["Days_hospital_to_outcome", "Region"]).astype({"Ethnicity": "category"})
+    patients = patients.drop(columns=["Days_hospital_to_outcome", "Region"]).astype(
+        {"Ethnicity": "category"}
+    )
     south, north = np.isin(region, [0, 3, 4]), np.isin(region, [1, 2])
     yield Task("patients, region", patients, "is_dead", south, north)
     old = patients["Age"] >= 60
@@ -105,9 +113,13 @@ def _of_folder(folder: Path) -> Iterator[Task]:
     yield Task("wine, red to white", bottles, "good", red, ~red)
 
 
-def _of_column(title: str, rows: pd.DataFrame, label: str, column: str, here: str, there: str) -> Task:
+def _of_column(
+    title: str, rows: pd.DataFrame, label: str, column: str, here: str, there: str
+) -> Task:
     source, target = ((rows[column] == value).to_numpy() for value in (here, there))
-    return Task(f"{title}, {column}", _with_categories(rows.drop(columns=column)), label, source, target)
+    return Task(
+        f"{title}, {column}", _with_categories(rows.drop(columns=column)), label, source, target
+    )
 
 
 def _with_categories(rows: pd.DataFrame) -> pd.DataFrame:
@@ -125,7 +137,9 @@ def models(rows: pd.DataFrame) -> dict[str, Any]:
     }
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     return {
-        name: make_pipeline(make_column_transformer((encoder, words), remainder=StandardScaler()), last)
+        name: make_pipeline(
+            make_column_transformer((encoder, words), remainder=StandardScaler()), last
+        )
         for name, last in lasts.items()
     }
 
@@ -139,7 +153,8 @@ def transported(here: pd.Series, there: pd.Series, rng: np.random.Generator) -> 
         values[order] = np.quantile(there, (np.arange(n) + 0.5) / n, method="nearest")
         return pd.Series(values, index=here.index)
     shares = [
-        part.value_counts(normalize=True).reindex(here.cat.categories).fillna(0.0) for part in (here, there)
+        part.value_counts(normalize=True).reindex(here.cat.categories).fillna(0.0)
+        for part in (here, there)
     ]
     surplus, codes = shares[0] - shares[1], here.cat.codes.to_numpy().copy()
     wanted = np.maximum(-surplus.to_numpy(), 0.0)
@@ -161,7 +176,10 @@ def harm(model: Any, X: pd.DataFrame, y: np.ndarray, other: pd.DataFrame) -> pd.
             drawn = other[name].iloc[rng.integers(len(other), size=len(X))].set_axis(X.index)
             columns = (drawn, transported(X[name], other[name], rng))
             grown.append(
-                [np.mean(model.predict(X.assign(**{name: column})) != y) - base for column in columns]
+                [
+                    np.mean(model.predict(X.assign(**{name: column})) != y) - base
+                    for column in columns
+                ]
             )
         lines[name] = np.mean(grown, axis=0)
     return pd.DataFrame(lines, index=["drawn", "transported"]).T
@@ -192,7 +210,9 @@ def rankings(model: Any, X: pd.DataFrame, y: np.ndarray) -> pd.DataFrame:
         names = [name.split("__", 1)[1] for name in model[0].get_feature_names_out()]
         found[SCORES[5]] = [
             max(
-                size for name, size in zip(names, sizes, strict=True) if name == c or name.startswith(f"{c}_")
+                size
+                for name, size in zip(names, sizes, strict=True)
+                if name == c or name.startswith(f"{c}_")
             )
             for c in found.index
         ]
@@ -210,7 +230,9 @@ def main(*, quick: bool) -> None:
     lines = []
     for task in chosen:
         rng = np.random.default_rng(1)
-        source, target = (rng.permutation(np.flatnonzero(part)) for part in (task.source, task.target))
+        source, target = (
+            rng.permutation(np.flatnonzero(part)) for part in (task.source, task.target)
+        )
         n_train = min(size, len(source) // 2)
         train, test = source[:n_train], source[n_train : n_train + min(N_TEST, size)]
         X, y = task.rows.drop(columns=task.label), task.rows[task.label].to_numpy()
@@ -223,12 +245,21 @@ def main(*, quick: bool) -> None:
                     lines.append((score, kind, name, 0.0 if math.isnan(rho) else rho))
     found = pd.DataFrame(lines, columns=["score", "values", "model", "rho"])
     means = found.groupby(["score", "values", "model"])["rho"].mean().unstack(["values", "model"])
-    kinds = [(kind, name) for kind in ("drawn", "transported") for name in ("logistic", "forest", "boosting")]
+    kinds = [
+        (kind, name)
+        for kind in ("drawn", "transported")
+        for name in ("logistic", "forest", "boosting")
+    ]
     print(
         table(
             ["ranking", *(f"{kind}, {name}" for kind, name in kinds)],
-            [[score, *(means.loc[score].get(kind, math.nan) for kind in kinds)] for score in SCORES],
+            [
+                [score, *(means.loc[score].get(kind, math.nan) for kind in kinds)]
+                for score in SCORES
+            ],
             title=f"Spearman correlation with the growth of errors, mean over {len(chosen)} pairs of domains",
         )
     )
-    print("'R with reweighting, a change costs 1' lets numbers move without bounds and by fractions.")
+    print(
+        "'R with reweighting, a change costs 1' lets numbers move without bounds and by fractions."
+    )

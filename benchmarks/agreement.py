@@ -43,7 +43,8 @@ TURNS, EPOCHS_IN_TURN = 7, 3
 
 def main() -> None:
     parts = {
-        part.__name__: part for part in (hard_inputs, against_adam, memory, sizes, training, metric, peers)
+        part.__name__: part
+        for part in (hard_inputs, against_adam, memory, sizes, training, metric, peers)
     }
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", help=f"among {', '.join(parts)}")
@@ -71,7 +72,10 @@ def hard_inputs() -> None:
         kind = ("several maxima", "ties", "one contradiction", "mixed scales")[seed % 4]
         result = posterior_agreement(scores, reference, computing=Computing(atol=1e-6))
         spread = max(np.ptp(scores, axis=1).max(), np.ptp(reference, axis=1).max())
-        grid = (oracles.agreement(scores, reference, beta) for beta in np.geomspace(1e-3, 1e6, 150) / spread)
+        grid = (
+            oracles.agreement(scores, reference, beta)
+            for beta in np.geomspace(1e-3, 1e6, 150) / spread
+        )
         rows.append(
             [
                 kind,
@@ -84,8 +88,18 @@ def hard_inputs() -> None:
             ]
         )
     rows.sort(key=lambda row: (row[0], row[1]))
-    columns = ["input", "classes", "evaluations", "passes", "value", "error bound", "dense grid less value"]
-    print(table(columns, rows, title="20 seeded hard inputs of 300 pairs, error bound 1e-6 asked for"))
+    columns = [
+        "input",
+        "classes",
+        "evaluations",
+        "passes",
+        "value",
+        "error bound",
+        "dense grid less value",
+    ]
+    print(
+        table(columns, rows, title="20 seeded hard inputs of 300 pairs, error bound 1e-6 asked for")
+    )
     print(f"most evaluations: {max(row[2] for row in rows)}")
 
 
@@ -97,11 +111,15 @@ def against_adam(n: int = 10_000, k: int = 1000) -> None:
     epoch = adam_epochs(a, b)
     times: dict[str, list[tuple[float, float]]] = {"solve": [], "epoch": []}
     epoch()  # warm up
-    for _ in range(TURNS):  # in turns, so that whatever else runs on the machine disturbs both alike
+    for _ in range(
+        TURNS
+    ):  # in turns, so that whatever else runs on the machine disturbs both alike
         times["solve"].append(clocks(lambda: posterior_agreement(scores, reference)))
         for _ in range(EPOCHS_IN_TURN):
             times["epoch"].append(clocks(epoch))
-    (solve, solve_cpu), (one, one_cpu) = (np.median(times[name], axis=0) for name in ("solve", "epoch"))
+    (solve, solve_cpu), (one, one_cpu) = (
+        np.median(times[name], axis=0) for name in ("solve", "epoch")
+    )
     adam_value, adam_beta = adam_result(scores, reference)
     rows = [
         ["shiftmetrics", solve, solve_cpu, result.value, result.beta],
@@ -185,7 +203,9 @@ def memory() -> None:
     rows = []
     for n, k in ((1_000, 1000), (10_000, 1000), (40_000, 1000), (1_000_000, 10)):
         scores, reference = noisy(n, k)
-        posterior_agreement(scores[:2], reference[:2])  # what is imported late is no memory of the call
+        posterior_agreement(
+            scores[:2], reference[:2]
+        )  # what is imported late is no memory of the call
         tracemalloc.start()
         posterior_agreement(scores, reference)
         peak = tracemalloc.get_traced_memory()[1] / 2**20
@@ -197,7 +217,14 @@ def memory() -> None:
 
 def sizes() -> None:
     rows = []
-    for n, k in ((1_000, 10), (10_000, 10), (1_000_000, 2), (1_000_000, 10), (10_000, 1000), (100_000, 1000)):
+    for n, k in (
+        (1_000, 10),
+        (10_000, 10),
+        (1_000_000, 2),
+        (1_000_000, 10),
+        (10_000, 1000),
+        (100_000, 1000),
+    ):
         scores, reference = noisy(n, k)
         start = time.perf_counter()
         result = posterior_agreement(scores, reference)
@@ -215,7 +242,15 @@ def sizes() -> None:
             ]
         )
         assert math.isfinite(result.value)
-    columns = ["pairs", "classes", "seconds", "evaluations", "passes", "ns per exponential", "error bound"]
+    columns = [
+        "pairs",
+        "classes",
+        "seconds",
+        "evaluations",
+        "passes",
+        "ns per exponential",
+        "error bound",
+    ]
     print(table(columns, rows, title="float32 input, error bound 1e-6 asked for"))
 
 
@@ -243,7 +278,9 @@ def training(steps: int = 80) -> None:
                 start = time.thread_time()
                 call().backward()
                 seconds.setdefault(name, []).append(time.thread_time() - start)
-        entropy, warm, cold = (1e3 * float(np.mean(part[steps // 10 :])) for part in seconds.values())
+        entropy, warm, cold = (
+            1e3 * float(np.mean(part[steps // 10 :])) for part in seconds.values()
+        )
         rows.append([n, k, entropy, warm, cold, warm / entropy, cold / entropy])
     columns = [
         "batch",
@@ -254,14 +291,19 @@ def training(steps: int = 80) -> None:
         "ratio",
         "ratio of the function",
     ]
-    print(table(columns, rows, title=f"means of {steps} steps forward and backward, float32, CPU time"))
+    print(
+        table(
+            columns, rows, title=f"means of {steps} steps forward and backward, float32, CPU time"
+        )
+    )
 
 
 def metric(n: int = 10_000, k: int = 1000, size: int = 500) -> None:
     """The torchmetrics metric fed in batches, on sums and exact, against arrays in memory: CPU time."""
     scores, reference = noisy(n, k)
     batches = [
-        tuple(torch.from_numpy(side[i : i + size]) for side in (scores, reference)) for i in range(0, n, size)
+        tuple(torch.from_numpy(side[i : i + size]) for side in (scores, reference))
+        for i in range(0, n, size)
     ]
 
     def fed(**options: bool) -> PosteriorAgreementResult:
@@ -279,10 +321,20 @@ def metric(n: int = 10_000, k: int = 1000, size: int = 500) -> None:
         start = time.process_time()
         result = call()
         rows.append(
-            [name, time.process_time() - start, result.value, result.error_bound, result.search.n_passes]
+            [
+                name,
+                time.process_time() - start,
+                result.value,
+                result.error_bound,
+                result.search.n_passes,
+            ]
         )
     print(
-        table(["route", "CPU seconds", "value", "error bound", "passes"], rows, title=f"n = {n:,}, K = {k:,}")
+        table(
+            ["route", "CPU seconds", "value", "error bound", "passes"],
+            rows,
+            title=f"n = {n:,}, K = {k:,}",
+        )
     )
 
 
@@ -301,7 +353,10 @@ def peers() -> None:
     values = criteria_of(*sides, task.y[labelled], 10)
     seconds = time.perf_counter() - start
     truth = [float(np.mean(part.argmax(axis=1) == task.y[pairs])) for part in sides[0]]
-    rows = [[name, truth[m], *(float(values[peer][m]) for peer in PEERS)] for m, name in enumerate(models)]
+    rows = [
+        [name, truth[m], *(float(values[peer][m]) for peer in PEERS)]
+        for m, name in enumerate(models)
+    ]
     correlation = [
         "rank correlation",
         "",

@@ -37,7 +37,9 @@ def main() -> None:
             return result.resampled
 
         def solve(
-            scores: np.ndarray = scores, reference: np.ndarray = reference, weights: np.ndarray = weights
+            scores: np.ndarray = scores,
+            reference: np.ndarray = reference,
+            weights: np.ndarray = weights,
         ) -> np.ndarray:
             return np.array(
                 [posterior_agreement(scores, reference, sample_weight=own).value for own in weights]
@@ -47,7 +49,14 @@ def main() -> None:
         at_once = best_of(interval)
         scratch = best_of(solve, repeats=2) * N_RESAMPLES / N_SOLVED
         rows.append([n_samples, n_classes, at_once, scratch, scratch / at_once, f"{apart:.1e}"])
-    columns = ("rows", "classes", "at once (s)", "from scratch (s)", "ratio", "largest difference (nats)")
+    columns = (
+        "rows",
+        "classes",
+        "at once (s)",
+        "from scratch (s)",
+        "ratio",
+        "largest difference (nats)",
+    )
     print(table(columns, rows, title=f"\n{N_RESAMPLES:,} bootstrap draws, beta found anew in each"))
 
 

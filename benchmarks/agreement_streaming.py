@@ -45,7 +45,9 @@ def batches() -> None:
             numbers = np.stack([scores, reference])
             numbers = (numbers - numbers.max(axis=2, keepdims=True)).ravel()
             with ThreadPoolExecutor(1) as one:
-                own = best_of(lambda pairs=pairs, one=one: grid_statistic(pairs, GRID, executor=one))
+                own = best_of(
+                    lambda pairs=pairs, one=one: grid_statistic(pairs, GRID, executor=one)
+                )
             metric = PosteriorAgreement(k, exact=False)
             tensors = torch.from_numpy(scores), torch.from_numpy(reference)
             update = best_of(lambda metric=metric, tensors=tensors: metric.update(*tensors))
@@ -80,7 +82,9 @@ def constant_memory(n: int = 2_000, k: int = 10) -> None:
             while metric.update_count < updates:
                 metric.update(*(part.clone() for part in batch))
             peak = tracemalloc.get_traced_memory()[1] / 2**20
-            rows.append(["exact" if exact else "grid", updates, len(pickle.dumps(metric)) / 2**10, peak])
+            rows.append(
+                ["exact" if exact else "grid", updates, len(pickle.dumps(metric)) / 2**10, peak]
+            )
         tracemalloc.stop()
     print(
         table(

@@ -73,7 +73,9 @@ def cpu_times(*calls: Callable[[], Any], repeats: int) -> list[float]:
 def main() -> None:
     print(header("foolbox"))
     model, x, y = network()
-    print(f"digits, {N_ROWS} rows in one batch, accuracy {(model(x).argmax(1) == y).double().mean():.3f}\n")
+    print(
+        f"digits, {N_ROWS} rows in one batch, accuracy {(model(x).argmax(1) == y).double().mean():.3f}\n"
+    )
     try:
         import foolbox
     except ImportError:
@@ -84,7 +86,10 @@ def main() -> None:
     criterion = foolbox.criteria.Misclassification(y)
 
     rows = []
-    for norm, strength, peer in (("linf", 0.1, peers.LinfPGD(steps=40)), ("l2", 0.5, peers.L2PGD(steps=40))):
+    for norm, strength, peer in (
+        ("linf", 0.1, peers.LinfPGD(steps=40)),
+        ("l2", 0.5, peers.L2PGD(steps=40)),
+    ):
         options = {"strength": strength, "norm": norm, **BOX}
         own = {
             "pgd 40": partial(pgd, model, x, y, n_steps=40, **options),
@@ -98,7 +103,11 @@ def main() -> None:
         for name, spent, result in zip(["foolbox PGD 40", *own], seconds, results, strict=True):
             rows.append([name, norm, strength, spent / seconds[0], float(result.success.mean())])
     print(
-        table(["attack", "norm", "strength", "time / foolbox PGD", "success"], rows, title="given strength")
+        table(
+            ["attack", "norm", "strength", "time / foolbox PGD", "success"],
+            rows,
+            title="given strength",
+        )
     )
 
     rows = []
@@ -119,10 +128,20 @@ def main() -> None:
         names = [f"foolbox {type(peer).__name__}" for peer in others] + list(own)
         for name, spent, result in zip(names, seconds, results, strict=True):
             rows.append(
-                [name, norm, spent / seconds[0], float(result.success.mean()), result.median_distance]
+                [
+                    name,
+                    norm,
+                    spent / seconds[0],
+                    float(result.success.mean()),
+                    result.median_distance,
+                ]
             )
     print(
-        table(["attack", "norm", "time / foolbox FMN", "success", "median norm"], rows, title="minimum norm")
+        table(
+            ["attack", "norm", "time / foolbox FMN", "success", "median norm"],
+            rows,
+            title="minimum norm",
+        )
     )
 
 

@@ -98,7 +98,9 @@ PEERS = ("MMD, kernel witness", "neighbour share", "boosted classifier")
 def one(name: str, n: int, d: int) -> list[object]:
     """Run one method on one size, from memory maps of single precision; return what it took, and what it found."""
     with tempfile.TemporaryDirectory() as folder:
-        sample, reference = (stored(Path(folder) / f"{place}.npy", n, d, place) for place in range(2))
+        sample, reference = (
+            stored(Path(folder) / f"{place}.npy", n, d, place) for place in range(2)
+        )
         if name == "shiftmetrics":
             call: Callable[[], Any] = lambda: kernel_entropic_novelty(  # noqa: E731 (one expression for each method)
                 sample, reference, computing=Computing(progress=False)
@@ -107,7 +109,9 @@ def one(name: str, n: int, d: int) -> list[object]:
             from _novelty_rivals import RIVALS
             from _novelty_tasks import Case
 
-            case = Case("clusters", np.asarray(sample), np.asarray(reference), np.arange(n) < n // 10)
+            case = Case(
+                "clusters", np.asarray(sample), np.asarray(reference), np.arange(n) < n // 10
+            )
             call = lambda: RIVALS[name](case, 0)  # noqa: E731
         (took, work, result), memory = watched(lambda: seconds(call))
         more = seconds(lambda: result.row_scores)[1] if name == "shiftmetrics" else 0.0
@@ -124,7 +128,9 @@ def stored(path: Path, n: int, d: int, place: int) -> np.ndarray:
         rows[start:stop] = clusters(stop - start, d, 2 * number + place, first=1)
         known = max(start, new)
         if start < known:
-            rows[start : min(known, stop)] = clusters(min(known, stop) - start, d, 10_000 + number, last=1)
+            rows[start : min(known, stop)] = clusters(
+                min(known, stop) - start, d, 10_000 + number, last=1
+            )
     rows.flush()
     return np.load(path, mmap_mode="r")
 
@@ -164,20 +170,35 @@ def routes(small: bool) -> None:
     rows = [route(f"ring, n = m = {n:,}, d = 2", x, y, name, 0.4) for name in ("landmarks", "auto")]
     few = 500 if small else 3000
     x, y = clusters(few, 128, 0), clusters(few, 128, 1, first=5)
-    rows += [route(f"kinds, n = m = {few:,}, d = 128", x, y, name, 12.0) for name in ("landmarks", "dense")]
+    rows += [
+        route(f"kinds, n = m = {few:,}, d = 128", x, y, name, 12.0)
+        for name in ("landmarks", "dense")
+    ]
     x, y = clusters(n, 64, 0), clusters(n, 64, 1, first=5)
     rows.append(route(f"kinds, n = m = {n:,}, d = 64", x, y, "cosine", None))
     columns = ["data", "method", "seconds", "nats", "error bound", "first eigenvalue", "rank"]
     print(table(columns, rows, title="the answer and the score, by the route to the score"))
 
 
-def route(data: str, x: np.ndarray, y: np.ndarray, method: str, bandwidth: float | None) -> list[object]:
+def route(
+    data: str, x: np.ndarray, y: np.ndarray, method: str, bandwidth: float | None
+) -> list[object]:
     """Return the line of one route."""
     kernel: dict[str, Any] = {"kernel": "cosine"} if bandwidth is None else {"bandwidth": bandwidth}
     quiet = Computing(progress=False)
-    took, _, result = seconds(lambda: kernel_entropic_novelty(x, y, method=method, computing=quiet, **kernel))
+    took, _, result = seconds(
+        lambda: kernel_entropic_novelty(x, y, method=method, computing=quiet, **kernel)
+    )
     name = method if method == result.method else f"{method} ({result.method})"
-    return [data, name, took, result.value, result.error_bound, float(result.eigenvalues[0]), result.rank]
+    return [
+        data,
+        name,
+        took,
+        result.value,
+        result.error_bound,
+        float(result.eigenvalues[0]),
+        result.rank,
+    ]
 
 
 def dense(small: bool) -> None:
@@ -194,7 +215,9 @@ def dense(small: bool) -> None:
         ["score alone, float32 with jitter", usual, usual_work, value, abs(value - found.value)],
     ]
     columns = ["work", "seconds", "CPU seconds", "nats", "error"]
-    print(table(columns, rows, title=f"exact score, n = m = {n:,}, d = {d}, bandwidth {bandwidth:g}"))
+    print(
+        table(columns, rows, title=f"exact score, n = m = {n:,}, d = {d}, bandwidth {bandwidth:g}")
+    )
 
 
 def jittered(x: np.ndarray, y: np.ndarray, bandwidth: float) -> float:
@@ -207,14 +230,18 @@ def jittered(x: np.ndarray, y: np.ndarray, bandwidth: float) -> float:
     kernel -= norms
     kernel *= np.float32(0.5 / bandwidth**2)
     np.exp(kernel, out=kernel)
-    root = np.sqrt(np.r_[np.full(len(x), 1 / len(x)), np.full(len(y), 1 / len(y))]).astype(np.float32)
+    root = np.sqrt(np.r_[np.full(len(x), 1 / len(x)), np.full(len(y), 1 / len(y))]).astype(
+        np.float32
+    )
     kernel *= root[:, None]
     kernel *= root
     kernel[np.diag_indices_from(kernel)] += np.float32(1e-7)
     factor = scipy.linalg.cholesky(kernel, lower=True, overwrite_a=True, check_finite=False)
     signed = factor.copy()
     signed[len(x) :] *= -1.0
-    found = scipy.linalg.eigvalsh(factor.T @ signed, overwrite_a=True, check_finite=False).astype(np.float64)
+    found = scipy.linalg.eigvalsh(factor.T @ signed, overwrite_a=True, check_finite=False).astype(
+        np.float64
+    )
     positive = found[found > 0.0]
     return float(positive @ (np.log(positive.sum()) - np.log(positive)))
 

@@ -40,7 +40,10 @@ def main() -> None:
         ("posterior_agreement", agreement(powers)),
         ("stability_criterion, 0/1 loss", stability(ZeroOneLoss, powers)),
         ("stability_criterion, fixed losses", stability(FixedLoss, powers)),
-        ("kernel_entropic_novelty, all defaults", novelty([power for power in powers if power < 5])),
+        (
+            "kernel_entropic_novelty, all defaults",
+            novelty([power for power in powers if power < 5]),
+        ),
     ):
         if rows := list(lines):
             print(f"\n{table(COLUMNS, rows, title=title)}", flush=True)
@@ -74,7 +77,9 @@ def novelty(powers: Sequence[int]) -> Iterator[list[Any]]:
     for n, d in [(10**power, 16) for power in powers] + ([(2_500, 512)] if powers else []):
         rng = np.random.default_rng(0)
         centers = rng.normal(size=(20, d))
-        pair = tuple(centers[rng.integers(0, kinds, n)] + 0.5 * rng.normal(size=(n, d)) for kinds in (20, 18))
+        pair = tuple(
+            centers[rng.integers(0, kinds, n)] + 0.5 * rng.normal(size=(n, d)) for kinds in (20, 18)
+        )
         yield from everywhere(
             pair, lambda first, second, **options: kernel_entropic_novelty(first, second, **options)
         )
@@ -92,7 +97,9 @@ def everywhere(arrays: tuple[np.ndarray, ...], measure: Callable[..., Any]) -> I
                 "map",
             )
         else:
-            stored = [file.create_dataset(str(k), data=part, chunks=True) for k, part in enumerate(arrays)]
+            stored = [
+                file.create_dataset(str(k), data=part, chunks=True) for k, part in enumerate(arrays)
+            ]
         split = [da.from_array(part, chunks=(-(-n // 8), *part.shape[1:])) for part in arrays]
         places: dict[str, Callable[[], Any]] = {
             f"{where}, 1 thread": lambda: measure(*arrays, computing=Computing(executor=ONE)),

@@ -89,7 +89,16 @@ def hundred_thousand(n: int = 100_000) -> None:
     rows = [_row(*sample, divergence, unit) for sample in samples for divergence in ("kl", "chi2")]
     print(
         table(
-            ["loss", "divergence", "passes", "ms", "ms inverse", "times np.exp", "value", "error bound"],
+            [
+                "loss",
+                "divergence",
+                "passes",
+                "ms",
+                "ms inverse",
+                "times np.exp",
+                "value",
+                "error bound",
+            ],
             rows,
             title=f"n = {n:,}; np.exp of {n:,} numbers takes {1e3 * unit:.2f} ms",
         )
@@ -131,7 +140,15 @@ def against_conic(n: int = 2000, d: int = 76) -> None:
         slow = best_of(lambda kept=theirs: solve(stability_criterion_conic, kept), repeats=3)
         apart = abs(ours[-1].value - theirs[-1].value)
         rows.append(
-            [divergence, 1e3 * fast, 1e3 * slow, slow / fast, ours[-1].value, theirs[-1].value, apart]
+            [
+                divergence,
+                1e3 * fast,
+                1e3 * slow,
+                slow / fast,
+                ours[-1].value,
+                theirs[-1].value,
+                apart,
+            ]
         )
     print(
         table(
@@ -153,17 +170,30 @@ def one_sweep(n: int = 100_000, n_points: int = 25) -> None:
             curve = stability_curve(loss, n_points=n_points, divergence=divergence)
             middle = time.perf_counter()
             alone = [
-                stability_criterion(loss, float(r), divergence=divergence) for r in curve.points.thresholds
+                stability_criterion(loss, float(r), divergence=divergence)
+                for r in curve.points.thresholds
             ]
             seconds, others = middle - start, time.perf_counter() - middle
             apart = max(
-                abs(a.value - b) for a, b in zip(alone, curve.points.stability, strict=True) if np.isfinite(b)
+                abs(a.value - b)
+                for a, b in zip(alone, curve.points.stability, strict=True)
+                if np.isfinite(b)
             )
             passes = sum(result.n_passes for result in alone)
-            rows.append([name, divergence, curve.n_passes, passes, seconds, others / seconds, apart])
+            rows.append(
+                [name, divergence, curve.n_passes, passes, seconds, others / seconds, apart]
+            )
     print(
         table(
-            ["loss", "divergence", "passes", "passes alone", "seconds", "ratio", "largest difference"],
+            [
+                "loss",
+                "divergence",
+                "passes",
+                "passes alone",
+                "seconds",
+                "ratio",
+                "largest difference",
+            ],
             rows,
             title=f"{n_points} thresholds in one sweep, n = {n:,}",
         )
@@ -195,11 +225,27 @@ def against_published(n: int = 2000, d: int = 76, n_steps: int = 300, n_inner: i
         slow = time.perf_counter() - start
         best = ours[-1]
         rows.append(
-            [algorithm, 1e3 * fast, slow, slow / fast, best.value, best.error_bound, steps.error_bound]
+            [
+                algorithm,
+                1e3 * fast,
+                slow,
+                slow / fast,
+                best.value,
+                best.error_bound,
+                steps.error_bound,
+            ]
         )
     print(
         table(
-            ["algorithm", "ms", "seconds Adam", "times faster", "value", "certified gap", "gap Adam"],
+            [
+                "algorithm",
+                "ms",
+                "seconds Adam",
+                "times faster",
+                "value",
+                "certified gap",
+                "gap Adam",
+            ],
             rows,
             title=f"logistic loss, n = {n:,}, d = {d}, against Algorithms 1 and 2, corrected: {n_steps} x {n_inner} "
             "Adam steps (NumPy)",
@@ -209,14 +255,18 @@ def against_published(n: int = 2000, d: int = 76, n_steps: int = 300, n_inner: i
 
 def against_permutation(n: int = 2000, d: int = 76) -> None:
     """All columns of a model: the worst moves and the average shuffle, against scikit-learn's shuffles alone."""
-    X, y = make_classification(2 * n, d, n_informative=20, n_redundant=10, flip_y=0.05, random_state=0)
+    X, y = make_classification(
+        2 * n, d, n_informative=20, n_redundant=10, flip_y=0.05, random_state=0
+    )
     rows = []
     for model in (LogisticRegression(max_iter=500), HistGradientBoostingClassifier(random_state=0)):
         model.fit(X[:n], y[:n])
         start = time.perf_counter()
         ours = feature_stability(model, X[n:], y[n:], 0.4, computing=Computing(progress=False))
         middle = time.perf_counter()
-        theirs = permutation_importance(model, X[n:], y[n:], n_repeats=5, random_state=0).importances_mean
+        theirs = permutation_importance(
+            model, X[n:], y[n:], n_repeats=5, random_state=0
+        ).importances_mean
         seconds, others = middle - start, time.perf_counter() - middle
         by_column = {part.feature: part.permutation_importance for part in ours.features}
         apart = max(abs(theirs[k] - by_column[f"x{k}"]) for k in range(d))
@@ -242,7 +292,11 @@ def against_enumeration(n: int = 60, d: int = 3) -> None:
         middle = time.perf_counter()
         edges = [
             np.unique(
-                [t for tree in model.estimators_ for t in tree.tree_.threshold[tree.tree_.feature == k]]
+                [
+                    t
+                    for tree in model.estimators_
+                    for t in tree.tree_.threshold[tree.tree_.feature == k]
+                ]
             )
             for k in range(d)
         ]
@@ -250,8 +304,14 @@ def against_enumeration(n: int = 60, d: int = 3) -> None:
         for row, (point, label) in enumerate(zip(points, labels, strict=True)):
             # In each cell of a column the nearest place: the row's own, or just beyond an edge in the trees' float32.
             below, above = (
-                [np.nextafter(np.float32(held[side(held, point[k])]), end) for k, held in enumerate(edges)]
-                for side, end in ((np.less, np.float32(-np.inf)), (np.greater_equal, np.float32(np.inf)))
+                [
+                    np.nextafter(np.float32(held[side(held, point[k])]), end)
+                    for k, held in enumerate(edges)
+                ]
+                for side, end in (
+                    (np.less, np.float32(-np.inf)),
+                    (np.greater_equal, np.float32(np.inf)),
+                )
             )
             places = [[point[k], *below[k], *above[k]] for k in range(d)]
             grid = np.stack(np.meshgrid(*places, indexing="ij"), axis=-1).reshape(-1, d)

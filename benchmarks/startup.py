@@ -36,7 +36,8 @@ def main() -> None:
             times[name].append(cpu_seconds(command))
     best = {name: min(found) for name, found in times.items()}
     rows = [
-        (name, f"{seconds:.3f}", f"{seconds / best['import numpy']:.2f}") for name, seconds in best.items()
+        (name, f"{seconds:.3f}", f"{seconds / best['import numpy']:.2f}")
+        for name, seconds in best.items()
     ]
     print(table(("start", "CPU seconds", "times numpy"), rows))
 

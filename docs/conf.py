@@ -7,7 +7,9 @@ import warnings
 import shiftmetrics
 
 os.environ.setdefault("MPLBACKEND", "Agg")
-warnings.filterwarnings("ignore", category=UserWarning, message="FigureCanvasAgg is non-interactive")
+warnings.filterwarnings(
+    "ignore", category=UserWarning, message="FigureCanvasAgg is non-interactive"
+)
 
 project = "shiftmetrics"
 author = "The shiftmetrics developers"

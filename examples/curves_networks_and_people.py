@@ -28,7 +28,9 @@ from shiftmetrics.views import plot
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:
-    sys.exit("Set SHIFTMETRICS_DATA to the folder that holds imagenet16h_noise to run this example.")
+    sys.exit(
+        "Set SHIFTMETRICS_DATA to the folder that holds imagenet16h_noise to run this example."
+    )
 with np.load(Path(folder) / "imagenet16h_noise" / "imagenet16h.npz") as data:
     log_probs, counts, labels = data["log_probs"], data["human_counts"], data["labels"]
     levels = [int(level) for level in data["noise_levels"]]
@@ -90,7 +92,10 @@ rates.plot(rate="afr_t")
 clean, mild, *stronger = outputs["alexnet"]
 found = posterior_agreement(mild, clean)
 for level, scores in zip(levels[2:], stronger, strict=True):
-    there, best = posterior_agreement(scores, clean, beta=found.beta), posterior_agreement(scores, clean)
+    there, best = (
+        posterior_agreement(scores, clean, beta=found.beta),
+        posterior_agreement(scores, clean),
+    )
     print(
         f"noise {level}: {there.value:.3f} nats with the beta of noise {levels[1]}, {best.value:.3f} with its own"
     )

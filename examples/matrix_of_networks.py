@@ -21,7 +21,9 @@ from shiftmetrics.lab.published import label_agreement, model_agreement
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:
-    sys.exit("Set SHIFTMETRICS_DATA to the folder that holds cifar10_logit_zoo to run this example.")
+    sys.exit(
+        "Set SHIFTMETRICS_DATA to the folder that holds cifar10_logit_zoo to run this example."
+    )
 with np.load(Path(folder) / "cifar10_logit_zoo" / "logits.npz") as data:
     networks = dict(zip(map(str, data["model_names"]), data["logits"], strict=True))
     labels = data["labels"]
@@ -47,7 +49,9 @@ print(f"rank correlation with accuracy: {np.corrcoef(*ranks)[0, 1]:.2f}")
 first, second = networks["resnet20"], networks["resnet18_78acc"]
 for factor in (1.0, 10.0):
     own = model_agreement(factor * first, second)
-    print(f"scores times {factor:g}: one beta {own.common.value:.4f} nats, a beta each {own.value:.4f} nats")
+    print(
+        f"scores times {factor:g}: one beta {own.common.value:.4f} nats, a beta each {own.value:.4f} nats"
+    )
 
 # %%
 # Against the labels themselves, held with certainty or with 95 % confidence.

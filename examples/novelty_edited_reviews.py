@@ -30,7 +30,9 @@ pairs = (
     / "imdb_counterfactual_pairs.parquet"
 )
 if not pairs.is_file():
-    sys.exit("Set SHIFTMETRICS_DATA to the folder that holds imdb_counterfactual to run this example.")
+    sys.exit(
+        "Set SHIFTMETRICS_DATA to the folder that holds imdb_counterfactual to run this example."
+    )
 edited, original = load("text_pairs", pairs)
 
 # %%
@@ -50,9 +52,14 @@ words = fit_encoder("tfidf", everything)
 
 def novelty(name, sample, reference):
     """Print what is new in the texts of `sample`, and the words that set its first mode apart."""
-    features, reference_features = embed(sample.X, encoder=encoder), embed(reference.X, encoder=encoder)
+    features, reference_features = (
+        embed(sample.X, encoder=encoder),
+        embed(reference.X, encoder=encoder),
+    )
     result = kernel_entropic_novelty(features, reference_features, kernel="cosine")
-    frequencies = pd.DataFrame(embed(sample.X, encoder=words), columns=words.model.get_feature_names_out())
+    frequencies = pd.DataFrame(
+        embed(sample.X, encoder=words), columns=words.model.get_feature_names_out()
+    )
     print(f"{name}\n  {result.headline()}")
     for mode in result.modes:
         typical = frequencies.iloc[mode.members()].mean() - frequencies.mean()
@@ -67,7 +74,9 @@ negative = texts.where(label="negative")
 result = novelty(
     "edited, now negative, against original negative", negative, references.where(label="negative")
 )
-novelty("edited, now negative, against original positive", negative, references.where(label="positive"))
+novelty(
+    "edited, now negative, against original positive", negative, references.where(label="positive")
+)
 
 # %%
 # All pairs, each swapped with its own original or not. Relabelled freely, as if they were strangers, they hide what
@@ -87,7 +96,10 @@ for paired in (True, False):
 reference = references.where(label="negative")
 rows = Rows(texts=negative.X, reference_texts=reference.X)
 context = Context(
-    description="Reviews edited to be negative, against reviews that always were.", rows={"reviews": rows}
+    description="Reviews edited to be negative, against reviews that always were.",
+    rows={"reviews": rows},
 )
-path = write_report({"reviews": result}, "reviews_report.html", title="Edited reviews", context=context)
+path = write_report(
+    {"reviews": result}, "reviews_report.html", title="Edited reviews", context=context
+)
 print(f"{path}: {Path(path).stat().st_size / 1e3:.0f} kB")

@@ -52,7 +52,9 @@ for generation, rows in drawn.items():
     )
 with style():
     figure, ax = plt.subplots(figsize=(5, 3.2), layout="constrained")
-    gained, lost = zip(*[(found.share, found.lost_share) for found in results.values()], strict=True)
+    gained, lost = zip(
+        *[(found.share, found.lost_share) for found in results.values()], strict=True
+    )
     ax.plot(list(results), gained, "o-", color=TEST, label="gained")
     ax.plot(list(results), lost, "o-", color=REFERENCE, label="lost")
     ax.set(xlabel="generation", ylabel="share", ylim=(0, None), xticks=list(results))
@@ -75,7 +77,9 @@ for group in missing[19]:
 
 # %%
 # The real digits that show each kind most.
-figure, axes = plt.subplots(len(missing[19]), 10, figsize=(6, 0.65 * len(missing[19])), layout="constrained")
+figure, axes = plt.subplots(
+    len(missing[19]), 10, figsize=(6, 0.65 * len(missing[19])), layout="constrained"
+)
 for line, group in zip(np.atleast_2d(axes), missing[19], strict=True):
     for ax, row in zip(line, group.top(10), strict=True):
         ax.imshow(images[row].reshape(28, 28), cmap="gray_r")

@@ -35,7 +35,9 @@ white, red = order[colour[order] == "white"], order[colour[order] == "red"]
 reference, test = white[:1000], np.concatenate([white[1000:1800], red[:200]])
 both = wines.iloc[np.concatenate([test, reference])]
 encoder = fit_encoder("table", both)
-features, reference_features = (embed(wines.iloc[rows], encoder=encoder) for rows in (test, reference))
+features, reference_features = (
+    embed(wines.iloc[rows], encoder=encoder) for rows in (test, reference)
+)
 
 # %%
 # The score, and the modes that stand out from relabelled rows.
@@ -43,7 +45,9 @@ result = kernel_entropic_novelty(features, reference_features)
 print(result.summary())
 mode = result.modes[0]
 members = test[mode.members()]
-print(f"{len(members)} members of the first mode; {np.mean(colour[members] == 'red'):.0%} of them are red")
+print(
+    f"{len(members)} members of the first mode; {np.mean(colour[members] == 'red'):.0%} of them are red"
+)
 print(f"the 50 most typical: {np.mean(colour[test[mode.top(50)]] == 'red'):.0%} red")
 
 # %%

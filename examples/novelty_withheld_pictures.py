@@ -24,7 +24,10 @@ from shiftmetrics import kernel_entropic_novelty, write_report
 from shiftmetrics.views import Context, Rows, plot
 
 folder = Path(os.environ.get("SHIFTMETRICS_DATA", ""))
-pictures, outputs = folder / "cifar10_jpeg" / "test_10000.npz", folder / "cifar10_logit_zoo" / "logits.npz"
+pictures, outputs = (
+    folder / "cifar10_jpeg" / "test_10000.npz",
+    folder / "cifar10_logit_zoo" / "logits.npz",
+)
 if not pictures.is_file() or not outputs.is_file():
     sys.exit(
         "Set SHIFTMETRICS_DATA to the folder with cifar10_jpeg and cifar10_logit_zoo to run this example."
@@ -108,8 +111,13 @@ shown = Rows(
     images=np.stack([images[row] for row in test]), reference_images=np.stack([images[row] for row in reference]),
     labels=names[labels[test]], reference_labels=names[labels[reference]],
 )  # fmt: skip
-context = Context(description=f"CIFAR-10 against a reference without {withheld}s.", rows={"pictures": shown})
+context = Context(
+    description=f"CIFAR-10 against a reference without {withheld}s.", rows={"pictures": shown}
+)
 path = write_report(
-    {"pictures": result, "tested": tested}, "pictures_report.html", title="New pictures", context=context
+    {"pictures": result, "tested": tested},
+    "pictures_report.html",
+    title="New pictures",
+    context=context,
 )
 print(f"{path}: {Path(path).stat().st_size / 1e3:.0f} kB")

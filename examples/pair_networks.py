@@ -22,7 +22,9 @@ from shiftmetrics.lab.published import canonical_coordinates
 
 path = Path(os.environ.get("SHIFTMETRICS_DATA", "")) / "cifar10_logit_zoo" / "logits.npz"
 if not path.is_file():
-    sys.exit("Set SHIFTMETRICS_DATA to the folder that holds cifar10_logit_zoo to run this example.")
+    sys.exit(
+        "Set SHIFTMETRICS_DATA to the folder that holds cifar10_logit_zoo to run this example."
+    )
 
 # %%
 # Scores of two residual networks, the second in a hidden order. For the column "turned" of the table below, the
@@ -72,7 +74,9 @@ for name, options in strategies.items():
     row["reused"] = len(pairing.reused)
     rows.append(row)
 print(pd.DataFrame(rows).round(3).to_string(index=False))
-print(f"agreement of the true pairs: {posterior_agreement(scores[hidden], reference).value:.3f} nats")
+print(
+    f"agreement of the true pairs: {posterior_agreement(scores[hidden], reference).value:.3f} nats"
+)
 
 # %%
 # When pairs stay lost, partners of one label tell how far two samples of a class agree. The draw of partners decides

@@ -21,7 +21,9 @@ from shiftmetrics import posterior_agreement
 # %%
 # The models, and the test images at growing noise. Pixels are in [0, 1].
 images, digits = load_digits(return_X_y=True)
-X_train, X_test, y_train, y_test = train_test_split(images / 16, digits, test_size=0.5, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(
+    images / 16, digits, test_size=0.5, random_state=0
+)
 models = {
     "logistic regression": LogisticRegression(max_iter=1000).fit(X_train, y_train),
     "nearest neighbours": KNeighborsClassifier(15).fit(X_train, y_train),
@@ -61,7 +63,9 @@ figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharex=True, layout="constra
 for name, part in table.groupby("model", sort=False):
     axes[0].plot(part["noise"], part["agreement"], marker="o", label=name)
     axes[1].plot(part["noise"], part["accuracy"], marker="o", label=name)
-axes[0].set(xlabel="noise (standard deviation)", ylabel="normalized agreement", title="Without labels")
+axes[0].set(
+    xlabel="noise (standard deviation)", ylabel="normalized agreement", title="Without labels"
+)
 axes[1].set(xlabel="noise (standard deviation)", ylabel="accuracy", title="With labels")
 axes[1].legend(frameon=False)
 plt.show()

@@ -26,7 +26,9 @@ from sklearn.svm import SVC
 from shiftmetrics.adapters.sklearn import AgreementScorer
 
 images, digits = load_digits(return_X_y=True)
-X_train, X_test, y_train, y_test = train_test_split(images / 16, digits, test_size=0.5, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(
+    images / 16, digits, test_size=0.5, random_state=0
+)
 
 
 # %%
@@ -56,19 +58,23 @@ FAMILIES = {
     "constant": {"model": [DummyClassifier()], "model__strategy": ["most_frequent"]},
 }
 pipeline = Pipeline([("model", GaussianNB())])
-by_accuracy = GridSearchCV(pipeline, list(FAMILIES.values()), cv=3, refit=False).fit(X_train, y_train)
+by_accuracy = GridSearchCV(pipeline, list(FAMILIES.values()), cv=3, refit=False).fit(
+    X_train, y_train
+)
 
 rows = []
 for shift_name, (shift, strength) in SHIFTS.items():
     scorer = AgreementScorer(shift, strength=strength, criterion="agreement", random_state=0)
-    by_agreement = GridSearchCV(pipeline, list(FAMILIES.values()), scoring=scorer, cv=3, refit=False).fit(
-        X_train, y_train
-    )
+    by_agreement = GridSearchCV(
+        pipeline, list(FAMILIES.values()), scoring=scorer, cv=3, refit=False
+    ).fit(X_train, y_train)
     X_shifted = shift(X_test, strength=strength, rng=1)
     results = by_agreement.cv_results_
     for i, params in enumerate(results["params"]):
         family = next(
-            name for name, grid in FAMILIES.items() if type(grid["model"][0]) is type(params["model"])
+            name
+            for name, grid in FAMILIES.items()
+            if type(grid["model"][0]) is type(params["model"])
         )
         fitted = clone(pipeline).set_params(**clone(params, safe=False)).fit(X_train, y_train)
         rows.append(

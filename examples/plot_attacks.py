@@ -62,7 +62,11 @@ for name, result in nearest.items():
 
 figure, axes = plt.subplots(3, 8, figsize=(8, 3.4))
 for column in range(8):
-    pictures = (x_test[column, 0], nearest["plain"].x_adv[column, 0], nearest["robust"].x_adv[column, 0])
+    pictures = (
+        x_test[column, 0],
+        nearest["plain"].x_adv[column, 0],
+        nearest["robust"].x_adv[column, 0],
+    )
     for axis, picture in zip(axes[:, column], pictures, strict=True):
         axis.imshow(picture, cmap="gray", vmin=0, vmax=1)
         axis.set(xticks=[], yticks=[])
@@ -113,7 +117,9 @@ agreement = {
 attacks["weak, moves of plain"] = [
     run_attack(borrowed(strength), models["weak"], x_test, y_test, **box) for strength in strengths
 ]
-attacks["plain, noise"] = [noise(plain, x_test, y_test, strength=strength, **box) for strength in strengths]
+attacks["plain, noise"] = [
+    noise(plain, x_test, y_test, strength=strength, **box) for strength in strengths
+]
 accuracy = {name: [attack.robust_accuracy for attack in made] for name, made in attacks.items()}
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.8))
@@ -124,6 +130,8 @@ for axis, curves, label in (
     for name, values in curves.items():
         axis.plot(strengths, values, marker="o", ls="--" if "," in name else "-", label=name)
     axis.set(xlabel="strength of PGD (largest change of a pixel)", ylabel=label)
-figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize="small")
+figure.legend(
+    *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize="small"
+)
 figure.tight_layout(rect=(0, 0.08, 1, 1))
 plt.show()

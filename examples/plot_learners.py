@@ -12,14 +12,24 @@ import torch
 
 from shiftmetrics import LogisticLoss, stability_criterion
 from shiftmetrics.lab.datasets import load, make_spurious_feature
-from shiftmetrics.lab.learners import ERM, IRM, LISA, Adversarial, NetworkClassifier, ValidationScore, fit
+from shiftmetrics.lab.learners import (
+    ERM,
+    IRM,
+    LISA,
+    Adversarial,
+    NetworkClassifier,
+    ValidationScore,
+    fit,
+)
 from shiftmetrics.lab.learners.selection import predict_scores
 
 
 def network(n_inputs, seed):
     """Return a seeded two-layer network."""
     torch.manual_seed(seed)
-    return torch.nn.Sequential(torch.nn.Linear(n_inputs, 16), torch.nn.ReLU(), torch.nn.Linear(16, 2))
+    return torch.nn.Sequential(
+        torch.nn.Linear(n_inputs, 16), torch.nn.ReLU(), torch.nn.Linear(16, 2)
+    )
 
 
 # %%
@@ -32,7 +42,10 @@ def accuracy_where_it_flips(seed, objective):
     """Return the test accuracy of a network trained on two domains."""
     train = make_spurious_feature(1000, flips=(0.1, 0.3), rng=seed)
     test = make_spurious_feature(2000, flips=(0.9,), rng=100 + seed)
-    model, options = network(2, seed), {"epochs": 150, "optimizer": 0.02, "rng": seed, "progress": False}
+    model, options = (
+        network(2, seed),
+        {"epochs": 150, "optimizer": 0.02, "rng": seed, "progress": False},
+    )
     fit(model, train.X, train.y, domain=train.domain, objective=objective, **options)
     return ValidationScore(criterion="accuracy", X=test.X, y=test.y)(model)
 
@@ -62,10 +75,15 @@ def worst_group_accuracy(seed, transform):
     train, test = np.split(rng.permutation(len(digits)), [1000])
     X, ground = on_grounds(train, 0.95, rng)
     X_test, ground_test = on_grounds(test, 0.5, rng)
-    model, options = network(64, seed), {"epochs": 40, "batch_size": 100, "optimizer": 5e-3, "rng": seed}
+    model, options = (
+        network(64, seed),
+        {"epochs": 40, "batch_size": 100, "optimizer": 5e-3, "rng": seed},
+    )
     fit(model, X, label[train], transform=transform, domain=ground, progress=False, **options)
     right = predict_scores(model, X_test).argmax(axis=1) == label[test]
-    return min(right[(label[test] == a) & (ground_test == b)].mean() for a in (0, 1) for b in (0, 1))
+    return min(
+        right[(label[test] == a) & (ground_test == b)].mean() for a in (0, 1) for b in (0, 1)
+    )
 
 
 grounds = {
@@ -124,7 +142,9 @@ figure, ax = plt.subplots(figsize=(6, 3.8), layout="constrained")
 ax.plot(*zip(*plain, strict=True), marker=".", label="plain, stopped early")
 ax.plot(*zip(*robust, strict=True), "o", label="by penalty (WRM)")
 ax.set(
-    xlabel="log loss on test data (nats)", ylabel="stability R", title="More stable at the same clean risk"
+    xlabel="log loss on test data (nats)",
+    ylabel="stability R",
+    title="More stable at the same clean risk",
 )
 ax.legend(frameon=False)
 plt.show()

@@ -22,7 +22,10 @@ order = np.random.default_rng(0).permutation(len(images))
 test, reference = order[:800], order[800:]
 reference = reference[digits[reference] != 4]
 components = PCA(8, random_state=0).fit(images[reference])
-features, reference_features = components.transform(images[test]), components.transform(images[reference])
+features, reference_features = (
+    components.transform(images[test]),
+    components.transform(images[reference]),
+)
 
 # %%
 # Two finite samples of *one* distribution differ too, so what is new is tested against rows relabelled at random.
@@ -49,4 +52,6 @@ plt.show()
 # Which rows show it: its members. Nobody said so, but they are fours.
 members = digits[test[mode.members()]]
 print(f"{len(members)} members, {np.mean(members == 4):.0%} of them fours")
-print(f"{np.mean(members == 4) * len(members) / np.sum(digits[test] == 4):.0%} of the fours are members")
+print(
+    f"{np.mean(members == 4) * len(members) / np.sum(digits[test] == 4):.0%} of the fours are members"
+)

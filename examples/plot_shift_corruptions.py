@@ -51,12 +51,16 @@ for name, shift in CORRUPTIONS.items():
     agreement, accuracy = [], []
     for share in shares:
         shifted = shift(images, strength=share * full.get(name, 1.0), rng=0).reshape(-1, 64)
-        agreement.append(posterior_agreement(model.decision_function(shifted), reference).normalized)
+        agreement.append(
+            posterior_agreement(model.decision_function(shifted), reference).normalized
+        )
         accuracy.append(model.score(shifted, labels))
     axes[0].plot(shares, agreement, marker="o", label=name.replace("_", " "))
     axes[1].plot(shares, accuracy, marker="o")
     print(f"{name:15s} agreement {np.round(agreement, 2)}  accuracy {np.round(accuracy, 2)}")
-axes[0].set(xlabel="strength (blur: 2 pixels at 1)", ylabel="normalized agreement", title="Without labels")
+axes[0].set(
+    xlabel="strength (blur: 2 pixels at 1)", ylabel="normalized agreement", title="Without labels"
+)
 axes[1].set(xlabel="strength (blur: 2 pixels at 1)", ylabel="accuracy", title="With labels")
 axes[0].legend(frameon=False)
 plt.show()

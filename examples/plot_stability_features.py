@@ -22,7 +22,9 @@ from shiftmetrics import ZeroOneLoss, stability_criterion, worst_case_risk
 # The model. For a linear classifier the distance of a row to the nearest error is its margin over the norm of
 # the weights, and 0 where it is wrong already. Features are in standard deviations, and so are the distances.
 data = load_breast_cancer(as_frame=True)
-X_train, X_test, y_train, y_test = train_test_split(data.data, data.target, test_size=0.5, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(
+    data.data, data.target, test_size=0.5, random_state=0
+)
 scaler = StandardScaler().fit(X_train)
 model = LogisticRegression(C=0.1, max_iter=1000).fit(scaler.transform(X_train), y_train)
 weights = model.coef_[0]
@@ -44,7 +46,9 @@ for label, prices in {
     "only measurements move": {"theta2": np.inf},
     "only weights change": {"theta1": np.inf},
 }.items():
-    ax.plot(thresholds, [stability_criterion(loss, r, **prices).value for r in thresholds], label=label)
+    ax.plot(
+        thresholds, [stability_criterion(loss, r, **prices).value for r in thresholds], label=label
+    )
 ax.set(xlabel="risk threshold", ylabel="stability R (cost of the least shift)", yscale="log")
 ax.legend(frameon=False)
 plt.show()
@@ -59,12 +63,16 @@ for budget in (0.01, 0.1, 1.0):
 # means that a small error of this one measurement breaks the model: the features to measure well.
 feature_stability = pd.Series(
     {
-        name: stability_criterion(ZeroOneLoss(np.maximum(margins, 0) / abs(weight)), 0.1, theta2=np.inf).value
+        name: stability_criterion(
+            ZeroOneLoss(np.maximum(margins, 0) / abs(weight)), 0.1, theta2=np.inf
+        ).value
         for name, weight in zip(data.data.columns, weights, strict=True)
     }
 ).sort_values()
 figure, ax = plt.subplots(figsize=(6, 3.8), layout="constrained")
 shown = feature_stability.head(8)[::-1]
 ax.barh(shown.index, shown)
-ax.set(xlabel="stability when only this feature moves", title="The eight most sensitive measurements")
+ax.set(
+    xlabel="stability when only this feature moves", title="The eight most sensitive measurements"
+)
 plt.show()

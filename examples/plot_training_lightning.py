@@ -88,7 +88,9 @@ epochs = range(1, len(module.history) + 1)
 ax.plot(epochs, module.history, color="#1f6f8b")
 ax.plot(best["epoch"] + 1, keep.best_model_score, "o", color="#c2500e", label="kept")
 ax.set(
-    xlabel="epoch", ylabel="agreement (nats)", title="Agreement of noisy with clean digits, beyond collapse"
+    xlabel="epoch",
+    ylabel="agreement (nats)",
+    title="Agreement of noisy with clean digits, beyond collapse",
 )
 ax.legend(frameon=False)
 plt.show()

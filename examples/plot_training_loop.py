@@ -58,7 +58,9 @@ def fit(weight: float, epochs: int = 20):
             for batch in validation.split(256):
                 clean = images[batch]
                 metrics.update(
-                    model(clean + noise * torch.randn_like(clean)), model(clean), labels=labels[batch]
+                    model(clean + noise * torch.randn_like(clean)),
+                    model(clean),
+                    labels=labels[batch],
                 )
         history.append({name: value.item() for name, value in metrics.compute().items()})
         last = metrics["agreement"].result()

@@ -23,7 +23,9 @@ from shiftmetrics.comparison import compare_agreement
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:
-    sys.exit("Set SHIFTMETRICS_DATA to the folder that holds imagenet16h_noise to run this example.")
+    sys.exit(
+        "Set SHIFTMETRICS_DATA to the folder that holds imagenet16h_noise to run this example."
+    )
 with np.load(Path(folder) / "imagenet16h_noise" / "imagenet16h.npz") as data:
     log_probs, counts, noise_levels = data["log_probs"], data["human_counts"], data["noise_levels"]
     names = [str(name) for name in data["model_names"]]
@@ -48,7 +50,15 @@ for level in (1, 2, 3):
         resampling=Resampling(rng=0),
     )
     print(f"\nNoise {noise_levels[level]} against {noise_levels[0]}")
-    columns = ["model", "value", "interval_low", "interval_high", "rank_low", "rank_high", "equivalent_error"]
+    columns = [
+        "model",
+        "value",
+        "interval_low",
+        "interval_high",
+        "rank_low",
+        "rank_high",
+        "equivalent_error",
+    ]
     print(comparison.to_frame()[columns].round(3).to_string(index=False))
 
 # %%

@@ -75,5 +75,7 @@ for name, shift in shifts.items():
 mix = SubgroupReweighting("Region", {1: 0.5, 2: 0.5})  # North and Northeast alone
 pair = apply_shift(mix, test.X, strength=1.0, rng=0)
 right = model.predict(test.X) == test.y
-print(f"\nNorth and Northeast alone: {pair.rows.size} rows drawn, accuracy {right[pair.rows].mean():.3f}")
+print(
+    f"\nNorth and Northeast alone: {pair.rows.size} rows drawn, accuracy {right[pair.rows].mean():.3f}"
+)
 print(f"the same by weights: {np.average(right, weights=mix.weights(test.X, strength=1.0)):.3f}")

@@ -37,7 +37,9 @@ patients, died = data.X.astype(int), data.y
 encode = make_column_transformer(
     (OneHotEncoder(), ["Region", "Ethnicity"]), (StandardScaler(), ["Age"]), remainder="passthrough"
 )
-X_train, X, y_train, y = train_test_split(patients, died, test_size=0.5, random_state=0, stratify=died)
+X_train, X, y_train, y = train_test_split(
+    patients, died, test_size=0.5, random_state=0, stratify=died
+)
 model = make_pipeline(encode, LogisticRegression(max_iter=1000)).fit(X_train, y_train)
 print(f"Error rate on {len(X)} patients: {1 - model.score(X, y):.3f}\n")
 
@@ -50,18 +52,28 @@ domains = {
     "yes or no as numbers": {},
     "... within 0 and 1": {"bounds": dict.fromkeys(yes_or_no, (0, 1))},
     "yes or no as flips": {"categorical": yes_or_no},
-    "... at a hundredth of the price": {"categorical": yes_or_no, "cost": dict.fromkeys(yes_or_no, 0.01)},
+    "... at a hundredth of the price": {
+        "categorical": yes_or_no,
+        "cost": dict.fromkeys(yes_or_no, 0.01),
+    },
     "... ages in whole years": {"categorical": yes_or_no, **years},
-    "... age, sex, region frozen": {"categorical": yes_or_no, "immutable": ["Age", "Sex", "Region"]},
+    "... age, sex, region frozen": {
+        "categorical": yes_or_no,
+        "immutable": ["Age", "Sex", "Region"],
+    },
     "only the age": {"features": ["Age"], **years},
     "only weights": {"immutable": list(X.columns)},
 }
 lines = []
 for name, options in domains.items():
     for loss, threshold in {"zero_one": 0.4, "log_loss": 0.8}.items():
-        result = model_stability(model, X, y, threshold, loss=loss, perturbation=Perturbation(**options))
+        result = model_stability(
+            model, X, y, threshold, loss=loss, perturbation=Perturbation(**options)
+        )
         low = result.value if result.kind == "exact" else result.lower_bound
-        lines.append((name, loss, result.value, low, result.kind, result.share_moved, result.rms_move))
+        lines.append(
+            (name, loss, result.value, low, result.kind, result.share_moved, result.rms_move)
+        )
 columns = ["what may move", "loss", "R", "at least", "kind", "share moved", "rms move"]
 print(pd.DataFrame(lines, columns=columns).round(5).to_string(index=False), "\n")
 

@@ -32,7 +32,9 @@ if not folder:
 
 def income():
     """Return the Adult table without the weight that the survey gives, the label, and the column of races."""
-    table = pd.read_csv(Path(folder) / "tabular_fairness_classics" / "adult.csv.gz", skipinitialspace=True)
+    table = pd.read_csv(
+        Path(folder) / "tabular_fairness_classics" / "adult.csv.gz", skipinitialspace=True
+    )
     label = (table.pop("income-per-year") == ">50K").astype(int).to_numpy()
     return table.drop(columns=["fnlwgt", "education"]), label, "race"
 
@@ -57,7 +59,8 @@ for title, load in (("income", income), ("employment", employment)):
     words = [name for name in X if not pd.api.types.is_numeric_dtype(X[name])]
     numbers = [name for name in X if name not in words]
     encode = make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), words), remainder="passthrough"
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), words),
+        remainder="passthrough",
     )
     model = make_pipeline(encode, HistGradientBoostingClassifier(max_iter=60, random_state=0)).fit(
         X_train, y_train
@@ -71,7 +74,9 @@ for title, load in (("income", income), ("employment", employment)):
     frame = alone.to_frame()
     frame["rank"] = range(1, len(frame) + 1)
     shown = frame[(frame["rank"] <= 5) | (frame["feature"] == race)]
-    print(shown[["rank", "feature", "value", "kind", "share_moved"]].round(5).to_string(index=False))
+    print(
+        shown[["rank", "feature", "value", "kind", "share_moved"]].round(5).to_string(index=False)
+    )
 
     # Within each racial group, all columns but the race free.
     found = feature_stability(

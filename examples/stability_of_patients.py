@@ -54,7 +54,9 @@ codes = make_column_transformer((OrdinalEncoder(), words), remainder="passthroug
 models = {
     "logistic regression": make_pipeline(one_hot, LogisticRegression(max_iter=2000)),
     "tree": make_pipeline(codes, DecisionTreeClassifier(max_depth=5, random_state=0)),
-    "gradient boosting": make_pipeline(codes, HistGradientBoostingClassifier(max_iter=50, random_state=0)),
+    "gradient boosting": make_pipeline(
+        codes, HistGradientBoostingClassifier(max_iter=50, random_state=0)
+    ),
 }
 
 # %%
@@ -69,10 +71,14 @@ for name, model in models.items():
         X,
         y,
         0.5,
-        perturbation=Perturbation(categorical=yes_or_no, immutable=["Sex", *words], bounds={"Age": (0, 110)}),
+        perturbation=Perturbation(
+            categorical=yes_or_no, immutable=["Sex", *words], bounds={"Age": (0, 110)}
+        ),
         computing=Computing(progress=False),
     )
-    print(f"{name} ({results[name].search.route}, {results[name].kind}): {results[name].headline()}")
+    print(
+        f"{name} ({results[name].search.route}, {results[name].kind}): {results[name].headline()}"
+    )
 
 # %%
 # Stability over the thresholds, and along the prices at one of them.

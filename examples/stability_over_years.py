@@ -36,7 +36,9 @@ y, year = people["employed"].to_numpy(), people["year"].to_numpy()
 # The model of the even rows of 2015.
 steps = ["AGEP", "SCHL"]  # age and schooling are numbers, all others codes
 codes = [name for name in X if name not in steps]
-encode = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), codes), (StandardScaler(), steps))
+encode = make_column_transformer(
+    (OneHotEncoder(handle_unknown="ignore"), codes), (StandardScaler(), steps)
+)
 first = (year == 2015) & (people.index % 2 == 0)
 model = make_pipeline(encode, LogisticRegression(max_iter=3000)).fit(X[first], y[first])
 
@@ -48,9 +50,13 @@ results = {}
 for this in sorted(set(year)):
     rows = (year == this) & ~first
     results[this] = model_stability(model, X[rows], y[rows], 0.4, perturbation=moves)
-table = pd.concat([result.to_frame() for result in results.values()], keys=results, names=["year", ""])
+table = pd.concat(
+    [result.to_frame() for result in results.values()], keys=results, names=["year", ""]
+)
 print(
-    table[["value", "interval_low", "interval_high", "kind", "base_risk", "rms_move", "share_moved"]].round(5)
+    table[
+        ["value", "interval_low", "interval_high", "kind", "base_risk", "rms_move", "share_moved"]
+    ].round(5)
 )
 
 # %%
@@ -63,5 +69,10 @@ figure, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
 values = pd.Series({this: result.value for this, result in results.items()})
 reach = [(r.value - r.interval.low, r.interval.high - r.value) for r in results.values()]
 ax.errorbar(values.index, values, yerr=list(zip(*reach, strict=True)), fmt="o", capsize=3)
-ax.set(xticks=values.index, ylim=(0, None), ylabel="stability R (cost of the least shift)", xlabel="year")
+ax.set(
+    xticks=values.index,
+    ylim=(0, None),
+    ylabel="stability R (cost of the least shift)",
+    xlabel="year",
+)
 plt.show()

@@ -59,11 +59,15 @@ def judge(claim: Claim, values: Sequence[float]) -> Finding:
         If there is no value, or one is not a number.
     """
     if not len(values) or not all(math.isfinite(value) for value in values):
-        raise ValueError(f"values of {claim.statistic!r} must be finite numbers, got {list(values)}.")
+        raise ValueError(
+            f"values of {claim.statistic!r} must be finite numbers, got {list(values)}."
+        )
     mean = float(np.mean(values))
     satisfied = RELATIONS[claim.relation]
     if len(values) == 1:
-        return Finding(mean, None, None, "holds" if satisfied(mean, claim.bound) else "does not hold")
+        return Finding(
+            mean, None, None, "holds" if satisfied(mean, claim.bound) else "does not hold"
+        )
     half = float(stats.t.ppf((1 + LEVEL) / 2, len(values) - 1) * stats.sem(values))
     ends = [satisfied(end, claim.bound) for end in (mean - half, mean + half)]
     verdict = "holds" if all(ends) else "undecided" if any(ends) else "does not hold"

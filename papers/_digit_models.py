@@ -64,7 +64,9 @@ def readers(seed: int, quick: bool) -> Readers:
     y = torch.tensor(digits.y[order])
     n_test = 100 if quick else 500
     training = Training(
-        _network, epochs=5 if quick else 30, worst=Adversarial(radius=0.15, n_steps=5, low=0.0, high=1.0)
+        _network,
+        epochs=5 if quick else 30,
+        worst=Adversarial(radius=0.15, n_steps=5, low=0.0, high=1.0),
     )
     return trained("digits", seed, quick, (x, y), n_test, training)
 
@@ -99,7 +101,11 @@ def trained(
             )  # fmt: skip
         return [model.state_dict() for model in (plain, robust)]
 
-    models = {"undefended": plain, "adversarial": robust, "weak": ReverseSigmoid(JPEGDefence(plain))}
+    models = {
+        "undefended": plain,
+        "adversarial": robust,
+        "weak": ReverseSigmoid(JPEGDefence(plain)),
+    }
     made = Readers(seed, quick, models, x[:n_test], y[:n_test], data)
     for model, state in zip((plain, robust), kept(made.key, train), strict=True):
         model.load_state_dict(state)
@@ -113,7 +119,9 @@ def attacked(digits: Readers, name: str, kind: str, power: int = 0) -> AttackRes
     def attack() -> AttackResult:
         if kind in ("fmn", "fab"):
             n_steps = 8 if digits.quick else 30
-            return nearest_error(model, x, y, method=kind, norm="linf", n_steps=n_steps, options=OPTIONS)
+            return nearest_error(
+                model, x, y, method=kind, norm="linf", n_steps=n_steps, options=OPTIONS
+            )
         within = {"strength": power / 255, "n_steps": 8 if digits.quick else 20, "options": OPTIONS}
         if kind == "pgd":
             return pgd(model, x, y, **within)
@@ -142,11 +150,17 @@ def ratio_curves(
         computing=Computing(progress=False),
     ).to_frame()
     rows = {name: frame["model"] == name for name in made}
-    return {measure: {name: frame.loc[rows[name], measure].to_numpy() for name in made} for measure in KINDS}
+    return {
+        measure: {name: frame.loc[rows[name], measure].to_numpy() for name in made}
+        for measure in KINDS
+    }
 
 
 def draw_ratios(
-    ax: Any, curves: Sequence[dict[str, Sequence[float]]], label: str, ratios: Sequence[float] = RATIOS
+    ax: Any,
+    curves: Sequence[dict[str, Sequence[float]]],
+    label: str,
+    ratios: Sequence[float] = RATIOS,
 ) -> None:
     """Draw the mean over seeds of each model's curve; the stand-ins beside the three readers are dashed."""
     for name in curves[0]:

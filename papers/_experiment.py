@@ -76,7 +76,9 @@ def run(
         print(f"{name}: seed {seed + 1} of {options.seeds}, {record['seconds']:.0f} s", flush=True)
     runs = record["runs"] = record["runs"][: options.seeds]
     found = {key: judge(claim, [one[key] for one in runs]) for key, claim in claims.items()}
-    record["claims"] = {key: {**asdict(claim), **asdict(found[key])} for key, claim in claims.items()}
+    record["claims"] = {
+        key: {**asdict(claim), **asdict(found[key])} for key, claim in claims.items()
+    }
     _write(kept, {**record, "version": __version__})
     unfinished.unlink(missing_ok=True)
     if draw is not None:
@@ -153,7 +155,9 @@ def _write(kept: Path, record: Mapping[str, Any]) -> None:
 def _checked(one: dict[str, Any], claims: Mapping[str, Claim], name: str) -> dict[str, Any]:
     missing = sorted(set(claims) - set(one))
     if missing:
-        raise KeyError(f"measure of {name} must return a number for {missing[0]!r}, got {sorted(one)}.")
+        raise KeyError(
+            f"measure of {name} must return a number for {missing[0]!r}, got {sorted(one)}."
+        )
     return {key: _plain(value) for key, value in one.items()}
 
 

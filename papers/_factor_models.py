@@ -81,7 +81,9 @@ def drawn(instances: np.ndarray, environments: Sequence[FactorSpec], seed: int) 
 
 def trained(seed: int, quick: bool) -> Trained:
     """Return the networks of one seed, trained once for all experiments."""
-    environments = [spec.replace(shape=tuple(range(10))) for spec in ENVIRONMENTS["discriminability"]]
+    environments = [
+        spec.replace(shape=tuple(range(10))) for spec in ENVIRONMENTS["discriminability"]
+    ]
     sizes = {"train 0": 600, "train 1": 600, "test": 290, "other": 290}
     parts = split_instances(DIGITS.y, sizes, rng=seed)
     sources = [drawn(parts[f"train {j}"], [environments[j]], seed)[0] for j in (0, 1)]
@@ -99,7 +101,9 @@ def trained(seed: int, quick: bool) -> Trained:
     for name, method in methods.items():
         models[name] = model = network(seed)
         train = partial(fit, model, x, y, progress=False, **method, **options)
-        state = kept(f"factors-{name}-{seed}-{epochs}", lambda train=train: train().model.state_dict())
+        state = kept(
+            f"factors-{name}-{seed}-{epochs}", lambda train=train: train().model.state_dict()
+        )
         model.load_state_dict(state)
     tests = drawn(parts["test"], environments, seed)
     other, other_labels = drawn(parts["other"], [environments[0]], seed)[0]

@@ -51,9 +51,15 @@ def _equal(n: int, parts: int) -> list[int]:
 def cifar() -> Pictures:
     """Return 4,000 pictures of airplanes (0), cars, birds, cats, deer, dogs, frogs, horses, ships and trucks (9)."""
     with np.load(data_folder("cifar10_jpeg") / "test_10000.npz") as arrays:
-        jpeg, offsets, labels = arrays["jpeg"], arrays["offsets"][:4001], arrays["labels"][:4000].astype(int)
+        jpeg, offsets, labels = (
+            arrays["jpeg"],
+            arrays["offsets"][:4001],
+            arrays["labels"][:4000].astype(int),
+        )
     with np.load(data_folder("cifar10_logit_zoo") / "logits.npz") as arrays:
-        scores = arrays["logits"][list(arrays["model_names"]).index("resnet20")][:4000].astype(float)
+        scores = arrays["logits"][list(arrays["model_names"]).index("resnet20")][:4000].astype(
+            float
+        )
     parts = [jpeg[start:end].tobytes() for start, end in itertools.pairwise(offsets)]
     images = np.stack([np.asarray(Image.open(io.BytesIO(part))) for part in parts]) / 255
     pixels = images.reshape(-1, 8, 4, 8, 4, 3).mean(axis=(2, 4)).reshape(len(images), -1)
@@ -81,7 +87,9 @@ def digits() -> tuple[Pictures, dict[int, Pictures]]:
         features = {"pixels": pixels, "PCA": _components(fit, pixels), "network": hidden}
         return Pictures(images, network.predict(pixels) if known is None else known, features)
 
-    return described(real[:5000], labels[:5000]), {name: described(part) for name, part in drawn.items()}
+    return described(real[:5000], labels[:5000]), {
+        name: described(part) for name, part in drawn.items()
+    }
 
 
 def _pooled(images: np.ndarray) -> np.ndarray:
@@ -94,7 +102,9 @@ def _components(fit: np.ndarray, pixels: np.ndarray) -> np.ndarray:
 
 def bandwidth(features: np.ndarray) -> float:
     """Return the bandwidth that the library chooses on 400 rows."""
-    return choose_bandwidth(features[np.random.default_rng(0).permutation(len(features))[:400]]).value
+    return choose_bandwidth(
+        features[np.random.default_rng(0).permutation(len(features))[:400]]
+    ).value
 
 
 def scores(

@@ -18,7 +18,9 @@ def clouds(seed: int) -> tuple[Any, np.ndarray, np.ndarray]:
     """
     rng = np.random.default_rng(seed)
     while True:
-        points = np.concatenate([rng.normal([2, 2], 1, (100, 2)), rng.normal([-1, -1], 1, (100, 2))])
+        points = np.concatenate(
+            [rng.normal([2, 2], 1, (100, 2)), rng.normal([-1, -1], 1, (100, 2))]
+        )
         labels = np.repeat([0, 1], 100)
         model = LogisticRegression(C=10.0).fit(points, labels)
         if model.score(points, labels) < 1:

@@ -64,7 +64,11 @@ class Validation:
 
     def criteria(self) -> dict[str, Any]:
         """Return what `EarlyStopping` watches, by "pair criterion"."""
-        return {f"{pair} {name}": partial(self.score, pair, name) for pair in self.pairs for name in CRITERIA}
+        return {
+            f"{pair} {name}": partial(self.score, pair, name)
+            for pair in self.pairs
+            for name in CRITERIA
+        }
 
     def score(self, pair: str, criterion: str, model: nn.Module) -> float:
         state = model[-1].weight.detach().clone()
@@ -72,7 +76,8 @@ class Validation:
             self.seen = state
             self.learnt = accuracy(outputs(model, self.train[0]), self.train[1]) >= self.enough
             self.scores = {
-                name: tuple(outputs(model, x) for x, _ in samples) for name, samples in self.pairs.items()
+                name: tuple(outputs(model, x) for x, _ in samples)
+                for name, samples in self.pairs.items()
             }
         if not self.learnt:
             return -np.inf
@@ -107,7 +112,9 @@ def stopped(
     return model, result.best
 
 
-def tested(model: nn.Module, best: Mapping[str, Any], tests: Sequence[Sample]) -> dict[str, list[float]]:
+def tested(
+    model: nn.Module, best: Mapping[str, Any], tests: Sequence[Sample]
+) -> dict[str, list[float]]:
     """Return the test accuracies, in points, of the network that each criterion kept."""
     at_epoch: dict[int, list[float]] = {}
     for one in best.values():
@@ -129,7 +136,8 @@ def overlap(seed: int, quick: bool) -> dict[str, dict[str, Any]]:
         f"{factor} {design} {method}": found
         for factor, design in cases
         for method, found in kept(
-            f"overlap-{factor}-{design}-{seed}-{quick}", partial(_overlap, factor, design, seed, quick)
+            f"overlap-{factor}-{design}-{seed}-{quick}",
+            partial(_overlap, factor, design, seed, quick),
         ).items()
     }
 
@@ -141,7 +149,14 @@ def _overlap(factor: str, design: str, seed: int, quick: bool) -> dict[str, dict
     def both(part: str, environment: int = 0, same: bool = False) -> tuple[Sample, Sample]:
         options = {"learning_factor": factor, "environment": environment, "instances": parts[part]}
         samples = co_occurrence_samples(
-            DIGITS.X, DIGITS.y, design, same_instances=same, size=32, rng=seed, progress=False, **options
+            DIGITS.X,
+            DIGITS.y,
+            design,
+            same_instances=same,
+            size=32,
+            rng=seed,
+            progress=False,
+            **options,
         )
         return as_sample(samples[0]), as_sample(samples[1])
 
@@ -156,7 +171,9 @@ def _overlap(factor: str, design: str, seed: int, quick: bool) -> dict[str, dict
         result = posterior_agreement(second, first)
         found[method] = {
             "tests": {name: accuracies[f"ID {name}"] for name in CRITERIA},
-            "confidence": float(softmax(np.concatenate([first, second]), axis=1).max(axis=1).mean()),
+            "confidence": float(
+                softmax(np.concatenate([first, second]), axis=1).max(axis=1).mean()
+            ),
             "beta": result.beta,
             "agreement": result.value,
         }

@@ -55,7 +55,9 @@ def people(name: str, seed: int, *, n_train: int = 2000, n_evaluation: int = 200
     values = (values - train.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     names = ("train", "validation", "evaluation", "test")
     parts = zip(names, np.split(order, ends), strict=True)
-    return People(list(encoded), {part: (values[rows], y[rows], groups[rows]) for part, rows in parts})
+    return People(
+        list(encoded), {part: (values[rows], y[rows], groups[rows]) for part, rows in parts}
+    )
 
 
 def classifier(
@@ -108,7 +110,12 @@ def draw_values(ax: Any, values: Sequence[Sequence[float]], label: str) -> None:
     logs = np.log(values)
     low, middle, high = np.exp([logs.mean(axis=0) + k * logs.std(axis=0) for k in (-1, 0, 1)])
     ax.errorbar(
-        price_names(middle), middle, (middle - low, high - middle), marker="o", capsize=3, label=label
+        price_names(middle),
+        middle,
+        (middle - low, high - middle),
+        marker="o",
+        capsize=3,
+        label=label,
     )
 
 
@@ -131,18 +138,24 @@ def sensitivities(model: Any, table: People, *, quick: bool = False) -> list[tup
     X, y, _ = table.parts["evaluation"]
     races = ("race_", "RAC1P_")
     columns = [
-        f"x{i}" for i, name in enumerate(table.columns) if not quick or i % 20 == 0 or name.startswith(races)
+        f"x{i}"
+        for i, name in enumerate(table.columns)
+        if not quick or i % 20 == 0 or name.startswith(races)
     ]
     found = feature_stability(
         model, X, y, 0.4, theta1=1.0, theta2=0.25, perturbation=replace(FREE, features=columns),
         computing=Search(progress=False), resampling=None,
     ).to_frame()  # fmt: skip
     pairs = zip(found["feature"], found["value"], strict=True)
-    return sorted(((table.columns[int(key[1:])], value) for key, value in pairs), key=lambda pair: pair[1])
+    return sorted(
+        ((table.columns[int(key[1:])], value) for key, value in pairs), key=lambda pair: pair[1]
+    )
 
 
 def _income() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-    frame = pd.read_csv(data_folder("tabular_fairness_classics") / "adult.csv.gz", skipinitialspace=True)
+    frame = pd.read_csv(
+        data_folder("tabular_fairness_classics") / "adult.csv.gz", skipinitialspace=True
+    )
     y = (frame.pop("income-per-year") == ">50K").to_numpy().astype(int)
     frame["native-country"] = np.where(frame["native-country"] == "United-States", "US", "other")
     return frame.drop(columns=["fnlwgt", "education"]), y, frame["race"].to_numpy()
@@ -150,7 +163,9 @@ def _income() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
 
 def _employment() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     frame = pd.read_parquet(data_folder("acs_employment_ma_2015_2018") / "employment.parquet")
-    frame = frame[frame["year"] == 2018].drop(columns=["year", "prediction", "predicted_probability"])
+    frame = frame[frame["year"] == 2018].drop(
+        columns=["year", "prediction", "predicted_probability"]
+    )
     y = frame.pop("employed").to_numpy().astype(int)
     frame["RAC1P"] = frame["RAC1P"].map(_RACES).fillna("other")
     codes = [name for name in frame if name not in ("AGEP", "SCHL")]
@@ -159,5 +174,7 @@ def _employment() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
 
 def _covid() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     data = load("sivep", data_folder("covid_sivep"))
-    ages = np.where(data.X["Age"] < 40, "under 40", np.where(data.X["Age"] >= 70, "70 and over", "40 to 69"))
+    ages = np.where(
+        data.X["Age"] < 40, "under 40", np.where(data.X["Age"] >= 70, "70 and over", "40 to 69")
+    )
     return data.X, data.y, ages

@@ -79,10 +79,16 @@ def measure(seed: int, quick: bool) -> dict:
     for p in BALANCES:
         targets = rng.permutation(np.arange(ROWS) < round(p * ROWS)).astype(float)
         guesses = rng.permutation(targets), rng.permutation(targets)
-        pairs = {"perfect": (targets, targets), "constant": (0 * targets, 0 * targets), "random": guesses}
+        pairs = {
+            "perfect": (targets, targets),
+            "constant": (0 * targets, 0 * targets),
+            "random": guesses,
+        }
         for name, (one, other) in pairs.items():
             found[name].append(posterior_agreement(scores(one), scores(other)).log_pa)
-        found["accuracy"].append([1.0, float((targets == 0).mean()), float((guesses[0] == targets).mean())])
+        found["accuracy"].append(
+            [1.0, float((targets == 0).mean()), float((guesses[0] == targets).mean())]
+        )
     random, constant = np.array(found["random"]), np.array(found["constant"])
     agreed = BALANCES**2 + (1 - BALANCES) ** 2
     expected = agreed * np.log(agreed) + (1 - agreed) * np.log(1 - agreed)

@@ -88,7 +88,9 @@ def draw(runs: list[dict]):
     for prior in PRIORS:
         table = np.array([one["value"][prior] for one in runs])
         label = "prior of the predictions" if prior == "predicted" else "uniform prior"
-        right.errorbar(COUNTS, table.mean(axis=0), table.std(axis=0), marker="o", capsize=2, label=label)
+        right.errorbar(
+            COUNTS, table.mean(axis=0), table.std(axis=0), marker="o", capsize=2, label=label
+        )
     right.axvline(CLUSTERS, color="0.6", linestyle="--", linewidth=1)
     right.set(xlabel="number of centres", ylabel="agreement (nats)", title="Five clouds")
     right.legend()

@@ -47,7 +47,9 @@ def measure(seed: int, quick: bool) -> dict:
     one, other = rng.normal(size=(2, VALUES))
     scores, reference = risks(one), risks(other)
     best = posterior_agreement(scores, reference)
-    curve = [posterior_agreement(scores, reference, beta=best.beta * factor).value for factor in FACTORS]
+    curve = [
+        posterior_agreement(scores, reference, beta=best.beta * factor).value for factor in FACTORS
+    ]
     distance = one.mean() - other.mean()
     return {
         "maximum": abs(best.beta * VALUES * distance**2 - 1),

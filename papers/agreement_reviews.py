@@ -64,7 +64,9 @@ CLAIMS = {
 
 
 def measure(seed: int, quick: bool) -> dict:
-    pairs = pd.read_parquet(data_folder("imdb_counterfactual") / "imdb_counterfactual_pairs.parquet")
+    pairs = pd.read_parquet(
+        data_folder("imdb_counterfactual") / "imdb_counterfactual_pairs.parquet"
+    )
     train, test = pairs[pairs["split"] == "train"], pairs[pairs["split"] == "test"]
     train = train.sample(frac=0.8, random_state=seed)
     test = test[:100] if quick else test
@@ -81,7 +83,9 @@ def measure(seed: int, quick: bool) -> dict:
     agreement, accuracy = {}, {}
     for name, shift in shifts.items():
         powers = POWERS if name == "edits" else POWERS[:6]
-        after = [model.decision_function(shift(texts, strength=2**power, rng=seed)) for power in powers]
+        after = [
+            model.decision_function(shift(texts, strength=2**power, rng=seed)) for power in powers
+        ]
         agreement[name] = [posterior_agreement(one, before).value / np.log(2) for one in after]
         accuracy[name] = [float(((one > 0) == right).mean()) for one in after]
     plain, whole = float(((before > 0) == right).mean()), 1.0
@@ -93,7 +97,9 @@ def measure(seed: int, quick: bool) -> dict:
         "lowest": edits[9],
         "amplified": accuracy["amplified"][4] - plain,
         "amplified_agreement": whole - agreement["amplified"][4],
-        "contradicted": min(plain - accuracy["contradicted"][4], whole - agreement["contradicted"][4]),
+        "contradicted": min(
+            plain - accuracy["contradicted"][4], whole - agreement["contradicted"][4]
+        ),
         "agreement": agreement,
         "accuracy": accuracy,
     }

@@ -94,7 +94,9 @@ def measure(seed: int, quick: bool) -> dict:
         "found": posterior_agreement(*trap).value - search(trap).value,
         "same_sample": posterior_agreement(confident, confident).value
         - posterior_agreement(hesitant, hesitant).value,
-        **({"random": list(random.values()), "robust": starts, "curve": curve} if seed == 0 else {}),
+        **(
+            {"random": list(random.values()), "robust": starts, "curve": curve} if seed == 0 else {}
+        ),
     }
 
 
@@ -109,7 +111,9 @@ def draw(runs: list[dict]):
     right.plot(np.logspace(-2, 1, 300), runs[0]["curve"])
     left.set(xlabel="step", ylabel="beta", title="Random classifier", xlim=(0, 100))
     middle.set(xlabel="step", ylabel="beta", title="Robust classifier")
-    right.set(xscale="log", xlabel="beta", ylabel="agreement (nats)", title="Two maxima", ylim=(0.3, 0.5))
+    right.set(
+        xscale="log", xlabel="beta", ylabel="agreement (nats)", title="Two maxima", ylim=(0.3, 0.5)
+    )
     left.legend()
     middle.legend()
     return figure

@@ -52,7 +52,10 @@ def measure(seed: int, quick: bool) -> dict:
     agreement = {attack: curve[attack]["agreement"] for attack in ATTACKS}
     return {
         "separates": float(
-            min(agreement[one]["adversarial"][-1] - agreement[one]["undefended"][-1] for one in ATTACKS[:2])
+            min(
+                agreement[one]["adversarial"][-1] - agreement[one]["undefended"][-1]
+                for one in ATTACKS[:2]
+            )
         ),
         "falls": float(max(np.diff(agreement[one]["undefended"]).mean() for one in ATTACKS)),
         "alike": float(
@@ -71,7 +74,9 @@ def draw(runs: list[dict]):
             ax = axes[row, column]
             for name in NAMES:
                 ax.plot(
-                    RATIOS, np.mean([one["curve"][attack][kind][name] for one in runs], axis=0), label=name
+                    RATIOS,
+                    np.mean([one["curve"][attack][kind][name] for one in runs], axis=0),
+                    label=name,
                 )
             ax.set(xlabel="adversarial ratio", title=attack.upper() if row == 0 else "")
         axes[row, 0].set_ylabel(label)

@@ -63,9 +63,14 @@ def measure(seed: int, quick: bool) -> dict:
             before, after = digits.scores(name), digits.scores(name, made.x_adv)
             right = before.argmax(axis=1) == digits.labels
             misled = right & (after.argmax(axis=1) != digits.labels)
-            sure, sure_after = softmax(before, axis=1).max(axis=1), softmax(after, axis=1).max(axis=1)
+            sure, sure_after = (
+                softmax(before, axis=1).max(axis=1),
+                softmax(after, axis=1).max(axis=1),
+            )
             groups = (sure[right], sure[~right], sure_after[misled])
-            confidence[f"{attack} {name}"] = [float(group.mean()) if len(group) else 0.0 for group in groups]
+            confidence[f"{attack} {name}"] = [
+                float(group.mean()) if len(group) else 0.0 for group in groups
+            ]
             beta[f"{attack} {name}"] = posterior_agreement(after, before).beta
     log_beta = {name: float(np.log(max(value, 1e-6))) for name, value in beta.items()}
     right, wrong, misled = confidence["pgd undefended"]

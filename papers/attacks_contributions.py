@@ -61,7 +61,8 @@ def measure(seed: int, quick: bool) -> dict:
             exact[case] = {group: part.log_pa for group, part in parts.items()}
             counts[case] = {group: part.n_samples for group, part in parts.items()}
             near[case] = {
-                group: part.overlap_log_pa for group, part in approximate_contributions(result).items()
+                group: part.overlap_log_pa
+                for group, part in approximate_contributions(result).items()
             }
             log_pa[case] = result.log_pa
     fourth = list(next(iter(exact.values())))[-1]
@@ -74,7 +75,9 @@ def measure(seed: int, quick: bool) -> dict:
         "three": max(abs(exact[case][fourth] / log_pa[case]) for case in exact),
         "overestimates": near[pgd[0]][misled] / exact[pgd[0]][misled],
         "ranking": float(np.corrcoef(approximate, [log_pa[case] for case in pgd])[0, 1]),
-        "adversarial_dominates": min(counts[case][misled] / max(counts[case][wrong], 1) for case in fmn),
+        "adversarial_dominates": min(
+            counts[case][misled] / max(counts[case][wrong], 1) for case in fmn
+        ),
         "parts": exact,
         "approximate": near,
     }
@@ -89,7 +92,9 @@ def draw(runs: list[dict]):
         for shift, kind, alpha in ((-0.2, "parts", 1.0), (0.2, "approximate", 0.5)):
             floor = np.zeros(len(NAMES))
             for position, group in enumerate(runs[0]["parts"][cases[0]]):
-                heights = np.mean([[one[kind][case][group] for case in cases] for one in runs], axis=0)
+                heights = np.mean(
+                    [[one[kind][case][group] for case in cases] for one in runs], axis=0
+                )
                 label = group.replace("_", " ") if kind == "parts" else None
                 color = f"C{position}"
                 place = np.arange(len(NAMES)) + shift

@@ -70,7 +70,9 @@ def measure(seed: int, quick: bool) -> dict:
             points, reference = features(model, x), features(model, digits.x)
             values = {
                 "agreement": posterior_agreement(after, before).value,
-                "wasserstein": output_distance(after, before, method="wasserstein", progress=False).value,
+                "wasserstein": output_distance(
+                    after, before, method="wasserstein", progress=False
+                ).value,
                 "jensen_shannon": output_distance(after, before, progress=False).value,
                 "frechet": feature_distance(points, reference).value,
                 "cosine": feature_distance(points, reference, method="cosine").value,

@@ -67,7 +67,10 @@ def measure(seed: int, quick: bool) -> dict:
             right = before.argmax(axis=1) == digits.labels
             counts = np.bincount(digits.labels[right], minlength=10)
             balanced = np.concatenate(
-                [np.flatnonzero(right & (digits.labels == digit))[: counts.min()] for digit in range(10)]
+                [
+                    np.flatnonzero(right & (digits.labels == digit))[: counts.min()]
+                    for digit in range(10)
+                ]
             )
             table[f"{attack} {name}"] = [*changes(before[balanced], min(beta, 1e6)), beta]
     return {

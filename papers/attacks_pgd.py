@@ -79,21 +79,31 @@ def measure(seed: int, quick: bool) -> dict:
         "power": float(np.diff(agreement["undefended"]).mean()),
         "early": float(share["undefended"][0] - afr["undefended"][0]),
         "weak": float((agreement["adversarial"] - agreement["weak"]).min()),
-        "misled": float((afr["weak"] - afr["adversarial"] - share["weak"] + share["adversarial"])[2]),
-        "agreement": {name: [curves.loc[(name, p)]["agreement"].tolist() for p in POWERS] for name in NAMES},
-        "afr_t": {name: [curves.loc[(name, p)]["afr_t"].tolist() for p in POWERS] for name in NAMES},
+        "misled": float(
+            (afr["weak"] - afr["adversarial"] - share["weak"] + share["adversarial"])[2]
+        ),
+        "agreement": {
+            name: [curves.loc[(name, p)]["agreement"].tolist() for p in POWERS] for name in NAMES
+        },
+        "afr_t": {
+            name: [curves.loc[(name, p)]["afr_t"].tolist() for p in POWERS] for name in NAMES
+        },
     }
 
 
 def draw(runs: list[dict]):
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(2, len(POWERS), figsize=(11, 5), layout="constrained", sharey="row")
+    figure, axes = pyplot.subplots(
+        2, len(POWERS), figsize=(11, 5), layout="constrained", sharey="row"
+    )
     for row, (kind, label) in enumerate((("agreement", "agreement (nats)"), ("afr_t", "AFR_T"))):
         for column, power in enumerate(POWERS):
             ax = axes[row, column]
             for name in NAMES:
-                ax.plot(RATIOS, np.mean([one[kind][name][column] for one in runs], axis=0), label=name)
+                ax.plot(
+                    RATIOS, np.mean([one[kind][name][column] for one in runs], axis=0), label=name
+                )
             ax.set(xlabel="adversarial ratio", title=f"PGD, {power}/255" if row == 0 else "")
         axes[row, 0].set_ylabel(label)
     axes[1, 0].legend()

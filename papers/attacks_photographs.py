@@ -75,7 +75,9 @@ def photographs(seed: int, quick: bool) -> Readers:
         jpeg, offsets, labels = arrays["jpeg"], arrays["offsets"], arrays["labels"]
     ends = list(itertools.pairwise(offsets))
     rows = np.random.default_rng(seed).permutation(np.flatnonzero(np.isin(labels, CLASSES)))[:n]
-    images = np.stack([np.asarray(Image.open(io.BytesIO(jpeg[slice(*ends[row])].tobytes()))) for row in rows])
+    images = np.stack(
+        [np.asarray(Image.open(io.BytesIO(jpeg[slice(*ends[row])].tobytes()))) for row in rows]
+    )
     x = torch.tensor(images / 255, dtype=torch.float32).permute(0, 3, 1, 2)
     y = torch.tensor([CLASSES.index(label) for label in labels[rows]])
     worst = Adversarial(radius=8 / 255, n_steps=4, low=0.0, high=1.0)
@@ -93,7 +95,8 @@ def measure(seed: int, quick: bool) -> dict:
         agreement[name].append(posterior_agreement(after, before[name]).value)
         afr_t[name].append(float((after.argmax(axis=1) == pictures.labels).mean()))
     curves = {
-        kind: ratio_curves(pictures, kind, power)["agreement"] for kind, power in (("pgd", 8), ("fmn", 0))
+        kind: ratio_curves(pictures, kind, power)["agreement"]
+        for kind, power in (("pgd", 8), ("fmn", 0))
     }
     unbounded = ratio_curves(pictures, "fmn")["afr_p"]
     values = {name: np.array(one) for name, one in agreement.items()}
@@ -108,7 +111,8 @@ def measure(seed: int, quick: bool) -> dict:
         "afr_t": afr_t,
         "curves": curves,
         "accuracy": {
-            name: float((one.argmax(axis=1) == pictures.labels).mean()) for name, one in before.items()
+            name: float((one.argmax(axis=1) == pictures.labels).mean())
+            for name, one in before.items()
         },
     }
 
@@ -117,10 +121,15 @@ def draw(runs: list[dict]):
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(1, 4, figsize=(13, 3.2), layout="constrained")
-    for ax, kind, label in ((axes[0], "agreement", "agreement (nats)"), (axes[1], "afr_t", "AFR_T")):
+    for ax, kind, label in (
+        (axes[0], "agreement", "agreement (nats)"),
+        (axes[1], "afr_t", "AFR_T"),
+    ):
         for name in NAMES:
             table = np.array([one[kind][name] for one in runs])
-            ax.errorbar(POWERS, table.mean(axis=0), table.std(axis=0), marker="o", capsize=2, label=name)
+            ax.errorbar(
+                POWERS, table.mean(axis=0), table.std(axis=0), marker="o", capsize=2, label=name
+            )
         ax.set(xlabel="bound of PGD (255ths)", ylabel=label)
     axes[0].legend(fontsize=8)
     for ax, kind, title in ((axes[2], "pgd", "PGD, 8/255"), (axes[3], "fmn", "FMN")):

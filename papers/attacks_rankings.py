@@ -93,15 +93,18 @@ def measure(seed: int, quick: bool) -> dict:
         found[attack] = {kind: np.stack(list(curves[kind].values())) for kind in KINDS}
     whole = [ratio_curves(digits, "pgd", power, (1.0,)) for power in POWERS[:: 2 if quick else 1]]
     powers = {
-        kind: np.array([[one[kind][name][0] for one in whole] for name in digits.models]) for kind in KINDS
+        kind: np.array([[one[kind][name][0] for one in whole] for name in digits.models])
+        for kind in KINDS
     }
     pgd, fmn = found["pgd"], found["fmn"]
     return {
         "stable_pgd": between(pgd["agreement"]) - between(pgd["afr_p"]),
         "stable_fmn": between(fmn["agreement"]) - between(fmn["afr_p"]),
         "stable_power": between(powers["agreement"]) - between(powers["afr_p"]),
-        "aligned_pgd": across(pgd["agreement"], pgd["afr_t"]) - across(pgd["agreement"], pgd["afr_p"]),
-        "aligned_fmn": across(fmn["agreement"], fmn["afr_p"]) - across(fmn["agreement"], fmn["afr_t"]),
+        "aligned_pgd": across(pgd["agreement"], pgd["afr_t"])
+        - across(pgd["agreement"], pgd["afr_p"]),
+        "aligned_fmn": across(fmn["agreement"], fmn["afr_p"])
+        - across(fmn["agreement"], fmn["afr_t"]),
         "curves": found,
         "models": list(digits.models),
     }

@@ -103,7 +103,9 @@ def draw(runs: list[dict]):
     for ax, loss in zip(axes, LOSSES, strict=True):
         for name in ("plain", "robust"):
             table = np.array([one["curves"][f"{loss} {name}"] for one in runs])
-            ax.errorbar(RATIOS, table.mean(axis=0), table.std(axis=0), marker="o", capsize=2, label=name)
+            ax.errorbar(
+                RATIOS, table.mean(axis=0), table.std(axis=0), marker="o", capsize=2, label=name
+            )
         ax.set(xlabel="adversarial ratio", ylabel="agreement (nats)", title=f"APGD, {loss}")
     axes[0].legend()
     return figure

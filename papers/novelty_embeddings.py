@@ -45,15 +45,21 @@ def measure(seed: int, quick: bool) -> dict:
     for name in FEATURES:
         features = pictures.features[name]
         width = bandwidth(features)
-        modes = kernel_entropic_novelty(features[sample], features[reference], bandwidth=width).modes
+        modes = kernel_entropic_novelty(
+            features[sample], features[reference], bandwidth=width
+        ).modes
         members[name] = {int(row) for mode in modes for row in mode.members()}
         tops[name] = {int(row) for mode in modes[:1] for row in mode.top(25)}
-        leading = [np.bincount(pictures.labels[sample[mode.top(10)]], minlength=10) for mode in modes]
+        leading = [
+            np.bincount(pictures.labels[sample[mode.top(10)]], minlength=10) for mode in modes
+        ]
         kinds[name] = len({int(one.argmax()) for one in leading if one.max() > 5} & set(NEW))
         shown[name] = [sample[mode.top(10)] for mode in modes[:2]]
     pairs = list(itertools.combinations(FEATURES, 2))
     return {
-        "overlap": max(len(members[a] & members[b]) / max(1, len(members[a] | members[b])) for a, b in pairs),
+        "overlap": max(
+            len(members[a] & members[b]) / max(1, len(members[a] | members[b])) for a, b in pairs
+        ),
         "top": max(len(tops[a] & tops[b]) / 25 for a, b in pairs),
         "network": kinds["network"] - kinds["pixels"],
         "kinds": kinds,
@@ -65,9 +71,13 @@ def draw(runs: list[dict]):
     from matplotlib import pyplot
 
     lines = [
-        (f"{name}, mode {i}", top) for name in FEATURES for i, top in enumerate(runs[0]["shown"][name], 1)
+        (f"{name}, mode {i}", top)
+        for name in FEATURES
+        for i, top in enumerate(runs[0]["shown"][name], 1)
     ]
-    figure, axes = pyplot.subplots(len(lines), 10, figsize=(10, 1.15 * len(lines)), layout="constrained")
+    figure, axes = pyplot.subplots(
+        len(lines), 10, figsize=(10, 1.15 * len(lines)), layout="constrained"
+    )
     for row, (name, top) in zip(np.atleast_2d(axes), lines, strict=True):
         for ax in row:
             ax.set_axis_off()

@@ -28,7 +28,10 @@ CLAIMS = {
         0.5,
     ),
     "coverage": Claim(
-        "They cover less of it.", "Kendall's tau of coverage and the number of the generation", "<", 0.0
+        "They cover less of it.",
+        "Kendall's tau of coverage and the number of the generation",
+        "<",
+        0.0,
     ),
     "real": Claim(
         "The score is 0 where the two distributions are identical.",
@@ -51,7 +54,9 @@ def measure(seed: int, quick: bool) -> dict:
     rows = rng.permutation(len(real.labels))
     known, fresh = (real.features["network"][part] for part in (rows[:n], rows[n : 2 * n]))
     width = bandwidth(known)
-    samples = [drawn[one].features["network"][rng.choice(1000, n, replace=False)] for one in GENERATIONS]
+    samples = [
+        drawn[one].features["network"][rng.choice(1000, n, replace=False)] for one in GENERATIONS
+    ]
     table = []
     for sample in samples:
         parts = manifold_scores(sample, known, n_neighbours=5).parts
@@ -77,7 +82,9 @@ def draw(runs: list[dict]):
     for ax, name, column in zip(axes, COLUMNS, np.moveaxis(values, 2, 0), strict=True):
         ax.errorbar(GENERATIONS, column.mean(axis=0), column.std(axis=0), marker="o", capsize=3)
         ax.set(title=name, xlabel="generation")
-    axes[0].axhline(np.mean([one["real"] for one in runs]), color="0.5", linestyle=":", label="real digits")
+    axes[0].axhline(
+        np.mean([one["real"] for one in runs]), color="0.5", linestyle=":", label="real digits"
+    )
     axes[0].legend(fontsize=8)
     return figure
 

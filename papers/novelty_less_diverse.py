@@ -81,7 +81,10 @@ def measure(seed: int, quick: bool) -> dict:
     widths = {name: bandwidth(cifar().features[name]) for name in NAMES}
     table = np.array(
         [
-            [[measured(name, count, alpha, n, seed, widths[name]) for alpha in ALPHAS] for count in (1, 2, 3)]
+            [
+                [measured(name, count, alpha, n, seed, widths[name]) for alpha in ALPHAS]
+                for count in (1, 2, 3)
+            ]
             for name in NAMES
         ]
     )  # features, number of new kinds, alpha, score

@@ -60,7 +60,11 @@ def draw(runs: list[dict]):
     shown = runs[:2]
     figure = pyplot.figure(figsize=(10, 2.3 * len(shown)), layout="constrained")
     lines = [
-        (f"{' and '.join(f'{digit:g}' for digit in one['missing'])} missing, in {name}", source.images, top)
+        (
+            f"{' and '.join(f'{digit:g}' for digit in one['missing'])} missing, in {name}",
+            source.images,
+            top,
+        )
         for one in shown
         for name, source, top in zip(SOURCES, (real, drawn[1]), one["tops"], strict=True)
     ]

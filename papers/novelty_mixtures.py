@@ -97,7 +97,9 @@ def draw(runs: list[dict]):
         top, bottom = axes[:, column]
         top.scatter(*drawn.reference.T, s=6, color="C0", label="reference")
         top.scatter(*drawn.features.T, s=6, color="C1", label="sample")
-        value, reverse = (np.mean([one[key][name] for one in runs]) for key in ("values", "reverse_values"))
+        value, reverse = (
+            np.mean([one[key][name] for one in runs]) for key in ("values", "reverse_values")
+        )
         top.set(title=f"{name}: {value:.2f}, reverse {reverse:.2f}", aspect="equal")
         heights = np.mean([one["eigenvalues"][name] for one in runs], axis=0)
         bottom.bar(range(1, len(heights) + 1), heights)

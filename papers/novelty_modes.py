@@ -65,12 +65,17 @@ def measure(seed: int, quick: bool) -> dict:
     reference = dogs[n // 4 :][:n]
     found = kernel_entropic_novelty(features[sample], features[reference], bandwidth=width)
     tops = [sample[mode.top(10)] for mode in found.modes[:3]]
-    counts = np.array([[(pictures.labels[top] == one).mean() for one in NEW] for top in tops] or [[0.0] * 3])
+    counts = np.array(
+        [[(pictures.labels[top] == one).mean() for one in NEW] for top in tops] or [[0.0] * 3]
+    )
     _, drawn = digits()
     alike, drawn_tops = [], []
     for test, base in PAIRS:
         chosen = [rng.choice(1000, n, replace=False) for _ in range(2)]
-        known = drawn[test].features["network"][chosen[0]], drawn[base].features["network"][chosen[1]]
+        known = (
+            drawn[test].features["network"][chosen[0]],
+            drawn[base].features["network"][chosen[1]],
+        )
         modes = kernel_entropic_novelty(*known, bandwidth=bandwidth(np.concatenate(known))).modes
         top = chosen[0][modes[0].top(10)] if modes else chosen[0][:0]
         alike.append(np.bincount(drawn[test].labels[top]).max() / 10 if modes else 0.0)
@@ -91,12 +96,16 @@ def draw(runs: list[dict]):
 
     shown = max(runs, key=lambda one: len(one["tops"]))
     _, drawn = digits()
-    lines = [(f"CIFAR-10, mode {i}", cifar().images, top) for i, top in enumerate(shown["tops"], start=1)]
+    lines = [
+        (f"CIFAR-10, mode {i}", cifar().images, top) for i, top in enumerate(shown["tops"], start=1)
+    ]
     lines += [
         (f"generation {test} to {base}", drawn[test].images, top)
         for (test, base), top in zip(PAIRS, shown["drawn_tops"], strict=True)
     ]
-    figure, axes = pyplot.subplots(len(lines), 10, figsize=(10, 1.15 * len(lines)), layout="constrained")
+    figure, axes = pyplot.subplots(
+        len(lines), 10, figsize=(10, 1.15 * len(lines)), layout="constrained"
+    )
     for row, (name, images, top) in zip(axes, lines, strict=True):
         for ax in row:
             ax.set_axis_off()

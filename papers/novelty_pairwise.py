@@ -43,7 +43,9 @@ def table(name: str, n: int, rng: np.random.Generator) -> np.ndarray:
     width = bandwidth(np.concatenate(samples))
     found = np.full((len(COMPARED),) * 2 + (len(WIDTHS),), np.nan)
     for test, base in itertools.permutations(range(len(COMPARED)), 2):
-        found[test, base] = scores(samples[test], samples[base], [width * factor for factor in WIDTHS])
+        found[test, base] = scores(
+            samples[test], samples[base], [width * factor for factor in WIDTHS]
+        )
     return found
 
 
@@ -73,9 +75,12 @@ def draw(runs: list[dict]):
         for (row, column), value in np.ndenumerate(shown):
             if np.isfinite(value):
                 color = "white" if value > middle else "black"
-                ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=9, color=color)
+                ax.text(
+                    column, row, f"{value:.2f}", ha="center", va="center", fontsize=9, color=color
+                )
         labels = [
-            f"{name} (mean {mean:.2f})" for name, mean in zip(names, np.nanmean(shown, axis=1), strict=True)
+            f"{name} (mean {mean:.2f})"
+            for name, mean in zip(names, np.nanmean(shown, axis=1), strict=True)
         ]
         ax.set_xticks(range(len(names)), names, fontsize=8)
         ax.set_yticks(range(len(names)), labels, fontsize=8)

@@ -21,7 +21,10 @@ CLAIMS = {
         0.8,
     ),
     "members": Claim(
-        "The mode holds what the reference lacks.", "share of its members that are the digit", ">", 0.8
+        "The mode holds what the reference lacks.",
+        "share of its members that are the digit",
+        ">",
+        0.8,
     ),
     "varied": Claim(
         "The draws are new, as far from the members as these are from each other.",
@@ -80,7 +83,11 @@ def draw(runs: list[dict]):
 
     shown = [one for one in runs if len(one["draws"])][:4]
     figure, axes = pyplot.subplots(
-        1, max(1, len(shown)), figsize=(3.2 * max(1, len(shown)), 3.2), layout="constrained", squeeze=False
+        1,
+        max(1, len(shown)),
+        figsize=(3.2 * max(1, len(shown)), 3.2),
+        layout="constrained",
+        squeeze=False,
     )
     for ax, one in zip(axes[0], shown, strict=False):
         for name, label, color in (

@@ -51,7 +51,10 @@ def build() -> str:
     """Return the text of the page."""
     found = {entry.script: _result(entry.script) for entry in ENTRIES if entry.script}
     verdicts = Counter(
-        claim["verdict"] for record in found.values() if record for claim in record["claims"].values()
+        claim["verdict"]
+        for record in found.values()
+        if record
+        for claim in record["claims"].values()
     )
     counts = ", ".join(
         f"{verdicts[verdict]} {verdict}" for verdict in ("holds", "does not hold", "undecided")
@@ -63,13 +66,18 @@ def build() -> str:
     ]
     for subject, documents in SUBJECTS.items():
         parts.append(f"\n## {subject}\n")
-        entries = (entry for entry in ENTRIES if "".join(entry.labels[:1]).partition(" ")[0] in documents)
+        entries = (
+            entry for entry in ENTRIES if "".join(entry.labels[:1]).partition(" ")[0] in documents
+        )
         parts += [_section(entry, found.get(entry.script)) for entry in entries]
     parts.append("\n## Errors in the documents\n")
     for document, title in DOCUMENTS.items():
         errata = [one for one in ERRATA if one.document == document]
         if errata:
-            rows = [f"| {one.where} | {one.printed} | {one.right} | `{one.shown_by}` |" for one in errata]
+            rows = [
+                f"| {one.where} | {one.printed} | {one.right} | `{one.shown_by}` |"
+                for one in errata
+            ]
             head = "| Where | Printed | Right | Shown by |\n|---|---|---|---|"
             parts.append("\n".join([f"### {title}\n", head, *rows, ""]))
     return "\n".join(part for part in parts if part)
@@ -87,7 +95,10 @@ def _section(entry: Entry, record: dict[str, Any] | None) -> str:
         lines.append(f"*{'; '.join(_words(label) for label in entry.labels)}.*\n")
     if not entry.script:
         return "\n".join([*lines, f"Not reproduced: {entry.reason}\n"])
-    about = ast.get_docstring(ast.parse((FOLDER / f"{entry.script}.py").read_text(encoding="utf-8"))) or ""
+    about = (
+        ast.get_docstring(ast.parse((FOLDER / f"{entry.script}.py").read_text(encoding="utf-8")))
+        or ""
+    )
     lines += [f"{paragraph}\n" for paragraph in about.split("\n\n")[1:]]
     if record is None:
         return "\n".join([*lines, "Not reproduced yet.\n"])
@@ -116,11 +127,17 @@ def _words(label: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
+    parser.add_argument(
+        "--check", action="store_true", help="only say whether the page is up to date"
+    )
     text = build()
     if parser.parse_args().check:
         fresh = PAGE.is_file() and PAGE.read_text(encoding="utf-8") == text
-        print("the page is up to date" if fresh else "the page is out of date: run python papers/page.py")
+        print(
+            "the page is up to date"
+            if fresh
+            else "the page is out of date: run python papers/page.py"
+        )
         return 0 if fresh else 1
     PAGE.write_text(text, encoding="utf-8")
     return 0

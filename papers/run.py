@@ -55,8 +55,12 @@ def run_all(family: Sequence[str], flags: Sequence[str]) -> dict[str, int]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", help="experiments, such as agreement_noise; all by default")
-    parser.add_argument("--jobs", type=int, default=1, help="families that run side by side; 1 by default")
+    parser.add_argument(
+        "names", nargs="*", help="experiments, such as agreement_noise; all by default"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="families that run side by side; 1 by default"
+    )
     parser.add_argument("--quick", action="store_true", help="the reduced form of each")
     parser.add_argument("--again", action="store_true", help="forget what earlier runs kept")
     options = parser.parse_args()
@@ -71,7 +75,9 @@ def main() -> int:
     flags = [f"--{flag}" for flag in ("quick", "again") if getattr(options, flag)]
     statuses: dict[str, int] = {}
     with ThreadPoolExecutor(options.jobs) as pool:
-        for ended in pool.map(lambda family: run_all(family, flags), families(options.names or known)):
+        for ended in pool.map(
+            lambda family: run_all(family, flags), families(options.names or known)
+        ):
             statuses |= ended
     failed = [name for name, status in statuses.items() if status not in (0, NO_DATA)]
     skipped = [name for name, status in statuses.items() if status == NO_DATA]

@@ -50,7 +50,9 @@ def measure(seed: int, quick: bool) -> dict:
     found = overlap(seed, quick)
     designs = [design for design in DESIGNS if f"hue {design} ERM" in found]
     table = {
-        kind: np.array([[[found[f"{f} {d} {m}"][kind] for d in designs] for m in METHODS] for f in FACTORS])
+        kind: np.array(
+            [[[found[f"{f} {d} {m}"][kind] for d in designs] for m in METHODS] for f in FACTORS]
+        )
         for kind in ("beta", "agreement", "confidence")
     }
     logs = np.log(np.clip(table["beta"], FLOOR, 1 / FLOOR))
@@ -73,7 +75,9 @@ def draw(runs: list[dict]):
 
     designs = runs[0]["designs"]
     places = np.arange(len(designs))
-    figure, axes = pyplot.subplots(2, 3, figsize=(11, 5.6), layout="constrained", sharex=True, sharey="col")
+    figure, axes = pyplot.subplots(
+        2, 3, figsize=(11, 5.6), layout="constrained", sharex=True, sharey="col"
+    )
     kinds = {"confidence": "mean confidence", "log_beta": "beta*", "values": "agreement (nats)"}
     for row, factor in enumerate(FACTORS):
         for ax, (kind, label) in zip(axes[row], kinds.items(), strict=True):
@@ -85,7 +89,9 @@ def draw(runs: list[dict]):
                     middle, low, high = np.exp(middle), np.exp(low), np.exp(high)
                     ax.set_yscale("log")
                 shift = places + 0.16 * (position - 0.5)
-                ax.errorbar(shift, middle, (middle - low, high - middle), fmt="o", capsize=3, label=method)
+                ax.errorbar(
+                    shift, middle, (middle - low, high - middle), fmt="o", capsize=3, label=method
+                )
             ax.set(ylabel=label, title=f"Tied {factor}")
             ax.set_xticks(places, designs)
     axes[0, 0].legend()

@@ -50,7 +50,11 @@ CLAIMS = {
 
 
 def combinations(samples: tuple[FactorSample, FactorSample], factor: str) -> list[tuple[int, str]]:
-    return [pair for one in samples for pair in zip(one.labels.tolist(), one.factors[factor], strict=True)]
+    return [
+        pair
+        for one in samples
+        for pair in zip(one.labels.tolist(), one.factors[factor], strict=True)
+    ]
 
 
 def guessed(samples: tuple[FactorSample, FactorSample], factor: str) -> float:
@@ -119,7 +123,9 @@ def draw(runs: list[dict]):
                 for value in occurring:
                     j = values.index(value)
                     found = (first.labels == digit) & (np.array(first.factors[factor]) == value)
-                    board[34 * i + 1 : 34 * i + 33, 34 * j + 1 : 34 * j + 33] = first.images[found][0]
+                    board[34 * i + 1 : 34 * i + 33, 34 * j + 1 : 34 * j + 33] = first.images[found][
+                        0
+                    ]
             told = np.mean([one["accuracy"][factor][place] for one in runs])
             ax.imshow(board)
             ax.set_title(f"{design}: {factor} tells {told:.0%}", fontsize=9)

@@ -60,14 +60,20 @@ def measure(seed: int, quick: bool) -> dict:
     found = overlap(seed, quick)
     designs = [design for design in DESIGNS if f"hue {design} ERM" in found]
     some = [design.endswith("CGO") for design in designs]
-    tests = {case: {name: np.array(row) for name, row in one["tests"].items()} for case, one in found.items()}
+    tests = {
+        case: {name: np.array(row) for name, row in one["tests"].items()}
+        for case, one in found.items()
+    }
 
     def gains(criterion: str) -> np.ndarray:
         """Return what a criterion gains over accuracy, by factor, method, design and test set."""
         return np.array(
             [
                 [
-                    [tests[case][criterion] - tests[case]["accuracy"] for case in cases(factor, method)]
+                    [
+                        tests[case][criterion] - tests[case]["accuracy"]
+                        for case in cases(factor, method)
+                    ]
                     for method in METHODS
                 ]
                 for factor in FACTORS
@@ -87,7 +93,10 @@ def measure(seed: int, quick: bool) -> dict:
         for method in METHODS
     ]
     return {
-        **{f"compound_{factor}": float(middle[i, :, :, 1].mean()) for i, factor in enumerate(FACTORS)},
+        **{
+            f"compound_{factor}": float(middle[i, :, :, 1].mean())
+            for i, factor in enumerate(FACTORS)
+        },
         "all_tests": float(middle[..., 1:].mean()),
         "middle": float(middle[..., 1].mean() - gain[:, :, np.logical_not(some), 1].mean()),
         "rates": float(rates[:, :, some, 1].mean()),
@@ -95,7 +104,9 @@ def measure(seed: int, quick: bool) -> dict:
         "irm": float(middle[..., 1].mean(axis=(0, 2)).min()),
         "designs": designs,
         "gain": gain,
-        "accuracy": [[[tests[one]["accuracy"] for one in cases(f, m)] for m in METHODS] for f in FACTORS],
+        "accuracy": [
+            [[tests[one]["accuracy"] for one in cases(f, m)] for m in METHODS] for f in FACTORS
+        ],
     }
 
 
@@ -103,7 +114,9 @@ def draw(runs: list[dict]):
     from matplotlib import pyplot
 
     designs = runs[0]["designs"]
-    figure, axes = pyplot.subplots(2, 2, figsize=(10, 6), layout="constrained", sharey="row", sharex=True)
+    figure, axes = pyplot.subplots(
+        2, 2, figsize=(10, 6), layout="constrained", sharey="row", sharex=True
+    )
     places = np.arange(len(designs))
     for row, kind in zip(axes, ("accuracy", "gain"), strict=True):
         for column, factor in enumerate(FACTORS):

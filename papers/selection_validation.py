@@ -63,7 +63,13 @@ CLAIMS = {
 
 
 def measure(seed: int, quick: bool) -> dict:
-    sizes = {"train 0": 140, "train 1": 140, "first": 60, "second": 60, "test": 60 if quick else 160}
+    sizes = {
+        "train 0": 140,
+        "train 1": 140,
+        "first": 60,
+        "second": 60,
+        "test": 60 if quick else 160,
+    }
     parts = split_instances(DIGITS.y, sizes, shape=(1, 4, 7, 9), rng=seed)
     kept, first_test, alike = {}, {}, []
     for factor in FACTORS:
@@ -80,10 +86,16 @@ def measure(seed: int, quick: bool) -> dict:
         for method in METHODS:
             model, best = stopped(train, pairs, method, seed, 2 if quick else 24)
             kept[factor, method] = tested(model, best, tests)
-            alike += [best[f"{n} other accuracy"].epoch == best[f"{n} other afr_p"].epoch for n in PAIRS]
-        chosen = [kept[factor, method][f"{n} other accuracy"][1] for method in METHODS for n in PAIRS]
+            alike += [
+                best[f"{n} other accuracy"].epoch == best[f"{n} other afr_p"].epoch for n in PAIRS
+            ]
+        chosen = [
+            kept[factor, method][f"{n} other accuracy"][1] for method in METHODS for n in PAIRS
+        ]
         first_test[factor] = float(np.mean(chosen))
-    means = {key: {name: float(np.mean(row)) for name, row in one.items()} for key, one in kept.items()}
+    means = {
+        key: {name: float(np.mean(row)) for name, row in one.items()} for key, one in kept.items()
+    }
     gain = {
         f"{factor} {pairing}": {
             method: [
@@ -104,7 +116,9 @@ def measure(seed: int, quick: bool) -> dict:
         "shifted": shifted,
         "unlike": float(np.mean([row[:2] for row in other.values()])) - shifted,
         "rates": float(np.mean(alike)),
-        "sampling": float(np.mean([table[f"{one} other"] - table[f"{one} same"] for one in FACTORS])),
+        "sampling": float(
+            np.mean([table[f"{one} other"] - table[f"{one} same"] for one in FACTORS])
+        ),
         "hue_harder": first_test["hue"] - first_test["position"],
         "gain": gain,
         "means": {" ".join(key): one for key, one in means.items()},
@@ -114,16 +128,22 @@ def measure(seed: int, quick: bool) -> dict:
 def draw(runs: list[dict]):
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(2, 2, figsize=(10, 6), layout="constrained", sharex=True, sharey=True)
+    figure, axes = pyplot.subplots(
+        2, 2, figsize=(10, 6), layout="constrained", sharex=True, sharey=True
+    )
     places = np.arange(len(PAIRS))
     for row, pairing in zip(axes, PAIRINGS, strict=True):
         for ax, factor in zip(row, FACTORS, strict=True):
             for shift, method in zip((-0.2, 0.0, 0.2), METHODS, strict=True):
                 table = np.array([one["gain"][f"{factor} {pairing}"][method] for one in runs])
                 half = (
-                    stats.t.ppf(0.975, max(len(table) - 1, 1)) * stats.sem(table) if len(table) > 1 else 0.0
+                    stats.t.ppf(0.975, max(len(table) - 1, 1)) * stats.sem(table)
+                    if len(table) > 1
+                    else 0.0
                 )
-                ax.errorbar(places + shift, table.mean(axis=0), half, fmt="o", capsize=3, label=method)
+                ax.errorbar(
+                    places + shift, table.mean(axis=0), half, fmt="o", capsize=3, label=method
+                )
             ax.axhline(0.0, color="0.4", linewidth=0.8)
             ax.set_title(f"Sources by {factor}, {pairing} digits", fontsize=10)
             ax.set_xticks(places, PAIRS)

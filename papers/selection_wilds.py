@@ -65,7 +65,13 @@ def write(folder: Path, seed: int) -> None:
         speckle = rng.normal(0, 20, size=(16, 16, 3))
         picture = bird * 200 + (1 - bird) * (GROUNDS[ground] + speckle)
         Image.fromarray(picture.clip(0, 255).astype(np.uint8)).save(folder / name)
-    table = {"img_id": range(len(rows)), "img_filename": names, "y": y, "split": split, "place": place}
+    table = {
+        "img_id": range(len(rows)),
+        "img_filename": names,
+        "y": y,
+        "split": split,
+        "place": place,
+    }
     pd.DataFrame(table).to_csv(folder / "metadata.csv", index=False)
 
 
@@ -90,10 +96,14 @@ def measure(seed: int, quick: bool) -> dict:
     for method in METHODS:
         model, _ = stopped(sources, {"all": (land, land)}, method, seed, 1)
         features = [outputs(model[:-1], images) for images, _ in (water, land)]
-        pairs = pair_samples(*features, labels=water[1], reference_labels=land[1], within_label=True)
+        pairs = pair_samples(
+            *features, labels=water[1], reference_labels=land[1], within_label=True
+        )
         rows, others = np.array(pairs.rows), np.array(pairs.reference_rows)
         paired = (land[0][others], land[1][others]), (water[0][rows], water[1][rows])
-        model, best = stopped(sources, {"all": paired}, method, seed, 3 if quick else 20, learnt=0.75)
+        model, best = stopped(
+            sources, {"all": paired}, method, seed, 3 if quick else 20, learnt=0.75
+        )
         for criterion in CRITERIA:
             model.load_state_dict(best[f"all {criterion}"].state)
             groups = [100 * accuracy(outputs(model, images), y) for images, y in tests]
@@ -116,7 +126,9 @@ def draw(runs: list[dict]):
     tables = np.array([one["table"] for one in runs])
     figure, axes = pyplot.subplots(1, 2, figsize=(8.5, 3.2), layout="constrained", sharey=True)
     places = np.arange(len(METHODS))
-    for kind, (ax, title) in enumerate(zip(axes, ("All test pictures", "Worst group"), strict=True)):
+    for kind, (ax, title) in enumerate(
+        zip(axes, ("All test pictures", "Worst group"), strict=True)
+    ):
         for position, criterion in enumerate(CRITERIA):
             values = tables[:, :, position, kind]
             label = criterion.replace("afr_p", "AFR_P")

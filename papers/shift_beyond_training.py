@@ -110,7 +110,9 @@ def draw(runs: list[dict]):
     for name in LEARNERS:
         line = np.mean([one["value"]["5b"][name] for one in runs], axis=0)
         axes[0].plot(FACTORS, line, marker=".", label=name)
-        axes[1].plot(FACTORS, np.mean([one["cosine"][name] for one in runs], axis=0), marker=".", label=name)
+        axes[1].plot(
+            FACTORS, np.mean([one["cosine"][name] for one in runs], axis=0), marker=".", label=name
+        )
     places = np.arange(len(LEARNERS))
     for shift, kind in ((-0.19, "5a"), (0.19, "5b")):
         logs = np.array([[one["log_beta"][kind][name] for name in LEARNERS] for one in runs])

@@ -40,7 +40,9 @@ CLAIMS = {
 
 
 def measure(seed: int, quick: bool) -> dict:
-    environments = [spec.replace(shape=tuple(range(10))) for spec in ENVIRONMENTS["discriminability"][:2]]
+    environments = [
+        spec.replace(shape=tuple(range(10))) for spec in ENVIRONMENTS["discriminability"][:2]
+    ]
     parts = split_instances(DIGITS.y, {"train 0": 600, "train 1": 600, "test": 128}, rng=seed)
     sources = [drawn(parts[f"train {j}"], [environments[j]], seed)[0] for j in (0, 1)]
     x, labels = joined(sources)
@@ -54,7 +56,12 @@ def measure(seed: int, quick: bool) -> dict:
         found[name] = []
         optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
         for stage in stages:
-            options = {"domain": domain, "batch_size": 32, "optimizer": optimizer, "rng": seed + stage}
+            options = {
+                "domain": domain,
+                "batch_size": 32,
+                "optimizer": optimizer,
+                "rng": seed + stage,
+            }
             fit(model, x, y, objective=objective, epochs=stage - done, progress=False, **options)
             done = stage
             with torch.no_grad():
@@ -62,10 +69,14 @@ def measure(seed: int, quick: bool) -> dict:
             aligned = pca_alignment(*features, labels=labels)
             within = [aligned.parts[key] for key in ("class_variance", "reference_class_variance")]
             pair = [aligned.parts[key] for key in ("reference_projections", "projections")]
-            found[name].append({"error": aligned.value, "variance": float(np.mean(within)), "pair": pair})
+            found[name].append(
+                {"error": aligned.value, "variance": float(np.mean(within)), "pair": pair}
+            )
     ends = {name: found[name][-1] for name in found}
     changes = [ends["IRM"][key] - found["IRM"][0][key] for key in ("error", "variance")]
-    numbers = {name: [[one["error"], one["variance"]] for one in stages] for name, stages in found.items()}
+    numbers = {
+        name: [[one["error"], one["variance"]] for one in stages] for name, stages in found.items()
+    }
     return {
         "error": ends["IRM"]["error"] - ends["ERM"]["error"],
         "variance": ends["IRM"]["variance"] - ends["ERM"]["variance"],

@@ -41,7 +41,9 @@ def measure(seed: int, quick: bool) -> dict:
         beta[name] = posterior_agreement(scores[-1], scores[0]).beta
     last = [confidence[name][-1] for name in LEARNERS]
     return {
-        "falls": float(np.mean([spearmanr(confidence[name], FACTORS).statistic for name in LEARNERS])),
+        "falls": float(
+            np.mean([spearmanr(confidence[name], FACTORS).statistic for name in LEARNERS])
+        ),
         "source": float(np.mean([confidence[name][1] - confidence[name][0] for name in LEARNERS])),
         "beta": float(spearmanr(last, [beta[name] for name in LEARNERS]).statistic),
         "confidence": confidence,
@@ -55,7 +57,9 @@ def draw(runs: list[dict]):
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(8.5, 3.2), layout="constrained")
     for name in LEARNERS:
         table = np.array([one["confidence"][name] for one in runs])
-        left.errorbar(FACTORS, table.mean(axis=0), table.std(axis=0), marker="o", capsize=2, label=name)
+        left.errorbar(
+            FACTORS, table.mean(axis=0), table.std(axis=0), marker="o", capsize=2, label=name
+        )
     logs = np.array([[one["log_beta"][name] for name in LEARNERS] for one in runs])
     right.bar(LEARNERS, np.exp(logs.mean(axis=0)), 0.5)
     left.set(xlabel="shifted factors", ylabel="mean confidence, beta = 1", title="Confidence")

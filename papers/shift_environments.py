@@ -51,7 +51,9 @@ def environments(seed: int, n: int) -> list[FactorSample]:
 
 
 def measure(seed: int, quick: bool) -> dict:
-    shifted = [[len(one.differences(table[0])) for one in table] for table in map(ENVIRONMENTS.get, TABLES)]
+    shifted = [
+        [len(one.differences(table[0])) for one in table] for table in map(ENVIRONMENTS.get, TABLES)
+    ]
     first, *others = (one.images / 255 for one in environments(seed, 20 if quick else 100))
     distances = [float(np.sqrt(((other - first) ** 2).mean())) for other in others]
     return {
@@ -72,7 +74,9 @@ def draw(runs: list[dict]):
         for ax, image in zip(row, sample.images, strict=True):
             ax.imshow(image)
             ax.set_axis_off()
-        row[0].set_title(name if name.startswith("source") else f"and {name}", loc="left", fontsize=9)
+        row[0].set_title(
+            name if name.startswith("source") else f"and {name}", loc="left", fontsize=9
+        )
     return figure
 
 

@@ -88,7 +88,9 @@ def measure(seed: int, quick: bool) -> dict:
         "power": float(
             np.mean([np.nan_to_num(spearmanr(full[name], FACTORS).statistic) for name in LEARNERS])
         ),
-        "ratio": float(max(np.diff(agreement[name], axis=0).mean(axis=0).max() for name in LEARNERS)),
+        "ratio": float(
+            max(np.diff(agreement[name], axis=0).mean(axis=0).max() for name in LEARNERS)
+        ),
         "source": float(np.mean([full[name][0] - full[name][1:].max() for name in LEARNERS])),
         "lisa_first": float(lisa[0] - max(erm[0], irm[0])),
         "irm_later": float((irm - np.maximum(erm, lisa))[1:].mean()),
@@ -108,7 +110,9 @@ def draw(runs: list[dict]):
         for ratio, line in zip(RATIOS, table, strict=True):
             color = pyplot.cm.viridis(1 - ratio)
             ax.plot(FACTORS, line, marker=".", color=color, label=f"share {ratio:g}")
-        ax.set(xlabel="shifted factors", ylabel="agreement (nats)", title=name, ylim=(0, np.log(10)))
+        ax.set(
+            xlabel="shifted factors", ylabel="agreement (nats)", title=name, ylim=(0, np.log(10))
+        )
         rates = np.mean([one["afr_p"][name] for one in runs], axis=0)
         axes[-1].plot(FACTORS, rates, marker=".", label=name)
     axes[0].legend(fontsize=8)

@@ -49,11 +49,14 @@ def scores(truth: np.ndarray, predicted: np.ndarray) -> list[float]:
 def measure(seed: int, quick: bool) -> dict:
     table = people("covid", seed, n_train=2752, n_evaluation=60 if quick else 300)
     ranked = {
-        name: sensitivities(classifier(table, "ERM", seed, hidden=hidden, quick=quick), table, quick=quick)
+        name: sensitivities(
+            classifier(table, "ERM", seed, hidden=hidden, quick=quick), table, quick=quick
+        )
         for name, hidden in MODELS.items()
     }
     parts = [
-        np.concatenate(part) for part in zip(table.parts["train"], table.parts["validation"], strict=True)
+        np.concatenate(part)
+        for part in zip(table.parts["train"], table.parts["validation"], strict=True)
     ]
     train_X, train_y, train_ages = parts
     test_X, test_y, test_ages = table.parts["test"]
@@ -85,7 +88,9 @@ def draw(runs: list[dict]):
         columns, values = zip(*reversed(runs[0]["top"][model]), strict=True)
         ax.barh(columns, values, color=["C3" if name == "Age" else "C0" for name in columns])
         ax.set(xlabel="stability R", title=f"{model}, one seed")
-    table = np.array([[one["by_age"][age] for age in AGES] for one in runs])  # seed, age, model, score
+    table = np.array(
+        [[one["by_age"][age] for age in AGES] for one in runs]
+    )  # seed, age, model, score
     for ax, place, name in zip(axes[2:], (0, 1), ("accuracy", "macro F1"), strict=True):
         for which, label in enumerate(("one regression", "one for each age")):
             values = table[:, :, which, place]

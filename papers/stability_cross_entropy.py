@@ -70,11 +70,15 @@ def measure(seed: int, quick: bool) -> dict:
     distance = boundary_distance(model, points)
     exact, stand_in = weights.value, found["hundred"].value
     return {
-        "weights_near_boundary": float(np.average(distance, weights=weights.weights) / distance.mean()),
+        "weights_near_boundary": float(
+            np.average(distance, weights=weights.weights) / distance.mean()
+        ),
         "few_rows": weights.effective_sample_fraction,
         "many_move": float((moves.moved_distances > 0.5).mean()),
         "moderate_moves": both.rms_move / moves.rms_move,
-        "moderate_weights": float(np.log(both.effective_sample_fraction / weights.effective_sample_fraction)),
+        "moderate_weights": float(
+            np.log(both.effective_sample_fraction / weights.effective_sample_fraction)
+        ),
         "hundred": abs(stand_in / exact - 1),
     }
 

@@ -55,17 +55,22 @@ def accuracies(model, rows: tuple[np.ndarray, np.ndarray, np.ndarray]) -> tuple[
     X, y, groups = rows
     right = model.predict(X) == y
     names, counts = np.unique(groups, return_counts=True)
-    return float(right.mean()), min(float(right[groups == one].mean()) for one in names[counts >= LEAST])
+    return float(right.mean()), min(
+        float(right[groups == one].mean()) for one in names[counts >= LEAST]
+    )
 
 
 def on_one_table(data: str, seed: int, quick: bool) -> dict:
     table = people(data, seed, n_train=200 if quick else 300, n_evaluation=40 if quick else 100)
     races = [i for i, name in enumerate(table.columns) if name.startswith(DATA[data])]
     models = {
-        name: classifier(table, "ERM", seed, hidden=hidden, quick=quick) for name, hidden in MODELS.items()
+        name: classifier(table, "ERM", seed, hidden=hidden, quick=quick)
+        for name, hidden in MODELS.items()
     }
     ranked = {name: sensitivities(model, table, quick=quick) for name, model in models.items()}
-    most_sensitive = next(column for column, _ in ranked["network"] if column.startswith(DATA[data]))
+    most_sensitive = next(
+        column for column, _ in ranked["network"] if column.startswith(DATA[data])
+    )
     target = table.columns.index(most_sensitive)
     for name, features in (("AT", races), ("targeted AT", [target])):
         models[name] = classifier(table, "AT", seed, features=features, n_steps=5, quick=quick)
@@ -101,7 +106,9 @@ def draw(runs: list[dict]):
         for ax, model in zip(row, MODELS, strict=False):
             columns, values = zip(*reversed(runs[0][f"{data}: top"][model]), strict=True)
             ax.barh(
-                columns, values, color=["C3" if name.startswith(DATA[data]) else "C0" for name in columns]
+                columns,
+                values,
+                color=["C3" if name.startswith(DATA[data]) else "C0" for name in columns],
             )
             ax.set(xlabel="stability R (race: red)", title=f"{data}, {model}, one seed")
             ax.locator_params(axis="x", nbins=5)
@@ -109,7 +116,12 @@ def draw(runs: list[dict]):
         for place, (label, marker) in enumerate((("all", "o"), ("worst race", "s"))):
             values = np.array([[one[name][place] for name in table[0]] for one in table])
             row[2].errorbar(
-                list(table[0]), values.mean(axis=0), values.std(axis=0), fmt=marker, capsize=3, label=label
+                list(table[0]),
+                values.mean(axis=0),
+                values.std(axis=0),
+                fmt=marker,
+                capsize=3,
+                label=label,
             )
         row[2].set(ylabel="accuracy", title=f"{data}, {len(runs)} seeds")
         row[2].legend(fontsize=8)

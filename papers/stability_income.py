@@ -28,7 +28,9 @@ CLAIMS = {
         ">",
         0.0,
     ),
-    "at_best": Claim("and more than tilted ERM.", "log of R at theta = (0.2, inf), AT over tilted", ">", 0.0),
+    "at_best": Claim(
+        "and more than tilted ERM.", "log of R at theta = (0.2, inf), AT over tilted", ">", 0.0
+    ),
     "tilted_reweighting": Claim(
         "Tilted ERM is more stable than ERM under reweighting.",
         "log of R at theta = (100, 0.2), tilted over ERM",
@@ -36,7 +38,10 @@ CLAIMS = {
         0.0,
     ),
     "tilted_best": Claim(
-        "and more than adversarial training.", "log of R at theta = (100, 0.2), tilted over AT", ">", 0.0
+        "and more than adversarial training.",
+        "log of R at theta = (100, 0.2), tilted over AT",
+        ">",
+        0.0,
     ),
     "both": Claim(
         "Both are markedly more stable than ERM at all prices.",
@@ -54,7 +59,9 @@ CLAIMS = {
 
 
 def measure(seed: int, quick: bool) -> dict:
-    table = people("income", seed, n_train=200 if quick else 1000, n_evaluation=40 if quick else 500)
+    table = people(
+        "income", seed, n_train=200 if quick else 1000, n_evaluation=40 if quick else 500
+    )
     X, y, _ = table.parts["evaluation"]
     found = {
         method: stabilities(classifier(table, method, seed, quick=quick), X, y, quick=quick)
@@ -64,7 +71,9 @@ def measure(seed: int, quick: bool) -> dict:
     logs = {method: np.log(one) for method, one in values.items()}
     excess = [one.excess_risk for one in found["ERM"]]
     shares = [one.corruption / (one.corruption + one.reweighting) for one in excess]
-    risks = [one.search.trace.risks[:-1] if one.search.trace else [one.risk] for one in found["ERM"]]
+    risks = [
+        one.search.trace.risks[:-1] if one.search.trace else [one.risk] for one in found["ERM"]
+    ]
     errors = [one.standard_error for one in found["ERM"]]
     return {
         "corruption": float(-np.diff(shares).max()),
@@ -98,7 +107,9 @@ def draw(runs: list[dict]):
     middle.legend(title="theta1, theta2", fontsize=8)
     for method in METHODS:
         draw_values(right, [one["values"][method] for one in runs], method)
-    right.set(yscale="log", xlabel="theta1, theta2", ylabel="stability R", title=f"{len(runs)} seeds")
+    right.set(
+        yscale="log", xlabel="theta1, theta2", ylabel="stability R", title=f"{len(runs)} seeds"
+    )
     right.legend()
     return figure
 

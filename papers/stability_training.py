@@ -22,9 +22,18 @@ _SAYS = {
 }
 _ORDERS = {
     "at_erm": ("AT is more stable than ERM under corruption", "(0.2, inf), AT over ERM"),
-    "at_tilted": ("AT is more stable than tilted ERM under corruption", "(0.2, inf), AT over tilted"),
-    "tilted_erm": ("tilted ERM is more stable than ERM under reweighting", "(100, 0.2), tilted over ERM"),
-    "tilted_at": ("tilted ERM is more stable than AT under reweighting", "(100, 0.2), tilted over AT"),
+    "at_tilted": (
+        "AT is more stable than tilted ERM under corruption",
+        "(0.2, inf), AT over tilted",
+    ),
+    "tilted_erm": (
+        "tilted ERM is more stable than ERM under reweighting",
+        "(100, 0.2), tilted over ERM",
+    ),
+    "tilted_at": (
+        "tilted ERM is more stable than AT under reweighting",
+        "(100, 0.2), tilted over AT",
+    ),
 }
 CLAIMS = {
     f"{name}: {order}": Claim(f"{_SAYS[name]}: {says}.", f"log of R at theta = {ratio}", ">", 0.0)

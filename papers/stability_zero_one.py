@@ -58,11 +58,15 @@ def results(seed: int) -> tuple[dict, dict]:
     model, points, labels = clouds(seed)
     moves = Perturbation(cost="unit", bounds=None)
     third = {
-        name: model_stability(model, points, labels, 0.3, theta1=theta1, theta2=theta2, perturbation=moves)
+        name: model_stability(
+            model, points, labels, 0.3, theta1=theta1, theta2=theta2, perturbation=moves
+        )
         for name, (theta1, theta2) in PRICES.items()
     }
     fourth = {
-        risk: model_stability(model, points, labels, risk, theta1=1.0, theta2=0.25, perturbation=moves)
+        risk: model_stability(
+            model, points, labels, risk, theta1=1.0, theta2=0.25, perturbation=moves
+        )
         for risk in THRESHOLDS
     }
     return third, fourth
@@ -84,7 +88,9 @@ def measure(seed: int, quick: bool) -> dict:
     gone = moved.moved_distances > 0
     places = np.asarray(moved.moved_rows())[gone]
     shares = [fourth[risk].share_moved for risk in THRESHOLDS]
-    risks = [(third[name].risk, 0.3) for name in PRICES] + [(fourth[risk].risk, risk) for risk in THRESHOLDS]
+    risks = [(third[name].risk, 0.3) for name in PRICES] + [
+        (fourth[risk].risk, risk) for risk in THRESHOLDS
+    ]
     return {
         "at_the_boundary": float(boundary_distance(model, places).max()),
         "only_moves": moved.effective_sample_fraction,

@@ -22,9 +22,14 @@ SAMPLES = ("as they are", "attacked", "corrupted", "aged", "with children")
 COLUMNS = ("errors", "agreement", "stability", "new")
 CLAIMS = {
     "agreement_attack": Claim(
-        "Agreement sees the attack,", "agreement over its ceiling, attacked minus corrupted", "<", 0.0
+        "Agreement sees the attack,",
+        "agreement over its ceiling, attacked minus corrupted",
+        "<",
+        0.0,
     ),
-    "agreement_corrupted": Claim("and the corruption.", "agreement over its ceiling, corrupted", "<", 0.95),
+    "agreement_corrupted": Claim(
+        "and the corruption.", "agreement over its ceiling, corrupted", "<", 0.95
+    ),
     "bound": Claim(
         "Stability is known before any attack: none reaches its errors at a lower cost.",
         "mean squared move of the attack over R at the errors it reached",
@@ -51,7 +56,10 @@ CLAIMS = {
     ),
     "novelty_attack": Claim("It misses the attack.", "share called new, attacked", "<", 0.05),
     "novelty_aged": Claim(
-        "Three years pass unseen by it, as they do by the errors.", "share called new, aged", "<", 0.05
+        "Three years pass unseen by it, as they do by the errors.",
+        "share called new, aged",
+        "<",
+        0.05,
     ),
     "errors_aged": Claim(
         "Three years cost the model little.", "error rate of 2018 minus that of 2015", "<", 0.05
@@ -73,7 +81,9 @@ def table() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 def measure(seed: int, quick: bool) -> dict:
     n, rng = 100 if quick else 200, np.random.default_rng(seed)
     X, y, year, age = table()
-    grown = {when: rng.permutation(np.flatnonzero((year == when) & (age >= 16))) for when in (2015, 2018)}
+    grown = {
+        when: rng.permutation(np.flatnonzero((year == when) & (age >= 16))) for when in (2015, 2018)
+    }
     train, known, rows = np.split(grown[2015][: 3000 + 2 * n], [3000, 3000 + n])
     centre, spread = X[train].mean(axis=0), X[train].std(axis=0)
     X = (X - centre) / np.where(spread > 0, spread, 1.0)
@@ -89,7 +99,9 @@ def measure(seed: int, quick: bool) -> dict:
     people["attacked"] = (moved, y[rows])
     people["corrupted"] = (np.where(swapped, others, X[rows]), y[rows])
     people["aged"] = (X[grown[2018][:n]], y[grown[2018][:n]])
-    children = rng.choice(np.flatnonzero((year == 2015) & (age < 16)), round(CHILDREN * n), replace=False)
+    children = rng.choice(
+        np.flatnonzero((year == 2015) & (age < 16)), round(CHILDREN * n), replace=False
+    )
     mixed = np.concatenate([children, rows[: n - len(children)]])
     people["with children"] = (X[mixed], y[mixed])
 
@@ -114,7 +126,9 @@ def measure(seed: int, quick: bool) -> dict:
         "agreement_corrupted": found["corrupted"]["agreement"],
         "bound": float(((moved - X[rows]) ** 2).sum(axis=1).mean() / reached),
         "left": found["attacked"]["stability"] / base["stability"],
-        "stability_children": float(np.log(found["with children"]["stability"] / base["stability"])),
+        "stability_children": float(
+            np.log(found["with children"]["stability"] / base["stability"])
+        ),
         "novelty_children": abs(found["with children"]["new"] - CHILDREN),
         "novelty_attack": found["attacked"]["new"],
         "novelty_aged": found["aged"]["new"],
@@ -138,7 +152,13 @@ def draw(runs: list[dict]):
         shown = np.maximum(column, 0.0)
         ax.barh(SAMPLES, shown)
         for place, (height, value) in enumerate(zip(shown, column, strict=True)):
-            ax.text(height, place, " cannot say" if value < 0 else f" {value:.2g}", va="center", fontsize=9)
+            ax.text(
+                height,
+                place,
+                " cannot say" if value < 0 else f" {value:.2g}",
+                va="center",
+                fontsize=9,
+            )
         ax.set(title=title, xlim=(0, 1.25 * max(shown.max(), 0.04)))
     axes[0].invert_yaxis()
     return figure

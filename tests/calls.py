@@ -6,7 +6,12 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics import Computing
-from shiftmetrics.novelty import LandmarkMap, NoveltyResampling, NoveltyResult, kernel_entropic_novelty
+from shiftmetrics.novelty import (
+    LandmarkMap,
+    NoveltyResampling,
+    NoveltyResult,
+    kernel_entropic_novelty,
+)
 from shiftmetrics.novelty.maps import FeatureMap
 from shiftmetrics.novelty.routes import solve
 
@@ -18,7 +23,8 @@ def novelty(features: Any, reference: Any, **options: Any) -> NoveltyResult:
     """Return `kernel_entropic_novelty`, quickly; the number of landmarks goes to the route that has them."""
     options = {"n_resamples": 59, **options}
     resampling, computing = (
-        {name: options.pop(name) for name in names if name in options} for names in (RESAMPLING, COMPUTING)
+        {name: options.pop(name) for name in names if name in options}
+        for names in (RESAMPLING, COMPUTING)
     )
     n_landmarks = options.pop("n_landmarks", None)
     if options.get("method") == "landmarks" and n_landmarks is not None:

@@ -46,7 +46,11 @@ class Case(NamedTuple):
         if math.isinf(self.error_bound) or (math.isinf(self.value) and self.exact == self.value):
             return 0.0
         error = abs(mpf(self.value) - self.exact)
-        return float(error / self.error_bound) if self.error_bound > 0.0 else (math.inf if error else 0.0)
+        return (
+            float(error / self.error_bound)
+            if self.error_bound > 0.0
+            else (math.inf if error else 0.0)
+        )
 
 
 def wrong(cases: Iterator[Case]) -> tuple[int, list[Case]]:
@@ -71,7 +75,11 @@ def stability_cases(n_cases: int, seed: int = 0) -> Iterator[Case]:
         divergence = ("kl", "chi2")[number // len(kinds) % 2]
         loss, places = _LOSSES[kind](rng)
         theta1, theta2 = _price(rng), _price(rng)
-        masses = np.ones(loss.n_samples) if rng.random() < 0.7 else 10.0 ** rng.uniform(-6, 0, loss.n_samples)
+        masses = (
+            np.ones(loss.n_samples)
+            if rng.random() < 0.7
+            else 10.0 ** rng.uniform(-6, 0, loss.n_samples)
+        )
         base = loss.base(slice(0, loss.n_samples))
         risk = float(np.average(base, weights=masses))
         if np.isinf(theta1):
@@ -117,7 +125,9 @@ def _numbers(rng: np.random.Generator, n: int) -> Any:
 
 
 def _zero_one(rng: np.random.Generator) -> Any:
-    distances = _numbers(rng, rng.integers(1, 6)) * (rng.random() < 0.5 or 10.0 ** rng.uniform(0, 4))
+    distances = _numbers(rng, rng.integers(1, 6)) * (
+        rng.random() < 0.5 or 10.0 ** rng.uniform(0, 4)
+    )
     distances[rng.random(len(distances)) < 0.15] = 0.0
     distances[rng.random(len(distances)) < 0.1] = np.inf
     return ZeroOneLoss(distances), [zero_one_place(float(distance)) for distance in distances]
@@ -174,7 +184,9 @@ def _logistic(rng: np.random.Generator) -> Any:
             upper = m < gain / 2
             low = gain - m if upper else m
             point = min(-low, mpf(0))
-            for _ in range(400):  # Newton's method from below, as monotone as in floating-point numbers
+            for _ in range(
+                400
+            ):  # Newton's method from below, as monotone as in floating-point numbers
                 sigmoid = 1 / (1 + mpmath.exp(-point))
                 step = (gain * sigmoid - low - point) / (1 - gain * sigmoid * (1 - sigmoid))
                 point = min(point + step, mpf(0))
@@ -212,7 +224,8 @@ def _candidates(rng: np.random.Generator) -> Any:
 
     def place(row: int) -> Callable[[Any, Any], Any]:
         points = [
-            (mpf(a), mpf(b)) for a, b in zip(losses[row].tolist(), distances[row].tolist(), strict=True)
+            (mpf(a), mpf(b))
+            for a, b in zip(losses[row].tolist(), distances[row].tolist(), strict=True)
         ]
         return lambda h, theta1: max((h * a - theta1 * b**2, a) for a, b in points)
 
@@ -265,7 +278,9 @@ def least_cost(
         if slope == 0:
             return value
         if high is None:
-            if h > mpf(10) ** 45:  # the slope stays positive where the threshold is above every loss
+            if (
+                h > mpf(10) ** 45
+            ):  # the slope stays positive where the threshold is above every loss
                 return mpf("inf") if h * slope > mpf(10) ** 20 * r else value
             h = h * 2 if mpmath.isinf(end) else (h + end) / 2
             continue
@@ -284,7 +299,9 @@ def least_cost(
     return best
 
 
-def _conjugate(values: Any, losses: Any, sizes: Any, theta2: float, divergence: str) -> tuple[Any, Any]:
+def _conjugate(
+    values: Any, losses: Any, sizes: Any, theta2: float, divergence: str
+) -> tuple[Any, Any]:
     def mean(*parts: Any) -> Any:
         return mpmath.fsum(math.prod(row) for row in zip(sizes, *parts, strict=True))
 
@@ -296,7 +313,9 @@ def _conjugate(values: Any, losses: Any, sizes: Any, theta2: float, divergence: 
         return top + price * mpmath.log(mean(weights)), mean(weights, losses) / mean(weights)
     held = gained = mpf(0)
     level = mpf("-inf")
-    for value, size in sorted(zip(values, sizes, strict=True), reverse=True):  # the greatest keep a weight
+    for value, size in sorted(
+        zip(values, sizes, strict=True), reverse=True
+    ):  # the greatest keep a weight
         if level >= value:
             break
         held, gained = held + size, gained + size * value
@@ -321,10 +340,14 @@ def novelty_cases(n_cases: int, seed: int = 0) -> Iterator[Case]:
         eta, bandwidth = float(10.0 ** rng.uniform(0, 2)), float(10.0 ** rng.uniform(-2, 4))
         method = ("dense", "landmarks")[rng.integers(2)]
         given: dict[str, Any] = {"eta": eta, "bandwidth": bandwidth, "method": method}
-        result = kernel_entropic_novelty(x, y, **given, resampling=None, computing=Computing(progress=False))
+        result = kernel_entropic_novelty(
+            x, y, **given, resampling=None, computing=Computing(progress=False)
+        )
         with mpmath.workdps(DIGITS):
             exact = _novelty(x, y, eta, bandwidth)
-        yield Case(result.value, result.error_bound, exact, f"{x!r}, {y!r}, {given}: {result.status}")
+        yield Case(
+            result.value, result.error_bound, exact, f"{x!r}, {y!r}, {given}: {result.status}"
+        )
 
 
 def _novelty(x: Any, y: Any, eta: float, bandwidth: float) -> Any:
@@ -334,12 +357,17 @@ def _novelty(x: Any, y: Any, eta: float, bandwidth: float) -> Any:
     scale = 2 * mpf(bandwidth) ** 2
     gram = mpmath.matrix(
         [
-            [mpmath.exp(-sum((p - q) ** 2 for p, q in zip(a, b, strict=True)) / scale) for b in joint]
+            [
+                mpmath.exp(-sum((p - q) ** 2 for p, q in zip(a, b, strict=True)) / scale)
+                for b in joint
+            ]
             for a in joint
         ]
     )
     squares, vectors = mpmath.eigsy(gram)
-    roots = vectors * mpmath.diag([mpmath.sqrt(max(value, mpf(0))) for value in squares])  # K = roots roots'
+    roots = vectors * mpmath.diag(
+        [mpmath.sqrt(max(value, mpf(0))) for value in squares]
+    )  # K = roots roots'
     values = mpmath.eigsy(roots.T * mpmath.diag(share) * roots, eigvals_only=True)
     positive = [value for value in values if value > mpf(10) ** -45]
     total = sum(positive, mpf(0))
@@ -356,17 +384,30 @@ def agreement_cases(n_cases: int, seed: int = 0) -> Iterator[Case]:
         n_rows, n_classes = int(rng.integers(1, 8)), int(rng.integers(2, 5))
         scale = 10.0 ** rng.uniform(-4, 3, size=(n_rows, 1))
         reference = scale * rng.normal(size=(n_rows, n_classes))
-        scores = reference + scale * 10.0 ** rng.uniform(-6, 1) * rng.normal(size=(n_rows, n_classes))
+        scores = reference + scale * 10.0 ** rng.uniform(-6, 1) * rng.normal(
+            size=(n_rows, n_classes)
+        )
         if rng.random() < 0.3:
             scores[0], reference[:, 1] = -reference[0], reference[:, 0]
-        prior = rng.dirichlet(np.full(n_classes, 0.3)) + 1e-9 if rng.random() < 0.5 else np.ones(n_classes)
+        prior = (
+            rng.dirichlet(np.full(n_classes, 0.3)) + 1e-9
+            if rng.random() < 0.5
+            else np.ones(n_classes)
+        )
         prior = prior / prior.sum()
         result = posterior_agreement(scores, reference, prior=prior)
         # The maximum is not known exactly: no beta near the one found, or far from it, may do better.
-        betas = (*10.0 ** rng.uniform(-6, 6, 8), *(result.beta * 10.0 ** rng.uniform(-1e-3, 1e-3, 4)))
+        betas = (
+            *10.0 ** rng.uniform(-6, 6, 8),
+            *(result.beta * 10.0 ** rng.uniform(-1e-3, 1e-3, 4)),
+        )
         with mpmath.workdps(DIGITS):
-            exact = max(_agreement(scores, reference, prior, beta) for beta in (result.beta, *betas))
-        words = f"posterior_agreement({scores.tolist()}, {reference.tolist()}, prior={prior.tolist()})"
+            exact = max(
+                _agreement(scores, reference, prior, beta) for beta in (result.beta, *betas)
+            )
+        words = (
+            f"posterior_agreement({scores.tolist()}, {reference.tolist()}, prior={prior.tolist()})"
+        )
         yield Case(result.value, result.error_bound, exact, words)
 
 
@@ -377,7 +418,9 @@ def _agreement(scores: Any, reference: Any, prior: Any, beta: float) -> Any:
     whole = sum(weights, mpf(0))
     for a, b in zip(scores.tolist(), reference.tolist(), strict=True):
         one, other = (_posterior(row, weights, beta) for row in (a, b))
-        shared = sum((p * q * whole / w for p, q, w in zip(one, other, weights, strict=True)), mpf(0))
+        shared = sum(
+            (p * q * whole / w for p, q, w in zip(one, other, weights, strict=True)), mpf(0)
+        )
         total += mpmath.log(shared) if shared > 0 else -mpmath.inf
     return total / len(scores)
 
@@ -388,7 +431,8 @@ def _posterior(row: list[float], weights: list[Any], beta: float) -> list[Any]:
         terms = [w if value == top else mpf(0) for value, w in zip(row, weights, strict=True)]
     else:
         terms = [
-            w * mpmath.exp(mpf(beta) * (mpf(value) - mpf(top))) for value, w in zip(row, weights, strict=True)
+            w * mpmath.exp(mpf(beta) * (mpf(value) - mpf(top)))
+            for value, w in zip(row, weights, strict=True)
         ]
     total = sum(terms, mpf(0))
     return [term / total for term in terms]

@@ -41,7 +41,10 @@ def pytest_make_collect_report(
     text = str(report.longrepr) if report.failed else ""
     if MISSING.search(text):
         cause = next(line for line in reversed(text.splitlines()) if MISSING.search(line))
-        report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Skipped: {cause.strip('E ')}")
+        report.outcome, report.longrepr = (
+            "skipped",
+            (str(collector.path), 0, f"Skipped: {cause.strip('E ')}"),
+        )
     return report
 
 
@@ -70,6 +73,8 @@ def bars_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def impatient(self: Any, *arguments: Any, **options: Any) -> None:
         assert options.get("delay") == 2.0, "bars wait for two seconds"
-        plain(self, *arguments, **{**options, "delay": 0.0, "disable": bool(options.get("disable"))})
+        plain(
+            self, *arguments, **{**options, "delay": 0.0, "disable": bool(options.get("disable"))}
+        )
 
     monkeypatch.setattr(tqdm, "__init__", impatient)

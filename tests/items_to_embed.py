@@ -5,7 +5,9 @@ import pandas as pd
 
 IMAGES = np.random.default_rng(0).integers(0, 256, size=(12, 6, 5, 3), dtype=np.uint8)
 TEXTS = ["a good film", "a bad film", "long and bad", "short but good"]
-TABLE = pd.DataFrame({"age": [20.0, 30.0, 40.0], "kind": ["cat", "dog", "cat"], "wild": [True, False, False]})
+TABLE = pd.DataFrame(
+    {"age": [20.0, 30.0, 40.0], "kind": ["cat", "dog", "cat"], "wild": [True, False, False]}
+)
 
 
 class Counting:

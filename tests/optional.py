@@ -25,7 +25,8 @@ class Missing:
         if attribute.startswith("_"):  # pytest looks for its own marks on everything
             raise AttributeError(attribute)
         pytest.skip(
-            f"needs {self._name}: pip install 'shiftmetrics[{EXTRAS[self._name]}]'", allow_module_level=True
+            f"needs {self._name}: pip install 'shiftmetrics[{EXTRAS[self._name]}]'",
+            allow_module_level=True,
         )
 
 

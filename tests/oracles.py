@@ -47,7 +47,9 @@ def hard_pairs(seed):
     n, k = 300, (2, 3, 10, 50, 200)[seed % 5]
     kind = ("several maxima", "ties", "one contradiction", "mixed scales")[seed % 4]
     reference = rng.normal(size=(n, k)) * 3
-    if kind == "several maxima":  # agreeing groups of very different scales, few and faint contradictions
+    if (
+        kind == "several maxima"
+    ):  # agreeing groups of very different scales, few and faint contradictions
         scales = np.repeat(10.0 ** rng.uniform(-2, 2, size=3), n // 3)[:, None]
         reference = reference * scales
         scores = reference + rng.normal(size=(n, k)) * 0.3 * scales
@@ -111,7 +113,9 @@ def candidate_primal(losses, distances, threshold, theta1, theta2, divergence):
         cp.sum(density) == n,
         cp.multiply(w, ~reachable) == 0,
     ]
-    return _solve_primal(cp.sum(cp.multiply(w, price)) / n, constraints, density, theta2, divergence)
+    return _solve_primal(
+        cp.sum(cp.multiply(w, price)) / n, constraints, density, theta2, divergence
+    )
 
 
 def _solve_primal(cost, constraints, density, theta2, divergence):
@@ -136,7 +140,11 @@ def zero_one_stability(error_rate, threshold, theta2, divergence):
     p, r = error_rate, threshold
     if divergence == "chi2":
         return theta2 * (r - p) ** 2 / (p * (1 - p))
-    rest = (1 - r) * (np.log((1 - r) / (1 - p)) if r > 0.5 else np.log1p((p - r) / (1 - p))) if r < 1 else 0.0
+    rest = (
+        (1 - r) * (np.log((1 - r) / (1 - p)) if r > 0.5 else np.log1p((p - r) / (1 - p)))
+        if r < 1
+        else 0.0
+    )
     return theta2 * (r * np.log1p((r - p) / p) + rest)
 
 
@@ -177,7 +185,8 @@ def nearest_error_by_enumeration(predict, x, y, axes, units):
     distances = np.full(len(x), np.inf)
     for row, start in enumerate(x):
         own = [
-            np.array([here]) if np.isnan(axis).all() else axis for axis, here in zip(axes, start, strict=True)
+            np.array([here]) if np.isnan(axis).all() else axis
+            for axis, here in zip(axes, start, strict=True)
         ]
         points = np.stack(np.meshgrid(*own, indexing="ij"), axis=-1).reshape(-1, len(axes))
         points = np.concatenate([points, start[None]])
@@ -256,7 +265,11 @@ def levenshtein(first: str, second: str) -> int:
 
 def nearest_error_on_grid(predict, x, y, axes, costs, norm):
     """Unsquared weighted distance of each row of the plane to the nearest grid point predicted otherwise."""
-    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes)).astype(np.float32)
+    grid = (
+        np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+        .reshape(-1, len(axes))
+        .astype(np.float32)
+    )
     predicted = predict(grid)
     distances = []
     for row, label in zip(x, y, strict=True):
@@ -329,7 +342,8 @@ def weighted_vote(predictions, rounds=4):
 
     others = [[j for j in range(n_models) if j != m] for m in range(n_models)]
     trust = [
-        np.mean([kappa(predictions[m], predictions[j]) for j in others[m]]) ** 2 for m in range(n_models)
+        np.mean([kappa(predictions[m], predictions[j]) for j in others[m]]) ** 2
+        for m in range(n_models)
     ]
     for _ in range(rounds):
         trust = [kappa(predictions[m], votes(others[m])) ** 2 for m in range(n_models)]

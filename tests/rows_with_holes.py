@@ -30,4 +30,6 @@ def assert_reached(question, found):
     assert question.is_wrong(points, moved).all()
     assert valid_moves(question.domain, points, question.codes[moved]).all()
     np.testing.assert_array_equal(np.isnan(points), np.isnan(question.codes[moved]))
-    np.testing.assert_allclose(question.domain.distances(points, question.codes[moved]), distances[moved])
+    np.testing.assert_allclose(
+        question.domain.distances(points, question.codes[moved]), distances[moved]
+    )

@@ -18,7 +18,9 @@ N_CASES = {"agreement": 1000, "stability": 1200, "novelty": 400}
 def test_no_certificate_is_wrong(measure: str) -> None:
     n_cases, found = wrong(SEARCHES[measure](N_CASES[measure], seed=1))
     assert n_cases > 0.8 * N_CASES[measure]
-    assert not found, "\n".join(f"{case.excess:.3g} times its bound: {case.words}" for case in found[:5])
+    assert not found, "\n".join(
+        f"{case.excess:.3g} times its bound: {case.words}" for case in found[:5]
+    )
 
 
 def test_the_rounding_of_the_dual_counts() -> None:

@@ -18,7 +18,9 @@ from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
 from shiftmetrics.tools.cli.app import app
 
-distributed = pytest.importorskip("distributed", reason="needs distributed: pip install 'shiftmetrics[dask]'")
+distributed = pytest.importorskip(
+    "distributed", reason="needs distributed: pip install 'shiftmetrics[dask]'"
+)
 da = pytest.importorskip("dask.array")
 
 
@@ -56,7 +58,9 @@ class Killer:
         return block
 
     def of(self, array: np.ndarray) -> object:
-        return da.from_array(array, chunks=(1100, *array.shape[1:])).map_blocks(self, meta=array[:0])
+        return da.from_array(array, chunks=(1100, *array.shape[1:])).map_blocks(
+            self, meta=array[:0]
+        )
 
 
 @pytest.mark.slow
@@ -124,7 +128,12 @@ def test_the_command_line_takes_the_address_of_a_scheduler(cluster: object, tmp_
     reference = 3.0 * rng.normal(size=(900, 3))
     scores = reference + rng.normal(size=reference.shape)
     noise = rng.normal(size=reference.shape)
-    tables = {"shifted": scores, "original": reference, "b": scores + noise, "c": scores + 9.0 * noise}
+    tables = {
+        "shifted": scores,
+        "original": reference,
+        "b": scores + noise,
+        "c": scores + 9.0 * noise,
+    }
     for name, values in tables.items():
         (tmp_path / name).mkdir()
         for number, part in enumerate(np.array_split(values, 3)):
@@ -139,7 +148,9 @@ def test_the_command_line_takes_the_address_of_a_scheduler(cluster: object, tmp_
     assert distributed.Client.current() is cluster, "one connection serves"
     exact = posterior_agreement(scores, reference).value
     assert PosteriorAgreementResult.from_json(json).value == pytest.approx(exact, rel=1e-12)
-    models = [f"{name}={tmp_path / folder}" for name, folder in (("a", "shifted"), ("b", "b"), ("c", "c"))]
+    models = [
+        f"{name}={tmp_path / folder}" for name, folder in (("a", "shifted"), ("b", "b"), ("c", "c"))
+    ]
     before = ["--reference", str(folders[1]), "--seed", "0", "--json", str(json)]
     done = CliRunner().invoke(app, ["compare", *models, *before, "--scheduler", address])
     assert done.exit_code == 0, done.output
@@ -151,5 +162,7 @@ def test_the_command_line_takes_the_address_of_a_scheduler(cluster: object, tmp_
     assert found.interval.low == exact.interval.low
     two = CliRunner().invoke(app, ["compare", *models[:2], *before, "--scheduler", address])
     assert two.exit_code == 0, two.output
-    exact = compare_agreement({name: after[name] for name in "ab"}, reference, resampling=Resampling(rng=0))
+    exact = compare_agreement(
+        {name: after[name] for name in "ab"}, reference, resampling=Resampling(rng=0)
+    )
     assert ComparisonResult.from_json(json).value == pytest.approx(exact.value, rel=1e-12)

@@ -59,7 +59,9 @@ def name(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=name)
-def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_of_a_page_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
     checker = doctest.OutputChecker()
@@ -67,7 +69,9 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest
         printed = block.printed(page, namespace)
         if block.output is not None:
             flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-            same = checker.check_output(without_bounds(block.output), without_bounds(printed), flags)
+            same = checker.check_output(
+                without_bounds(block.output), without_bounds(printed), flags
+            )
             assert same, f"{name(page)}, line {block.line} prints:\n{printed}\nnot:\n{block.output}"
     for block in blocks(page, "console"):
         for command in re.findall(r"^\$ (shiftmetrics .*)$", block.code, flags=re.MULTILINE):
@@ -94,7 +98,9 @@ def test_the_two_commands_stand_at_the_top_of_the_readme() -> None:
 
 def test_every_command_of_the_readme_is_a_target() -> None:
     targets = set(
-        re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+        re.findall(
+            r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE
+        )
     )
     for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
         for target in re.findall(
@@ -109,7 +115,11 @@ def write_outputs(page: Path) -> None:
     for block in blocks(page):
         printed = block.printed(page, namespace).splitlines()
         if block.output is not None:
-            lines = [part for line in printed for part in textwrap.wrap(line, 100, subsequent_indent="  ")]
+            lines = [
+                part
+                for line in printed
+                for part in textwrap.wrap(line, 100, subsequent_indent="  ")
+            ]
             after = block.code + "```\n\n```text\n"
             text = text.replace(after + block.output, after + "\n".join([*lines, ""]))
     page.write_text(text, encoding="utf-8")

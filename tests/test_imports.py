@@ -6,13 +6,24 @@ import sys
 
 import pytest
 
-HEAVY = ("torch", "sklearn", "dask", "pandas", "matplotlib", "jinja2", "typer", "array_api_compat.torch")
+HEAVY = (
+    "torch",
+    "sklearn",
+    "dask",
+    "pandas",
+    "matplotlib",
+    "jinja2",
+    "typer",
+    "array_api_compat.torch",
+)
 
 
 def loaded_after(code: str) -> set[str]:
     """Run ``code`` in a fresh interpreter and return which of the heavy libraries it loaded."""
     script = f"{code}\nimport sys, json\nprint(json.dumps([name for name in {HEAVY} if name in sys.modules]))"
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     return set(json.loads(ended.stdout.splitlines()[-1]))
 
 

@@ -37,14 +37,18 @@ def test_the_import_direction_holds() -> None:
             "def later():\n    import shiftmetrics.tools.cli",
             id="upwards, inside a function",
         ),
-        pytest.param("agreement/__init__.py", "import shiftmetrics.novelty", id="from measure to measure"),
+        pytest.param(
+            "agreement/__init__.py", "import shiftmetrics.novelty", id="from measure to measure"
+        ),
         pytest.param(
             "stability/__init__.py", "def later():\n    import torch", id="a framework in a measure"
         ),
         pytest.param("_core/arrays.py", "import sklearn", id="a framework in the core"),
     ],
 )
-def test_an_import_in_the_wrong_direction_is_noticed(module: str, statement: str, tmp_path: Path) -> None:
+def test_an_import_in_the_wrong_direction_is_noticed(
+    module: str, statement: str, tmp_path: Path
+) -> None:
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     with (tmp_path / "src" / "shiftmetrics" / module).open("a") as file:
@@ -67,7 +71,9 @@ def imports_from_the_top(source: str) -> bool:
 def test_no_module_imports_names_from_the_top_package() -> None:
     assert imports_from_the_top("def later():\n    from shiftmetrics import posterior_agreement")
     modules = (ROOT / "src").rglob("*.py")
-    assert [path.name for path in modules if imports_from_the_top(path.read_text(encoding="utf-8"))] == []
+    assert [
+        path.name for path in modules if imports_from_the_top(path.read_text(encoding="utf-8"))
+    ] == []
 
 
 def test_a_module_without_a_floor_is_noticed(tmp_path: Path) -> None:

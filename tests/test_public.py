@@ -128,13 +128,17 @@ def test_every_name_is_documented(name: str) -> None:
         assert ">>>" in doc, "an example is missing"
         assert {"Parameters", "Raises", "Examples"} <= set(sections(doc))
         for parameter in inspect.signature(found).parameters:
-            assert re.search(rf"^[\w, ]*\b{parameter}\b[\w, ]* : ", doc, flags=re.MULTILINE), parameter
+            assert re.search(rf"^[\w, ]*\b{parameter}\b[\w, ]* : ", doc, flags=re.MULTILINE), (
+                parameter
+            )
     if name in FUNCTIONS and inspect.signature(found).return_annotation not in ("None", None):
         assert "Returns" in sections(doc)
 
 
 def test_every_name_stands_in_the_reference() -> None:
-    reference = (Path(__file__).parents[1] / "docs" / "api" / "index.rst").read_text(encoding="utf-8")
+    reference = (Path(__file__).parents[1] / "docs" / "api" / "index.rst").read_text(
+        encoding="utf-8"
+    )
     assert set(PUBLIC) <= set(re.findall(r"^   (\w+)$", reference, flags=re.MULTILINE))
 
 
@@ -143,7 +147,9 @@ def test_every_result_says_what_its_fields_are(cls: type[Result]) -> None:
     doc = "".join(vars(base).get("__doc__") or "" for base in cls.__mro__)
     for field in dataclasses.fields(cls):
         if field.repr:
-            assert re.search(rf"^ *[\w, ]*\b{field.name}\b[\w, ]* : ", doc, flags=re.MULTILINE), field.name
+            assert re.search(rf"^ *[\w, ]*\b{field.name}\b[\w, ]* : ", doc, flags=re.MULTILINE), (
+                field.name
+            )
 
 
 # --- signatures ------------------------------------------------------------------------------------------
@@ -152,7 +158,9 @@ def test_every_result_says_what_its_fields_are(cls: type[Result]) -> None:
 @pytest.mark.parametrize("name", sorted(POSITIONAL))
 def test_options_are_keyword_only(name: str) -> None:
     parameters = inspect.signature(getattr(shiftmetrics, name)).parameters.values()
-    positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    positional = [
+        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
     assert positional == POSITIONAL[name]
     for parameter in parameters:
         assert parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
@@ -165,7 +173,12 @@ def test_options_are_keyword_only(name: str) -> None:
 
 def statuses() -> list[Status]:
     """Return the outcomes that modules define."""
-    return [value for module in modules() for value in vars(module).values() if isinstance(value, Status)]
+    return [
+        value
+        for module in modules()
+        for value in vars(module).values()
+        if isinstance(value, Status)
+    ]
 
 
 def test_every_status_reads_as_sentences() -> None:
@@ -196,7 +209,8 @@ def test_every_result_keeps_the_common_vocabulary(cls: type[Result]) -> None:
     assert not cls.__dataclass_params__.eq
     for field in dataclasses.fields(cls):
         has_default = (
-            field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+            field.default is not dataclasses.MISSING
+            or field.default_factory is not dataclasses.MISSING
         )
         assert field.repr or has_default, (
             f"{field.name} is not in the JSON, so reading it back needs a default"

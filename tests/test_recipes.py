@@ -77,7 +77,9 @@ def test_a_new_report_card(monkeypatch: pytest.MonkeyPatch) -> None:
         entry.add_table([{"Luck": parts.number(entry.result.luck)}], "How lucky it was.")
 
     status = Status("computed", "It was computed.")
-    page = render_report(ToyResult(value=2.0, error_bound=0.0, status=status, n_samples=3, luck=0.25))
+    page = render_report(
+        ToyResult(value=2.0, error_bound=0.0, status=status, n_samples=3, luck=0.25)
+    )
     assert "The toy had a lucky day." in page
     assert "How lucky it was." in page
     assert "0.25" in page
@@ -176,7 +178,10 @@ def test_a_new_kind_of_model(monkeypatch: pytest.MonkeyPatch) -> None:
     model = CutModel(0.2)
     y = np.where(rng.random(100) < 0.1, 1 - model.predict(X), model.predict(X))
     monkeypatch.setattr(route, "ROUTES", {"cut": f"{__name__}:CutRoute", **route.ROUTES})
-    options: dict[str, Any] = {"perturbation": Perturbation(bounds=None, cost="unit"), "computing": QUIET}
+    options: dict[str, Any] = {
+        "perturbation": Perturbation(bounds=None, cost="unit"),
+        "computing": QUIET,
+    }
     result = model_stability(model, X, y, 0.4, theta2=np.inf, **options)
     assert (result.search.route, result.kind) == ("cut", "exact")
     # Without reweighting the nearest samples that are right cross the cut, at their squared distance.

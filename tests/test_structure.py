@@ -36,7 +36,9 @@ def packages() -> dict[str, list[str]]:
         ),
     ]
     listed = {name: getattr(importlib.import_module(name), "__all__", []) for name in names}
-    return {name: sorted(set(public) - {"__version__"}) for name, public in listed.items() if public}
+    return {
+        name: sorted(set(public) - {"__version__"}) for name, public in listed.items() if public
+    }
 
 
 PUBLIC = packages()
@@ -63,9 +65,7 @@ def imports_of_the_laboratory(source: str) -> Iterator[bool]:
 
 
 def test_imports_of_the_laboratory_are_found() -> None:
-    source = (
-        "import shiftmetrics.lab\ndef later():\n    from shiftmetrics.lab.shifts import mix\nimport numpy"
-    )
+    source = "import shiftmetrics.lab\ndef later():\n    from shiftmetrics.lab.shifts import mix\nimport numpy"
     assert list(imports_of_the_laboratory(source)) == [False, True]
 
 
@@ -76,7 +76,9 @@ def test_the_laboratory_is_imported_on_first_use_or_not_at_all(package: str) -> 
     for path in (SOURCE / package).rglob("*.py"):
         found = list(imports_of_the_laboratory(path.read_text(encoding="utf-8")))
         assert all(found), f"{path.relative_to(SOURCE)} imports the laboratory before it is used"
-        assert package in WINGS or not found, f"{path.relative_to(SOURCE)} must not import the laboratory"
+        assert package in WINGS or not found, (
+            f"{path.relative_to(SOURCE)} must not import the laboratory"
+        )
 
 
 # --- names -----------------------------------------------------------------------------------------------
@@ -102,7 +104,9 @@ def test_public_names_are_few(wing: str) -> None:
 
 
 def test_every_public_name_stands_in_the_reference() -> None:
-    pages = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "api").glob("*.rst"))
+    pages = "\n".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "api").glob("*.rst")
+    )
     listed = set(re.findall(r"^   (?:[\w.]+\.)?(\w+)$", pages, flags=re.MULTILINE))
     listed |= set(re.findall(r"``(\w+)``", pages))
     assert sorted({name for _, name in NAMES} - listed) == []
@@ -130,7 +134,9 @@ def test_arguments_are_few(package: str, name: str) -> None:
 
 
 def subclasses(cls: type) -> set[type]:
-    found = {child for child in cls.__subclasses__() if child.__module__.startswith("shiftmetrics.")}
+    found = {
+        child for child in cls.__subclasses__() if child.__module__.startswith("shiftmetrics.")
+    }
     return found.union(*(subclasses(child) for child in found))
 
 

@@ -23,7 +23,13 @@ if TYPE_CHECKING:
     from shiftmetrics._core.result import Interval, Result
     from shiftmetrics.agreement import posterior_agreement
     from shiftmetrics.comparison import compare_agreement, compare_novelty, compare_stability
-    from shiftmetrics.models import Decision, Perturbation, Search, feature_stability, model_stability
+    from shiftmetrics.models import (
+        Decision,
+        Perturbation,
+        Search,
+        feature_stability,
+        model_stability,
+    )
     from shiftmetrics.novelty import kernel_entropic_novelty
     from shiftmetrics.stability import (
         CandidateLoss,

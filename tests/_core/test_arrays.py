@@ -64,7 +64,9 @@ def test_what_is_not_an_array_of_another_library_becomes_numpy(value: object) ->
 @pytest.mark.parametrize(
     "dtype", ["bool", "int8", "uint8", "int32", "int64", "float16", "float32", "float64"]
 )
-@pytest.mark.parametrize("library", [np, torch, array_api_strict], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "library", [np, torch, array_api_strict], ids=lambda module: module.__name__
+)
 def test_every_real_dtype_of_every_library_is_read_as_float64(library: object, dtype: str) -> None:
     if library is array_api_strict and dtype == "float16":
         pytest.skip("the standard has no float16")
@@ -112,7 +114,10 @@ def test_a_memory_map_stays_on_disk(tmp_path) -> None:
 )
 def test_blocks_of_rows_hold_the_values_of_the_array(array: np.ndarray) -> None:
     middle = array.shape[0] // 2
-    parts = [float64_rows(array, slice(0, middle)), float64_rows(array, slice(middle, array.shape[0]))]
+    parts = [
+        float64_rows(array, slice(0, middle)),
+        float64_rows(array, slice(middle, array.shape[0])),
+    ]
     assert all(part.dtype == np.float64 for part in parts)
     np.testing.assert_array_equal(np.concatenate(parts), array.astype(np.float64))
 
@@ -152,7 +157,9 @@ def test_columns_of_different_dtypes_make_one_matrix() -> None:
             "level": pd.Categorical([2, 4]),
         }
     )
-    np.testing.assert_array_equal(as_array(table, "features"), [[1, 3, 0.5, 7, 2], [0, np.nan, 0.25, 8.5, 4]])
+    np.testing.assert_array_equal(
+        as_array(table, "features"), [[1, 3, 0.5, 7, 2], [0, np.nan, 0.25, 8.5, 4]]
+    )
     assert as_array(pd.DataFrame(index=range(3)), "features").shape == (3, 0)
 
 
@@ -182,8 +189,14 @@ def test_columns_of_different_dtypes_make_one_matrix() -> None:
             r"scores must hold real numbers, got dtype datetime64\[D\]\.",
         ),
         (np.zeros(2, dtype=[("a", "f8")]), "scores must hold real numbers, got dtype"),
-        ([[1, 2], [3]], "scores must be an array of numbers, got rows of different lengths. Give every row"),
-        ([np.ones(2), np.ones(3)], "scores must be an array of numbers, got rows of different lengths"),
+        (
+            [[1, 2], [3]],
+            "scores must be an array of numbers, got rows of different lengths. Give every row",
+        ),
+        (
+            [np.ones(2), np.ones(3)],
+            "scores must be an array of numbers, got rows of different lengths",
+        ),
         (
             [torch.ones(1, requires_grad=True)],
             "scores must be an array of numbers, got a list that NumPy cannot",
@@ -194,7 +207,10 @@ def test_columns_of_different_dtypes_make_one_matrix() -> None:
         ),
         (scipy.sparse.coo_array(np.eye(2)), "scores must be a dense array, got a sparse coo_array"),
         (torch.eye(2).to_sparse(), "scores must be a dense array, got a sparse Tensor"),
-        (pd.DataFrame({"age": [1], "name": ["x"]}), "scores.* column 'name'.* must hold real numbers, got"),
+        (
+            pd.DataFrame({"age": [1], "name": ["x"]}),
+            "scores.* column 'name'.* must hold real numbers, got",
+        ),
         (
             pd.DataFrame({"day": pd.to_datetime(["2020-01-01"])}),
             "scores .*got column 'day' of dtype datetime64",
@@ -239,14 +255,18 @@ def test_log_partition_and_its_slope(seed: int, factor: float) -> None:
     rng = np.random.default_rng(seed)
     scores, weights = rng.normal(size=(6, 5)) * 30, rng.dirichlet(np.ones(5))
     value, slope = log_partition(scores, weights, factor)
-    np.testing.assert_allclose(value, logsumexp(factor * scores, axis=1, b=weights), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        value, logsumexp(factor * scores, axis=1, b=weights), rtol=1e-12, atol=1e-12
+    )
     tilted = softmax(factor * scores + np.log(weights), axis=1)
     np.testing.assert_allclose(slope, np.sum(tilted * scores, axis=1), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("offset", [-1e300, 0.0, 1e300])
 def test_no_scale_overflows(offset: float) -> None:
-    value, slope = log_partition(np.full((2, 3), offset), np.full(3, 1 / 3), 1e5 if offset == 0.0 else 1.0)
+    value, slope = log_partition(
+        np.full((2, 3), offset), np.full(3, 1 / 3), 1e5 if offset == 0.0 else 1.0
+    )
     np.testing.assert_allclose(value, offset)
     np.testing.assert_allclose(slope, offset)
 

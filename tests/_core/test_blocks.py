@@ -26,7 +26,9 @@ def start(block: slice) -> int:
 
 
 @given(st.integers(0, 5000), st.integers(0, 5000), st.integers(1, 4000))
-def test_blocks_cover_all_rows_once_and_in_order(n_rows: int, row_bytes: int, block_bytes: int) -> None:
+def test_blocks_cover_all_rows_once_and_in_order(
+    n_rows: int, row_bytes: int, block_bytes: int
+) -> None:
     cut = row_blocks(n_rows, row_bytes, block_bytes=block_bytes)
     assert [row for block in cut for row in range(block.start, block.stop)] == list(range(n_rows))
     for block in cut:
@@ -65,7 +67,9 @@ def test_one_block_needs_no_thread() -> None:
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_the_sum_does_not_depend_on_the_threads(n_threads: int) -> None:
-    values = np.random.default_rng(0).standard_normal(10_000) * 10.0 ** np.arange(-5, 5).repeat(1000)
+    values = np.random.default_rng(0).standard_normal(10_000) * 10.0 ** np.arange(-5, 5).repeat(
+        1000
+    )
     cut = row_blocks(len(values), 8, block_bytes=512)
     expected = values[cut[0]].sum()
     for block in cut[1:]:

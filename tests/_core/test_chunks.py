@@ -23,7 +23,9 @@ EXACT = posterior_agreement(SCORES, REFERENCE)
 
 def of_hdf5(folder: Path, name: str, values: np.ndarray) -> object:
     h5py = pytest.importorskip("h5py", reason="needs h5py: pip install h5py")
-    return h5py.File(folder / f"{name}.h5", "w").create_dataset("rows", data=values, chunks=(333, 4))
+    return h5py.File(folder / f"{name}.h5", "w").create_dataset(
+        "rows", data=values, chunks=(333, 4)
+    )
 
 
 def of_zarr(folder: Path, name: str, values: np.ndarray) -> object:
@@ -138,7 +140,9 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
             rows = file.create_dataset(name, (2_000_000, 10), dtype="f4", chunks=(10_000, 10))
             for start in range(0, 2_000_000, 100_000):
                 rows[start : start + 100_000] = RNG.normal(size=(100_000, 10))
-        file.create_dataset("distances", data=RNG.exponential(size=2_000_000).astype("f4"), chunks=True)
+        file.create_dataset(
+            "distances", data=RNG.exponential(size=2_000_000).astype("f4"), chunks=True
+        )
     return path
 
 
@@ -153,7 +157,9 @@ def test_memory_stays_within_its_limit_or_is_refused(large: Path, measure: str) 
         return words, float(peak)
 
     refused, _ = run(10.0)
-    words = r"of 2000000 rows read by \d+ threads, needs ([\d.]+) MiB of memory, got a limit of 10 MiB"
+    words = (
+        r"of 2000000 rows read by \d+ threads, needs ([\d.]+) MiB of memory, got a limit of 10 MiB"
+    )
     found = re.search(words, refused)
     assert found, refused
     needed = float(found[1]) + 0.1
@@ -173,7 +179,9 @@ def test_a_partition_of_another_width_is_named() -> None:
         da.from_delayed(dask.delayed(part), shape=(1000, 4), dtype=float)
         for part in (SCORES[:1000], SCORES[1000:2000, :3], SCORES[2000:3000])
     ]
-    with pytest.raises(ValueError, match=r"scores must be of shape \(1000, 4\) in chunk 1, got \(1000, 3\)"):
+    with pytest.raises(
+        ValueError, match=r"scores must be of shape \(1000, 4\) in chunk 1, got \(1000, 3\)"
+    ):
         posterior_agreement(da.concatenate(told), da.from_array(REFERENCE[:3000], chunks=(1000, 4)))
 
 
@@ -183,10 +191,16 @@ def test_a_broken_file_of_parquet_is_named(tmp_path: Path) -> None:
     file = tmp_path / "scores" / "1.parquet"
     whole = file.read_bytes()
     file.write_bytes(whole[:-200])
-    with pytest.raises(ValueError, match=r"scores must be parquet files .* got '.*scores/1\.parquet'"):
+    with pytest.raises(
+        ValueError, match=r"scores must be parquet files .* got '.*scores/1\.parquet'"
+    ):
         posterior_agreement(scores, reference)
-    file.write_bytes(whole[:4] + bytes(2000) + whole[2004:])  # its footer is whole, its numbers are not
-    with pytest.raises(ValueError, match=r"scores must be parquet files .* got '.*scores/1\.parquet'"):
+    file.write_bytes(
+        whole[:4] + bytes(2000) + whole[2004:]
+    )  # its footer is whole, its numbers are not
+    with pytest.raises(
+        ValueError, match=r"scores must be parquet files .* got '.*scores/1\.parquet'"
+    ):
         posterior_agreement(scores, reference)
 
 
@@ -224,12 +238,16 @@ print(posterior_agreement(scores[small], reference[small]).status.ok)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize(("rows", "reading"), [("Stored", 70), ("Batches", 130)])
-def test_an_interrupt_ends_a_run_in_the_middle_and_the_next_one_works(rows: str, reading: int) -> None:
+def test_an_interrupt_ends_a_run_in_the_middle_and_the_next_one_works(
+    rows: str, reading: int
+) -> None:
     code = INTERRUPTED.replace("READING", str(reading)).replace("ROWS", rows)
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
     )
     assert (done.returncode, done.stderr) == (0, "")
     ended, fine = done.stdout.splitlines()
-    assert reading <= int(ended.split()[-1]) < reading + 50  # a pass has 49 parts, and there are about ten
+    assert (
+        reading <= int(ended.split()[-1]) < reading + 50
+    )  # a pass has 49 parts, and there are about ten
     assert fine == "True"

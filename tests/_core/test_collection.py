@@ -91,6 +91,8 @@ def test_a_file_with_missing_parts_is_refused(text, tmp_path):
 
 def test_an_archive_that_is_none_is_refused_where_no_digest_tells(tmp_path):
     (tmp_path / "results.npz").write_bytes(b"PK\x03\x04 and nothing more")
-    (tmp_path / "results.json").write_text('{"schema_version": 2, "results": [{"name": "a", "type": "A"}]}')
+    (tmp_path / "results.json").write_text(
+        '{"schema_version": 2, "results": [{"name": "a", "type": "A"}]}'
+    )
     with pytest.raises(ValueError, match=r"results\.json', where a part is missing or damaged"):
         read_results(tmp_path / "results.json")

@@ -91,7 +91,9 @@ def test_a_folder_is_no_target(tmp_path: Path) -> None:
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"The output folder must exist, got '.*nowhere'\. Create it first"):
+    with pytest.raises(
+        ValueError, match=r"The output folder must exist, got '.*nowhere'\. Create it first"
+    ):
         write_text(tmp_path / "nowhere" / "a.txt", "text")
     assert list(tmp_path.iterdir()) == []
 
@@ -103,7 +105,9 @@ def test_a_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
 
 
 def test_a_read_only_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(**options: object) -> None:  # root may write anywhere, so the system's refusal is played here
+    def refuse(
+        **options: object,
+    ) -> None:  # root may write anywhere, so the system's refusal is played here
         raise PermissionError(errno.EACCES, "Permission denied", str(options["dir"]))
 
     monkeypatch.setattr(files.tempfile, "mkstemp", refuse)
@@ -114,7 +118,9 @@ def test_a_read_only_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere"
+)
 def test_a_folder_without_the_right_to_write_is_left_alone(tmp_path: Path) -> None:
     write_text(tmp_path / "a.txt", "old")
     tmp_path.chmod(0o500)

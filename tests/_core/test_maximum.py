@@ -21,8 +21,12 @@ class Problem:
     ``fall`` adds ``-fall * x`` to ``plus``: then the function goes to minus infinity.
     """
 
-    def __init__(self, plus: tuple[list, list], minus: tuple[list, list], fall: float = 0.0) -> None:
-        self.plus, self.minus = (tuple(np.asarray(part, float) for part in side) for side in (plus, minus))
+    def __init__(
+        self, plus: tuple[list, list], minus: tuple[list, list], fall: float = 0.0
+    ) -> None:
+        self.plus, self.minus = (
+            tuple(np.asarray(part, float) for part in side) for side in (plus, minus)
+        )
         self.fall = fall
         self.calls: list[np.ndarray] = []
 
@@ -46,7 +50,9 @@ class Problem:
     @property
     def tail(self) -> Tail:
         limit = -math.log(2) * (self.plus[0].sum() - self.minus[0].sum())
-        return Tail(-self.fall, -math.log(2) * self.minus[0].sum(), -math.inf if self.fall else limit)
+        return Tail(
+            -self.fall, -math.log(2) * self.minus[0].sum(), -math.inf if self.fall else limit
+        )
 
     @property
     def rates(self) -> tuple[float, float]:
@@ -112,8 +118,12 @@ def test_rates_sharpen_the_bound_between_close_points() -> None:
         points = peak + width * np.array([-0.5, 0.5])
         nodes = Nodes(np.zeros(1), problem.at(np.zeros(1))).insert(points, problem.at(points))
         for name, rates in (("loose", (math.inf, math.inf)), ("sharp", problem.rates)):
-            excess[name, width] = upper_bounds(nodes, problem.tail, rates).value[1] - problem.value(peak)
-    assert excess["loose", 1e-1] / excess["loose", 1e-2] == pytest.approx(1e2, rel=0.1)  # second order
+            excess[name, width] = upper_bounds(nodes, problem.tail, rates).value[1] - problem.value(
+                peak
+            )
+    assert excess["loose", 1e-1] / excess["loose", 1e-2] == pytest.approx(
+        1e2, rel=0.1
+    )  # second order
     assert excess["sharp", 1e-1] / excess["sharp", 1e-2] > 4e2  # third order
     assert 0 <= excess["sharp", 1e-2] < 0.1 * excess["loose", 1e-2]
 
@@ -160,7 +170,13 @@ def test_a_flat_function_needs_no_evaluation() -> None:
     found = maximize_difference(
         lambda x: pytest.fail("called"), flat, Tail(0.0, 0.0, 0.0), atol=1e-9, max_evaluations=9
     )
-    assert (found.x, found.value, found.gap, found.n_evaluations, found.converged) == (0.0, 0.0, 0.0, 0, True)
+    assert (found.x, found.value, found.gap, found.n_evaluations, found.converged) == (
+        0.0,
+        0.0,
+        0.0,
+        0,
+        True,
+    )
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5])

@@ -32,16 +32,25 @@ def test_nothing_is_set_by_default_and_nothing_recorded() -> None:
 def test_a_function_fills_in_its_defaults() -> None:
     given = Computing(atol=1e-6, progress=False)
     options = computing_of(given, atol=1e-9, max_iter=50, memory_limit=None)
-    assert (options.atol, options.max_iter, options.memory_limit, options.progress) == (1e-6, 50, None, False)
+    assert (options.atol, options.max_iter, options.memory_limit, options.progress) == (
+        1e-6,
+        50,
+        None,
+        False,
+    )
     assert options.settings() == {"atol": 1e-6, "max_iter": 50}
     assert computing_of(None, rtol=1e-3).rtol == 1e-3
     assert given.max_iter is None  # what the caller holds stays as it was
 
 
 def test_an_option_without_effect_is_refused() -> None:
-    with pytest.raises(ValueError, match="computing must be without max_iter, which has no effect here"):
+    with pytest.raises(
+        ValueError, match="computing must be without max_iter, which has no effect here"
+    ):
         computing_of(Computing(max_iter=3), atol=1e-9)
-    assert computing_of(Computing(executor=ThreadPoolExecutor(1), progress=False)).executor is not None
+    assert (
+        computing_of(Computing(executor=ThreadPoolExecutor(1), progress=False)).executor is not None
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,7 +61,11 @@ def test_an_option_without_effect_is_refused() -> None:
             TypeError,
             r"executor must be a concurrent.*got 4. Pass concurrent.*Executor\(4\).",
         ),
-        ({"executor": "threads"}, TypeError, "executor must be a concurrent.futures.Executor or None"),
+        (
+            {"executor": "threads"},
+            TypeError,
+            "executor must be a concurrent.futures.Executor or None",
+        ),
         ({"atol": 0.0}, ValueError, "atol must be a number greater than 0"),
         ({"atol": "small"}, TypeError, "atol must be a real number"),
         ({"rtol": -1e-3}, ValueError, "rtol must be a number at least 0"),
@@ -88,7 +101,12 @@ def test_a_number_is_the_level_and_a_seed_is_drawn() -> None:
 
 def test_what_is_recorded_are_numbers() -> None:
     options = Resampling(confidence_level=0.8, n_resamples=50, groups=["a", "b"], rng=1)
-    assert options.settings() == {"confidence_level": 0.8, "n_resamples": 50, "groups": True, "rng": 1}
+    assert options.settings() == {
+        "confidence_level": 0.8,
+        "n_resamples": 50,
+        "groups": True,
+        "rng": 1,
+    }
     with pytest.raises(dataclasses.FrozenInstanceError):
         options.confidence_level = 0.5  # type: ignore[misc]
 
@@ -155,7 +173,8 @@ def test_a_system_that_tells_nothing_is_guessed(monkeypatch: pytest.MonkeyPatch)
 def test_what_does_not_fit_is_refused_with_both_figures() -> None:
     check_memory(100, 100, "method='dense'", "Take fewer rows.")
     with pytest.raises(
-        MemoryError, match=r"method='dense' needs 3 GiB of memory, got a limit of 1.5 KiB. Take fewer"
+        MemoryError,
+        match=r"method='dense' needs 3 GiB of memory, got a limit of 1.5 KiB. Take fewer",
     ):
         check_memory(3 * 2**30, 1536, "method='dense'", "Take fewer rows.")
 

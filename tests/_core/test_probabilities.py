@@ -38,7 +38,10 @@ def test_the_floor_of_the_smallest_doubles_is_positive(smallest: float) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ([[0.5, 0.6]], r"scores must be probabilities .* got row 0 from 0\.5 to 0\.6 with sum 1\.1"),
+        (
+            [[0.5, 0.6]],
+            r"scores must be probabilities .* got row 0 from 0\.5 to 0\.6 with sum 1\.1",
+        ),
         ([[0.5, 0.5], [-0.1, 1.1]], "got row 1 from -0.1 to 1.1"),
         ([0.5, 1.5], "got row 1 from 1.5 to 1.5"),
     ],

@@ -60,7 +60,11 @@ def test_a_record_is_frozen_down_to_its_arrays() -> None:
     record = Whole(value={"inner": [weights]}, parts=[Part(weights=weights)])
     with pytest.raises(dataclasses.FrozenInstanceError):
         record.value = 1
-    for array in (record.parts[0].weights, record.value["inner"][0], record.to_dict()["parts"][0]["weights"]):
+    for array in (
+        record.parts[0].weights,
+        record.value["inner"][0],
+        record.to_dict()["parts"][0]["weights"],
+    ):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1.0
     weights[0] = 5.0  # the caller's own array stays writable
@@ -80,7 +84,9 @@ def test_it_pickles_and_copies() -> None:
     assert record.equals(dataclasses.replace(record))
 
 
-@pytest.mark.parametrize("again", [lambda record: pickle.loads(pickle.dumps(record)), copy.deepcopy])
+@pytest.mark.parametrize(
+    "again", [lambda record: pickle.loads(pickle.dumps(record)), copy.deepcopy]
+)
 def test_it_stays_read_only_when_it_travels(again) -> None:
     record = again(Whole(value=np.arange(3.0), parts=(Part(status=Outcome.STUCK),)))
     with pytest.raises(ValueError, match="read-only"):
@@ -116,14 +122,19 @@ def test_private_caches_are_no_part_of_a_record() -> None:
 
 # --- JSON ------------------------------------------------------------------------------------------------
 
-scalars = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=4)
+scalars = (
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=4)
+)
 words = st.sampled_from(["inf", "-inf", "nan", "array", "type", "text", "Part", "None", "1.0"])
 arrays = hnp.arrays(
-    st.sampled_from(["f8", "f4", "i8", "?", "U3"]), hnp.array_shapes(min_dims=0, max_dims=3, max_side=3)
+    st.sampled_from(["f8", "f4", "i8", "?", "U3"]),
+    hnp.array_shapes(min_dims=0, max_dims=3, max_side=3),
 )
 values = st.recursive(
     scalars | words | arrays,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -169,5 +180,7 @@ def test_a_damaged_record_is_a_value_error() -> None:
 
 
 def test_fields_of_a_later_version_are_passed_over() -> None:
-    record = decode({"type": "Part", "status": "stuck", "added_later": [1]}, lambda stand_in: np.empty(0))
+    record = decode(
+        {"type": "Part", "status": "stuck", "added_later": [1]}, lambda stand_in: np.empty(0)
+    )
     assert record.equals(Part(status=Outcome.STUCK))

@@ -29,13 +29,19 @@ def test_a_p_value_never_contradicts_the_interval(confidence_level):
 
 def test_p_values_have_a_floor_and_a_ceiling():
     draws = np.random.default_rng(0).normal(5.0, 0.1, 999)
-    assert resampled_p_value(draws, draws) == resampled_p_value(-draws, -draws) == pytest.approx(2 / 1000)
+    assert (
+        resampled_p_value(draws, draws)
+        == resampled_p_value(-draws, -draws)
+        == pytest.approx(2 / 1000)
+    )
     assert resampled_p_value(np.zeros(99), np.zeros(99)) == 1.0
     assert resampled_interval(np.ones(99), np.ones(99), 0.9) == (1.0, 1.0)
 
 
 def test_too_few_draws_are_refused():
-    with pytest.raises(ValueError, match=r"n_resamples must be at least 39 for a level of 0\.95, got 38"):
+    with pytest.raises(
+        ValueError, match=r"n_resamples must be at least 39 for a level of 0\.95, got 38"
+    ):
         resampled_interval(np.zeros(38), np.zeros(38), 0.95)
 
 
@@ -75,7 +81,9 @@ def all_weights(draws: BootstrapWeights) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    "draws", [BootstrapWeights(70, 4000, 3), BootstrapWeights(1000, 400, 3)], ids=["one block", "several"]
+    "draws",
+    [BootstrapWeights(70, 4000, 3), BootstrapWeights(1000, 400, 3)],
+    ids=["one block", "several"],
 )
 def test_weights_follow_their_law(draws):
     weights = all_weights(draws)
@@ -100,7 +108,9 @@ def test_sums_are_those_of_the_weights():
         units = ResamplingUnits.of(labels, 900)
         draws = BootstrapWeights(units.n_units, 500, 1)
         weights = all_weights(draws) if units.codes is None else all_weights(draws)[:, units.codes]
-        assert resampled_sums(lambda rows: values[rows], draws, units) == pytest.approx(weights @ values)
+        assert resampled_sums(lambda rows: values[rows], draws, units) == pytest.approx(
+            weights @ values
+        )
 
 
 def test_another_seed_is_another_draw():

@@ -141,7 +141,9 @@ def test_a_result_without_arrays_needs_no_second_file(tmp_path) -> None:
     assert Length.from_json(tmp_path / "a.json").equals(result)
 
 
-@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 1 / 3, 5e-324, 1.7976931348623157e308])
+@pytest.mark.parametrize(
+    "value", [math.inf, -math.inf, math.nan, 1 / 3, 5e-324, 1.7976931348623157e308]
+)
 def test_every_double_comes_back_exactly(value: float, tmp_path) -> None:
     result = distance(value=value, curve=np.array([value]))
     assert Length.from_json(result.to_json()).equals(result)
@@ -155,12 +157,16 @@ def test_every_double_comes_back_exactly(value: float, tmp_path) -> None:
 def test_an_archive_of_someone_else_is_not_replaced(tmp_path) -> None:
     np.savez(tmp_path / "runs.npz", scores=np.zeros(3))
     before = (tmp_path / "runs.npz").read_bytes()
-    with pytest.raises(ValueError, match=r"path must not be .*runs\.json.*would replace .*runs\.npz"):
+    with pytest.raises(
+        ValueError, match=r"path must not be .*runs\.json.*would replace .*runs\.npz"
+    ):
         write_document({}, {"values": np.arange(3.0)}, tmp_path / "runs.json")
     assert (tmp_path / "runs.npz").read_bytes() == before
     assert not (tmp_path / "runs.json").exists()
     write_document({}, {"values": np.arange(3.0)}, tmp_path / "other.json")
-    write_document({}, {"values": np.arange(4.0)}, tmp_path / "other.json")  # one's own may be written again
+    write_document(
+        {}, {"values": np.arange(4.0)}, tmp_path / "other.json"
+    )  # one's own may be written again
     assert np.load(tmp_path / "other.npz")["values"].shape == (4,)
 
 
@@ -192,7 +198,8 @@ def test_missing_arrays_are_named(tmp_path) -> None:
     distance().to_json(tmp_path / "a.json")
     (tmp_path / "a.npz").unlink()
     with pytest.raises(
-        ValueError, match=r"The array 'curve' must stand in the .npz file beside the JSON, got .*a\.npz"
+        ValueError,
+        match=r"The array 'curve' must stand in the .npz file beside the JSON, got .*a\.npz",
     ):
         Length.from_json(tmp_path / "a.json")
     with pytest.raises(
@@ -206,9 +213,15 @@ def test_damaged_arrays_are_never_read(damage: str, tmp_path) -> None:
     distance().to_json(tmp_path / "a.json")
     content = (tmp_path / "a.npz").read_bytes()
     distance(curve=np.zeros((2, 2))).to_json(tmp_path / "b.json")
-    wrong = {"truncated": content[:-9], "empty": b"", "of another result": (tmp_path / "b.npz").read_bytes()}
+    wrong = {
+        "truncated": content[:-9],
+        "empty": b"",
+        "of another result": (tmp_path / "b.npz").read_bytes(),
+    }
     (tmp_path / "a.npz").write_bytes(wrong[damage])
-    with pytest.raises(ValueError, match="must be those that were written with the JSON, got a damaged file"):
+    with pytest.raises(
+        ValueError, match="must be those that were written with the JSON, got a damaged file"
+    ):
         Length.from_json(tmp_path / "a.json")
 
 
@@ -216,8 +229,14 @@ def test_damaged_arrays_are_never_read(damage: str, tmp_path) -> None:
     ("content", "message"),
     [
         (b"", "source must be the JSON of a result, got .*a.json' that is not JSON"),
-        (b'{"schema_version": 2, "ty', "source must be the JSON of a result, got .*a.json' that is not JSON"),
-        (b"\xff\xfe\x00binary", "source must be the JSON of a result, got .*a.json' that is not JSON"),
+        (
+            b'{"schema_version": 2, "ty',
+            "source must be the JSON of a result, got .*a.json' that is not JSON",
+        ),
+        (
+            b"\xff\xfe\x00binary",
+            "source must be the JSON of a result, got .*a.json' that is not JSON",
+        ),
         (b"[1, 2]", "without schema_version and type"),
         (b'{"value": 1}', "without schema_version and type"),
         (b'{"schema_version": 2, "type": "Lost"}', "JSON of a known result, got type 'Lost'"),
@@ -272,7 +291,9 @@ def test_a_result_of_another_measure_is_refused() -> None:
 def test_rows_of_many_results_stack() -> None:
     import pandas as pd
 
-    rows = pd.concat([distance().to_frame(), distance(interval=None, status=Ending.FAILED).to_frame()])
+    rows = pd.concat(
+        [distance().to_frame(), distance(interval=None, status=Ending.FAILED).to_frame()]
+    )
     assert rows["measure"].tolist() == ["distance", "distance"]
     assert rows["value"].tolist() == [0.25, 0.25]
     assert rows["status"].tolist() == ["converged", "failed"]

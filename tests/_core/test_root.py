@@ -67,9 +67,9 @@ def test_a_kink_is_enclosed_to_the_last_digits(kink: float, curvature: float) ->
     assert bracket.low.x <= kink <= bracket.high.x
     assert bracket.evaluations <= 40
     # The mixture of both ends has slope zero.
-    assert bracket.share * bracket.low.slope + (1 - bracket.share) * bracket.high.slope == pytest.approx(
-        0, abs=1e-12
-    )
+    assert bracket.share * bracket.low.slope + (
+        1 - bracket.share
+    ) * bracket.high.slope == pytest.approx(0, abs=1e-12)
     assert bracket.share == pytest.approx(0.75, abs=1e-6)
     assert bracket.gap <= 1e-8 * max(kink, 1.0)
 
@@ -115,7 +115,9 @@ def test_a_root_next_to_the_upper_end_of_the_domain() -> None:
 
 def test_a_root_many_orders_of_magnitude_away() -> None:
     for root in (1e-30, 1e30):
-        function = Counted(lambda x, c=root: x * (math.log(x / c) - 1), lambda x, c=root: math.log(x / c))
+        function = Counted(
+            lambda x, c=root: x * (math.log(x / c) - 1), lambda x, c=root: math.log(x / c)
+        )
         bracket = monotone_root(function, 1.0, lambda b: b.width <= 1e-9 * b.high.x)
         assert bracket.closed
         assert bracket.low.x == pytest.approx(root, rel=1e-8)
@@ -139,7 +141,9 @@ def test_an_overflow_ends_the_domain() -> None:
 
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_a_slope_of_one_sign_leaves_the_bracket_open(sign: float) -> None:
-    bracket = monotone_root(Counted(lambda x: sign * x, lambda x: sign), 1.0, within(TIGHT), upper=2.0)
+    bracket = monotone_root(
+        Counted(lambda x: sign * x, lambda x: sign), 1.0, within(TIGHT), upper=2.0
+    )
     assert not bracket.closed
     assert bracket.low is bracket.high
     assert bracket.gap == math.inf

@@ -43,7 +43,9 @@ def moments() -> Mapper:
 
     def of(part: slice) -> Moments:
         return Moments(
-            count=float(len(rows[part])), total=rows[part].sum(axis=0), products=rows[part].T @ rows[part]
+            count=float(len(rows[part])),
+            total=rows[part].sum(axis=0),
+            products=rows[part].T @ rows[part],
         )
 
     return of
@@ -90,7 +92,9 @@ def one_sided() -> Mapper:
     scores -= scores.max(axis=1, keepdims=True)
     offset = np.where(rng.random((ROWS, 4)) < 0.2, -np.inf, rng.normal(size=(ROWS, 4)))
     offset[:, 0] = 0.0
-    return lambda part: _limits(scores[part], offset[part], np.ones(len(scores[part])), np.full(4, 0.25))
+    return lambda part: _limits(
+        scores[part], offset[part], np.ones(len(scores[part])), np.full(4, 0.25)
+    )
 
 
 def stability(kernel: Callable[[Any, Any, slice], Statistic]) -> Mapper:
@@ -149,7 +153,11 @@ def library_statistics() -> dict[str, type]:
     for module in pkgutil.walk_packages(shiftmetrics.__path__, "shiftmetrics."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    return {cls.__name__: cls for cls in subclasses(Statistic) if cls.__module__.startswith("shiftmetrics.")}
+    return {
+        cls.__name__: cls
+        for cls in subclasses(Statistic)
+        if cls.__module__.startswith("shiftmetrics.")
+    }
 
 
 @pytest.fixture(params=sorted(MAPPERS))
@@ -225,7 +233,9 @@ def test_packing_inverts_unpacking(make: Callable[[int], Statistic]) -> None:
     assert packed.dtype == np.float64
     assert packed.ndim == 1
     assert_same(statistic.unpack(packed), statistic)
-    assert_same(make(1).unpack(packed), statistic)  # any statistic of the shape can open the message
+    assert_same(
+        make(1).unpack(packed), statistic
+    )  # any statistic of the shape can open the message
     opened = statistic.unpack(packed)
     packed[:] = -1.0  # a buffer that is used again must not change what was read from it
     assert_same(opened, statistic)
@@ -235,7 +245,9 @@ def test_a_message_of_another_length_is_refused(make: Callable[[int], Statistic]
     statistic = make(0)
     size = statistic.pack().size
     for length in (0, size - 1, size + 1):
-        with pytest.raises(ValueError, match=f"vector must be of length {size}, got length {length}"):
+        with pytest.raises(
+            ValueError, match=f"vector must be of length {size}, got length {length}"
+        ):
             statistic.unpack(np.zeros(length))
 
 
@@ -250,7 +262,9 @@ def test_it_is_frozen_and_float64(make: Callable[[int], Statistic]) -> None:
     statistic = make(0)
     for name in statistic.field_names():
         value = getattr(statistic, name)
-        assert isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype == np.float64)
+        assert isinstance(value, float) or (
+            isinstance(value, np.ndarray) and value.dtype == np.float64
+        )
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(statistic, name, 0.0)
 

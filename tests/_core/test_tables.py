@@ -75,7 +75,10 @@ def test_matching_is_the_permutation_between_both(labels: list, random: object) 
             r"scores and reference_scores must have the same columns, got only in scores: 'dog'; "
             r"only in reference_scores: 'bird'\. Make them agree, or pass align=\"position\"",
         ),
-        (FIRST.drop(columns="dog"), r"the same columns, got only in scores: 'dog'\. Make them agree"),
+        (
+            FIRST.drop(columns="dog"),
+            r"the same columns, got only in scores: 'dog'\. Make them agree",
+        ),
         (FIRST.drop(index="y"), r"the same rows, got only in scores: 'y'\."),
         (
             FIRST.reset_index(drop=True),

@@ -13,7 +13,9 @@ from shiftmetrics._core.blocks import one_blas_thread
 
 def counts() -> list[int]:
     return [
-        library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"
+        library["num_threads"]
+        for library in threadpoolctl.threadpool_info()
+        if library["user_api"] == "blas"
     ]
 
 
@@ -51,9 +53,14 @@ print(json.dumps([(result.value, result.error_bound) for result in results]))
 def test_the_number_of_threads_changes_values_by_no_more_than_their_bounds() -> None:
     found = []
     for threads in ("1", "4"):
-        settings = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), threads)
+        settings = dict.fromkeys(
+            ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), threads
+        )
         done = subprocess.run(
-            [sys.executable, "-c", MEASURES], env={**os.environ, **settings}, capture_output=True, check=True
+            [sys.executable, "-c", MEASURES],
+            env={**os.environ, **settings},
+            capture_output=True,
+            check=True,
         )
         found.append(json.loads(done.stdout))
     for (first, first_bound), (second, second_bound) in zip(*found, strict=True):

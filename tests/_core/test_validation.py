@@ -42,7 +42,10 @@ def test_the_template_has_one_shape() -> None:
 
 def test_a_long_value_is_shortened() -> None:
     text = "x" * 1000
-    assert describe("beta", "positive", value=text) == f"beta must be positive, got {repr(text)[:60]}...."
+    assert (
+        describe("beta", "positive", value=text)
+        == f"beta must be positive, got {repr(text)[:60]}...."
+    )
     assert describe("beta", "positive", value="abc") == "beta must be positive, got 'abc'."
     assert describe("beta", "positive", value=None) == "beta must be positive, got None."
     with pytest.raises(ValueError) as refusal:
@@ -61,7 +64,8 @@ def test_a_message_names_the_first_values_and_counts_the_rest() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [2, 2.0, np.float32(2), np.int8(2), np.array(2.0), torch.tensor(2.0), Fraction(2), True + 1]
+    "value",
+    [2, 2.0, np.float32(2), np.int8(2), np.array(2.0), torch.tensor(2.0), Fraction(2), True + 1],
 )
 def test_a_number_of_any_type_becomes_a_float(value: object) -> None:
     number = check_number(value, "eta")
@@ -99,7 +103,9 @@ def test_infinity_passes_where_it_is_allowed() -> None:
     assert check_number(10**400, "theta1", allow_inf=True) == np.inf
 
 
-@pytest.mark.parametrize("value", [True, "1", None, [1], np.array([1.0]), 1j, torch.ones(2)], ids=repr)
+@pytest.mark.parametrize(
+    "value", [True, "1", None, [1], np.array([1.0]), 1j, torch.ones(2)], ids=repr
+)
 def test_what_is_no_number_is_a_type_error(value: object) -> None:
     with refused(TypeError, f"eta must be a real number, got {value!r}."):
         check_number(value, "eta")
@@ -146,7 +152,9 @@ def test_another_choice_lists_them(value: object) -> None:
 def test_an_unknown_key_is_refused_with_the_nearest_one() -> None:
     known = ("name", "at_least", "at_most")
     check_keys({"at_most": 1, "name": 2}, "rule", known)
-    with refused(ValueError, "rule must be a table of known keys, got 'at_leats'. Did you mean 'at_least'?"):
+    with refused(
+        ValueError, "rule must be a table of known keys, got 'at_leats'. Did you mean 'at_least'?"
+    ):
         check_keys(["name", "at_leats"], "rule", known)
     with refused(ValueError, "--only must be a name, got 'x'. Known: name, at_least, at_most."):
         check_keys(["x"], "--only", known, "a name")
@@ -193,7 +201,11 @@ def test_a_matrix_keeps_its_library() -> None:
         (np.empty((0, 3)), {}, "scores must be an array of at least 1 row(s), got 0."),
         (np.ones((1, 3)), {"min_rows": 2}, "scores must be an array of at least 2 row(s), got 1."),
         (np.empty((3, 0)), {}, "scores must be an array of at least 1 column(s), got 0."),
-        (np.ones((3, 1)), {"min_columns": 2}, "scores must be an array of at least 2 column(s), got 1."),
+        (
+            np.ones((3, 1)),
+            {"min_columns": 2},
+            "scores must be an array of at least 2 column(s), got 1.",
+        ),
         (
             [[1, 2], [np.nan, np.inf]],
             {},
@@ -243,7 +255,9 @@ def test_finiteness_agrees_with_a_plain_look(values: list[float]) -> None:
     if np.isfinite(array).all():
         check_finite(array, "scores")
     else:
-        with pytest.raises(ValueError, match=r"scores must be finite everywhere, got (nan|-?inf) at row"):
+        with pytest.raises(
+            ValueError, match=r"scores must be finite everywhere, got (nan|-?inf) at row"
+        ):
             check_finite(array, "scores")
 
 
@@ -327,7 +341,9 @@ def test_wrong_weights_are_refused(value: list[float], message: str) -> None:
 
 def test_pairs_have_one_shape() -> None:
     check_same_shape(np.ones((2, 3)), np.ones((2, 3)), "scores", "reference_scores")
-    with refused(ValueError, "scores and reference_scores must have the same shape, got (2, 3) and (3, 2)."):
+    with refused(
+        ValueError, "scores and reference_scores must have the same shape, got (2, 3) and (3, 2)."
+    ):
         check_same_shape(np.ones((2, 3)), torch.ones(3, 2), "scores", "reference_scores")
 
 
@@ -344,4 +360,6 @@ def test_pairs_come_from_one_library_and_device() -> None:
         ValueError,
         "scores and reference_scores must live on the same device, got cpu and meta. Move one of them first.",
     ):
-        check_same_library(torch.ones(1), torch.ones(1, device="meta"), "scores", "reference_scores")
+        check_same_library(
+            torch.ones(1), torch.ones(1, device="meta"), "scores", "reference_scores"
+        )

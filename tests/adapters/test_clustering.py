@@ -18,13 +18,19 @@ def samples() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     kinds = np.repeat([0, 1, 2], [80, 60, 60])
     centers = np.array([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]])
     order = rng.permutation(200)
-    return (centers[kinds] + rng.normal(size=(200, 2)))[order], rng.normal(size=(150, 2)), kinds[order]
+    return (
+        (centers[kinds] + rng.normal(size=(200, 2)))[order],
+        rng.normal(size=(150, 2)),
+        kinds[order],
+    )
 
 
 def agree(labels: np.ndarray, kinds: np.ndarray) -> float:
     """Share of rows whose label goes with their kind: none for the kind that is known."""
     renamed = {np.bincount(kinds[labels == label]).argmax(): label for label in set(labels) - {-1}}
-    return float(np.mean([label == renamed.get(kind, -1) for label, kind in zip(labels, kinds, strict=True)]))
+    return float(
+        np.mean([label == renamed.get(kind, -1) for label, kind in zip(labels, kinds, strict=True)])
+    )
 
 
 @pytest.mark.slow
@@ -99,7 +105,9 @@ def test_it_is_cloned_and_works_in_a_pipeline_with_names() -> None:
 )
 def test_arguments_are_checked(arguments: dict, options: dict, named: str) -> None:
     with pytest.raises(ValueError, match=named):
-        DifferentialClustering(**options).fit(np.random.default_rng(0).normal(size=(10, 2)), **arguments)
+        DifferentialClustering(**options).fit(
+            np.random.default_rng(0).normal(size=(10, 2)), **arguments
+        )
 
 
 def test_it_must_be_fitted_first() -> None:
@@ -110,7 +118,9 @@ def test_it_must_be_fitted_first() -> None:
 def test_what_it_clusters_stays_the_same_when_it_gives_tables() -> None:
     x, y, _ = samples()
     table = pd.DataFrame(x, columns=["length", "width"])
-    model = DifferentialClustering(bandwidth=2.0).fit(table, reference=pd.DataFrame(y, columns=table.columns))
+    model = DifferentialClustering(bandwidth=2.0).fit(
+        table, reference=pd.DataFrame(y, columns=table.columns)
+    )
     expected = model.predict(table)
     model.set_output(transform="pandas")
     np.testing.assert_array_equal(model.predict(table), expected)
@@ -129,7 +139,10 @@ def test_whatever_draws_is_taken(random_state: object) -> None:
 def test_kinds_may_be_told_apart_by_their_angle() -> None:
     rng = np.random.default_rng(0)
     directions = np.eye(3)[np.repeat([0, 1, 2], 50)] * rng.uniform(0.1, 10.0, size=(150, 1))
-    x, y = directions + 0.01 * rng.normal(size=(150, 3)), directions[:50] + 0.01 * rng.normal(size=(50, 3))
+    x, y = (
+        directions + 0.01 * rng.normal(size=(150, 3)),
+        directions[:50] + 0.01 * rng.normal(size=(50, 3)),
+    )
     model = DifferentialClustering(kernel="cosine").fit(x, reference=y)
     assert model.n_clusters_ == 2
     assert agree(model.labels_, np.repeat([0, 1, 2], 50)) > 0.95
@@ -151,8 +164,12 @@ class _GivenOrigins(DifferentialClustering):
 
 @parametrize_with_checks(
     [_GivenOrigins(n_resamples=19)],
-    expected_failed_checks=lambda _: {"check_clustering": "what both samples hold is in no cluster"},
+    expected_failed_checks=lambda _: {
+        "check_clustering": "what both samples hold is in no cluster"
+    },
     xfail_strict=True,
 )
-def test_it_keeps_the_conventions_of_scikit_learn(estimator: DifferentialClustering, check: object) -> None:
+def test_it_keeps_the_conventions_of_scikit_learn(
+    estimator: DifferentialClustering, check: object
+) -> None:
     check(estimator)

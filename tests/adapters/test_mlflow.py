@@ -8,7 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shiftmetrics import FixedLoss, Resampling, Result, ZeroOneLoss, posterior_agreement, stability_criterion
+from shiftmetrics import (
+    FixedLoss,
+    Resampling,
+    Result,
+    ZeroOneLoss,
+    posterior_agreement,
+    stability_criterion,
+)
 from shiftmetrics.adapters.mlflow import LONGEST_PARAM, log_result, metrics_of, params_of
 from shiftmetrics.comparison import compare_agreement
 
@@ -43,7 +50,10 @@ def test_metrics_are_the_finite_numbers_of_a_result(result) -> None:
     metrics = metrics_of(result)
     assert metrics["value"] == result.value
     assert metrics["error_bound"] == result.error_bound
-    assert (metrics["interval_low"], metrics["interval_high"]) == (result.interval.low, result.interval.high)
+    assert (metrics["interval_low"], metrics["interval_high"]) == (
+        result.interval.low,
+        result.interval.high,
+    )
     assert metrics["rms_move"] == result.rms_move  # a readable companion
     assert metrics["n_samples"] == 80
     assert all(type(number) is float and math.isfinite(number) for number in metrics.values())
@@ -81,13 +91,21 @@ def test_a_result_goes_to_the_store_and_comes_back(mlflow, result) -> None:
     with mlflow.start_run() as run:
         log_result(result, "patients")
     stored = mlflow.get_run(run.info.run_id).data
-    assert stored.metrics == {f"patients/{key}": number for key, number in metrics_of(result).items()}
+    assert stored.metrics == {
+        f"patients/{key}": number for key, number in metrics_of(result).items()
+    }
     assert stored.params["patients/threshold"] == "0.3"
     assert stored.tags["patients/status"] == "converged"
     assert stored.tags["patients/headline"] == result.headline()
     assert stored.tags["shiftmetrics.version"]
-    folder = Path(mlflow.artifacts.download_artifacts(run_id=run.info.run_id, artifact_path="patients"))
-    assert sorted(path.name for path in folder.iterdir()) == ["report.html", "result.json", "result.npz"]
+    folder = Path(
+        mlflow.artifacts.download_artifacts(run_id=run.info.run_id, artifact_path="patients")
+    )
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "report.html",
+        "result.json",
+        "result.npz",
+    ]
     assert type(result).from_json(folder / "result.json").equals(result)
     page = (folder / "report.html").read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ")
     assert result.headline()[:20] in page
@@ -103,7 +121,10 @@ def test_results_of_one_run_are_told_apart_and_steps_are_kept(mlflow, result) ->
     assert {"patients _new_/value", "posterior_agreement/value"} <= stored.metrics.keys()
     history = mlflow.MlflowClient().get_metric_history(run.info.run_id, "patients _new_/value")
     assert [entry.step for entry in history] == [0, 1]
-    names = [part.path for part in mlflow.MlflowClient().list_artifacts(run.info.run_id, "patients _new_")]
+    names = [
+        part.path
+        for part in mlflow.MlflowClient().list_artifacts(run.info.run_id, "patients _new_")
+    ]
     assert "patients _new_/report.html" not in names
 
 

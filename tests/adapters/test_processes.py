@@ -81,7 +81,9 @@ def mismatch(rank: int) -> dict[str, Any]:
 
 def worker(rank: int, job: Callable[[int], dict[str, Any]], folder: str) -> None:
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=2)
+    dist.init_process_group(
+        "gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=2
+    )
     try:
         found = job(rank)
     except Exception:

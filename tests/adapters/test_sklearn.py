@@ -66,7 +66,9 @@ def test_the_scorer_takes_scorers_of_the_shifted_sample():
         AgreementScorer(noise, strength=0.3, criterion="accuracy")(model, X)
 
 
-@pytest.mark.parametrize("method", ["auto", "decision_function", "predict_proba", "predict_log_proba"])
+@pytest.mark.parametrize(
+    "method", ["auto", "decision_function", "predict_proba", "predict_log_proba"]
+)
 def test_response_methods(method):
     model = LogisticRegression(max_iter=500).fit(*IRIS)
     value = AgreementScorer(noise, strength=0.3, response_method=method)(model, IRIS[0])
@@ -96,7 +98,9 @@ def test_scikit_learn_takes_the_scorer():
     scorer = AgreementScorer(noise, strength=0.3)
     values = cross_val_score(KNeighborsClassifier(), *IRIS, scoring=scorer, cv=3)
     assert values.shape == (3,)
-    search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [3, 15]}, scoring=scorer, cv=3).fit(*IRIS)
+    search = GridSearchCV(
+        KNeighborsClassifier(), {"n_neighbors": [3, 15]}, scoring=scorer, cv=3
+    ).fit(*IRIS)
     assert search.best_params_["n_neighbors"] in (3, 15)
 
 
@@ -121,7 +125,8 @@ def test_a_constant_classifier_never_wins_by_agreement():
     scorer = AgreementScorer(noise, strength=2.0, criterion="agreement")
     constant = DummyClassifier(strategy="constant", constant=1)
     scores = [
-        cross_val_score(model, *IRIS, scoring=scorer, cv=3).mean() for model in (constant, GaussianNB())
+        cross_val_score(model, *IRIS, scoring=scorer, cv=3).mean()
+        for model in (constant, GaussianNB())
     ]
     assert scores[0] < 1e-9 < scores[1]
 
@@ -130,7 +135,11 @@ def test_a_constant_classifier_never_wins_by_agreement():
     ("call", "error", "message"),
     [
         (lambda: AgreementScorer(3), TypeError, "shift must be a callable, got 3"),
-        (lambda: AgreementScorer(noise), ValueError, "strength must be given for a shift that has one"),
+        (
+            lambda: AgreementScorer(noise),
+            ValueError,
+            "strength must be given for a shift that has one",
+        ),
         (
             lambda: AgreementScorer(noise, strength=1, response_method="predict"),
             ValueError,
@@ -143,7 +152,8 @@ def test_a_constant_classifier_never_wins_by_agreement():
         ),
         (
             lambda: response_of(
-                SVC(decision_function_shape="ovo").fit(*load_digits(return_X_y=True)), np.zeros((2, 64))
+                SVC(decision_function_shape="ovo").fit(*load_digits(return_X_y=True)),
+                np.zeros((2, 64)),
             ),
             ValueError,
             'one column for each of 10 classes, got 45. Pass decision_function_shape="ovr"',

@@ -14,10 +14,14 @@ from shiftmetrics.adapters.torch import AgreementLoss, agreement_loss
 from shiftmetrics.adapters.torchmetrics import PosteriorAgreement
 
 
-def pairs(seed: int = 0, n: int = 12, k: int = 3, noise: float = 1.5) -> tuple[torch.Tensor, torch.Tensor]:
+def pairs(
+    seed: int = 0, n: int = 12, k: int = 3, noise: float = 1.5
+) -> tuple[torch.Tensor, torch.Tensor]:
     generator = torch.Generator().manual_seed(seed)
     reference = 2.0 * torch.randn(n, k, generator=generator, dtype=torch.float64)
-    return reference + noise * torch.randn(n, k, generator=generator, dtype=torch.float64), reference
+    return reference + noise * torch.randn(
+        n, k, generator=generator, dtype=torch.float64
+    ), reference
 
 
 # --- value and gradient ----------------------------------------------------------------------------------
@@ -27,7 +31,9 @@ def pairs(seed: int = 0, n: int = 12, k: int = 3, noise: float = 1.5) -> tuple[t
 @pytest.mark.parametrize("seed", range(3))
 def test_loss_is_minus_the_certified_agreement(seed: int, prior: object) -> None:
     scores, reference = pairs(seed)
-    exact = shiftmetrics.posterior_agreement(scores, reference, prior=prior, computing=Computing(atol=1e-10))
+    exact = shiftmetrics.posterior_agreement(
+        scores, reference, prior=prior, computing=Computing(atol=1e-10)
+    )
     kept = AgreementLoss(prior=prior, beta_range=(0.01, 100.0))
     assert -kept(scores, reference).item() == pytest.approx(exact.value, abs=1e-10)
     assert kept.beta == pytest.approx(exact.beta, rel=1e-6)
@@ -66,7 +72,9 @@ def test_beta_is_kept_from_step_to_step() -> None:
             moved = scores.detach().clone()
             moved[row, column] += sign * 1e-5
             ends.append(agreement_loss(moved, reference, beta_range=(0.01, 100.0)).item())
-        assert found[row, column].item() == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-4, abs=1e-9)
+        assert found[row, column].item() == pytest.approx(
+            (ends[0] - ends[1]) / 2e-5, rel=1e-4, abs=1e-9
+        )
 
 
 @pytest.mark.parametrize("prior", [None, "predicted"])
@@ -92,7 +100,9 @@ def test_float32_in_blocks_of_rows_and_unused_classes(prior: object) -> None:
 def test_gradient_of_margins_and_at_a_given_beta() -> None:
     scores, reference = (part[:, 0].clone().requires_grad_() for part in pairs(2))
     assert torch.autograd.gradcheck(agreement_loss, (scores, reference), atol=1e-6)
-    assert torch.autograd.gradcheck(lambda a, b: agreement_loss(a, b, beta=0.7), (scores, reference))
+    assert torch.autograd.gradcheck(
+        lambda a, b: agreement_loss(a, b, beta=0.7), (scores, reference)
+    )
     two = torch.stack([torch.zeros_like(scores), scores], dim=1).detach()
     other = torch.stack([torch.zeros_like(reference), reference], dim=1).detach()
     assert agreement_loss(scores, reference, beta=0.7).item() == pytest.approx(
@@ -123,7 +133,9 @@ def test_beta_stays_in_the_bracket() -> None:
 
     scores, reference = pairs(0)
     exact = shiftmetrics.posterior_agreement(scores, reference, prior="predicted").beta
-    above, below = (beta_of(scores, reference, beta_range=(f * exact, 9 * f * exact)) for f in (2, 0.02))
+    above, below = (
+        beta_of(scores, reference, beta_range=(f * exact, 9 * f * exact)) for f in (2, 0.02)
+    )
     assert (above, below) == (2 * exact, pytest.approx(0.18 * exact))
     assert beta_of(2.0 * reference, reference) == 10.0  # no contradiction: it would be infinite
     assert beta_of(-reference, reference) == 0.1  # no agreement: it would be 0
@@ -137,7 +149,9 @@ def test_the_largest_of_several_maxima_is_found(seed: int) -> None:
     found = AgreementLoss(prior=None, beta_range=(low, high))
     value = -found(scores, reference).item()
     grid = np.geomspace(low, high, 400)
-    best = max(shiftmetrics.posterior_agreement(scores, reference, beta=beta).value for beta in grid)
+    best = max(
+        shiftmetrics.posterior_agreement(scores, reference, beta=beta).value for beta in grid
+    )
     assert value >= best - 1e-9
     assert low <= found.beta <= high
 
@@ -221,5 +235,7 @@ def test_bad_options(options: dict, message: str) -> None:
 def test_scores_that_are_not_finite_stop_the_training() -> None:
     scores, reference = pairs()
     scores[2, 1] = math.nan
-    with pytest.raises(ValueError, match="scores must be finite everywhere, got nan at row 2, column 1"):
+    with pytest.raises(
+        ValueError, match="scores must be finite everywhere, got nan at row 2, column 1"
+    ):
         agreement_loss(scores, reference)

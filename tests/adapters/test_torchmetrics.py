@@ -25,7 +25,9 @@ from shiftmetrics.agreement import prediction_rates
 K = 5
 
 
-def batches(seed: int = 0, sizes: tuple[int, ...] = (40, 7, 60)) -> list[tuple[torch.Tensor, torch.Tensor]]:
+def batches(
+    seed: int = 0, sizes: tuple[int, ...] = (40, 7, 60)
+) -> list[tuple[torch.Tensor, torch.Tensor]]:
     generator = torch.Generator().manual_seed(seed)
     reference = 3.0 * torch.randn(sum(sizes), K, generator=generator)
     scores = reference + 3.0 * torch.randn(sum(sizes), K, generator=generator)
@@ -37,7 +39,9 @@ def joined(parts: list[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tensor
     return torch.cat(scores), torch.cat(reference)
 
 
-def fed(metric: PosteriorAgreement, parts: list[tuple[torch.Tensor, torch.Tensor]]) -> PosteriorAgreement:
+def fed(
+    metric: PosteriorAgreement, parts: list[tuple[torch.Tensor, torch.Tensor]]
+) -> PosteriorAgreement:
     for scores, reference in parts:
         metric.update(scores, reference)
     return metric
@@ -62,7 +66,9 @@ def test_value_is_that_of_all_pairs(exact: bool) -> None:
     assert result.beta == pytest.approx(expected.beta, rel=1e-3)
     assert result.n_samples == 107
     assert result.effective_classes == pytest.approx(expected.effective_classes)
-    assert PosteriorAgreement(K, exact=exact)(*joined(parts)).item() == pytest.approx(value.item(), abs=1e-12)
+    assert PosteriorAgreement(K, exact=exact)(*joined(parts)).item() == pytest.approx(
+        value.item(), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
@@ -122,7 +128,9 @@ def test_forward_gives_the_batch_and_keeps_the_total(exact: bool) -> None:
     for scores, reference in parts:
         alone = PosteriorAgreement(K, exact=exact)(scores, reference).item()
         assert metric(scores, reference).item() == pytest.approx(alone, abs=1e-12)
-    assert metric.compute().item() == pytest.approx(PosteriorAgreement()(*joined(parts)).item(), abs=1e-6)
+    assert metric.compute().item() == pytest.approx(
+        PosteriorAgreement()(*joined(parts)).item(), abs=1e-6
+    )
     metric.reset()
     assert fed(metric, parts[:1]).compute().item() == pytest.approx(
         PosteriorAgreement()(*parts[0]).item(), abs=1e-6
@@ -153,7 +161,9 @@ def test_memory_stays_constant() -> None:
 def test_merge_state_is_the_union(exact: bool) -> None:
     parts = batches()
     whole = fed(PosteriorAgreement(K, exact=exact), parts).compute().item()
-    first, second = (fed(PosteriorAgreement(K, exact=exact), part) for part in (parts[:1], parts[1:]))
+    first, second = (
+        fed(PosteriorAgreement(K, exact=exact), part) for part in (parts[:1], parts[1:])
+    )
     first.compute()
     first.merge_state(second)
     assert first.compute().item() == pytest.approx(whole, abs=1e-12)
@@ -187,7 +197,9 @@ def test_other_settings_are_refused(other: dict) -> None:
 
 
 def test_clone_copy_and_pickle(exact: bool) -> None:
-    metric = fed(PosteriorAgreement(K, exact=exact, beta_range=None if exact else (1e-3, 1e3)), batches())
+    metric = fed(
+        PosteriorAgreement(K, exact=exact, beta_range=None if exact else (1e-3, 1e3)), batches()
+    )
     for twin in (metric.clone(), copy.deepcopy(metric), pickle.loads(pickle.dumps(metric))):
         assert twin.compute() == metric.compute()
         twin.reset()
@@ -253,7 +265,9 @@ def test_plot_draws_values() -> None:
     _, ax = metric.plot(values)
     assert len(ax.get_lines()[0].get_ydata()) == 3
     figure, ax = metric.plot()
-    assert "PosteriorAgreement" in ax.get_title() + ax.get_ylabel() + str(ax.get_legend_handles_labels())
+    assert "PosteriorAgreement" in ax.get_title() + ax.get_ylabel() + str(
+        ax.get_legend_handles_labels()
+    )
     figure, ax = AttackFailureRate().plot([torch.tensor(0.3), torch.tensor(0.4)])
     figure.clear()
 
@@ -308,7 +322,11 @@ def test_attack_failure_rates_are_those_of_prediction_rates() -> None:
     for (a, b), y in zip(parts, labels.split((40, 7, 60)), strict=True):
         metric.update(a, b)
         labelled.update(a.argmax(dim=1), b.argmax(dim=1), labels=y)
-    assert metric.compute().item() == rates.afr_p.value == AttackFailureRate()(scores, reference).item()
+    assert (
+        metric.compute().item()
+        == rates.afr_p.value
+        == AttackFailureRate()(scores, reference).item()
+    )
     assert labelled.compute().item() == rates.afr_t.value
     assert AttackFailureRate()(scores, reference, labels).item() == rates.afr_t.value
     accuracy = MulticlassAccuracy(K, average="micro")
@@ -374,7 +392,9 @@ def test_bad_settings(options: dict, message: str) -> None:
         (torch.zeros(0, K), torch.ones(3, K), "scores|shape"),
     ],
 )
-def test_bad_batches(scores: torch.Tensor, reference: torch.Tensor, message: str, exact: bool) -> None:
+def test_bad_batches(
+    scores: torch.Tensor, reference: torch.Tensor, message: str, exact: bool
+) -> None:
     metric = PosteriorAgreement(K, exact=exact)
     with pytest.raises((TypeError, ValueError), match=message):
         metric.update(scores, reference)

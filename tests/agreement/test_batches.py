@@ -54,7 +54,9 @@ def test_a_shuffled_loader_gives_the_certified_value(prior: object) -> None:
     assert split.value == pytest.approx(whole.value, abs=2e-9)
     np.testing.assert_allclose(split.prior, whole.prior)
     at = posterior_agreement(Loader(scores, reference), prior=prior, beta=0.7)
-    assert at.value == pytest.approx(posterior_agreement(scores, reference, prior=prior, beta=0.7).value)
+    assert at.value == pytest.approx(
+        posterior_agreement(scores, reference, prior=prior, beta=0.7).value
+    )
     assert at.status.code == "evaluated"
 
 
@@ -82,7 +84,10 @@ def test_rows_that_were_kept_place_the_first_betas() -> None:
     assert (
         batches.readings == result.search.n_passes + 3
     )  # to learn the sizes, the limits, and the confident changes
-    halves = [scores[:4000].astype("f4"), scores[4000:].astype("f4")]  # the samples in batches of their own
+    halves = [
+        scores[:4000].astype("f4"),
+        scores[4000:].astype("f4"),
+    ]  # the samples in batches of their own
     for other in (reference, [reference[:1000], reference[1000:]]):
         split = posterior_agreement(halves, other)
         assert split.value == pytest.approx(exact.value, abs=1e-5)
@@ -124,7 +129,11 @@ def test_probabilities_of_all_batches_have_one_floor() -> None:
         ([], {}, "scores must be batches, at least one"),
         (iter(GOOD), {}, "can be read more than once"),
         (np.ones((2, 2)), {}, "Pass reference_scores"),
-        ([[1.0, 2.0, 3.0]], {}, r"scores must be batches of \(scores, reference_scores\), got 3 parts"),
+        (
+            [[1.0, 2.0, 3.0]],
+            {},
+            r"scores must be batches of \(scores, reference_scores\), got 3 parts",
+        ),
         ([([[1.0, np.nan]], [[1.0, 2.0]])], {}, "scores must be finite"),
         ([([[1.0, 2.0]], [[1.0, 2.0], [1.0, 2.0]])], {}, "same shape"),
         (

@@ -63,7 +63,9 @@ def channel_pairs(eps: float, shares: np.ndarray, prior: np.ndarray) -> float:
     weights = ((1 - eps) * np.diag(shares) + eps * np.outer(shares, shares)).ravel()
     before, after = np.divmod(np.arange(k * k), k)
     one_hot = np.eye(k)
-    return posterior_agreement(one_hot[after], one_hot[before], sample_weight=weights, prior=prior).value
+    return posterior_agreement(
+        one_hot[after], one_hot[before], sample_weight=weights, prior=prior
+    ).value
 
 
 @pytest.mark.parametrize("eps", [1e-4, 0.02, 0.3, 0.9, 1.0])
@@ -71,7 +73,9 @@ def channel_pairs(eps: float, shares: np.ndarray, prior: np.ndarray) -> float:
     ("shares", "prior"),
     [(RARE, RARE), (UNEQUAL, UNEQUAL), (UNEQUAL, UNEQUAL[::-1]), (UNEQUAL, np.full(4, 0.25))],
 )
-def test_the_channel_is_a_sample_of_that_kind(eps: float, shares: np.ndarray, prior: np.ndarray) -> None:
+def test_the_channel_is_a_sample_of_that_kind(
+    eps: float, shares: np.ndarray, prior: np.ndarray
+) -> None:
     flips = eps * (1 - float(shares @ shares))
     capacity = channel_of(prior, shares).capacity(flips)
     assert capacity == pytest.approx(channel_pairs(eps, shares, prior), abs=2e-6)

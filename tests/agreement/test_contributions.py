@@ -7,7 +7,11 @@ import pandas as pd
 import pytest
 
 from oracles import agreement_rows
-from shiftmetrics.agreement import PosteriorAgreementResult, agreement_contributions, posterior_agreement
+from shiftmetrics.agreement import (
+    PosteriorAgreementResult,
+    agreement_contributions,
+    posterior_agreement,
+)
 from shiftmetrics.lab.published import approximate_contributions
 
 RNG = np.random.default_rng(3)
@@ -23,7 +27,12 @@ def softmax(scores: np.ndarray, beta: float) -> np.ndarray:
 
 def members() -> dict[str, np.ndarray]:
     right, kept = REFERENCE.argmax(1) == LABELS, REFERENCE.argmax(1) == SCORES.argmax(1)
-    return {"right": right & kept, "wrong": ~right & kept, "misled": right & ~kept, "changed": ~right & ~kept}
+    return {
+        "right": right & kept,
+        "wrong": ~right & kept,
+        "misled": right & ~kept,
+        "changed": ~right & ~kept,
+    }
 
 
 def test_parts_add_up_and_are_those_of_their_rows() -> None:
@@ -41,7 +50,9 @@ def test_parts_add_up_and_are_those_of_their_rows() -> None:
         group = split.contributions.groups[name]
         assert group.n_samples == inside.sum()
         assert group.share == pytest.approx(inside.mean())
-        assert group.log_pa == pytest.approx(float(rows[inside].sum()) - inside.sum() * math.log(5), rel=1e-9)
+        assert group.log_pa == pytest.approx(
+            float(rows[inside].sum()) - inside.sum() * math.log(5), rel=1e-9
+        )
         np.testing.assert_array_equal(split.contributions.per_sample_group == k, inside)
 
 
@@ -58,7 +69,9 @@ def test_confidence_is_the_mean_posterior_with_its_standard_error() -> None:
             top = softmax(scores, beta).max(axis=1)[inside]
             found = getattr(group, field)
             assert found.mean == pytest.approx(top.mean(), rel=1e-12)
-            assert found.standard_error == pytest.approx(top.std(ddof=1) / math.sqrt(len(top)), rel=1e-9)
+            assert found.standard_error == pytest.approx(
+                top.std(ddof=1) / math.sqrt(len(top)), rel=1e-9
+            )
 
 
 def test_entropy_is_the_mean_over_right_rows() -> None:
@@ -110,7 +123,8 @@ def test_the_approximation_by_its_formula() -> None:
     accuracy = np.mean(REFERENCE.argmax(1) == LABELS)
     kept = np.mean(REFERENCE.argmax(1) == SCORES.argmax(1))
     lack = {
-        name: 1 - softmax(SCORES if name == "misled" else REFERENCE, beta).max(axis=1)[groups[name]].mean()
+        name: 1
+        - softmax(SCORES if name == "misled" else REFERENCE, beta).max(axis=1)[groups[name]].mean()
         for name in ("right", "wrong", "misled")
     }
     expected = {
@@ -215,9 +229,9 @@ def test_tables_match_by_label() -> None:
     names = list("abcde")
     index = [f"row {k}" for k in range(400)]
     scores = pd.DataFrame(SCORES, index=index, columns=names)
-    reference = pd.DataFrame(REFERENCE, index=index, columns=names).sample(frac=1.0, random_state=0)[
-        names[::-1]
-    ]
+    reference = pd.DataFrame(REFERENCE, index=index, columns=names).sample(
+        frac=1.0, random_state=0
+    )[names[::-1]]
     labels = pd.Series(np.array(names)[LABELS], index=index).sample(frac=1.0, random_state=1)
     split = agreement_contributions(scores, reference, labels)
     plain = agreement_contributions(SCORES, REFERENCE, LABELS)

@@ -54,10 +54,14 @@ def test_every_point_is_what_a_separate_call_gives(prior: list[float] | None) ->
         for p, shifted in enumerate(scores.values()):
             for j, ratio in enumerate(RATIOS):
                 sample = mixed(shifted, reference, SIZES, ratio)
-                alone = posterior_agreement(sample, reference, prior=prior, computing=Computing(atol=1e-8))
+                alone = posterior_agreement(
+                    sample, reference, prior=prior, computing=Computing(atol=1e-8)
+                )
                 at = (m, p, j)
                 assert curves.agreement.value[at] == pytest.approx(alone.value, abs=2e-8)
-                assert curves.equivalent_error[at] == pytest.approx(alone.equivalent_error, abs=1e-6)
+                assert curves.equivalent_error[at] == pytest.approx(
+                    alone.equivalent_error, abs=1e-6
+                )
                 if alone.status.code == "converged":
                     assert curves.search.beta[at] == pytest.approx(alone.beta, rel=1e-3)
                 else:
@@ -105,7 +109,11 @@ def test_failed_attacks_come_last() -> None:
     sizes = np.where(np.arange(100) < 60, 1.0, np.inf)
     scores = np.where(np.arange(100) < 60, -1.0, 1.0)
     curves = agreement_curves(
-        scores, np.ones(100), ratios=[0.6, 1.0], perturbation_sizes=sizes, resampling=Resampling(rng=0)
+        scores,
+        np.ones(100),
+        ratios=[0.6, 1.0],
+        perturbation_sizes=sizes,
+        resampling=Resampling(rng=0),
     )
     assert curves.afr_p.value.ravel().tolist() == [0.4, 0.4]
 
@@ -131,7 +139,11 @@ def test_sizes_by_power_and_by_model() -> None:
 def test_without_shift_all_agree_and_nothing_is_uncertain() -> None:
     curves = agreement_curves(SHIFTED[1.5], REFERENCE, ratios=[0.0], resampling=Resampling(rng=0))
     assert curves.agreement.value[0, 0, 0] == pytest.approx(math.log(4))
-    assert curves.agreement.low[0, 0, 0] == curves.agreement.high[0, 0, 0] == curves.agreement.value[0, 0, 0]
+    assert (
+        curves.agreement.low[0, 0, 0]
+        == curves.agreement.high[0, 0, 0]
+        == curves.agreement.value[0, 0, 0]
+    )
     assert curves.search.beta[0, 0, 0] == np.inf
     assert curves.search.n_evaluations == 0
 
@@ -181,7 +193,9 @@ def test_the_predicted_prior_is_one_for_a_model() -> None:
 def test_kinds_of_input_agree() -> None:
     expected = agreement_curves(SHIFTED, REFERENCE, ratios=[0.4, 1.0], resampling=Resampling(rng=3))
     index = [f"row {k}" for k in range(300)]
-    tables = {p: pd.DataFrame(s, index=index).sample(frac=1.0, random_state=0) for p, s in SHIFTED.items()}
+    tables = {
+        p: pd.DataFrame(s, index=index).sample(frac=1.0, random_state=0) for p, s in SHIFTED.items()
+    }
     tensors = {p: torch.tensor(s) for p, s in SHIFTED.items()}
     for scores, reference in (
         (tables, pd.DataFrame(REFERENCE, index=index)),
@@ -193,14 +207,20 @@ def test_kinds_of_input_agree() -> None:
     probabilities = {p: np.exp(s) / np.exp(s).sum(1, keepdims=True) for p, s in SHIFTED.items()}
     reference = np.exp(REFERENCE) / np.exp(REFERENCE).sum(1, keepdims=True)
     found = agreement_curves(
-        probabilities, reference, ratios=[0.4, 1.0], kind="probabilities", resampling=Resampling(rng=3)
+        probabilities,
+        reference,
+        ratios=[0.4, 1.0],
+        kind="probabilities",
+        resampling=Resampling(rng=3),
     )
     np.testing.assert_allclose(found.agreement.value, expected.agreement.value, atol=3e-5)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-3, 1e3, 1e200])
 def test_scale_changes_beta_alone(scale: float) -> None:
-    expected = agreement_curves(SHIFTED[0.5], REFERENCE, ratios=[0.5, 1.0], resampling=Resampling(rng=0))
+    expected = agreement_curves(
+        SHIFTED[0.5], REFERENCE, ratios=[0.5, 1.0], resampling=Resampling(rng=0)
+    )
     found = agreement_curves(
         scale * SHIFTED[0.5], scale * REFERENCE, ratios=[0.5, 1.0], resampling=Resampling(rng=0)
     )
@@ -209,11 +229,15 @@ def test_scale_changes_beta_alone(scale: float) -> None:
 
 
 def test_table_json_and_sentence() -> None:
-    curves = agreement_curves(SHIFTED, REFERENCE, labels=LABELS, ratios=RATIOS, resampling=Resampling(rng=0))
+    curves = agreement_curves(
+        SHIFTED, REFERENCE, labels=LABELS, ratios=RATIOS, resampling=Resampling(rng=0)
+    )
     frame = curves.to_frame()
     assert len(frame) == 8
     assert frame["agreement"].tolist() == curves.agreement.value.ravel().tolist()
-    assert frame.query("power == 1.5 and ratio == 0.25")["afr_t"].item() == curves.afr_t.value[0, 1, 1]
+    assert (
+        frame.query("power == 1.5 and ratio == 0.25")["afr_t"].item() == curves.afr_t.value[0, 1, 1]
+    )
     assert AgreementCurvesResult.from_json(curves.to_json()).equals(curves)
     assert "of the agreement that is possible" in curves.headline()
     assert agreement_curves(SHIFTED, REFERENCE, ratios=[1.0]).afr_t is None

@@ -52,7 +52,9 @@ def test_data_frames_match_their_columns_by_name() -> None:
 @pytest.mark.parametrize("prior", [None, "predicted"])
 @pytest.mark.parametrize("seed", range(4))
 def test_value_is_that_of_all_rows(seed: int, prior: str | None) -> None:
-    exact = posterior_agreement(*oracles.hard_pairs(seed), prior=prior, computing=Computing(atol=1e-9))
+    exact = posterior_agreement(
+        *oracles.hard_pairs(seed), prior=prior, computing=Computing(atol=1e-9)
+    )
     with dask.config.set(scheduler="threads", num_workers=2):
         result = posterior_agreement(*arrays(seed), prior=prior, computing=Computing(atol=1e-9))
     assert result.value == pytest.approx(exact.value, abs=2e-9)
@@ -73,7 +75,9 @@ def test_value_is_that_of_all_rows(seed: int, prior: str | None) -> None:
 def test_scales_columns_and_margins_in_partitions() -> None:
     scores, reference = oracles.hard_pairs(2)
     exact = posterior_agreement(scores, reference)
-    split = [da.from_array(part, chunks=(100, 3)) for part in (scores, reference)]  # columns are joined again
+    split = [
+        da.from_array(part, chunks=(100, 3)) for part in (scores, reference)
+    ]  # columns are joined again
     assert posterior_agreement(*split).value == pytest.approx(exact.value, abs=2e-6)
     huge = [1e200 * part for part in arrays(2)]
     assert posterior_agreement(*huge).value == pytest.approx(exact.value, abs=2e-6)

@@ -77,7 +77,9 @@ def test_sums_are_those_at_each_beta(seed: int) -> None:
 
 def test_curvature_at_zero_is_twice_the_covariance() -> None:
     scores, reference = oracles.hard_pairs(2)
-    expected = 2.0 * sum(np.cov(a, b, bias=True)[0, 1] for a, b in zip(scores, reference, strict=True))
+    expected = 2.0 * sum(
+        np.cov(a, b, bias=True)[0, 1] for a, b in zip(scores, reference, strict=True)
+    )
     found = grid_statistic(prepare_pairs(scores, reference), GRID).start_curvature
     assert found == pytest.approx(expected, rel=1e-9)
 
@@ -107,12 +109,15 @@ def test_other_array_libraries_give_the_same(seed: int) -> None:
     scores, reference = oracles.hard_pairs(seed)
     pairs = prepare_pairs(scores, reference)
     other = pairs.replace(
-        scores=array_api_strict.asarray(scores), reference_scores=array_api_strict.asarray(reference)
+        scores=array_api_strict.asarray(scores),
+        reference_scores=array_api_strict.asarray(reference),
     )
     first, second = grid_statistic(pairs, GRID), grid_statistic(other, GRID)
     for name in first.field_names():
         a, b = getattr(first, name), getattr(second, name)
-        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * max(1.0, np.abs(a).max()), err_msg=name)
+        np.testing.assert_allclose(
+            a, b, rtol=1e-9, atol=1e-12 * max(1.0, np.abs(a).max()), err_msg=name
+        )
 
 
 def test_threads_and_blocks_do_not_matter() -> None:
@@ -121,7 +126,9 @@ def test_threads_and_blocks_do_not_matter() -> None:
     pairs = prepare_pairs(reference + rng.normal(size=reference.shape), reference)
     alone = grid_statistic(pairs, GRID)
     with ThreadPoolExecutor(3) as executor:
-        np.testing.assert_array_equal(alone.pack(), grid_statistic(pairs, GRID, executor=executor).pack())
+        np.testing.assert_array_equal(
+            alone.pack(), grid_statistic(pairs, GRID, executor=executor).pack()
+        )
 
 
 def test_memory_is_bounded_by_the_block() -> None:

@@ -47,7 +47,10 @@ CASES = {
 def test_draws_are_solved_as_the_sample_is(case):
     (scores, reference), options = CASES[case]
     result = posterior_agreement(
-        scores, reference, resampling=Resampling(confidence_level=0.9, n_resamples=30, rng=7), **options
+        scores,
+        reference,
+        resampling=Resampling(confidence_level=0.9, n_resamples=30, rng=7),
+        **options,
     )
     weights = drawn_weights(len(scores), 30, 7)[:12] * options.get("sample_weight", 1.0)
     for draw, own in zip(result.resampled[:12], weights, strict=True):
@@ -59,7 +62,9 @@ def test_groups_are_drawn_together():
     scores, reference = noisy(0, 300, 4)
     groups = np.random.default_rng(1).integers(0, 40, 300)
     result = posterior_agreement(
-        scores, reference, resampling=Resampling(confidence_level=0.9, n_resamples=20, rng=3, groups=groups)
+        scores,
+        reference,
+        resampling=Resampling(confidence_level=0.9, n_resamples=20, rng=3, groups=groups),
     )
     _, codes = np.unique(groups, return_inverse=True)
     weights = drawn_weights(codes.max() + 1, 20, 3)[:, codes]
@@ -86,10 +91,13 @@ def test_the_predicted_prior_is_uncertain_too():
 
 def test_copies_that_form_groups_tell_nothing_new():
     scores, reference = noisy(0, 200, 4)
-    once = posterior_agreement(scores, reference, resampling=Resampling(confidence_level=0.9, rng=0))
+    once = posterior_agreement(
+        scores, reference, resampling=Resampling(confidence_level=0.9, rng=0)
+    )
     copies = [np.repeat(part, 5, axis=0) for part in (scores, reference)]
     grouped = posterior_agreement(
-        *copies, resampling=Resampling(confidence_level=0.9, rng=0, groups=np.repeat(np.arange(200), 5))
+        *copies,
+        resampling=Resampling(confidence_level=0.9, rng=0, groups=np.repeat(np.arange(200), 5)),
     )
     naive = posterior_agreement(*copies, resampling=Resampling(confidence_level=0.9, rng=0))
     assert grouped.interval.low == pytest.approx(once.interval.low, abs=1e-9)
@@ -123,7 +131,10 @@ def test_a_common_factor_changes_nothing():
 def test_float32_torch_gives_the_same_draws():
     torch = pytest.importorskip("torch")
     scores, reference = (part.astype(np.float32) for part in noisy(0, 200, 4))
-    options = {"resampling": Resampling(confidence_level=0.9, n_resamples=50, rng=0), "prior": "predicted"}
+    options = {
+        "resampling": Resampling(confidence_level=0.9, n_resamples=50, rng=0),
+        "prior": "predicted",
+    }
     first = posterior_agreement(scores, reference, **options)
     second = posterior_agreement(torch.tensor(scores), torch.tensor(reference), **options)
     assert second.resampled == pytest.approx(first.resampled, abs=1e-9)
@@ -139,7 +150,9 @@ def one_hot(n: int, k: int) -> np.ndarray:
 def test_what_fifty_agreeing_pairs_tell():
     """At 5.8 %, the most that 0 of 50 allow, contradictions of 20 margins could use up all agreement."""
     scores = one_hot(50, 10)
-    result = posterior_agreement(scores, 2.0 * scores, resampling=Resampling(confidence_level=0.95, rng=0))
+    result = posterior_agreement(
+        scores, 2.0 * scores, resampling=Resampling(confidence_level=0.95, rng=0)
+    )
     assert result.interval.low == 0.0
     assert result.interval.high == result.value == pytest.approx(math.log(10))
     assert "20 times" in result.interval.method
@@ -186,7 +199,9 @@ def test_a_share_has_the_interval_of_jeffreys():
 def test_what_changes_is_bounded_where_the_agreement_is_not():
     """None of 50 changes: at most 1 - 0.05^(1/50) of others; of 12 groups of rows, each counts once."""
     scores = one_hot(50, 10)
-    result = posterior_agreement(scores, 2.0 * scores, resampling=Resampling(confidence_level=0.95, rng=0))
+    result = posterior_agreement(
+        scores, 2.0 * scores, resampling=Resampling(confidence_level=0.95, rng=0)
+    )
     assert result.changes.disagreement_interval.high == pytest.approx(1.0 - 0.05 ** (1.0 / 50))
     assert "0 % to 5.82 % of the predictions change (95 %)" in result.summary()
     shifted, reference = margins((6, -1.0, 1.0), (54, 1.0, 1.0))
@@ -236,7 +251,9 @@ def clustered_sample(rng, n):
     ],
 )
 def test_coverage(sample, n, prior, grouped):
-    truth = SymmetricChannel(4).capacity(0.15) if sample is channel_sample else truth_of(sample, prior)
+    truth = (
+        SymmetricChannel(4).capacity(0.15) if sample is channel_sample else truth_of(sample, prior)
+    )
     hits = 0
     for seed in range(200):
         scores, reference = sample(np.random.default_rng(seed), n)
@@ -305,7 +322,9 @@ def test_coverage_where_contradictions_are_rare(k, factor, n, size):
         result = posterior_agreement(*sample(np.random.default_rng(seed), n), resampling=resampling)
         hits += result.interval.low <= truth <= result.interval.high
         changes += (
-            result.changes.disagreement_interval.low <= 0.01 <= result.changes.disagreement_interval.high
+            result.changes.disagreement_interval.low
+            <= 0.01
+            <= result.changes.disagreement_interval.high
         )
     assert hits / trials >= 0.93
     assert changes / trials >= 0.93
@@ -322,7 +341,9 @@ def test_a_seed_repeats_and_is_recorded():
     again = posterior_agreement(
         scores,
         reference,
-        resampling=Resampling(confidence_level=0.9, n_resamples=20, rng=first.settings["resampling"]["rng"]),
+        resampling=Resampling(
+            confidence_level=0.9, n_resamples=20, rng=first.settings["resampling"]["rng"]
+        ),
     )
     assert again.equals(first)
     assert Result.from_json(first.to_json()).equals(first)
@@ -380,7 +401,9 @@ def test_groups_align_with_a_table():
 )
 def test_bad_input(options, error, message):
     with pytest.raises(error, match=message):
-        posterior_agreement(*noisy(0, 40, 3), resampling=Resampling(**{"confidence_level": 0.9, **options}))
+        posterior_agreement(
+            *noisy(0, 40, 3), resampling=Resampling(**{"confidence_level": 0.9, **options})
+        )
 
 
 def test_units_without_groups_are_the_rows():
@@ -396,8 +419,13 @@ def test_rows_that_are_not_in_memory_have_the_same_interval(groups: np.ndarray |
     drawn = Resampling(rng=0, n_resamples=50, groups=groups)
     exact = posterior_agreement(scores, reference, resampling=drawn)
     empty = da.zeros((0, 4), chunks=(1, 4))
-    parts = [da.concatenate([empty, da.from_array(side, chunks=(110, 4))]) for side in (scores, reference)]
-    batches = [(scores[first : first + 70], reference[first : first + 70]) for first in range(0, 300, 70)]
+    parts = [
+        da.concatenate([empty, da.from_array(side, chunks=(110, 4))])
+        for side in (scores, reference)
+    ]
+    batches = [
+        (scores[first : first + 70], reference[first : first + 70]) for first in range(0, 300, 70)
+    ]
     for found in (
         posterior_agreement(*parts, resampling=drawn),
         posterior_agreement(batches, resampling=drawn),

@@ -27,7 +27,9 @@ def test_the_matrix_holds_what_pairs_give() -> None:
     assert matrix.agreement.diagonal() == pytest.approx(np.full(3, math.log(3)))
     names = list(samples)
     for i, j in ((0, 1), (0, 2), (1, 2)):
-        alone = posterior_agreement(samples[names[i]], samples[names[j]], computing=Computing(atol=1e-5))
+        alone = posterior_agreement(
+            samples[names[i]], samples[names[j]], computing=Computing(atol=1e-5)
+        )
         assert matrix.agreement[i, j] == alone.value
         assert matrix.beta[i, j] == matrix.beta[j, i] == alone.beta
         assert matrix.disagreement[i, j] == alone.changes.disagreement

@@ -47,7 +47,9 @@ def test_a_hidden_permutation_is_recovered_far_above_chance(networks, within_lab
     )
     assert recovered(pairing, hidden) > 20 * (CLASSES if within_label else 1) / ROWS
     if within_label:
-        np.testing.assert_array_equal(labels[pairing.rows], reference_labels[pairing.reference_rows])
+        np.testing.assert_array_equal(
+            labels[pairing.rows], reference_labels[pairing.reference_rows]
+        )
     if one_to_one:
         assert len(np.unique(pairing.reference_rows)) == ROWS
 
@@ -103,7 +105,10 @@ def test_partners_by_label(one_to_one):
     options = {"labels": labels, "reference_labels": reference_labels, "one_to_one": one_to_one}
     features = np.zeros((8, 1)), np.zeros((6, 1))
     pairing = pair_samples(*features, method="label", rng=0, **options)
-    taken, partners = np.array(labels)[pairing.rows], np.array(reference_labels)[pairing.reference_rows]
+    taken, partners = (
+        np.array(labels)[pairing.rows],
+        np.array(reference_labels)[pairing.reference_rows],
+    )
     np.testing.assert_array_equal(taken, partners)
     if one_to_one:
         assert pairing.n_pairs == 3 + 2
@@ -123,7 +128,12 @@ def test_rows_of_a_class_that_the_other_sample_lacks_are_left_out_and_told():
     labels, reference_labels = [0, 0, 7, 1], [1, 0, 9]
     features = np.arange(4.0)[:, None], np.arange(3.0)[:, None]
     for method in ("label", "neighbour"):
-        options = {"labels": labels, "reference_labels": reference_labels, "within_label": True, "rng": 0}
+        options = {
+            "labels": labels,
+            "reference_labels": reference_labels,
+            "within_label": True,
+            "rng": 0,
+        }
         pairing = pair_samples(*features, method=method, **options)
         np.testing.assert_array_equal(pairing.dropped, [2])
         assert 2 in pairing.reference_dropped
@@ -137,10 +147,14 @@ def test_everything_that_has_rows_can_be_paired(networks):
     assert pairing.equals(pair_samples(scores, reference))
     expected = reference[pairing.reference_rows]
     for kind in (np.asarray, torch.tensor, pd.DataFrame, lambda rows: rows.tolist()):
-        np.testing.assert_array_equal(np.asarray(pairing.apply(kind(scores), kind(reference))[1]), expected)
+        np.testing.assert_array_equal(
+            np.asarray(pairing.apply(kind(scores), kind(reference))[1]), expected
+        )
     tables = [pd.DataFrame(part, columns=list("abcdef")) for part in (scores, reference)]
     assert pair_samples(tables[0], tables[1].iloc[:, ::-1]).equals(pairing)
-    with pytest.raises(ValueError, match="sample must be of 240 rows, as the sample that was paired, got 3"):
+    with pytest.raises(
+        ValueError, match="sample must be of 240 rows, as the sample that was paired, got 3"
+    ):
         pairing.apply(scores[:3], reference)
 
 
@@ -164,14 +178,18 @@ def test_nearest_pairs_agree_more_than_pairs_of_a_class(networks):
     known = {"labels": labels, "reference_labels": reference_labels}
     random = [
         posterior_agreement(
-            scores, reference, pairing=pair_samples(scores, reference, method="label", rng=seed, **known)
+            scores,
+            reference,
+            pairing=pair_samples(scores, reference, method="label", rng=seed, **known),
         )
         for seed in range(20)
     ]
     nearest = posterior_agreement(scores, reference, pairing=pair_samples(scores, reference))
     assert max(result.value for result in random) < nearest.value
     assert any("Pair by features of an earlier layer" in warning for warning in nearest.warnings)
-    elsewhere = posterior_agreement(scores, reference, pairing=pair_samples(scores[:, :2], reference[:, :2]))
+    elsewhere = posterior_agreement(
+        scores, reference, pairing=pair_samples(scores[:, :2], reference[:, :2])
+    )
     assert not any("earlier layer" in warning for warning in elsewhere.warnings)
 
 
@@ -193,7 +211,9 @@ def test_binary_margins_can_be_paired():
         reference_labels=margins[:15] > 0,
         rng=0,
     )
-    assert posterior_agreement(margins, margins[:15], pairing=pairing).value == pytest.approx(math.log(2))
+    assert posterior_agreement(margins, margins[:15], pairing=pairing).value == pytest.approx(
+        math.log(2)
+    )
 
 
 def test_weights_and_groups_are_those_of_the_sample(networks):
@@ -207,7 +227,9 @@ def test_weights_and_groups_are_those_of_the_sample(networks):
         sample_weight=weights,
         resampling=Resampling(n_resamples=40, groups=np.arange(len(scores)) // 2, rng=0),
     )
-    plain = posterior_agreement(*pairing.apply(scores, reference), sample_weight=weights[pairing.rows])
+    plain = posterior_agreement(
+        *pairing.apply(scores, reference), sample_weight=weights[pairing.rows]
+    )
     assert result.value == pytest.approx(plain.value)
     assert "groups" in result.interval.method
 
@@ -224,7 +246,9 @@ def test_other_pairings_are_refused(networks, pairing):
 
 def test_unequal_lengths_name_the_remedy(networks):
     scores, reference, *_ = networks
-    with pytest.raises(ValueError, match="pair the samples first, with shiftmetrics.agreement.pair_samples"):
+    with pytest.raises(
+        ValueError, match="pair the samples first, with shiftmetrics.agreement.pair_samples"
+    ):
         posterior_agreement(scores, reference[:-1])
 
 
@@ -235,7 +259,10 @@ GOOD = np.arange(6.0).reshape(3, 2)
     ("options", "message"),
     [
         ({"method": "label"}, "labels must be given for method='label', got None"),
-        ({"method": "label", "labels": [0, 1, 1]}, "reference_labels must be given for method='label'"),
+        (
+            {"method": "label", "labels": [0, 1, 1]},
+            "reference_labels must be given for method='label'",
+        ),
         ({"within_label": True}, "labels must be given for method='neighbour' within labels"),
         (
             {"method": "label", "labels": [0, 1], "reference_labels": [0, 1, 1]},
@@ -245,8 +272,14 @@ GOOD = np.arange(6.0).reshape(3, 2)
             {"method": "label", "labels": [0, 0, None], "reference_labels": [0, 0, 0]},
             "free of missing labels",
         ),
-        ({"method": "label", "labels": [0, 0, 1], "reference_labels": [2, 2, 2]}, "of the same classes"),
-        ({"method": "label", "labels": [0, 0, 0], "reference_labels": [1, 1, 1]}, "no class in common"),
+        (
+            {"method": "label", "labels": [0, 0, 1], "reference_labels": [2, 2, 2]},
+            "of the same classes",
+        ),
+        (
+            {"method": "label", "labels": [0, 0, 0], "reference_labels": [1, 1, 1]},
+            "no class in common",
+        ),
         ({"method": "nearest"}, "method must be one of"),
     ],
 )

@@ -44,7 +44,9 @@ def test_binary_channel(margin: float) -> None:
     assert result.equivalent_error == pytest.approx(0.3, abs=1e-9)
 
 
-@pytest.mark.parametrize(("k", "n", "contradicting"), [(3, 50, 10), (10, 40, 8), (10, 40, 30), (100, 200, 3)])
+@pytest.mark.parametrize(
+    ("k", "n", "contradicting"), [(3, 50, 10), (10, 40, 8), (10, 40, 30), (100, 200, 3)]
+)
 def test_symmetric_channel(k: int, n: int, contradicting: int) -> None:
     reference = np.zeros((n, k))
     reference[:, 0] = 7.0
@@ -102,7 +104,9 @@ def test_one_contradiction_among_faint_agreement() -> None:
     assert result.beta == pytest.approx(30.66, abs=5e-3)
     assert result.log_pa == pytest.approx(-41.848, abs=5e-4)
     # Where a projected gradient method ends, and stays:
-    assert posterior_agreement(scores, reference, beta=0.0).log_pa == pytest.approx(-70.008, abs=5e-4)
+    assert posterior_agreement(scores, reference, beta=0.0).log_pa == pytest.approx(
+        -70.008, abs=5e-4
+    )
 
 
 def test_margins_of_300() -> None:
@@ -112,7 +116,9 @@ def test_margins_of_300() -> None:
 
 
 @pytest.mark.parametrize(
-    ("faint", "value", "beta"), [(60, 0.419140, 0.07419), (400, 0.385882, 2.8802)], ids=["trap", "shoulder"]
+    ("faint", "value", "beta"),
+    [(60, 0.419140, 0.07419), (400, 0.385882, 2.8802)],
+    ids=["trap", "shoulder"],
 )
 def test_beta_zero_is_a_trap(faint: int, value: float, beta: float) -> None:
     """Scores (50, -50), (0.5, -0.5) and contradicting (5, -5): Adam from beta = 1 ends at 0."""
@@ -127,7 +133,9 @@ def test_several_local_maxima() -> None:
     scores, reference = pairs((100, 50, 50), (60, 1, 1), (1, -10, 10))
     result = posterior_agreement(scores, reference)
     assert result.value == pytest.approx(0.48714, abs=5e-6)
-    assert result.beta == pytest.approx(2.26600471, rel=1e-7)  # from a root of the slope with 30 digits
+    assert result.beta == pytest.approx(
+        2.26600471, rel=1e-7
+    )  # from a root of the slope with 30 digits
     betas = np.linspace(0.05, 3.0, 200)
     values = [oracles.agreement(scores, reference, beta) for beta in betas]
     peaks = [i for i in range(1, 199) if values[i - 1] < values[i] > values[i + 1]]
@@ -153,11 +161,15 @@ def test_a_scale_whose_beta_no_float_holds() -> None:
     margins = np.full(10, 2e-311)
     result = posterior_agreement(np.where(np.arange(10) < 3, -margins, margins), margins)
     assert result.value == pytest.approx(SymmetricChannel(2).capacity(0.3), abs=1e-9)
-    assert result.beta == np.finfo(np.float64).max  # true: 7e310; infinity would mean another status
+    assert (
+        result.beta == np.finfo(np.float64).max
+    )  # true: 7e310; infinity would mean another status
     assert result.status.code == "converged"
 
 
-@pytest.mark.parametrize(("p", "log_pa"), [(0.3, -680.3), (0.5, -1000 * LOG2), (0.0, 0.0), (1.0, 0.0)])
+@pytest.mark.parametrize(
+    ("p", "log_pa"), [(0.3, -680.3), (0.5, -1000 * LOG2), (0.0, 0.0), (1.0, 0.0)]
+)
 def test_random_classifier(p: float, log_pa: float) -> None:
     """A permutation of its own labels, P(y = 1) = p, in the proportions of a large sample."""
     agreeing = round(1000 * (p**2 + (1 - p) ** 2))
@@ -177,7 +189,9 @@ def test_hard_inputs_are_certified_in_few_evaluations(seed: int) -> None:
     assert result.search.n_evaluations < 40
     assert result.search.n_evaluations == len(result.search.beta) - 1
     if math.isfinite(result.beta):
-        assert oracles.agreement(scores, reference, result.beta) == pytest.approx(result.value, abs=1e-11)
+        assert oracles.agreement(scores, reference, result.beta) == pytest.approx(
+            result.value, abs=1e-11
+        )
     spread = max(np.ptp(scores, axis=1).max(), np.ptp(reference, axis=1).max())
     for beta in np.geomspace(1e-3 / spread, 1e7 / spread, 40):
         assert oracles.agreement(scores, reference, beta) <= result.value + result.error_bound
@@ -198,7 +212,9 @@ def test_the_curve_lies_below_its_bounds(seed: int) -> None:
     assert bound.max() <= result.value + result.error_bound
 
 
-@given(st.integers(0, 10_000), st.integers(2, 5), st.integers(1, 12), st.sampled_from([0.1, 1.0, 10.0]))
+@given(
+    st.integers(0, 10_000), st.integers(2, 5), st.integers(1, 12), st.sampled_from([0.1, 1.0, 10.0])
+)
 def test_no_beta_on_a_dense_grid_is_better(seed: int, k: int, n: int, noise: float) -> None:
     scores, reference = oracles.noisy_pairs(seed, n, k, noise)
     if seed % 3 == 0:
@@ -208,13 +224,16 @@ def test_no_beta_on_a_dense_grid_is_better(seed: int, k: int, n: int, noise: flo
     grid = [oracles.agreement(scores, reference, beta) for beta in np.geomspace(1e-4, 1e4, 60)]
     assert max(grid) <= result.value + result.error_bound
     if 0.0 < result.beta < math.inf:
-        assert oracles.agreement(scores, reference, result.beta) == pytest.approx(result.value, abs=1e-12)
+        assert oracles.agreement(scores, reference, result.beta) == pytest.approx(
+            result.value, abs=1e-12
+        )
 
 
 def test_a_tighter_tolerance_is_kept() -> None:
     scores, reference = oracles.noisy_pairs(1, 200, 5)
     loose, tight = (
-        posterior_agreement(scores, reference, computing=Computing(atol=atol)) for atol in (1e-3, 1e-9)
+        posterior_agreement(scores, reference, computing=Computing(atol=atol))
+        for atol in (1e-3, 1e-9)
     )
     assert tight.error_bound <= 1.1e-9
     assert loose.search.n_evaluations < tight.search.n_evaluations
@@ -229,7 +248,11 @@ def test_running_out_of_evaluations_is_said_with_an_honest_bound() -> None:
         assert result.status.code == "max_iter"
         assert not result.status.ok
         assert result.search.n_evaluations == limit
-        assert result.value <= full.value + full.error_bound <= result.value + result.error_bound + 1e-6
+        assert (
+            result.value
+            <= full.value + full.error_bound
+            <= result.value + result.error_bound + 1e-6
+        )
         assert "max_iter" in result.summary()
 
 
@@ -240,7 +263,9 @@ def test_a_large_problem_starts_from_a_pilot() -> None:
     assert result.status.code == "converged"
     assert result.error_bound <= 1.001e-6
     assert result.search.n_evaluations < 40
-    assert result.value == pytest.approx(oracles.agreement(scores, reference, result.beta), abs=1e-10)
+    assert result.value == pytest.approx(
+        oracles.agreement(scores, reference, result.beta), abs=1e-10
+    )
     for beta in result.beta * np.array([0.9, 0.99, 1.01, 1.1]):
         assert oracles.agreement(scores, reference, beta) < result.value
 
@@ -310,7 +335,9 @@ def test_weights_are_repetitions(both: np.ndarray, seed: int) -> None:
     counts = np.random.default_rng(seed).integers(0, 4, size=len(scores))
     counts[0] = 2
     weighted = posterior_agreement(scores, reference, sample_weight=counts)
-    repeated = posterior_agreement(np.repeat(scores, counts, axis=0), np.repeat(reference, counts, axis=0))
+    repeated = posterior_agreement(
+        np.repeat(scores, counts, axis=0), np.repeat(reference, counts, axis=0)
+    )
     assert abs(weighted.value - repeated.value) <= weighted.error_bound + repeated.error_bound
     assert weighted.status is repeated.status
     assert weighted.changes.disagreement == pytest.approx(repeated.changes.disagreement)
@@ -395,7 +422,9 @@ def test_confident_changes_are_counted_at_the_best_beta(prior: str | None) -> No
     reference = 2.0 * rng.normal(size=(400, 3)) + [1.0, 0.0, 0.0]
     shifted = reference + 1.5 * rng.normal(size=(400, 3))
     result = posterior_agreement(shifted, reference, prior=prior)
-    sides = [softmax(result.beta * part + np.log(result.prior), axis=1) for part in (shifted, reference)]
+    sides = [
+        softmax(result.beta * part + np.log(result.prior), axis=1) for part in (shifted, reference)
+    ]
     changed = shifted.argmax(axis=1) != reference.argmax(axis=1)
     top = [
         side[np.arange(400), part.argmax(axis=1)]

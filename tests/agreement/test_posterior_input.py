@@ -49,7 +49,9 @@ def test_lists_and_tables() -> None:
     assert posterior_agreement(scores.tolist(), reference.tolist()).value == expected
     columns, index = ["cat", "dog", "owl"], list("uvwxyz")
     table = pd.DataFrame(scores, columns=columns, index=index)
-    shuffled = pd.DataFrame(reference, columns=columns, index=index).iloc[[3, 1, 5, 0, 2, 4], [2, 0, 1]]
+    shuffled = pd.DataFrame(reference, columns=columns, index=index).iloc[
+        [3, 1, 5, 0, 2, 4], [2, 0, 1]
+    ]
     weights = pd.Series(np.arange(1.0, 7.0), index=index)
     assert posterior_agreement(table, shuffled).value == pytest.approx(expected, abs=1e-14)
     assert posterior_agreement(
@@ -58,7 +60,9 @@ def test_lists_and_tables() -> None:
         sample_weight=weights.iloc[::-1],
         prior=pd.Series([1, 2, 3], index=["owl", "dog", "cat"]),
     ).value == pytest.approx(
-        posterior_agreement(scores, reference, sample_weight=np.arange(1, 7), prior=[3, 2, 1]).value,
+        posterior_agreement(
+            scores, reference, sample_weight=np.arange(1, 7), prior=[3, 2, 1]
+        ).value,
         abs=1e-14,
     )
     by_position = posterior_agreement(table, shuffled, pairing="position").value
@@ -107,7 +111,10 @@ def test_probabilities_are_told_from_scores_by_both_samples() -> None:
     assert posterior_agreement(np.log(scores), reference).settings["kind"] == "scores"
     votes = np.eye(3, dtype=int)
     assert posterior_agreement(votes, votes[::-1]).settings["kind"] == "scores"
-    assert posterior_agreement(100 * scores, 100 * reference, kind="scores").settings["kind"] == "scores"
+    assert (
+        posterior_agreement(100 * scores, 100 * reference, kind="scores").settings["kind"]
+        == "scores"
+    )
     with pytest.raises(ValueError, match="floor must be None for scores"):
         posterior_agreement(np.log(scores), np.log(reference), floor=1e-6)
 
@@ -162,7 +169,9 @@ def test_threads_change_nothing() -> None:
     scores, reference = oracles.noisy_pairs(10, 3000, 30)
     expected = posterior_agreement(scores, reference)
     with ThreadPoolExecutor(3) as executor:
-        assert posterior_agreement(scores, reference, computing=Computing(executor=executor)).equals(expected)
+        assert posterior_agreement(
+            scores, reference, computing=Computing(executor=executor)
+        ).equals(expected)
 
 
 # --- bad input -------------------------------------------------------------------------------------------
@@ -197,7 +206,9 @@ GOOD = [[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]]
         (GOOD, GOOD, {"pairing": "rows"}, "pairing must be one of"),
     ],
 )  # fmt: skip
-def test_bad_values(scores: object, reference: object, options: dict[str, object], message: str) -> None:
+def test_bad_values(
+    scores: object, reference: object, options: dict[str, object], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         posterior_agreement(scores, reference, **options)
 
@@ -249,7 +260,9 @@ def test_a_class_of_prior_zero_may_hold_anything() -> None:
     shifted, reference = rng.normal(size=(2, 60, 3))
     more = [np.column_stack([part, np.full(60, -np.inf)]) for part in (shifted, reference)]
     expected = posterior_agreement(shifted, reference)
-    assert posterior_agreement(*more, prior=[1, 1, 1, 0]).value == pytest.approx(expected.value, abs=1e-9)
+    assert posterior_agreement(*more, prior=[1, 1, 1, 0]).value == pytest.approx(
+        expected.value, abs=1e-9
+    )
     with pytest.raises(ValueError, match="finite everywhere, got -inf"):
         posterior_agreement(*more)
 
@@ -258,7 +271,8 @@ def test_rows_that_differ_in_a_class_of_prior_zero_are_not_called_identical() ->
     rng = np.random.default_rng(0)
     shifted, reference = rng.normal(size=(2, 60, 3))
     assert not any(
-        "identical" in text for text in posterior_agreement(shifted, reference, prior=[1, 0, 0]).warnings
+        "identical" in text
+        for text in posterior_agreement(shifted, reference, prior=[1, 0, 0]).warnings
     )
     assert "identical" in posterior_agreement(shifted, shifted, prior=[1, 1, 0]).warnings[0]
 
@@ -276,6 +290,8 @@ def test_a_coarse_tolerance_cannot_report_chance() -> None:
 
 def test_a_uniform_prior_has_a_name_and_a_result_is_a_number() -> None:
     shifted, reference = np.random.default_rng(0).normal(size=(2, 60, 3))
-    named, default = (posterior_agreement(shifted, reference, prior=prior) for prior in ("uniform", None))
+    named, default = (
+        posterior_agreement(shifted, reference, prior=prior) for prior in ("uniform", None)
+    )
     assert named.equals(default)
     assert float(named) == named.value

@@ -16,7 +16,9 @@ LOG2 = math.log(2)
 
 def test_a_uniform_prior_is_the_default() -> None:
     scores, reference = oracles.noisy_pairs(3, 100, 4)
-    first, second = (posterior_agreement(scores, reference, prior=prior) for prior in (None, np.full(4, 5.0)))
+    first, second = (
+        posterior_agreement(scores, reference, prior=prior) for prior in (None, np.full(4, 5.0))
+    )
     assert first.value == pytest.approx(second.value, abs=1e-14)
     assert second.prior == pytest.approx(np.full(4, 0.25))
 
@@ -26,13 +28,17 @@ def test_a_prior_stands_inside_the_posteriors(seed: int) -> None:
     scores, reference = oracles.noisy_pairs(seed, 60, 4)
     prior = np.random.default_rng(seed).dirichlet(np.ones(4))
     result = posterior_agreement(scores, reference, prior=prior)
-    assert oracles.agreement(scores, reference, result.beta, prior) == pytest.approx(result.value, abs=1e-12)
+    assert oracles.agreement(scores, reference, result.beta, prior) == pytest.approx(
+        result.value, abs=1e-12
+    )
     assert posterior_agreement(scores, reference, beta=0.0, prior=prior).value == pytest.approx(
         0.0, abs=1e-15
     )
     assert result.value <= -math.log(prior.min())
     for beta in np.geomspace(1e-3, 1e3, 100):
-        assert oracles.agreement(scores, reference, beta, prior) <= result.value + result.error_bound
+        assert (
+            oracles.agreement(scores, reference, beta, prior) <= result.value + result.error_bound
+        )
 
 
 def test_with_the_predicted_prior_a_constant_classifier_scores_nothing() -> None:

@@ -28,7 +28,9 @@ def test_each_rate_is_what_it_counts() -> None:
     assert rates.misled.value == np.mean(before & ~after)
     assert rates.attack_success_rate.value == pytest.approx(1 - after.mean())
     assert rates.macro_f1.value == pytest.approx(f1_score(LABELS, SHIFTED, average="macro"))
-    assert rates.reference_macro_f1.value == pytest.approx(f1_score(LABELS, REFERENCE, average="macro"))
+    assert rates.reference_macro_f1.value == pytest.approx(
+        f1_score(LABELS, REFERENCE, average="macro")
+    )
 
 
 @pytest.mark.parametrize("count", [0, 1, 37, 99, 100])
@@ -39,7 +41,9 @@ def test_intervals_of_rates_are_exact(count: int, confidence_level: float) -> No
     )
     exact = binomtest(count, 100).proportion_ci(confidence_level, "exact")
     assert rates.value == count / 100
-    assert (rates.interval.low, rates.interval.high) == pytest.approx((exact.low, exact.high), abs=1e-12)
+    assert (rates.interval.low, rates.interval.high) == pytest.approx(
+        (exact.low, exact.high), abs=1e-12
+    )
 
 
 def test_without_labels_only_what_needs_none() -> None:
@@ -94,7 +98,9 @@ def test_intervals_cover() -> None:
 
 
 def _population_f1() -> float:
-    return 0.65  # all classes are equally frequent, as labels and as predictions: F1 is the accuracy
+    return (
+        0.65  # all classes are equally frequent, as labels and as predictions: F1 is the accuracy
+    )
 
 
 def test_scores_are_read_by_their_largest_column() -> None:
@@ -115,7 +121,11 @@ def test_scores_are_read_by_their_largest_column() -> None:
 def test_names_of_columns_are_classes() -> None:
     scores = pd.DataFrame([[1.0, 0.0], [0.0, 1.0]], columns=["cat", "dog"])
     result = prediction_rates(scores, ["cat", "cat"], ["cat", "dog"])
-    assert (result.value, result.overall.afr_t.value, result.overall.accuracy.value) == (0.5, 1.0, 0.5)
+    assert (result.value, result.overall.afr_t.value, result.overall.accuracy.value) == (
+        0.5,
+        1.0,
+        0.5,
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,7 +137,11 @@ def test_names_of_columns_are_classes() -> None:
             "reference_predictions must be of length 2 like predictions, got length 1",
         ),
         (([0, 1], [0, 1], [0]), ValueError, "labels must be of length 2"),
-        (([0.3, -1.2], [0, 1]), ValueError, "predictions must be predicted labels, or scores.*margins > 0"),
+        (
+            ([0.3, -1.2], [0, 1]),
+            ValueError,
+            "predictions must be predicted labels, or scores.*margins > 0",
+        ),
         (([0, 1], ["a", "b"]), TypeError, "strings and numbers"),
         (([], []), ValueError, "predictions must be an array of at least one row"),
         (([[1.0], [2.0]], [0, 0]), ValueError, "predictions must be an array of at least 2 column"),
@@ -150,7 +164,10 @@ def test_the_table_and_the_json_hold_all_of_it() -> None:
     result = prediction_rates(SHIFTED, REFERENCE, LABELS, groups=GROUPS)
     frame = result.to_frame()
     assert len(frame) == 4 * 8
-    assert frame.query("group == 'b' and rate == 'afr_t'")["value"].item() == result.groups["b"].afr_t.value
+    assert (
+        frame.query("group == 'b' and rate == 'afr_t'")["value"].item()
+        == result.groups["b"].afr_t.value
+    )
     assert PredictionRatesResult.from_json(result.to_json()).equals(result)
     assert "lowest in group" in result.summary()
 

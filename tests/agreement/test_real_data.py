@@ -19,12 +19,16 @@ pytestmark = pytest.mark.realdata
 
 
 def test_agreement_falls_with_noise(data_folder: Path) -> None:
-    with np.load(data_folder / "imagenet16h_noise" / "imagenet16h.npz", allow_pickle=False) as stored:
+    with np.load(
+        data_folder / "imagenet16h_noise" / "imagenet16h.npz", allow_pickle=False
+    ) as stored:
         log_probs = stored["log_probs"]
     for prior in (None, "predicted"):
         for model in range(5):
             results = [
-                posterior_agreement(log_probs[confidence_level, model], log_probs[0, model], prior=prior)
+                posterior_agreement(
+                    log_probs[confidence_level, model], log_probs[0, model], prior=prior
+                )
                 for confidence_level in (1, 2, 3)
             ]
             values = [result.value for result in results]
@@ -54,8 +58,12 @@ def test_networks_on_one_sample(data_folder: Path) -> None:
 @pytest.mark.slow
 def test_curves_of_networks_and_people(data_folder: Path) -> None:
     """Agreement falls with the noise and with its ratio; every point is what a single call gives."""
-    with np.load(data_folder / "imagenet16h_noise" / "imagenet16h.npz", allow_pickle=False) as stored:
-        log_probs, counts, labels = (stored[name] for name in ("log_probs", "human_counts", "labels"))
+    with np.load(
+        data_folder / "imagenet16h_noise" / "imagenet16h.npz", allow_pickle=False
+    ) as stored:
+        log_probs, counts, labels = (
+            stored[name] for name in ("log_probs", "human_counts", "labels")
+        )
     shown = (counts.sum(axis=2) > 0).all(axis=0)
     outputs = {str(m): log_probs[:, m, shown] for m in range(5)}
     outputs["people"] = np.log((counts + 0.5) / (counts + 0.5).sum(axis=2, keepdims=True))[:, shown]
@@ -73,17 +81,24 @@ def test_curves_of_networks_and_people(data_folder: Path) -> None:
     for m, scores in enumerate(outputs.values()):
         assert last[m] == pytest.approx(posterior_agreement(scores[3], scores[0]).value, abs=2e-5)
     # The networks' published accuracies, and people who answer better than all but one network at the end.
-    assert curves.afr_t.value[:5, -1, -1] == pytest.approx([0.606, 0.740, 0.622, 0.616, 0.781], abs=1e-3)
+    assert curves.afr_t.value[:5, -1, -1] == pytest.approx(
+        [0.606, 0.740, 0.622, 0.616, 0.781], abs=1e-3
+    )
     assert last.argmin() == 5
 
 
 def test_contributions_of_a_network(data_folder: Path) -> None:
-    with np.load(data_folder / "imagenet16h_noise" / "imagenet16h.npz", allow_pickle=False) as stored:
+    with np.load(
+        data_folder / "imagenet16h_noise" / "imagenet16h.npz", allow_pickle=False
+    ) as stored:
         log_probs, labels = stored["log_probs"], stored["labels"]
     split = agreement_contributions(log_probs[3, 0], log_probs[0, 0], labels)
-    assert sum(group.log_pa for group in split.contributions.groups.values()) == pytest.approx(split.log_pa)
+    assert sum(group.log_pa for group in split.contributions.groups.values()) == pytest.approx(
+        split.log_pa
+    )
     assert (
-        max(split.contributions.groups, key=lambda name: -split.contributions.groups[name].log_pa) == "misled"
+        max(split.contributions.groups, key=lambda name: -split.contributions.groups[name].log_pa)
+        == "misled"
     )
 
 

@@ -22,7 +22,8 @@ def samples() -> tuple[np.ndarray, np.ndarray]:
 def test_shards_solve_as_the_whole(samples: tuple[np.ndarray, np.ndarray]) -> None:
     scores, reference = samples
     shards = [
-        prepare_pairs(scores[part], reference[part]) for part in np.array_split(np.arange(600), [1, 100, 350])
+        prepare_pairs(scores[part], reference[part])
+        for part in np.array_split(np.arange(600), [1, 100, 350])
     ]
     functions = [evaluator(shard) for shard in shards]
 
@@ -49,12 +50,16 @@ def test_passes_are_fewer_than_evaluations(samples: tuple[np.ndarray, np.ndarray
     found = solve_agreement(evaluate, limits_of(pairs), prior=pairs.prior)
     assert sum(sizes) == found.n_evaluations
     assert len(sizes) == found.n_passes < found.n_evaluations
-    again = solve_agreement(evaluate, limits_of(pairs), prior=pairs.prior, guesses=found.points.tolist())
+    again = solve_agreement(
+        evaluate, limits_of(pairs), prior=pairs.prior, guesses=found.points.tolist()
+    )
     assert again.n_passes <= 2
     assert again.value == pytest.approx(found.value, abs=1e-12)
 
 
-def test_the_rounding_bound_covers_what_rounding_does(samples: tuple[np.ndarray, np.ndarray]) -> None:
+def test_the_rounding_bound_covers_what_rounding_does(
+    samples: tuple[np.ndarray, np.ndarray],
+) -> None:
     scores, reference = (x.astype(np.longdouble) for x in samples)
     pairs = prepare_pairs(*samples)
     limits = limits_of(pairs)

@@ -44,7 +44,9 @@ def sample(seed: int = 0, n: int = 50, k: int = 4) -> tuple[np.ndarray, np.ndarr
     return shifted, reference
 
 
-def textbook(shifted: np.ndarray, reference: np.ndarray, beta: float) -> tuple[float, float, float, float]:
+def textbook(
+    shifted: np.ndarray, reference: np.ndarray, beta: float
+) -> tuple[float, float, float, float]:
     """Sums of L(a + b), its slope, L(a) + L(b), its slope, with rows centred, by SciPy."""
     a, b = (x - x.max(axis=1, keepdims=True) for x in (shifted, reference))
 
@@ -74,7 +76,9 @@ def test_the_statistic_is_the_textbook_sum() -> None:
         parts = found.pair[j], found.pair_slope[j], found.single[j], found.single_slope[j]
         np.testing.assert_allclose(parts, expected, rtol=1e-12, atol=1e-12)
         if beta <= 7.0:
-            assert found.value[j] == pytest.approx(oracles.agreement(shifted, reference, beta), abs=1e-12)
+            assert found.value[j] == pytest.approx(
+                oracles.agreement(shifted, reference, beta), abs=1e-12
+            )
     assert found.weight == 50.0
 
 
@@ -95,7 +99,9 @@ def test_beta_zero_is_stationary_with_the_covariance_as_curvature() -> None:
     found = evaluator(prepare_pairs(shifted, reference))([0.0, 1e-4])
     assert found.value[0] == pytest.approx(0.0, abs=1e-15)
     assert found.slope[0] == pytest.approx(0.0, abs=1e-12)
-    covariance = np.mean([np.cov(a, b, bias=True)[0, 1] for a, b in zip(shifted, reference, strict=True)])
+    covariance = np.mean(
+        [np.cov(a, b, bias=True)[0, 1] for a, b in zip(shifted, reference, strict=True)]
+    )
     assert found.slope[1] / 1e-4 == pytest.approx(2 * covariance, rel=1e-2)
 
 
@@ -130,7 +136,9 @@ def test_limits() -> None:
     assert limits.weight == limits.n_rows == 50
     assert limits.start_slope == pytest.approx((a + b).mean(axis=1).sum())
     assert limits.pair_fall == pytest.approx((a + b).max(axis=1).sum())
-    assert limits.single_limit == pytest.approx(np.log(first.mean(axis=1) * second.mean(axis=1)).sum())
+    assert limits.single_limit == pytest.approx(
+        np.log(first.mean(axis=1) * second.mean(axis=1)).sum()
+    )
     assert limits.pair_limit == pytest.approx(np.log(common[common > 0] / 4).sum())
     assert limits.disagreeing == (common == 0).sum() > 0
     assert limits.n_identical == 3
@@ -185,7 +193,9 @@ def test_libraries_give_one_statistic(library: str, k: int) -> None:
     assert_close(evaluator(first)(BETAS), evaluator(second)(BETAS))
     assert_close(limits_of(first), limits_of(second))
     for beta in (0.5, math.inf):
-        np.testing.assert_allclose(row_agreement(first, beta), row_agreement(second, beta), atol=1e-12)
+        np.testing.assert_allclose(
+            row_agreement(first, beta), row_agreement(second, beta), atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("k", [2, 60])
@@ -215,7 +225,9 @@ def test_every_argument_works_with_every_library(library: str) -> None:
         found = posterior_agreement(a, b, **options)
         assert found.value == pytest.approx(expected.value, abs=1e-12)
         np.testing.assert_allclose(found.per_sample, expected.per_sample, atol=1e-9)
-    p, q = (softmax(x / 10, axis=1).astype(np.float32).astype(np.float64) for x in (reference, shifted))
+    p, q = (
+        softmax(x / 10, axis=1).astype(np.float32).astype(np.float64) for x in (reference, shifted)
+    )
     p[0] = [1.0, 0.0, 0.0, 0.0]
     expected = posterior_agreement(q, p, kind="probabilities")
     found = posterior_agreement(asarray(q), asarray(p), kind="probabilities")
@@ -241,7 +253,9 @@ def test_half_precision_tensors_and_gradients() -> None:
 @pytest.mark.parametrize("other", [torch.asarray, array_api_strict.asarray])
 def test_libraries_do_not_mix(other: object) -> None:
     shifted, reference = sample(10)
-    with pytest.raises(TypeError, match="scores and reference_scores must come from the same array library"):
+    with pytest.raises(
+        TypeError, match="scores and reference_scores must come from the same array library"
+    ):
         posterior_agreement(shifted, other(reference))
 
 
@@ -302,5 +316,6 @@ def test_extreme_scales_are_surveyed_into_range() -> None:
         assert pairs.scale == 2.0 ** round(math.log2(pairs.scale))
         assert (pairs.scale == 1.0) == (scale == 1.0)
         assert (
-            limits.disagreeing == limits_of(prepare_pairs(shifted, reference)).disagreeing or scale < 1e-300
+            limits.disagreeing == limits_of(prepare_pairs(shifted, reference)).disagreeing
+            or scale < 1e-300
         )

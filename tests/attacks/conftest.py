@@ -34,7 +34,9 @@ def plane():
     """Three curved classes in [-1, 1]^2, some rows close to two boundaries at once."""
     rng = np.random.default_rng(0)
     x = rng.uniform(-1.0, 1.0, (1060, 2))
-    y = (x[:, 1] > 0.4 * np.sin(4.0 * x[:, 0])).astype(int) + (np.hypot(x[:, 0] - 0.3, x[:, 1] - 0.4) < 0.35)
+    y = (x[:, 1] > 0.4 * np.sin(4.0 * x[:, 0])).astype(int) + (
+        np.hypot(x[:, 0] - 0.3, x[:, 1] - 0.4) < 0.35
+    )
     x, y = torch.tensor(x, dtype=torch.float32), torch.tensor(y)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)

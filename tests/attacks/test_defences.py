@@ -24,7 +24,9 @@ def test_the_model_sees_what_pillow_decodes():
         expected = expected[None] if channels == 1 else np.moveaxis(expected, -1, 0)
         x = torch.tensor(image[None] / 255.0)
         for straight_through in (True, False):
-            seen = JPEGDefence(torch.nn.Identity(), quality=30, straight_through=straight_through)(x)
+            seen = JPEGDefence(torch.nn.Identity(), quality=30, straight_through=straight_through)(
+                x
+            )
             np.testing.assert_allclose(seen[0].numpy(), expected, atol=1e-12)
         assert np.abs(seen[0].numpy() - x[0].numpy()).max() > 0.005
 
@@ -75,7 +77,12 @@ def test_sure_models_stay_finite_and_attackable(digits):
     sure = lambda x: 1000.0 * digits.model(x)  # noqa: E731
     weak = ReverseSigmoid(JPEGDefence(sure))
     result = pgd(
-        weak, digits.x[:20], digits.y[:20], strength=0.1, n_steps=3, options=AttackOptions(bounds=(0, 1))
+        weak,
+        digits.x[:20],
+        digits.y[:20],
+        strength=0.1,
+        n_steps=3,
+        options=AttackOptions(bounds=(0, 1)),
     )
     assert bool(torch.isfinite(weak(digits.x[:20])).all())
     assert np.isfinite(result.distance).all()

@@ -12,7 +12,9 @@ from shiftmetrics.lab.attacks import apgd, fgsm, noise, pgd
 
 N_ROWS = 60
 BOX = {"options": AttackOptions(bounds=(0.0, 1.0))}
-fmn, ddn, deepfool = (functools.partial(nearest_error, method=name) for name in ("fmn", "ddn", "deepfool"))
+fmn, ddn, deepfool = (
+    functools.partial(nearest_error, method=name) for name in ("fmn", "ddn", "deepfool")
+)
 FIXED = {
     "fgsm": fgsm,
     "pgd": functools.partial(pgd, n_steps=10),
@@ -59,7 +61,10 @@ def test_apgd_leaves_at_most_the_robust_accuracy_of_pgd(rows, norm, strength):
     assert 0.1 < of_pgd < 0.9
     assert apgd(*rows, n_steps=50, **options).robust_accuracy <= of_pgd
     assert of_pgd <= fgsm(*rows, **options).robust_accuracy
-    assert apgd(*rows, n_steps=20, loss="dlr-targeted", n_targets=4, **options).robust_accuracy <= of_pgd
+    assert (
+        apgd(*rows, n_steps=20, loss="dlr-targeted", n_targets=4, **options).robust_accuracy
+        <= of_pgd
+    )
     assert apgd(*rows, n_steps=50, loss="dlr", **options).robust_accuracy <= of_pgd + 0.1
     assert pgd(*rows, n_steps=50, loss="margin", **options).robust_accuracy <= of_pgd + 0.05
 
@@ -101,7 +106,9 @@ def test_results_are_recomputed_from_the_model(rows, name, norm):
         result = NEAREST[name](model, x, y, norm=norm, options=options)
     assert torch.equal(x, before)
     assert all(torch.equal(kept[key], value) for key, value in model.state_dict().items())
-    assert all(parameter.grad is None and parameter.requires_grad for parameter in model.parameters())
+    assert all(
+        parameter.grad is None and parameter.requires_grad for parameter in model.parameters()
+    )
     assert result.x_adv.shape == x.shape
     assert result.x_adv.dtype == x.dtype
     assert torch.equal(result.x_adv[:, :, :2], x[:, :, :2])
@@ -130,7 +137,8 @@ def test_a_seed_repeats_an_attack(rows, name):
 def test_batches_change_nothing_but_rounding(rows):
     model, x, y = rows
     whole, parts = (
-        fmn(model, x[:30], y[:30], options=AttackOptions(batch_size=size, bounds=(0, 1))) for size in (256, 7)
+        fmn(model, x[:30], y[:30], options=AttackOptions(batch_size=size, bounds=(0, 1)))
+        for size in (256, 7)
     )
     assert np.median(np.abs(whole.distance - parts.distance)) < 1e-3
     np.testing.assert_allclose(whole.distance, parts.distance, rtol=0.05)
@@ -150,7 +158,9 @@ def test_early_stop_finds_the_same_errors(rows):
     assert stopped.success.tolist() == full.success.tolist()
     more = pgd(*rows, early_stop=True, restarts=3, **options)
     assert more.success.sum() >= stopped.success.sum()
-    assert apgd(*rows, early_stop=True, restarts=2, **options).success.sum() >= stopped.success.sum()
+    assert (
+        apgd(*rows, early_stop=True, restarts=2, **options).success.sum() >= stopped.success.sum()
+    )
 
 
 def test_strength_may_differ_by_row_and_zero_is_the_identity(rows):
@@ -171,7 +181,10 @@ def test_distances_follow_the_scale_of_the_inputs(rows):
     for attack in NEAREST.values():
         first = attack(model, x, y, options=AttackOptions(bounds=(0, 1)))
         second = attack(scaled, 100.0 * x, y, options=AttackOptions(bounds=(0, 100)))
-        assert np.median(np.abs(second.distance / 100.0 - first.distance)) < 0.01 * first.median_distance
+        assert (
+            np.median(np.abs(second.distance / 100.0 - first.distance))
+            < 0.01 * first.median_distance
+        )
 
 
 @pytest.mark.slow
@@ -201,4 +214,6 @@ def test_attacks_on_mnist(data_folder):
     linf = fmn(model, x, y, norm="linf", **BOX)
     assert linf.median_distance <= 1.05 * deepfool(model, x, y, norm="linf", **BOX).median_distance
     options = {"strength": 0.08, **BOX}
-    assert apgd(model, x, y, **options).robust_accuracy <= pgd(model, x, y, **options).robust_accuracy
+    assert (
+        apgd(model, x, y, **options).robust_accuracy <= pgd(model, x, y, **options).robust_accuracy
+    )

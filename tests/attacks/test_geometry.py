@@ -16,7 +16,10 @@ from shiftmetrics.attacks.geometry import (
 )
 from shiftmetrics.attacks.model import cross_entropy, margin_loss, smooth_margin_loss
 from shiftmetrics.lab.attacks.apgd import checkpoints
-from shiftmetrics.lab.attacks.losses import difference_of_logits_ratio, targeted_difference_of_logits_ratio
+from shiftmetrics.lab.attacks.losses import (
+    difference_of_logits_ratio,
+    targeted_difference_of_logits_ratio,
+)
 
 
 def draw(seed, n=6, d=5):

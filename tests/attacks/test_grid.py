@@ -50,7 +50,9 @@ def grid(plane):
                 known[setting, norm] = np.array(found)
             else:
                 axes = [np.linspace(a, b, 701) for a, b in zip(low, high, strict=True)]
-                known[setting, norm] = oracles.nearest_error_on_grid(predict, x, y, axes, costs, norm)
+                known[setting, norm] = oracles.nearest_error_on_grid(
+                    predict, x, y, axes, costs, norm
+                )
         return known[setting, norm]
 
     return distances
@@ -148,7 +150,10 @@ def test_one_short_step_of_fgsm_is_within_five_percent_of_the_grid(plane):
         result = fgsm(plane.model, x, y, strength=0.005, norm=norm, options=options)
         gain = loss(result.x_adv.numpy(), y.numpy()) - start
         best = (
-            oracles.largest_loss_on_grid(loss, x.numpy(), y.numpy(), 0.005, (-1.0, 1.0), costs, norm) - start
+            oracles.largest_loss_on_grid(
+                loss, x.numpy(), y.numpy(), 0.005, (-1.0, 1.0), costs, norm
+            )
+            - start
         )
         steep = best > 1e-4
         assert steep.sum() > 10

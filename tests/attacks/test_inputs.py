@@ -35,7 +35,10 @@ SHARED = ("bounds", "feature_costs", "frozen", "batch_size", "rng", "progress")
 def attack(model=linear, x=X, y=Y, **arguments):
     shared = {name: arguments.pop(name) for name in SHARED if name in arguments}
     return pgd(
-        model, x, y, **{"strength": 0.1, "n_steps": 3, "options": AttackOptions(**shared), **arguments}
+        model,
+        x,
+        y,
+        **{"strength": 0.1, "n_steps": 3, "options": AttackOptions(**shared), **arguments},
     )
 
 
@@ -46,12 +49,18 @@ def attack(model=linear, x=X, y=Y, **arguments):
             {"x": 255 * X, "bounds": (0, 1)},
             r"X must be inside bounds, from 0 to 1, got values from 0 to 255 ",
         ),
-        ({"x": X.numpy().astype(np.uint8) * 200, "bounds": (0, 1)}, r"from 0 to 1, got values from 0 to 200"),
+        (
+            {"x": X.numpy().astype(np.uint8) * 200, "bounds": (0, 1)},
+            r"from 0 to 1, got values from 0 to 200",
+        ),
         ({"x": torch.full((3, 2), torch.nan)}, r"X must be finite everywhere, got nan"),
         ({"x": X[:, 0]}, r"X must be a batch of shape \(n_samples, ...\)"),
         ({"x": X[:0], "y": []}, r"at least one row"),
         ({"y": [0, 1]}, r"y must be one label for each of the 3 rows, got shape \(2,\)"),
-        ({"y": [0, 1, 4]}, r"y must be labels from 0 to 3, the classes of the model, got labels from 0 to 4"),
+        (
+            {"y": [0, 1, 4]},
+            r"y must be labels from 0 to 3, the classes of the model, got labels from 0 to 4",
+        ),
         ({"y": [0, 1, -1]}, r"got labels from -1 to 1"),
         ({"y": [0, 0.5, 1]}, r"y must be integers, got 0.5"),
         ({"bounds": (1, 0)}, r"bounds must be a pair with lowest <= highest"),
@@ -79,7 +88,10 @@ def attack(model=linear, x=X, y=Y, **arguments):
         ({"loss": "hinge"}, r"loss must be one of 'ce', 'dlr', 'margin'"),
         ({"n_steps": 0}, r"n_steps must be an integer at least 1"),
         ({"batch_size": 0}, r"batch_size must be an integer at least 1"),
-        ({"model": lambda x: linear(x).softmax(1)}, r"logits, got probabilities .*Leave its softmax out"),
+        (
+            {"model": lambda x: linear(x).softmax(1)},
+            r"logits, got probabilities .*Leave its softmax out",
+        ),
         (
             {"model": lambda x: x[:, 0]},
             r"\(n_samples, n_classes\) with at least two classes, got shape \(3,\)",
@@ -100,7 +112,10 @@ def test_bad_values(options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"model": "linear"}, r"model must be a callable that maps a batch of inputs to logits, got str"),
+        (
+            {"model": "linear"},
+            r"model must be a callable that maps a batch of inputs to logits, got str",
+        ),
         (
             {"model": lambda x: x.numpy()},
             r"model must be a function that returns a torch.Tensor of logits, got ndarray",
@@ -110,7 +125,10 @@ def test_bad_values(options, message):
             {"model": lambda x: torch.nn.functional.one_hot(linear(x).argmax(1), 4) * 2.0},
             r"must be differentiable",
         ),
-        ({"model": lambda x: Network().eval()(x.detach()), "y": [0, 1, 0]}, r"must be differentiable"),
+        (
+            {"model": lambda x: Network().eval()(x.detach()), "y": [0, 1, 0]},
+            r"must be differentiable",
+        ),
         ({"x": X.half()}, r"X must be float32 or float64, got torch.float16. .*half precision"),
         ({"x": [["a", "b"]]}, r"X must hold real numbers"),
         ({"y": ["cat", "dog", "cat"]}, r"y must hold real numbers"),
@@ -126,7 +144,9 @@ def test_bad_types(options, message):
 
 def test_a_dlr_loss_names_the_classes_that_it_needs():
     with pytest.raises(ValueError, match="one that needs 4"):
-        apgd(lambda x: torch.cat([x, -x[:, :1]], 1), X, [0, 0, 0], strength=0.1, loss="dlr-targeted")
+        apgd(
+            lambda x: torch.cat([x, -x[:, :1]], 1), X, [0, 0, 0], strength=0.1, loss="dlr-targeted"
+        )
 
 
 @pytest.mark.parametrize("loss", ["ce", "dlr", "dlr-targeted"])
@@ -172,14 +192,24 @@ def test_modes_gradients_and_statistics_are_left_alone():
     assert model.norm.training
     assert not model.dropout.training
     assert torch.equal(model.linear.weight.grad, gradient)
-    assert [parameter.requires_grad for parameter in model.parameters()] == [True, False, True, True]
+    assert [parameter.requires_grad for parameter in model.parameters()] == [
+        True,
+        False,
+        True,
+        True,
+    ]
     assert all(torch.equal(state[name], value) for name, value in model.state_dict().items())
 
 
 def test_arrays_tables_and_lists_are_taken():
     tensor = attack()
     assert isinstance(tensor.x_adv, torch.Tensor)
-    for x in (X.numpy(), X.double().numpy(), X.tolist(), pd.DataFrame(X.numpy(), columns=["a", "b"])):
+    for x in (
+        X.numpy(),
+        X.double().numpy(),
+        X.tolist(),
+        pd.DataFrame(X.numpy(), columns=["a", "b"]),
+    ):
         result = attack(x=x, y=np.array(Y))
         assert isinstance(result.x_adv, np.ndarray)
         np.testing.assert_array_equal(result.x_adv, tensor.x_adv.numpy())

@@ -15,7 +15,10 @@ BOX = {"options": AttackOptions(bounds=(0.0, 1.0))}
 def test_attacks_of_this_package_fit_once_their_options_are_set(digits):
     x, y = digits.x[:20], digits.y[:20]
     attack = functools.partial(pgd, strength=0.1, n_steps=5, **BOX)
-    direct, run = attack(digits.model, x, y), run_attack(attack, digits.model, x, y, norm="linf", **BOX)
+    direct, run = (
+        attack(digits.model, x, y),
+        run_attack(attack, digits.model, x, y, norm="linf", **BOX),
+    )
     np.testing.assert_allclose(run.x_adv, direct.x_adv, atol=1e-6)
     np.testing.assert_allclose(run.distance, direct.distance, atol=1e-6)
 
@@ -39,7 +42,8 @@ def test_forbidden_moves_are_put_back_with_a_warning(digits):
 def test_attacks_that_return_something_else_are_refused(digits):
     x, y = digits.x[:5], digits.y[:5]
     with pytest.raises(
-        ValueError, match=r"attack must be a function that returns finite inputs of shape \(5, 1, 8, 8\)"
+        ValueError,
+        match=r"attack must be a function that returns finite inputs of shape \(5, 1, 8, 8\)",
     ):
         run_attack(lambda model, x, y: x[:3], digits.model, x, y, **BOX)
     with pytest.raises(ValueError, match="values that are not finite"):
@@ -55,7 +59,9 @@ def test_a_careless_attack_leaves_no_gradient_behind(digits):
         return x + 0.1 * x.grad.sign()
 
     with pytest.warns(UserWarning, match="put back"):
-        result = run_attack(careless, digits.model, digits.x[:50], digits.y[:50], norm="linf", **BOX)
+        result = run_attack(
+            careless, digits.model, digits.x[:50], digits.y[:50], norm="linf", **BOX
+        )
     assert result.attack == "careless"
     assert all(parameter.grad is None for parameter in digits.model.parameters())
 

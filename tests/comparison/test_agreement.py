@@ -15,7 +15,10 @@ def models(noises: dict[str, float], n: int = 400, k: int = 4, seed: int = 0):
     rng = np.random.default_rng(seed)
     truth = 3.0 * rng.normal(size=(n, k))
     reference = {name: truth + rng.normal(size=truth.shape) for name in noises}
-    scores = {name: reference[name] + noise * rng.normal(size=truth.shape) for name, noise in noises.items()}
+    scores = {
+        name: reference[name] + noise * rng.normal(size=truth.shape)
+        for name, noise in noises.items()
+    }
     return scores, reference
 
 
@@ -29,9 +32,15 @@ def test_draws_are_made_where_none_are_described(criterion):
 
 def test_the_better_model_leads():
     scores, reference = models({"middle": 2.0, "good": 0.5, "poor": 5.0})
-    comparison = compare_agreement(scores, reference, criterion="agreement", resampling=Resampling(rng=0))
+    comparison = compare_agreement(
+        scores, reference, criterion="agreement", resampling=Resampling(rng=0)
+    )
     assert [model.name for model in comparison.models] == ["good", "middle", "poor"]
-    assert [(model.rank_low, model.rank_high) for model in comparison.models] == [(1, 1), (2, 2), (3, 3)]
+    assert [(model.rank_low, model.rank_high) for model in comparison.models] == [
+        (1, 1),
+        (2, 2),
+        (3, 3),
+    ]
     assert comparison.status.code == "separated"
     assert comparison.best.probability_best == 1.0
     alone = posterior_agreement(
@@ -61,7 +70,10 @@ def test_equal_models_are_tied():
 
 def test_common_rows_cancel_in_the_differences():
     scores, reference = models({"a": 2.0}, n=300)
-    shared = {"a": scores["a"], "b": scores["a"] + 0.3 * np.random.default_rng(1).normal(size=(300, 4))}
+    shared = {
+        "a": scores["a"],
+        "b": scores["a"] + 0.3 * np.random.default_rng(1).normal(size=(300, 4)),
+    }
     comparison = compare_agreement(shared, reference["a"], resampling=Resampling(rng=0))
     first, second = (model.interval for model in comparison.models)
     gap = comparison.differences[0].interval
@@ -94,7 +106,9 @@ def test_a_constant_classifier_never_wins():
         assert comparison.models[1].rank_low == 2
         assert "single predicted class: constant." in comparison.summary()
         in_nats = comparison.models[1].secondary_metrics["agreement"]
-        assert in_nats == pytest.approx(0.0 if prior else math.log(4))  # what the predicted prior is for
+        assert in_nats == pytest.approx(
+            0.0 if prior else math.log(4)
+        )  # what the predicted prior is for
 
 
 def test_constant_models_alone_are_said_to_be_collapsed():
@@ -114,7 +128,10 @@ def test_rows_match_by_label_over_all_models():
         name: pd.DataFrame(part, index=names, columns=list("wxyz")).sample(frac=1, random_state=i)
         for i, (name, part) in enumerate(scores.items())
     }
-    before = {name: pd.DataFrame(part, index=names, columns=list("wxyz")) for name, part in reference.items()}
+    before = {
+        name: pd.DataFrame(part, index=names, columns=list("wxyz"))
+        for name, part in reference.items()
+    }
     groups = pd.Series(np.arange(120) // 4, index=names)
     comparison = compare_agreement(frame, before, resampling=Resampling(groups=groups, rng=0))
     again = compare_agreement(
@@ -141,7 +158,8 @@ def test_p_values_of_equal_models_are_even():
     small = []
     for seed in range(200):
         comparison = compare_agreement(
-            *models({"a": 2.0, "b": 2.0}, n=150, seed=seed), resampling=Resampling(rng=seed, n_resamples=400)
+            *models({"a": 2.0, "b": 2.0}, n=150, seed=seed),
+            resampling=Resampling(rng=seed, n_resamples=400),
         )
         small.append(comparison.differences[0].p_value <= 0.1)
     assert 0.05 <= np.mean(small) <= 0.15
@@ -159,7 +177,9 @@ def test_intervals_of_differences_cover():
     for seed in range(200):
         scores, reference = models(noises, n=200, seed=seed)
         comparison = compare_agreement(
-            scores, reference, resampling=Resampling(rng=seed, n_resamples=400, confidence_level=0.9)
+            scores,
+            reference,
+            resampling=Resampling(rng=seed, n_resamples=400, confidence_level=0.9),
         )
         pair = comparison.differences[0]
         hits += pair.interval.low <= value[pair.first] - value[pair.second] <= pair.interval.high
@@ -173,10 +193,14 @@ def test_ranks_hold_for_all_models_together():
     for seed in range(200):
         scores, reference = models({"a": 2.0, "b": 2.0, "c": 2.0, "d": 6.0}, n=150, seed=seed)
         comparison = compare_agreement(
-            scores, reference, resampling=Resampling(rng=seed, n_resamples=300, confidence_level=0.9)
+            scores,
+            reference,
+            resampling=Resampling(rng=seed, n_resamples=300, confidence_level=0.9),
         )
         ranges = {model.name: (model.rank_low, model.rank_high) for model in comparison.models}
-        wrong += any(ranges[name][0] > 1 or ranges[name][1] < 3 for name in "abc") or ranges["d"][1] < 4
+        wrong += (
+            any(ranges[name][0] > 1 or ranges[name][1] < 3 for name in "abc") or ranges["d"][1] < 4
+        )
     assert wrong / 200 <= 0.15
 
 
@@ -186,7 +210,11 @@ def test_ranks_hold_for_all_models_together():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"scores": [1, 2]}, TypeError, "scores must be a mapping from the names of models, got list"),
+        (
+            {"scores": [1, 2]},
+            TypeError,
+            "scores must be a mapping from the names of models, got list",
+        ),
         ({"scores": {"a": np.eye(3)}}, ValueError, "scores must be of at least two models, got 1"),
         ({"scores": {1: np.eye(3), 2: np.eye(3)}}, TypeError, "keys are strings"),
         (
@@ -217,7 +245,9 @@ def test_bad_input(change, error, message):
 def test_results_must_be_paired():
     scores, reference = models({"a": 2.0}, n=50)
     options = {"confidence_level": 0.9, "n_resamples": 20}
-    first = posterior_agreement(scores["a"], reference["a"], resampling=Resampling(rng=0, **options))
+    first = posterior_agreement(
+        scores["a"], reference["a"], resampling=Resampling(rng=0, **options)
+    )
     with pytest.raises(ValueError, match="results must share the seed rng, got 0 for 'a', 1"):
         compare_results(
             {
@@ -275,7 +305,9 @@ def test_rows_in_parts_are_ranked_as_in_memory(store, tmp_path):
         exact = compare_agreement(
             scores, reference, resampling=drawn, **{name: pair[0] for name, pair in given.items()}
         )
-        split = compare_agreement(*parts, resampling=drawn, **{name: pair[1] for name, pair in given.items()})
+        split = compare_agreement(
+            *parts, resampling=drawn, **{name: pair[1] for name, pair in given.items()}
+        )
         assert split.compared == exact.compared
         for model, expected in zip(split.models, exact.models, strict=True):
             assert model.name == expected.name

@@ -20,7 +20,9 @@ def one_hot(predicted, n_classes=2):
 
 def spoiled(rng, classes, share, n_classes):
     """Draw a share of the classes anew."""
-    return np.where(rng.random(len(classes)) < share, rng.integers(n_classes, size=len(classes)), classes)
+    return np.where(
+        rng.random(len(classes)) < share, rng.integers(n_classes, size=len(classes)), classes
+    )
 
 
 def pool(seed=0, n=300, n_classes=4, wrong=(0.1, 0.2, 0.4, 0.6), moved=(0.1, 0.1, 0.2, 0.5)):
@@ -28,7 +30,9 @@ def pool(seed=0, n=300, n_classes=4, wrong=(0.1, 0.2, 0.4, 0.6), moved=(0.1, 0.1
     rng = np.random.default_rng(seed)
     labels = rng.integers(n_classes, size=n)
     before = np.stack([spoiled(rng, labels, share, n_classes) for share in wrong])
-    after = np.stack([spoiled(rng, row, share, n_classes) for row, share in zip(before, moved, strict=True)])
+    after = np.stack(
+        [spoiled(rng, row, share, n_classes) for row, share in zip(before, moved, strict=True)]
+    )
     return labels, before, after
 
 
@@ -45,11 +49,15 @@ def test_scores_of_a_confusion_are_those_of_scikit_learn(seed):
     labels, predicted, weights = rng.integers(3, size=50), rng.integers(4, size=50), rng.random(50)
     found = criteria.confusion(labels, predicted, 5, weights)
     options = {"sample_weight": weights}
-    assert criteria.accuracy(found) == pytest.approx(metrics.accuracy_score(labels, predicted, **options))
+    assert criteria.accuracy(found) == pytest.approx(
+        metrics.accuracy_score(labels, predicted, **options)
+    )
     assert criteria.f1_macro(found) == pytest.approx(
         metrics.f1_score(labels, predicted, average="macro", **options)
     )
-    assert criteria.kappa(found) == pytest.approx(metrics.cohen_kappa_score(labels, predicted, **options))
+    assert criteria.kappa(found) == pytest.approx(
+        metrics.cohen_kappa_score(labels, predicted, **options)
+    )
     with pytest.warns(UserWarning, match="y_pred contains classes not in y_true"):
         expected = metrics.balanced_accuracy_score(labels, predicted, **options)
     assert criteria.balanced_accuracy(found) == pytest.approx(expected)
@@ -92,7 +100,9 @@ def test_the_chained_confusion_is_that_of_a_slow_count(seed):
     ones = np.ones(15), np.ones(25)
     labelled = criteria.confusion(labels[known], before[2][known], 4, ones[0])
     moved = criteria.confusion(before[2][rest], after[2][rest], 4, ones[1])
-    expected = oracles.chained_confusion(labels[known], before[2][known], before[2][rest], after[2][rest], 4)
+    expected = oracles.chained_confusion(
+        labels[known], before[2][known], before[2][rest], after[2][rest], 4
+    )
     assert criteria.chained_confusion(labelled, moved) == pytest.approx(expected)
 
 
@@ -110,7 +120,11 @@ def test_labels_of_the_pairs_are_used_as_they_are():
         accuracy, f1 = np.mean(row == labels), metrics.f1_score(labels, row, average="macro")
         assert model.value == pytest.approx((accuracy + f1) / 2)
         assert model.secondary_metrics["accuracy"] == pytest.approx(accuracy)
-        assert model.secondary_metrics["accuracy_low"] < accuracy < model.secondary_metrics["accuracy_high"]
+        assert (
+            model.secondary_metrics["accuracy_low"]
+            < accuracy
+            < model.secondary_metrics["accuracy_high"]
+        )
     assert Result.from_json(found.to_json()).equals(found)
 
 
@@ -128,7 +142,9 @@ def test_any_scorer_of_scikit_learn_is_taken_by_its_name(scorer, n_classes):
         before, after = (
             {name: getattr(m, method)(part) for name, m in fitted.items()} for part in (X, moved)
         )
-        found = compare_agreement(after, before, labels=labels, criterion=scorer, kind=kind, resampling=FEW)
+        found = compare_agreement(
+            after, before, labels=labels, criterion=scorer, kind=kind, resampling=FEW
+        )
         for model in found.models:
             expected = metrics.get_scorer(scorer)(fitted[model.name], moved, labels)
             assert model.value == pytest.approx(expected)
@@ -165,7 +181,9 @@ def test_labelled_rows_of_another_population_are_noticed():
         as_models(after), as_models(before), labels=labels[few], labelled_scores=as_models(before[:, few]),
         resampling=FEW,
     )  # fmt: skip
-    assert any(text.startswith("model 0: ") and "for no labelled row" in text for text in found.warnings)
+    assert any(
+        text.startswith("model 0: ") and "for no labelled row" in text for text in found.warnings
+    )
     assert not any("labelled row" in text for text in compare_agreement(
         as_models(after), as_models(before), labels=labels[:100], labelled_scores=as_models(before[:, :100]),
         resampling=FEW,
@@ -206,7 +224,9 @@ def test_two_models_are_compared_by_agreement_over_its_ceiling():
 
 def test_the_papers_criterion_is_one_argument_away():
     _, before, after = pool()
-    found = compare_agreement(as_models(after), as_models(before), criterion="agreement", resampling=FEW)
+    found = compare_agreement(
+        as_models(after), as_models(before), criterion="agreement", resampling=FEW
+    )
     assert found.compared_unit == "nats"
     assert all(model.value == model.secondary_metrics["agreement"] for model in found.models)
 
@@ -225,8 +245,15 @@ def test_a_rare_class_does_not_turn_the_order():
     after = {name: np.where(rng.random(4000) < 0.005, 1 - row, row) for name, row in before.items()}
     after["constant"] = before["constant"]
     assert metrics.accuracy_score(labels, after["good"]) > 0.985
-    assert metrics.f1_score(labels, after["alarmist"]) < 0.5 < 0.85 < metrics.f1_score(labels, after["good"])
-    shifted, reference = ({name: one_hot(row) for name, row in part.items()} for part in (after, before))
+    assert (
+        metrics.f1_score(labels, after["alarmist"])
+        < 0.5
+        < 0.85
+        < metrics.f1_score(labels, after["good"])
+    )
+    shifted, reference = (
+        {name: one_hot(row) for name, row in part.items()} for part in (after, before)
+    )
     known = slice(0, 1000)
     chained = {
         "labels": labels[known], "labelled_scores": {name: row[known] for name, row in before.items()},
@@ -235,7 +262,9 @@ def test_a_rare_class_does_not_turn_the_order():
         found = compare_agreement(shifted, reference, resampling=FEW, **given)
         ranks = {model.name: model.rank for model in found.models}
         assert max(ranks["good"], ranks["fair"]) < ranks["alarmist"]
-        assert ranks["good"] == 1 or not given  # to the vote two good models are each other's measure
+        assert (
+            ranks["good"] == 1 or not given
+        )  # to the vote two good models are each other's measure
         assert [model.name for model in found.models if model.collapsed] == ["constant"]
 
 
@@ -251,7 +280,9 @@ def test_classes_are_those_of_named_columns():
     tables[0]["model 1"] = tables[0]["model 1"][names]  # another order
     plain = compare_agreement(shifted, reference, labels=labels, resampling=FEW)
     named = compare_agreement(*tables, labels=names[labels], resampling=FEW)
-    assert [model.value for model in named.models] == pytest.approx([model.value for model in plain.models])
+    assert [model.value for model in named.models] == pytest.approx(
+        [model.value for model in plain.models]
+    )
     with pytest.raises(ValueError, match="labels must be classes of the scores"):
         compare_agreement(*tables, labels=labels, resampling=FEW)
 
@@ -274,10 +305,14 @@ def test_margins_groups_and_weights():
         )  # fmt: skip
         rows = np.repeat(np.arange(120), weights.astype(int))
         repeated = [{name: part[rows] for name, part in side.items()} for side in (after, before)]
-        expected = compare_agreement(*repeated, labels=labels[rows], criterion=criterion, resampling=FEW)
+        expected = compare_agreement(
+            *repeated, labels=labels[rows], criterion=criterion, resampling=FEW
+        )
         assert [m.value for m in found.models] == pytest.approx([m.value for m in expected.models])
     other = {name: part[:30] for name, part in before.items()}  # margins of labelled rows
-    chained = compare_agreement(after, before, labels=labels[:30], labelled_scores=other, resampling=FEW)
+    chained = compare_agreement(
+        after, before, labels=labels[:30], labelled_scores=other, resampling=FEW
+    )
     assert 0.5 < chained.best.secondary_metrics["accuracy"] < 1.0
 
 
@@ -287,7 +322,9 @@ def test_models_of_other_numbers_of_classes_are_not_ranked_in_nats():
         {**as_models(part[:1]), "wide": np.pad(one_hot(part[1], 4), ((0, 0), (0, 3)))}
         for part in (after, before)
     ]
-    with pytest.raises(ValueError, match="share the number of classes, got 4 for 'model 0', 7 for 'wide'"):
+    with pytest.raises(
+        ValueError, match="share the number of classes, got 4 for 'model 0', 7 for 'wide'"
+    ):
         compare_agreement(*wide, criterion="agreement")
     assert compare_agreement(*wide, resampling=FEW).compared == "Agreement over its ceiling"
 
@@ -354,12 +391,16 @@ def test_intervals_of_values_and_of_differences_cover(n, share, criterion):
 
     truth = {
         model.name: model.value
-        for model in compared(999, 200_000, Resampling(rng=0, n_resamples=3, confidence_level=0.4)).models
+        for model in compared(
+            999, 200_000, Resampling(rng=0, n_resamples=3, confidence_level=0.4)
+        ).models
     }
     hits, gaps = [], []
     for seed in range(100):
         found = compared(seed, n, Resampling(rng=seed, n_resamples=400))
-        hits += [part.interval.low <= truth[part.name] <= part.interval.high for part in found.models]
+        hits += [
+            part.interval.low <= truth[part.name] <= part.interval.high for part in found.models
+        ]
         gaps += [
             pair.interval.low <= truth[pair.first] - truth[pair.second] <= pair.interval.high
             for pair in found.differences
@@ -382,7 +423,9 @@ def test_intervals_of_the_estimated_accuracy_cover():
         )  # fmt: skip
         for model in found.models:
             figures = model.secondary_metrics
-            hits.append(figures["accuracy_low"] <= truth[int(model.name[-1])] <= figures["accuracy_high"])
+            hits.append(
+                figures["accuracy_low"] <= truth[int(model.name[-1])] <= figures["accuracy_high"]
+            )
     assert np.mean(hits) >= 0.91
 
 
@@ -439,4 +482,6 @@ def test_scores_that_are_no_probabilities_are_turned_into_some():
 def test_a_scorer_that_the_labels_do_not_define_is_refused():
     scores = {name: np.linspace(-1.0, 1.0, 30) for name in "ab"}
     with pytest.raises(ValueError, match="criterion must be defined by the rows and their labels"):
-        compare_agreement(scores, scores, labels=np.zeros(30, int), criterion="roc_auc", resampling=FEW)
+        compare_agreement(
+            scores, scores, labels=np.zeros(30, int), criterion="roc_auc", resampling=FEW
+        )

@@ -27,7 +27,8 @@ def test_models_are_compared_by_their_results(tumours, logistic) -> None:
     X, y = tumours
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
     results = {
-        name: model_stability(model, X, y, 0.4) for name, model in {"linear": logistic, "tree": tree}.items()
+        name: model_stability(model, X, y, 0.4)
+        for name, model in {"linear": logistic, "tree": tree}.items()
     }
     comparison = compare_results(results)
     assert {model.name for model in comparison.models} == {"linear", "tree"}
@@ -38,7 +39,9 @@ def test_models_are_compared_by_their_results(tumours, logistic) -> None:
 def test_models_that_know_their_losses_are_compared_within_one_budget(tumours, logistic) -> None:
     X, y = tumours
     linear = model_stability(logistic, X, y, 0.4)
-    narrow = model_stability(logistic, X, y, 0.4, perturbation=Perturbation(features=["mean radius"]))
+    narrow = model_stability(
+        logistic, X, y, 0.4, perturbation=Perturbation(features=["mean radius"])
+    )
     comparison = compare_results({"all columns": linear, "one column": narrow})
     least = min(linear.value, narrow.value)
     assert comparison.settings["budget"] == least
@@ -46,6 +49,7 @@ def test_models_that_know_their_losses_are_compared_within_one_budget(tumours, l
     assert risks["all columns"] == pytest.approx(0.4)
     assert risks["one column"] < 0.4
     weighted = {
-        name: model_stability(logistic, X, y, 0.4, sample_weight=np.arange(1.0, 121.0)) for name in ("a", "b")
+        name: model_stability(logistic, X, y, 0.4, sample_weight=np.arange(1.0, 121.0))
+        for name in ("a", "b")
     }
     assert "worst_case_risk" not in compare_results(weighted).models[0].secondary_metrics

@@ -10,7 +10,10 @@ from shiftmetrics.comparison import compare_novelty, compare_results
 from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.novelty import NoveltyResampling
 
-OPTIONS = {"bandwidth": 2.0, "resampling": NoveltyResampling(confidence_level=0.9, n_resamples=99, rng=0)}
+OPTIONS = {
+    "bandwidth": 2.0,
+    "resampling": NoveltyResampling(confidence_level=0.9, n_resamples=99, rng=0),
+}
 
 
 def samples(seed: int = 0) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -29,10 +32,14 @@ def test_samples_are_ranked_by_the_share_that_is_new() -> None:
     named, reference = samples()
     comparison = compare_novelty(named, reference, **OPTIONS)
     assert [model.name for model in comparison.models] == ["one", "three", "same"]
-    assert [model.value for model in comparison.models] == pytest.approx([1 / 2, 1 / 3, 0.0], abs=0.05)
+    assert [model.value for model in comparison.models] == pytest.approx(
+        [1 / 2, 1 / 3, 0.0], abs=0.05
+    )
     assert comparison.status.code == "separated"
     frame = comparison.to_frame().set_index("model")
-    assert frame.loc["three", "novelty"] > frame.loc["one", "novelty"]  # three kinds have more entropy
+    assert (
+        frame.loc["three", "novelty"] > frame.loc["one", "novelty"]
+    )  # three kinds have more entropy
     assert frame.loc["one", "p_value"] < 0.05 < frame.loc["same", "p_value"]
     assert (frame["interval_low"] <= frame["value"]).all()
     assert "one is the most novel of 3 samples" in comparison.headline()
@@ -70,9 +77,7 @@ def test_unequal_numbers_of_rows_are_refused_with_a_remedy() -> None:
         "all": kernel_entropic_novelty(named["one"], reference, bandwidth=2.0),
         "few": kernel_entropic_novelty(named["same"][:100], reference, bandwidth=2.0),
     }
-    message = (
-        "numbers of rows, got 180 and 160 for 'all', 100 and 160 for 'few'. Novelty grows with the rows. Draw"
-    )
+    message = "numbers of rows, got 180 and 160 for 'all', 100 and 160 for 'few'. Novelty grows with the rows. Draw"
     with pytest.raises(ValueError, match=message):
         compare_results(results)
     # A score on a part of the rows counts as many rows as it is of.
@@ -123,7 +128,9 @@ def test_columns_of_different_units_are_divided_by_common_ones() -> None:
     alike = compare_novelty(
         {k: v / units for k, v in wide.items()}, reference * [1.0, 1e4] / units, **options
     )
-    assert [model.value for model in ranked.models] == pytest.approx([model.value for model in alike.models])
+    assert [model.value for model in ranked.models] == pytest.approx(
+        [model.value for model in alike.models]
+    )
     assert not any("spread" in warning for warning in alike.warnings)
 
 
@@ -164,7 +171,9 @@ def test_other_scores_stand_beside_the_ranking() -> None:
     samples = {"same": same, "new": new}
     criteria = {
         "vendi": lambda sample, reference: vendi_score(sample, bandwidth=2.0),
-        "gap": lambda sample, reference: np.linalg.norm(sample.mean(axis=0) - reference.mean(axis=0)),
+        "gap": lambda sample, reference: np.linalg.norm(
+            sample.mean(axis=0) - reference.mean(axis=0)
+        ),
     }
     plain = compare_novelty(samples, reference, **OPTIONS)
     compared = compare_novelty(samples, reference, criteria=criteria, **OPTIONS)
@@ -172,8 +181,12 @@ def test_other_scores_stand_beside_the_ranking() -> None:
     assert plain.to_frame()["model"].tolist() == compared.to_frame()["model"].tolist()
     for name, sample in samples.items():
         assert frame.loc[name, "vendi"] == pytest.approx(vendi_score(sample, bandwidth=2.0).value)
-        assert frame.loc[name, "gap"] == pytest.approx(np.linalg.norm(sample.mean(0) - reference.mean(0)))
+        assert frame.loc[name, "gap"] == pytest.approx(
+            np.linalg.norm(sample.mean(0) - reference.mean(0))
+        )
     with pytest.raises(TypeError, match="criteria\\['vendi'\\]"):
         compare_novelty(samples, reference, criteria={"vendi": 3}, **OPTIONS)
     with pytest.raises(ValueError, match="criteria\\['nothing'\\]"):
-        compare_novelty(samples, reference, criteria={"nothing": lambda sample, reference: np.nan}, **OPTIONS)
+        compare_novelty(
+            samples, reference, criteria={"nothing": lambda sample, reference: np.nan}, **OPTIONS
+        )

@@ -39,11 +39,16 @@ def test_lower_is_better_where_the_measure_says_so():
     weights = rng.multinomial(300, np.full(300, 1 / 300), size=500).astype(float)
     rates = {"poor": 0.5, "good": 0.05, "middle": 0.25}
     results = {
-        name: error_rate((rng.random(300) < rate).astype(float), weights) for name, rate in rates.items()
+        name: error_rate((rng.random(300) < rate).astype(float), weights)
+        for name, rate in rates.items()
     }
     comparison = compare_results(results, confidence_level=0.9)
     assert [model.name for model in comparison.models] == ["good", "middle", "poor"]
-    assert [(model.rank_low, model.rank_high) for model in comparison.models] == [(1, 1), (2, 2), (3, 3)]
+    assert [(model.rank_low, model.rank_high) for model in comparison.models] == [
+        (1, 1),
+        (2, 2),
+        (3, 3),
+    ]
     assert comparison.best.probability_best == 1.0
     assert all(pair.difference < 0.0 for pair in comparison.differences)
     assert not any(model.collapsed for model in comparison.models)

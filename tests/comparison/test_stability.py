@@ -26,14 +26,20 @@ def models(n: int, seed: int = 0, noise: float = 0.2) -> dict[str, Loss]:
     """Margins of the same rows under three models, which differ a little row by row and in their slopes."""
     rng = np.random.default_rng(seed)
     shared = rng.normal(1.5, 1.0, n)
-    return {name: HingeLoss(shared + noise * rng.normal(size=n), norm) for name, norm in NORMS.items()}
+    return {
+        name: HingeLoss(shared + noise * rng.normal(size=n), norm) for name, norm in NORMS.items()
+    }
 
 
 def test_the_more_stable_model_leads() -> None:
     losses = models(500)
     comparison = compare_stability(losses, 1.0)
     assert [model.name for model in comparison.models] == ["flat", "middle", "steep"]
-    assert [(model.rank_low, model.rank_high) for model in comparison.models] == [(1, 1), (2, 2), (3, 3)]
+    assert [(model.rank_low, model.rank_high) for model in comparison.models] == [
+        (1, 1),
+        (2, 2),
+        (3, 3),
+    ]
     assert comparison.status.code == "separated"
     assert comparison.models[0].probability_best == 1.0
     for model in comparison.models:
@@ -41,27 +47,39 @@ def test_the_more_stable_model_leads() -> None:
         assert model.value == alone.value
         assert model.interval.equals(alone.interval)
         assert model.secondary_metrics["rms_move"] == alone.rms_move
-        assert model.secondary_metrics["effective_sample_fraction"] == alone.effective_sample_fraction
+        assert (
+            model.secondary_metrics["effective_sample_fraction"] == alone.effective_sample_fraction
+        )
     assert comparison.settings["budget"] == comparison.models[2].value
     assert comparison.models[2].secondary_metrics["worst_case_risk"] == pytest.approx(1.0)
     assert comparison.models[0].secondary_metrics["worst_case_risk"] < 1.0
     steep = comparison.models[2].secondary_metrics
-    words = shift_in_words(steep["rms_move"], steep["share_moved"], steep["effective_sample_fraction"])
+    words = shift_in_words(
+        steep["rms_move"], steep["share_moved"], steep["effective_sample_fraction"]
+    )
     assert f"steep: {words}; risk 1 at worst" in str(comparison)
 
 
 def test_results_at_hand_are_ranked_alike() -> None:
     losses = models(300)
     direct = compare_stability(losses, 1.0, divergence="chi2")
-    results = {name: stability_criterion(loss, 1.0, divergence="chi2") for name, loss in losses.items()}
-    again = compare_results({name: Result.from_json(result.to_json()) for name, result in results.items()})
+    results = {
+        name: stability_criterion(loss, 1.0, divergence="chi2") for name, loss in losses.items()
+    }
+    again = compare_results(
+        {name: Result.from_json(result.to_json()) for name, result in results.items()}
+    )
     assert again.differences == direct.differences or all(
         one.equals(other) for one, other in zip(again.differences, direct.differences, strict=True)
     )
     assert Result.from_json(direct.to_json()).equals(direct)
     worst = {name: worst_case_risk(loss, 0.02) for name, loss in losses.items()}
     ranked = compare_results(worst)
-    assert [model.name for model in ranked.models] == ["flat", "middle", "steep"]  # the lowest risk first
+    assert [model.name for model in ranked.models] == [
+        "flat",
+        "middle",
+        "steep",
+    ]  # the lowest risk first
     assert all(pair.difference < 0.0 for pair in ranked.differences)
 
 
@@ -69,7 +87,12 @@ def test_a_copy_of_a_model_differs_by_nothing() -> None:
     loss = models(100)["flat"]
     comparison = compare_stability({"a": loss, "copy": loss}, 1.0)
     pair = comparison.differences[0]
-    assert (pair.difference, pair.standard_error, pair.p_value, pair.p_adjusted) == (0.0, 0.0, 1.0, 1.0)
+    assert (pair.difference, pair.standard_error, pair.p_value, pair.p_adjusted) == (
+        0.0,
+        0.0,
+        1.0,
+        1.0,
+    )
     assert comparison.status.code == "tied"
     assert sum(model.probability_best for model in comparison.models) == pytest.approx(1.0)
 
@@ -83,12 +106,15 @@ def test_the_error_of_a_difference_is_that_of_the_paired_bootstrap(
     n, rng = 600, np.random.default_rng(1)
     losses = models(n, noise=0.4)
     options = {"theta1": prices[0], "theta2": prices[1], "divergence": divergence}
-    comparison = compare_stability({name: losses[name] for name in ("flat", "steep")}, 1.0, **options)
+    comparison = compare_stability(
+        {name: losses[name] for name in ("flat", "steep")}, 1.0, **options
+    )
     gaps = []
     for _ in range(200):
         rows = rng.integers(0, n, n)
         flat, steep = (
-            stability_criterion(losses[name].take(rows), 1.0, **options).value for name in ("flat", "steep")
+            stability_criterion(losses[name].take(rows), 1.0, **options).value
+            for name in ("flat", "steep")
         )
         gaps.append(flat - steep)
     # 200 resamples know a standard deviation to 5 %.
@@ -99,11 +125,17 @@ def test_intervals_together_are_wider_than_alone() -> None:
     comparison = compare_stability(models(800), 1.0, resampling=0.9)
     for pair in comparison.differences:
         together = pair.simultaneous_interval
-        assert together.low < pair.interval.low < pair.difference < pair.interval.high < together.high
+        assert (
+            together.low < pair.interval.low < pair.difference < pair.interval.high < together.high
+        )
         assert pair.p_value <= pair.p_adjusted <= min(1.0, 3 * pair.p_value)
     frame = comparison.differences_frame()
-    assert list(frame["simultaneous_low"]) == [p.simultaneous_interval.low for p in comparison.differences]
-    two = compare_stability({name: models(800)[name] for name in ("flat", "steep")}, 1.0, resampling=0.9)
+    assert list(frame["simultaneous_low"]) == [
+        p.simultaneous_interval.low for p in comparison.differences
+    ]
+    two = compare_stability(
+        {name: models(800)[name] for name in ("flat", "steep")}, 1.0, resampling=0.9
+    )
     pair = two.differences[0]
     assert pair.p_adjusted == pair.p_value
     assert pair.simultaneous_interval.high == pytest.approx(pair.interval.high, rel=0.02)
@@ -117,7 +149,9 @@ def test_survey_weights_and_groups_enter_the_differences() -> None:
     repeated = {name: loss.take(rows) for name, loss in losses.items()}
     weighted = compare_stability(losses, 1.0, sample_weight=counts)
     grouped = compare_stability(repeated, 1.0, resampling=Resampling(groups=rows))
-    for pair, other, alone in zip(weighted.differences, grouped.differences, single.differences, strict=True):
+    for pair, other, alone in zip(
+        weighted.differences, grouped.differences, single.differences, strict=True
+    ):
         assert pair.difference == pytest.approx(other.difference, rel=1e-6)
         assert pair.standard_error == pytest.approx(other.standard_error, rel=1e-6)
         assert pair.standard_error != pytest.approx(alone.standard_error, rel=1e-3)
@@ -129,14 +163,17 @@ def test_a_model_at_risk_already_is_ranked_with_a_warning() -> None:
     assert comparison.models[-1].name == "broken"
     assert comparison.models[-1].value == 0.0
     assert any(
-        "broken: its sampling error is not known (status already_at_risk)" in w for w in comparison.warnings
+        "broken: its sampling error is not known (status already_at_risk)" in w
+        for w in comparison.warnings
     )
     assert comparison.settings["budget"] == comparison.models[2].value > 0.0
 
 
 def test_bounds_are_said_to_be_bounds() -> None:
     exact = ZeroOneLoss([0.0, 0.5, 1.0, 2.0])
-    bound = CandidateLoss([[1, 1], [0, 1], [0, 1], [0, 1]], [[0, 0.1], [0, 0.4], [0, 1.1], [0, 2.0]])
+    bound = CandidateLoss(
+        [[1, 1], [0, 1], [0, 1], [0, 1]], [[0, 0.1], [0, 0.4], [0, 1.1], [0, 2.0]]
+    )
     comparison = compare_stability({"exact": exact, "bound": bound}, 0.5)
     assert any("exact exact, bound upper bound" in warning for warning in comparison.warnings)
 
@@ -148,7 +185,12 @@ def test_the_report_shows_the_secondary_metrics(tmp_path) -> None:
     path = tmp_path / "report.html"
     write_report({"models": comparison}, path)
     page = path.read_text()
-    for text in ("Root-mean-square change", "Risk within the budget", "flat", "compared sample by sample"):
+    for text in (
+        "Root-mean-square change",
+        "Risk within the budget",
+        "flat",
+        "compared sample by sample",
+    ):
         assert text in page
     assert comparison.plot().get_title(loc="left").startswith("Models with 95 % intervals")
 
@@ -187,7 +229,13 @@ LOSS = FixedLoss([0.0, 0.2, 1.0])
 @pytest.mark.parametrize(
     ("losses", "threshold", "options", "error", "message"),
     [
-        ([LOSS, LOSS], 0.5, {}, TypeError, "losses must be a mapping from the names of models, got list"),
+        (
+            [LOSS, LOSS],
+            0.5,
+            {},
+            TypeError,
+            "losses must be a mapping from the names of models, got list",
+        ),
         ({"a": LOSS}, 0.5, {}, ValueError, "losses must be of at least two models, got 1"),
         (
             {"a": LOSS, "b": [0.1, 0.2, 0.3]},
@@ -229,8 +277,14 @@ def test_bad_input(losses, threshold, options, error, message) -> None:
 def test_results_must_answer_one_question() -> None:
     first = stability_criterion(LOSS, 0.5)
     for other, message in (
-        (stability_criterion(LOSS, 0.6), "results must share the threshold, got 0.5 for 'a', 0.6 for 'b'"),
-        (stability_criterion(LOSS, 0.5, theta2=1.0), "results must share the theta2, got 0.4 for 'a', 1.0"),
+        (
+            stability_criterion(LOSS, 0.6),
+            "results must share the threshold, got 0.5 for 'a', 0.6 for 'b'",
+        ),
+        (
+            stability_criterion(LOSS, 0.5, theta2=1.0),
+            "results must share the theta2, got 0.4 for 'a', 1.0",
+        ),
         (
             stability_criterion(LOSS, 0.5, divergence="chi2"),
             "results must share the divergence, got kl for 'a', chi2",
@@ -302,10 +356,28 @@ def test_intervals_of_differences_cover(divergence: str, grouped: bool) -> None:
 
 SMALL = {
     "hinge": (lambda m, norm: HingeLoss(m, norm), 0.3, (1.0, 1.5), 0.9, {}),
-    "hinge chi2": (lambda m, norm: HingeLoss(m, norm), 0.5, (1.2, 1.2), 0.9, {"divergence": "chi2"}),
+    "hinge chi2": (
+        lambda m, norm: HingeLoss(m, norm),
+        0.5,
+        (1.2, 1.2),
+        0.9,
+        {"divergence": "chi2"},
+    ),
     "errors": (lambda m, norm: ZeroOneLoss(np.maximum(m, 0.0) / norm), 0.3, (1.0, 1.5), 0.25, {}),
-    "equal errors": (lambda m, norm: ZeroOneLoss(np.maximum(m, 0.0) / norm), 0.6, (1.2, 1.2), 0.25, {}),
-    "moves": (lambda m, norm: ZeroOneLoss(np.maximum(m, 0.0) / norm), 0.4, (1.0, 1.5), 0.25, {"theta2": INF}),
+    "equal errors": (
+        lambda m, norm: ZeroOneLoss(np.maximum(m, 0.0) / norm),
+        0.6,
+        (1.2, 1.2),
+        0.25,
+        {},
+    ),
+    "moves": (
+        lambda m, norm: ZeroOneLoss(np.maximum(m, 0.0) / norm),
+        0.4,
+        (1.0, 1.5),
+        0.25,
+        {"theta2": INF},
+    ),
     "logistic": (lambda m, norm: LogisticLoss(m, norm), 0.4, (1.0, 1.4), 0.7, {}),
     "squared": (lambda m, norm: SquaredLoss(m, norm), 0.3, (0.8, 1.2), 4.5, {}),
     "fixed": (lambda m, norm: FixedLoss(np.log1p(np.exp(-norm * m))), 0.3, (1.0, 1.3), 0.7, {}),
@@ -321,7 +393,10 @@ def test_intervals_of_differences_cover_in_small_samples(name: str, n: int) -> N
 
     def pair(n: int, rng: np.random.Generator) -> dict[str, Loss]:
         shared = rng.normal(1.2, 1.0, n)
-        return {str(k): loss_of(shared + noise * rng.normal(size=n), norm) for k, norm in enumerate(norms)}
+        return {
+            str(k): loss_of(shared + noise * rng.normal(size=n), norm)
+            for k, norm in enumerate(norms)
+        }
 
     truth = {
         k: stability_criterion(loss, threshold, **options, resampling=None).value
@@ -329,7 +404,9 @@ def test_intervals_of_differences_cover_in_small_samples(name: str, n: int) -> N
     }
     rng, hits = np.random.default_rng(4), []
     for _ in range(160):
-        results = {k: stability_criterion(loss, threshold, **options) for k, loss in pair(n, rng).items()}
+        results = {
+            k: stability_criterion(loss, threshold, **options) for k, loss in pair(n, rng).items()
+        }
         difference = compare_results(results).differences[0]
         if np.isfinite(difference.interval.high):
             gap = truth[difference.first] - truth[difference.second]
@@ -346,7 +423,10 @@ def test_p_values_of_equal_models_are_even() -> None:
         shared = rng.normal(1.5, 1.0, 300)
         losses = {name: HingeLoss(shared + 0.5 * rng.normal(size=300), 1.2) for name in ("a", "b")}
         small.append(
-            compare_stability(losses, 1.0, computing=Computing(progress=False)).differences[0].p_value <= 0.1
+            compare_stability(losses, 1.0, computing=Computing(progress=False))
+            .differences[0]
+            .p_value
+            <= 0.1
         )
     assert 0.05 <= np.mean(small) <= 0.15
 
@@ -370,7 +450,11 @@ def test_intervals_of_differences_of_error_rates_cover(prices: tuple[float, floa
     alone, together = 0.0, 0
     for seed in range(200):
         comparison = compare_stability(
-            classifiers(400, seed), 0.3, **options, resampling=0.9, computing=Computing(progress=False)
+            classifiers(400, seed),
+            0.3,
+            **options,
+            resampling=0.9,
+            computing=Computing(progress=False),
         )
         gaps = [truth[pair.first] - truth[pair.second] for pair in comparison.differences]
         alone += np.mean(
@@ -389,7 +473,9 @@ def test_intervals_of_differences_of_error_rates_cover(prices: tuple[float, floa
 
 def test_what_rests_on_few_rows_differs_by_nothing_known() -> None:
     losses = models(120)
-    (difference,) = compare_stability({name: losses[name] for name in ("flat", "steep")}, 1.0).differences
+    (difference,) = compare_stability(
+        {name: losses[name] for name in ("flat", "steep")}, 1.0
+    ).differences
     for interval in (difference.interval, difference.simultaneous_interval):
         assert (interval.low, interval.high) == (-INF, INF)
     assert difference.p_value == difference.p_adjusted == 1.0

@@ -61,7 +61,9 @@ def test_seeds_and_other_array_libraries(mode, latents):
     torch = pytest.importorskip("torch")
     first = sample_mode(mode, latents, 5, rng=3)
     np.testing.assert_array_equal(sample_mode(mode, torch.from_numpy(latents), 5, rng=3), first)
-    np.testing.assert_array_equal(sample_mode(mode, latents.tolist(), 5, rng=np.random.default_rng(3)), first)
+    np.testing.assert_array_equal(
+        sample_mode(mode, latents.tolist(), 5, rng=np.random.default_rng(3)), first
+    )
     assert not np.array_equal(sample_mode(mode, latents, 5, rng=4), first)
 
 
@@ -69,7 +71,9 @@ def test_modes_of_the_reference(latents):
     result = kernel_entropic_novelty(latents[:40], latents, bandwidth=2.0)
     drawn = sample_mode(result.lost_modes[0], latents, 5, of="reference", rng=0)
     assert drawn.shape == (5, 2)
-    with pytest.raises(ValueError, match="mode must be of at least two members in the test sample, got 0"):
+    with pytest.raises(
+        ValueError, match="mode must be of at least two members in the test sample, got 0"
+    ):
         sample_mode(result.lost_modes[0], latents[:40], 5)
 
 

@@ -100,14 +100,22 @@ def test_columns_of_different_units_are_divided_where_no_bandwidth_is_given() ->
     assert np.ptp(alike.scores) > 0.0
 
 
-def test_distances_that_do_not_fit_in_memory_are_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_distances_that_do_not_fit_in_memory_are_refused_in_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("shiftmetrics._core.options.available_memory", lambda: 1 << 18)
     x, y = two_samples()
-    with pytest.raises(MemoryError, match="max_rows, with 120 rows of both samples, needs .* Lower max_rows"):
+    with pytest.raises(
+        MemoryError, match="max_rows, with 120 rows of both samples, needs .* Lower max_rows"
+    ):
         bandwidth_sweep(x, y, bandwidths=[1.0])
-    with pytest.raises(MemoryError, match="max_rows, with 120 rows of both samples, needs .* Lower max_rows"):
+    with pytest.raises(
+        MemoryError, match="max_rows, with 120 rows of both samples, needs .* Lower max_rows"
+    ):
         choose_bandwidth(x, y)
-    with pytest.raises(MemoryError, match="sizes, with 100 rows of both samples, needs .* Lower sizes"):
+    with pytest.raises(
+        MemoryError, match="sizes, with 100 rows of both samples, needs .* Lower sizes"
+    ):
         novelty_against_size(x, y, bandwidth=1.0, sizes=[10, 50])
     assert choose_bandwidth(x, y, max_rows=20).n_rows == 40
 

@@ -33,7 +33,8 @@ def sample(d: int = 4, n: int = 150, seed: int = 0) -> tuple[np.ndarray, np.ndar
 
 
 @pytest.mark.parametrize(
-    ("loss", "threshold", "within"), [("zero_one", 0.4, 1.02), ("log_loss", 0.8, 1.01), ("hinge", 0.8, 1.02)]
+    ("loss", "threshold", "within"),
+    [("zero_one", 0.4, 1.02), ("log_loss", 0.8, 1.01), ("hinge", 0.8, 1.02)],
 )
 def test_logistic_regression_as_a_black_box_comes_near_its_closed_form(
     loss: Any, threshold: float, within: float
@@ -81,7 +82,9 @@ def test_moved_rows_reach_the_risk_that_the_result_reports() -> None:
     wrong = model.predict(result.moved_rows()) != y
     np.testing.assert_array_equal(wrong, result.moved_losses == 1.0)
     np.testing.assert_allclose(
-        np.linalg.norm((result.moved_rows() - X) / X.std(axis=0), axis=1), result.moved_distances, atol=1e-12
+        np.linalg.norm((result.moved_rows() - X) / X.std(axis=0), axis=1),
+        result.moved_distances,
+        atol=1e-12,
     )
 
 
@@ -103,12 +106,19 @@ def test_a_callable_sees_the_table_with_its_own_columns() -> None:
         assert rows["town"].isin(["a", "b", "c"]).all()
         assert rows["smokes"].dtype == bool
         seen.append(len(rows))
-        return np.where(rows["age"] / 20 + rows["smokes"] + (rows["town"] == "b") > 3.2, "dead", "alive")
+        return np.where(
+            rows["age"] / 20 + rows["smokes"] + (rows["town"] == "b") > 3.2, "dead", "alive"
+        )
 
     y = predict(X)
     y[:6] = np.where(y[:6] == "dead", "alive", "dead")
     result = model_stability(
-        predict, X, y, 0.3, perturbation=Perturbation(integer=["age"]), computing=Search(n_queries=200)
+        predict,
+        X,
+        y,
+        0.3,
+        perturbation=Perturbation(integer=["age"]),
+        computing=Search(n_queries=200),
     )
     moved = result.moved_rows()
     np.testing.assert_array_equal(predict(moved) != y, result.moved_losses == 1.0)
@@ -160,7 +170,9 @@ def test_other_rows_may_be_where_a_search_starts() -> None:
 
 def test_no_error_within_reach_is_said() -> None:
     X, _ = sample(2)
-    result = model_stability(lambda rows: np.ones(len(rows), dtype=int), X, np.ones(len(X), dtype=int), 0.2)
+    result = model_stability(
+        lambda rows: np.ones(len(rows), dtype=int), X, np.ones(len(X), dtype=int), 0.2
+    )
     assert np.isinf(result.value)
     assert any("No error was found" in warning for warning in result.warnings)
 
@@ -197,14 +209,18 @@ def test_units_of_columns_do_not_matter() -> None:
         0.4,
         computing=Search(n_queries=120),
     )
-    np.testing.assert_allclose(other.value, first.value, rtol=0.02)  # but for what rounding tips over
+    np.testing.assert_allclose(
+        other.value, first.value, rtol=0.02
+    )  # but for what rounding tips over
 
 
 def test_more_columns_to_move_in_cost_no_more() -> None:
     X, y = sample(5)
     model = LogisticRegression().fit(X, y)
     values = [
-        model_stability(model.predict, X, y, 0.4, perturbation=Perturbation(features=list(range(k)))).value
+        model_stability(
+            model.predict, X, y, 0.4, perturbation=Perturbation(features=list(range(k)))
+        ).value
         for k in range(1, 5)
     ]
     assert all(later <= earlier * 1.02 for earlier, later in itertools.pairwise(values))

@@ -45,7 +45,9 @@ def table(n=260, seed=0, share=0.1):
 
 def model_named(name, **more):
     if name == "histogram":
-        return HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=5, random_state=0, **more)
+        return HistGradientBoostingClassifier(
+            max_iter=8, min_samples_leaf=5, random_state=0, **more
+        )
     module = pytest.importorskip(name)
     options = {"n_estimators": 8, "max_depth": 4, "n_jobs": 1, "random_state": 0, **more}
     if name == "xgboost":
@@ -153,7 +155,12 @@ def test_lightgbm_with_categories_in_an_array() -> None:
     X, y = table(share=0.0)
     codes = np.column_stack([X["dose"], X["town"].cat.codes])
     model = lightgbm.LGBMClassifier(
-        n_estimators=8, min_child_samples=5, min_data_per_group=5, cat_smooth=1, verbose=-1, n_jobs=1
+        n_estimators=8,
+        min_child_samples=5,
+        min_data_per_group=5,
+        cat_smooth=1,
+        verbose=-1,
+        n_jobs=1,
     ).fit(codes, y, categorical_feature=[1])
     assert splits_categories(model)
     known = model_stability(model, codes, y, 0.4, perturbation=Perturbation(categorical=[1]))
@@ -172,7 +179,9 @@ def test_categories_that_the_model_never_saw() -> None:
         model = model_named(name).fit(small, y[seen])
         grid = grid_of_question(question_of(model, X, y))
         outputs = grid.outputs(grid.cells(question_of(model, X, y).codes))
-        np.testing.assert_allclose(grid.forest.probabilities(outputs), model.predict_proba(X), atol=1e-12)
+        np.testing.assert_allclose(
+            grid.forest.probabilities(outputs), model.predict_proba(X), atol=1e-12
+        )
     model = model_named("xgboost").fit(small, y[seen])
     rows = small.assign(
         town=small["town"].cat.set_categories(TOWNS)
@@ -193,12 +202,16 @@ def test_xgboost_with_categories_beyond_ascii() -> None:
         frame["town"] = plain.cat.rename_categories(names)
         model.fit(frame, y)
         results.append(
-            model_stability(model, frame[:30], y[:30], 0.4, computing=Search(n_queries=50, progress=False))
+            model_stability(
+                model, frame[:30], y[:30], 0.4, computing=Search(n_queries=50, progress=False)
+            )
         )
         assert known_categories(model).keys() == ({2} if names else {1, 2})
     assert [result.search.route for result in results[:2]] == ["ensemble", "ensemble"]
     assert results[1].value == pytest.approx(results[0].value, rel=1e-9)
-    assert results[2].value > 0.0  # the library mixes these up itself, so the trees may not be what predicts
+    assert (
+        results[2].value > 0.0
+    )  # the library mixes these up itself, so the trees may not be what predicts
 
 
 def test_regressions_with_categories() -> None:
@@ -207,7 +220,9 @@ def test_regressions_with_categories() -> None:
     model = HistGradientBoostingRegressor(max_iter=10, categorical_features="from_dtype").fit(X, y)
     result = model_stability(model, X, y, 2.0, loss="squared")
     assert (result.search.route, result.kind) == ("ensemble", "exact")
-    np.testing.assert_allclose((model.predict(result.moved_rows()) - y) ** 2, result.moved_losses, rtol=1e-9)
+    np.testing.assert_allclose(
+        (model.predict(result.moved_rows()) - y) ** 2, result.moved_losses, rtol=1e-9
+    )
 
 
 # --- dropout -----------------------------------------------------------------------------------------------
@@ -219,12 +234,23 @@ def dropout(name, n_classes=2):
     rows = X.assign(town=X["town"].cat.codes.astype(float), ward=X["ward"].astype(float)).to_numpy()
     if n_classes == 3:
         y = y + (rows[:, 0] > 1)
-    options = {"n_estimators": 15, "max_depth": 3, "n_jobs": 1, "random_state": 0, "learning_rate": 0.5}
+    options = {
+        "n_estimators": 15,
+        "max_depth": 3,
+        "n_jobs": 1,
+        "random_state": 0,
+        "learning_rate": 0.5,
+    }
     if name == "xgboost":
         model = module.XGBClassifier(booster="dart", rate_drop=0.4, **options)
     else:
         model = module.LGBMClassifier(
-            boosting_type="dart", drop_rate=0.6, skip_drop=0.0, min_child_samples=5, verbose=-1, **options
+            boosting_type="dart",
+            drop_rate=0.6,
+            skip_drop=0.0,
+            min_child_samples=5,
+            verbose=-1,
+            **options,
         )
     return model.fit(rows, y), rows, y
 
@@ -255,6 +281,11 @@ def test_linear_leaves_are_left_to_queries() -> None:
     lightgbm = pytest.importorskip("lightgbm")
     X, y = table(n=200, share=0.0)
     rows = X[["dose"]].assign(other=np.arange(200.0)).to_numpy()
-    model = lightgbm.LGBMClassifier(n_estimators=3, linear_tree=True, verbose=-1, n_jobs=1).fit(rows, y)
+    model = lightgbm.LGBMClassifier(n_estimators=3, linear_tree=True, verbose=-1, n_jobs=1).fit(
+        rows, y
+    )
     assert forest_of(model) is None
-    assert model_stability(model, rows, y, 0.6, computing=Search(n_queries=40)).search.route == "blackbox"
+    assert (
+        model_stability(model, rows, y, 0.6, computing=Search(n_queries=40)).search.route
+        == "blackbox"
+    )

@@ -46,10 +46,19 @@ class Oracle:
         return self.predict(points) != self.y[rows]
 
 
-def search(predict: Any, X: np.ndarray, domain: Domain, n_queries: int = QUERIES) -> tuple[Any, Oracle]:
+def search(
+    predict: Any, X: np.ndarray, domain: Domain, n_queries: int = QUERIES
+) -> tuple[Any, Oracle]:
     oracle = Oracle(predict, X)
     found = nearest_counterexamples(
-        oracle.is_wrong, domain, X, oracle.y, X, oracle.y, n_queries=n_queries, rng=np.random.default_rng(0)
+        oracle.is_wrong,
+        domain,
+        X,
+        oracle.y,
+        X,
+        oracle.y,
+        n_queries=n_queries,
+        rng=np.random.default_rng(0),
     )
     np.testing.assert_array_equal(found.queries, oracle.of_row)
     assert valid_moves(domain, found.points, X).all()
@@ -121,7 +130,9 @@ def leaf_boxes(tree: Any, d: int) -> list[tuple[np.ndarray, np.ndarray, int]]:
     return boxes
 
 
-@pytest.mark.parametrize(("d", "depth", "n_classes"), [(2, 4, 2), (5, 6, 3), (10, 8, 2), (20, 5, 2)])
+@pytest.mark.parametrize(
+    ("d", "depth", "n_classes"), [(2, 4, 2), (5, 6, 3), (10, 8, 2), (20, 5, 2)]
+)
 def test_trees(d: int, depth: int, n_classes: int) -> None:
     rng = np.random.default_rng(depth)
     X = rng.standard_normal((300, d)) * rng.uniform(0.5, 3.0, d)
@@ -145,7 +156,9 @@ PLANE = {
     "circle": lambda P: np.hypot(P[:, 0] - 0.3, P[:, 1]) < 1.0,
     "sine": lambda P: P[:, 1] > np.sin(3.0 * P[:, 0]),
     "checkerboard": lambda P: (np.floor(1.1 * P[:, 0] + 0.2) + np.floor(1.1 * P[:, 1] - 0.1)) % 2,
-    "spiral": lambda P: np.sin(2.0 * np.hypot(P[:, 0], P[:, 1]) + np.arctan2(P[:, 1], P[:, 0])) > 0.0,
+    "spiral": lambda P: (
+        np.sin(2.0 * np.hypot(P[:, 0], P[:, 1]) + np.arctan2(P[:, 1], P[:, 0])) > 0.0
+    ),
     "islands": lambda P: np.sin(3.0 * P[:, 0]) * np.sin(3.0 * P[:, 1]) > 0.6,
     "three classes": lambda P: np.floor(np.abs(P) @ np.array([1.0, 0.5])) % 3,
 }
@@ -227,7 +240,9 @@ def test_frozen_columns_stay_and_no_error_within_reach_is_no_error() -> None:
     assert np.isinf(found.distances).all()
     np.testing.assert_array_equal(found.points, X)
     found, _ = search(lambda points: (points[:, 1] > 0).astype(int), X, domain)
-    np.testing.assert_allclose(np.median(found.distances / (np.abs(X[:, 1]) / X[:, 1].std())), 1.0, rtol=0.02)
+    np.testing.assert_allclose(
+        np.median(found.distances / (np.abs(X[:, 1]) / X[:, 1].std())), 1.0, rtol=0.02
+    )
 
 
 def test_finds_errors_though_all_rows_have_one_label() -> None:
@@ -255,7 +270,9 @@ def test_more_queries_come_nearer() -> None:
     rng = np.random.default_rng(7)
     X, w = rng.standard_normal((80, 10)), rng.standard_normal(10)
     means = [
-        search(lambda points: (points @ w > 0).astype(int), X, domain_of(X), n_queries=n)[0].distances.mean()
+        search(lambda points: (points @ w > 0).astype(int), X, domain_of(X), n_queries=n)[
+            0
+        ].distances.mean()
         for n in (10, 60, 200, 500)
     ]
     assert means == sorted(means, reverse=True)

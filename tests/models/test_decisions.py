@@ -26,7 +26,9 @@ Sample = tuple[pd.DataFrame, np.ndarray]
 @pytest.fixture(scope="module")
 def sample() -> Sample:
     rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(240, 3)) * [1.0, 5.0, 0.2] + [0.0, 20.0, 1.0], columns=["a", "b", "c"])
+    X = pd.DataFrame(
+        rng.normal(size=(240, 3)) * [1.0, 5.0, 0.2] + [0.0, 20.0, 1.0], columns=["a", "b", "c"]
+    )
     score = X["a"] + 0.3 * (X["b"] - 20.0) + rng.normal(size=240)
     return X, np.where(score > 0.5, "ill", "well")
 
@@ -34,7 +36,9 @@ def sample() -> Sample:
 @pytest.fixture(scope="module")
 def logistic(sample: Sample) -> Any:
     X, y = sample
-    return make_pipeline(StandardScaler(), LogisticRegression()).fit(X, np.where(y == "ill", "sick", "fine"))
+    return make_pipeline(StandardScaler(), LogisticRegression()).fit(
+        X, np.where(y == "ill", "sick", "fine")
+    )
 
 
 def stability(model: Any, sample: Sample, threshold: float = 0.4, **options: Any) -> Any:
@@ -77,7 +81,9 @@ def test_a_threshold_on_a_linear_score_is_exact(sample: Sample, logistic: Any, r
 
 
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
-def test_a_calibration_of_one_linear_model_is_exact(sample: Sample, logistic: Any, method: Any) -> None:
+def test_a_calibration_of_one_linear_model_is_exact(
+    sample: Sample, logistic: Any, method: Any
+) -> None:
     X, y = sample
     sick = np.where(y == "ill", "sick", "fine")
     model = CalibratedClassifierCV(FrozenEstimator(logistic), method=method, cv=3).fit(X, sick)
@@ -104,14 +110,22 @@ def test_a_tuned_threshold_at_the_end_of_a_pipeline(sample: Sample) -> None:
     X, y = sample
     tuned = TunedThresholdClassifierCV(LogisticRegression(), cv=3)
     model = make_pipeline(StandardScaler(), tuned).fit(X, np.where(y == "ill", "sick", "fine"))
-    same = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, np.where(y == "ill", "sick", "fine"))
-    result, expected = stability(model, sample), stability(Decision(same, model[-1].best_threshold_), sample)
+    same = make_pipeline(StandardScaler(), LogisticRegression()).fit(
+        X, np.where(y == "ill", "sick", "fine")
+    )
+    result, expected = (
+        stability(model, sample),
+        stability(Decision(same, model[-1].best_threshold_), sample),
+    )
     assert (result.kind, result.value) == ("exact", pytest.approx(expected.value, rel=1e-9))
 
 
 @pytest.mark.parametrize(
     "forest",
-    [RandomForestClassifier(10, max_depth=3, random_state=0), GradientBoostingClassifier(n_estimators=5)],
+    [
+        RandomForestClassifier(10, max_depth=3, random_state=0),
+        GradientBoostingClassifier(n_estimators=5),
+    ],
 )
 def test_a_threshold_on_trees_agrees_with_enumeration(sample: Sample, forest: Any) -> None:
     X, y = sample
@@ -119,8 +133,12 @@ def test_a_threshold_on_trees_agrees_with_enumeration(sample: Sample, forest: An
     forest = forest.fit(X.to_numpy(), sick)
     model = Decision(forest, 0.3)
     X = X.to_numpy()
-    result = model_stability(model, X, sick, 0.4, perturbation=Perturbation(features=[0]), computing=QUIET)
-    grid = np.unique(np.concatenate([tree.tree_.threshold for tree in np.ravel(forest.estimators_)]))
+    result = model_stability(
+        model, X, sick, 0.4, perturbation=Perturbation(features=[0]), computing=QUIET
+    )
+    grid = np.unique(
+        np.concatenate([tree.tree_.threshold for tree in np.ravel(forest.estimators_)])
+    )
     near = grid.astype(np.float32)
     grid = np.concatenate([near, *(np.nextafter(near, np.float32(side)) for side in (-9, 9))])
     nearest = np.where(model.predict(X) == sick, np.inf, 0.0)
@@ -128,9 +146,13 @@ def test_a_threshold_on_trees_agrees_with_enumeration(sample: Sample, forest: An
         placed = X.copy()
         placed[:, 0] = value
         wrong = model.predict(placed) != sick
-        nearest = np.where(wrong, np.minimum(nearest, np.abs(value - X[:, 0]) / X[:, 0].std()), nearest)
+        nearest = np.where(
+            wrong, np.minimum(nearest, np.abs(value - X[:, 0]) / X[:, 0].std()), nearest
+        )
     assert (result.kind, result.search.route) == ("exact", "ensemble")
-    assert result.value == pytest.approx(stability_criterion(ZeroOneLoss(nearest), 0.4).value, rel=1e-4)
+    assert result.value == pytest.approx(
+        stability_criterion(ZeroOneLoss(nearest), 0.4).value, rel=1e-4
+    )
 
 
 def test_other_losses_take_no_notice_of_a_threshold(sample: Sample, logistic: Any) -> None:
@@ -145,7 +167,9 @@ def test_errors_that_cost_more(sample: Sample, logistic: Any) -> None:
     distances, costs = distances_of(logistic, X, y, 0.0), np.where(y == "ill", 10.0, 1.0)
     wrong = distances == 0.0
     losses = np.stack([wrong * costs, costs], axis=1)
-    expected = CandidateLoss(losses, np.stack([0.0 * distances, np.where(wrong, np.inf, distances)], axis=1))
+    expected = CandidateLoss(
+        losses, np.stack([0.0 * distances, np.where(wrong, np.inf, distances)], axis=1)
+    )
     assert result.value == pytest.approx(stability_criterion(expected, 2.0).value, rel=1e-9)
     assert (result.kind, result.base_risk) == ("exact", pytest.approx((wrong * costs).mean()))
     assert result.settings["decision"] == {"costs": {"sick": 10.0}}
@@ -195,14 +219,20 @@ def flaky(rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (lambda X: 1.0 / (1.0 + np.exp(-X[:, 0])), "labels like those of y .0, 1., got 0.0.*Decision.model"),
+        (
+            lambda X: 1.0 / (1.0 + np.exp(-X[:, 0])),
+            "labels like those of y .0, 1., got 0.0.*Decision.model",
+        ),
         (lambda X: np.where(X[:, 0] > 0, np.nan, 1.0), "free of missing labels"),
         (lambda X: np.where(X[:, 0] > 0, np.inf, 1.0), "finite"),
         (lambda X: (X[:-1, 0] > 0).astype(int), "each of 80 rows, got predictions of shape .79,"),
         (lambda X: np.full(len(X), "yes"), "labels like those of y .0, 1., got 'yes'"),
         (lambda X: None, "returns one label, or scores, for each row, got None"),
         (flaky(np.random.default_rng(0)), "predicts the same twice, got others for"),
-        (lambda X: (X[:, 0] > X[:, 0].mean()).astype(int), "rows alike, whatever others are with them"),
+        (
+            lambda X: (X[:, 0] > X[:, 0].mean()).astype(int),
+            "rows alike, whatever others are with them",
+        ),
         (None, "model must be a fitted model with predict, or a callable, got NoneType"),
     ],
 )
@@ -221,7 +251,12 @@ def test_moves_of_one_feature_are_predicted_again_by_the_model() -> None:
 
     with pytest.raises(ValueError, match="rows alike, whatever others are with them"):
         feature_stability(
-            other_in_small_batches, X, y, 0.4, perturbation=Perturbation(features=[0]), computing=QUIET
+            other_in_small_batches,
+            X,
+            y,
+            0.4,
+            perturbation=Perturbation(features=[0]),
+            computing=QUIET,
         )
 
 
@@ -282,7 +317,11 @@ def test_a_loss_that_outgrows_the_distance_has_no_stability(model: Any) -> None:
     within = model_stability(
         model, X, y, 4.0, loss="squared", computing=QUIET
     )  # of the data, losses have a limit
-    assert (within.status.code, within.value > 0.0, within.share_moved > 0.0) == ("converged", True, True)
+    assert (within.status.code, within.value > 0.0, within.share_moved > 0.0) == (
+        "converged",
+        True,
+        True,
+    )
 
 
 # --- the log loss of forests --------------------------------------------------------------------------------------
@@ -299,7 +338,9 @@ def test_the_log_loss_of_a_forest_counts_half_a_vote_where_no_tree_votes(sample:
         assert result.base_risk == pytest.approx(-np.log(np.maximum(own, clip)).mean())
         assert result.moved_losses.max() <= -np.log(clip) + 1e-9
     assert (
-        model_stability(GaussianNB().fit(X, y), X, y, 0.9, loss="log_loss", computing=QUIET).settings["clip"]
+        model_stability(
+            GaussianNB().fit(X, y), X, y, 0.9, loss="log_loss", computing=QUIET
+        ).settings["clip"]
         < 1e-15
     )
 
@@ -312,14 +353,19 @@ def test_a_booster_of_xgboost_is_read_as_the_models_of_the_library(sample: Sampl
     X, y = sample
     ill = (y == "ill").astype(int)
     settings = {"max_depth": 3, "learning_rate": 0.3}
-    booster = xgboost.train({"objective": "binary:logistic", **settings}, xgboost.DMatrix(X, ill), 8)
+    booster = xgboost.train(
+        {"objective": "binary:logistic", **settings}, xgboost.DMatrix(X, ill), 8
+    )
     model = xgboost.XGBClassifier(n_estimators=8, **settings).fit(X, ill)
     for threshold in (None, 0.3):
         result, expected = (
             model_stability(Decision(part, threshold), X, ill, 0.4, computing=QUIET)
             for part in (booster, model)
         )
-        assert (result.search.route, result.value) == ("ensemble", pytest.approx(expected.value, rel=1e-6))
+        assert (result.search.route, result.value) == (
+            "ensemble",
+            pytest.approx(expected.value, rel=1e-6),
+        )
 
 
 def test_a_booster_of_lightgbm_is_read_as_the_models_of_the_library(sample: Sample) -> None:
@@ -329,8 +375,15 @@ def test_a_booster_of_lightgbm_is_read_as_the_models_of_the_library(sample: Samp
     rows = lightgbm.Dataset(X, ill)
     booster = lightgbm.train({"objective": "binary", "verbose": -1}, rows, 8)
     model = lightgbm.LGBMClassifier(n_estimators=8, verbose=-1).fit(X, ill)
-    result, expected = (model_stability(part, X, ill, 0.4, computing=QUIET) for part in (booster, model))
-    assert (result.search.route, result.value) == ("ensemble", pytest.approx(expected.value, rel=1e-6))
-    values = lightgbm.train({"objective": "regression", "verbose": -1}, lightgbm.Dataset(X, X["b"]), 8)
+    result, expected = (
+        model_stability(part, X, ill, 0.4, computing=QUIET) for part in (booster, model)
+    )
+    assert (result.search.route, result.value) == (
+        "ensemble",
+        pytest.approx(expected.value, rel=1e-6),
+    )
+    values = lightgbm.train(
+        {"objective": "regression", "verbose": -1}, lightgbm.Dataset(X, X["b"]), 8
+    )
     with pytest.raises(ValueError, match="labels like those of y"):
         model_stability(values, X, ill, 0.4, computing=QUIET)

@@ -12,19 +12,24 @@ from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.perturbation import Perturbation
 from shiftmetrics.models.table import CodedTable
 
-ROWS = np.array([[20.0, 0.0, 1.0, 0.0, 3.0], [40.0, 1.0, 0.0, 1.0, 3.0], [60.0, 2.0, 1.0, 0.0, 3.0]])
+ROWS = np.array(
+    [[20.0, 0.0, 1.0, 0.0, 3.0], [40.0, 1.0, 0.0, 1.0, 3.0], [60.0, 2.0, 1.0, 0.0, 3.0]]
+)
 NAMES = ["age", "region", "yes", "no", "same"]
 
 
 def domain(**options: object) -> Domain:
-    return domain_of(ROWS, names=NAMES, categorical=["region"], one_hot={"answer": ["yes", "no"]}, **options)
+    return domain_of(
+        ROWS, names=NAMES, categorical=["region"], one_hot={"answer": ["yes", "no"]}, **options
+    )
 
 
 def domain_of(rows: object, *, names: list[str] | None = None, **options: object) -> Domain:
     rows = np.asarray(rows)
     moves = Perturbation(**options)
     table = CodedTable.of(
-        rows if names is None else pd.DataFrame(rows, columns=names), categorical=moves.categorical or ()
+        rows if names is None else pd.DataFrame(rows, columns=names),
+        categorical=moves.categorical or (),
     )
     return domain_arguments.domain_of(table, moves)
 
@@ -102,7 +107,9 @@ def test_distances_do_not_depend_on_the_units_of_a_column(scale: float, shift: f
     rows, moved = rng.normal(size=(8, 2)), rng.normal(size=(8, 2))
     factor, offset = np.array([scale, 1.0]), np.array([shift, 0.0])
     one = domain_of(rows).distances(moved, rows)
-    other = domain_of(rows * factor + offset).distances(moved * factor + offset, rows * factor + offset)
+    other = domain_of(rows * factor + offset).distances(
+        moved * factor + offset, rows * factor + offset
+    )
     np.testing.assert_allclose(one, other, rtol=1e-6)
 
 
@@ -115,9 +122,21 @@ def test_features_immutable_and_infinite_costs_freeze() -> None:
         "groups move as a whole"
     )
     assert domain(immutable=["no", 0]).movable.tolist() == [False, True, False, False, False]
-    assert domain(immutable=["no", 0], bounds=None).movable.tolist() == [False, True, False, False, True]
+    assert domain(immutable=["no", 0], bounds=None).movable.tolist() == [
+        False,
+        True,
+        False,
+        False,
+        True,
+    ]
     assert not domain(cost={"age": np.inf, "region": np.inf}).movable[:2].any()
-    assert domain().restricted(["region", "age"]).movable.tolist() == [True, True, False, False, False]
+    assert domain().restricted(["region", "age"]).movable.tolist() == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_nothing_may_move() -> None:
@@ -200,7 +219,10 @@ def test_groups_are_named_by_what_their_columns_share() -> None:
         ({"cost": "metres"}, "cost must be one of 'std', 'iqr', 'range', 'unit'"),
         ({"cost": {"height": 1.0}}, "unknown 'height'"),
         ({"cost": {"yes": 1.0, "no": 2.0}}, "one number for the group 'answer'"),
-        ({"features": ["height", "weight"]}, "features must be names .* unknown 'height', 'weight'"),
+        (
+            {"features": ["height", "weight"]},
+            "features must be names .* unknown 'height', 'weight'",
+        ),
         ({"immutable": [7]}, "immutable must be names or positions"),
         ({"bounds": {"age": (3, 1)}}, r"bounds\['age'\] must be a pair with lowest <= highest"),
         ({"bounds": {"age": 3}}, r"bounds\['age'\] must be a pair"),

@@ -53,7 +53,9 @@ def town():
     return (
         table,
         y,
-        make_pipeline(steps, HistGradientBoostingClassifier(max_iter=10, random_state=0)).fit(table, y),
+        make_pipeline(steps, HistGradientBoostingClassifier(max_iter=10, random_state=0)).fit(
+            table, y
+        ),
     )
 
 
@@ -86,7 +88,12 @@ def test_each_feature_is_the_model_restricted_to_it(model, loss, iris) -> None:
     assert result.value == result.features[0].value
     for part in result.features:
         alone = model_stability(
-            model, X, y, threshold, loss=loss, perturbation=Perturbation(features=list(part.columns))
+            model,
+            X,
+            y,
+            threshold,
+            loss=loss,
+            perturbation=Perturbation(features=list(part.columns)),
         )
         np.testing.assert_allclose(part.value, alone.value, rtol=1e-8)
         np.testing.assert_allclose(part.standard_error, alone.standard_error, rtol=1e-6)
@@ -130,7 +137,11 @@ def test_the_ranking_is_the_worst_mixture_of_redrawn_values(loss, is_read, iris,
     for part in [*result.features, *result.subgroups]:
         if part.feature == "all features":
             continue
-        rows = np.ones(len(X)) if part.subgroup is None else halves == int(part.subgroup.split("= ")[-1])
+        rows = (
+            np.ones(len(X))
+            if part.subgroup is None
+            else halves == int(part.subgroup.split("= ")[-1])
+        )
         column = int(part.feature[1:])
         values, codes = np.unique(X[:, column], return_inverse=True)
         shares = np.bincount(codes, weights) / weights.sum()
@@ -144,7 +155,9 @@ def test_the_ranking_is_the_worst_mixture_of_redrawn_values(loss, is_read, iris,
             risks.append(np.average(losses, weights=weights * rows))
         average = part.base_risk + part.permutation_importance
         assert average == pytest.approx(np.dot(risks, shares), abs=1e-9)
-        assert part.worst_case_risk == pytest.approx(worst_mixture(np.array(risks), shares), rel=1e-7)
+        assert part.worst_case_risk == pytest.approx(
+            worst_mixture(np.array(risks), shares), rel=1e-7
+        )
 
 
 @pytest.mark.slow
@@ -166,7 +179,9 @@ def test_permutation_importance_is_that_of_scikit_learn(town) -> None:
     for part in result.features:
         column = list(table.columns).index(part.feature)
         error = max(theirs.importances_std[column], 1e-3)
-        assert part.permutation_importance == pytest.approx(theirs.importances_mean[column], abs=3 * error)
+        assert part.permutation_importance == pytest.approx(
+            theirs.importances_mean[column], abs=3 * error
+        )
 
 
 @pytest.mark.slow
@@ -184,7 +199,9 @@ def test_features_that_can_do_nothing_are_named_and_win_nothing(town) -> None:
     assert result.features[-2].feature == "idle"
     assert "Without effect: idle, noise." in result.headline()
     assert "Cannot move: same." in result.headline()
-    none = feature_stability(Narrow(model), wider, y, 0.3, perturbation=Perturbation(features=["idle"]))
+    none = feature_stability(
+        Narrow(model), wider, y, 0.3, perturbation=Perturbation(features=["idle"])
+    )
     assert none.headline().startswith("No move of a single feature does harm: errors stay at ")
 
 
@@ -192,7 +209,9 @@ def test_features_that_can_do_nothing_are_named_and_win_nothing(town) -> None:
 def test_moves_are_told_in_units_of_the_column(town, loss) -> None:
     table, y, model = town
     whole = table.assign(age=table["age"].round())
-    by_feature = {part.feature: part for part in feature_stability(model, whole, y, 0.4, loss=loss).features}
+    by_feature = {
+        part.feature: part for part in feature_stability(model, whole, y, 0.4, loss=loss).features
+    }
     assert [by_feature[name].moves for name in ("town", "age", "noise")] == [
         "category",
         "whole steps",
@@ -219,14 +238,18 @@ def test_a_linear_model_is_most_sensitive_to_its_largest_weight() -> None:
     model = LogisticRegression(max_iter=500).fit(X, y)
     result = feature_stability(model, X, y, 0.2, perturbation=Perturbation(bounds=None))
     expected = [f"x{k}" for k in np.argsort(-np.abs(model.coef_[0]))]
-    assert [part.feature for part in sorted(result.features, key=lambda part: part.value)] == expected
+    assert [
+        part.feature for part in sorted(result.features, key=lambda part: part.value)
+    ] == expected
 
 
 def test_a_linear_model_is_read_once(iris, monkeypatch) -> None:
     X, y = iris
     read, calls = AdditiveScores.of.__func__, []
     monkeypatch.setattr(
-        AdditiveScores, "of", classmethod(lambda cls, question: calls.append(1) or read(cls, question))
+        AdditiveScores,
+        "of",
+        classmethod(lambda cls, question: calls.append(1) or read(cls, question)),
     )
     feature_stability(LogisticRegression(max_iter=500).fit(X, y), X, y, 0.3)
     assert len(calls) == 1
@@ -250,7 +273,9 @@ def test_a_grid_is_refined_for_smooth_losses(iris) -> None:
     known = {part.feature: part for part in exactly.features}
     for part in tried.features:
         np.testing.assert_allclose(part.value, known[part.feature].value, rtol=2e-3)
-        np.testing.assert_allclose(part.worst_case_risk, known[part.feature].worst_case_risk, rtol=2e-3)
+        np.testing.assert_allclose(
+            part.worst_case_risk, known[part.feature].worst_case_risk, rtol=2e-3
+        )
 
 
 def test_a_grid_respects_bounds_and_whole_steps(iris, boosted) -> None:
@@ -284,9 +309,15 @@ def test_categories_are_one_feature_and_flip(town) -> None:
     assert both["town"].kind == "exact"
     hot = np.column_stack([pd.get_dummies(table["town"]).to_numpy(dtype=float), table["age"]])
     tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(hot, y)
-    grouped = feature_stability(tree, hot, y, 0.3, perturbation=Perturbation(one_hot={"town": [0, 1, 2]}))
+    grouped = feature_stability(
+        tree, hot, y, 0.3, perturbation=Perturbation(one_hot={"town": [0, 1, 2]})
+    )
     assert {part.feature for part in grouped.features} == {"town", "x3"}
-    assert next(part for part in grouped.features if part.feature == "town").columns == ("x0", "x1", "x2")
+    assert next(part for part in grouped.features if part.feature == "town").columns == (
+        "x0",
+        "x1",
+        "x2",
+    )
 
 
 def test_groups_move_together(iris, boosted) -> None:
@@ -303,19 +334,28 @@ def test_groups_move_together(iris, boosted) -> None:
     for part in result.features:
         np.testing.assert_allclose(
             part.value,
-            model_stability(boosted, X, y, 0.3, perturbation=Perturbation(features=list(part.columns))).value,
+            model_stability(
+                boosted, X, y, 0.3, perturbation=Perturbation(features=list(part.columns))
+            ).value,
             rtol=1e-9,
         )
     single = feature_stability(boosted, X, y, 0.3, theta2=0.4)
     best = min(part.value for part in single.features if part.feature in ("x2", "x3"))
-    assert next(part for part in result.features if part.feature == "petal").value <= best * (1 + 1e-9)
+    assert next(part for part in result.features if part.feature == "petal").value <= best * (
+        1 + 1e-9
+    )
 
 
 @pytest.mark.slow
 def test_subgroups_are_the_model_on_their_rows(town) -> None:
     table, y, model = town
     result = feature_stability(
-        model, table, y, 0.4, theta2=0.4, perturbation=Perturbation(by="town", cost="unit", bounds=None)
+        model,
+        table,
+        y,
+        0.4,
+        theta2=0.4,
+        perturbation=Perturbation(by="town", cost="unit", bounds=None),
     )
     assert len(result.subgroups) == 3 * (1 + len(result.features))
     for part in result.subgroups:
@@ -346,20 +386,24 @@ def test_subgroups_are_the_model_on_their_rows(town) -> None:
 def test_numbers_make_subgroups_between_their_quartiles(town) -> None:
     table, y, model = town
     for by in ("age", table["age"].to_numpy()):
-        result = feature_stability(model, table, y, 0.4, perturbation=Perturbation(by=by, features=["age"]))
+        result = feature_stability(
+            model, table, y, 0.4, perturbation=Perturbation(by=by, features=["age"])
+        )
         parts = {part.subgroup: part for part in result.subgroups if part.feature == "age"}
         assert sorted(part.n_samples for part in parts.values()) == [50] * 4
         for name in parts:
             low, high = map(float, name.removeprefix("age = ").split(" to "))
-            assert ((table["age"] >= low - 1e-3) & (table["age"] <= high + 1e-3)).sum() == pytest.approx(
-                50, abs=1
-            )
+            assert (
+                (table["age"] >= low - 1e-3) & (table["age"] <= high + 1e-3)
+            ).sum() == pytest.approx(50, abs=1)
     few = feature_stability(
         model, table[:70], y[:70], 0.4, perturbation=Perturbation(by="age", features=["age"])
     )
     assert {part.n_samples for part in few.subgroups} == {35}
     rare = np.where(np.arange(200) < 12, "few", "many")
-    told = feature_stability(model, table, y, 0.4, perturbation=Perturbation(by=rare, features=["age"]))
+    told = feature_stability(
+        model, table, y, 0.4, perturbation=Perturbation(by=rare, features=["age"])
+    )
     assert {part.subgroup for part in told.subgroups} == {"many"}
     assert "Subgroups of fewer than 30 rows are left out: few (12)." in told.warnings
 
@@ -370,7 +414,13 @@ def test_rows_that_belong_together_widen_the_intervals(iris, boosted) -> None:
     moves = Perturbation(by=np.arange(len(rows)) % 2)
     once = feature_stability(boosted, X, y, 0.3, theta2=0.4)
     copied = feature_stability(
-        boosted, X[rows], y[rows], 0.3, theta2=0.4, perturbation=moves, resampling=Resampling(groups=rows)
+        boosted,
+        X[rows],
+        y[rows],
+        0.3,
+        theta2=0.4,
+        perturbation=moves,
+        resampling=Resampling(groups=rows),
     )
     naive = feature_stability(boosted, X[rows], y[rows], 0.3, theta2=0.4, perturbation=moves)
     assert copied.settings["resampling"]["groups"]
@@ -382,7 +432,12 @@ def test_rows_that_belong_together_widen_the_intervals(iris, boosted) -> None:
         assert four.standard_error > 1.2 * blind.standard_error
     halves = np.arange(len(y)) % 2
     inside = feature_stability(
-        boosted, X, y, 0.3, perturbation=Perturbation(by=halves), resampling=Resampling(groups=halves)
+        boosted,
+        X,
+        y,
+        0.3,
+        perturbation=Perturbation(by=halves),
+        resampling=Resampling(groups=halves),
     )
     assert all(part.standard_error is None and part.interval is None for part in inside.subgroups)
 
@@ -411,7 +466,12 @@ def test_weights_count_rows(iris, boosted) -> None:
 def test_the_result_reads_travels_and_sorts(town) -> None:
     table, y, model = town
     result = feature_stability(
-        model, table, y, 0.3, perturbation=Perturbation(by="town"), computing=Computing(progress=True)
+        model,
+        table,
+        y,
+        0.3,
+        perturbation=Perturbation(by="town"),
+        computing=Computing(progress=True),
     )
     assert result.headline().startswith("`town` does most harm: changing it in ")
     assert " of the rows takes errors from " in result.headline()
@@ -458,9 +518,15 @@ def test_thresholds_at_the_edges(iris, boosted) -> None:
         ({"perturbation": Perturbation(by="town")}, "column of X"),
         ({"perturbation": Perturbation(by=[0, 1])}, "of length 150"),
         ({"perturbation": Perturbation(by={"some": [1, 2]})}, "bool array"),
-        ({"perturbation": Perturbation(by={"none": np.zeros(150, dtype=bool)})}, "at least one row"),
+        (
+            {"perturbation": Perturbation(by={"none": np.zeros(150, dtype=bool)})},
+            "at least one row",
+        ),
         ({"perturbation": Perturbation(by=[None] * 150)}, "missing labels"),
-        ({"perturbation": Perturbation(by=np.arange(150).astype(str))}, "subgroups of at least 30 rows"),
+        (
+            {"perturbation": Perturbation(by=np.arange(150).astype(str))},
+            "subgroups of at least 30 rows",
+        ),
         ({"computing": Search(method="magic")}, "method must be one of"),
         ({"loss": "hamming"}, "loss must be one of"),
         ({"sample_weight": [1.0]}, "sample_weight"),
@@ -493,12 +559,16 @@ def test_intervals_cover() -> None:
 @pytest.mark.slow
 @pytest.mark.realdata
 def test_age_is_what_the_hospital_model_depends_on(data_folder) -> None:
-    table = pd.read_csv(data_folder / "covid_sivep" / "covid_sivep.csv.gz").sample(1600, random_state=0)
+    table = pd.read_csv(data_folder / "covid_sivep" / "covid_sivep.csv.gz").sample(
+        1600, random_state=0
+    )
     y = table.pop("is_dead").to_numpy()
     table = table.drop(columns="Days_hospital_to_outcome").astype(
         {"Region": "category", "Ethnicity": "category"}
     )
-    steps = make_column_transformer((OneHotEncoder(), ["Region", "Ethnicity"]), remainder=StandardScaler())
+    steps = make_column_transformer(
+        (OneHotEncoder(), ["Region", "Ethnicity"]), remainder=StandardScaler()
+    )
     for last in (
         LogisticRegression(max_iter=500),
         GradientBoostingClassifier(n_estimators=30, random_state=0),
@@ -529,7 +599,9 @@ def test_trees_that_are_not_all_of_the_model_are_left_to_the_grid(iris) -> None:
     X, y = iris
     near = X[:, 2] < 6.0
     model = Stubborn(max_depth=3, random_state=0).fit(X[near], y[near])
-    result = feature_stability(model, X[near], y[near], 0.4, perturbation=Perturbation(features=[2]))
+    result = feature_stability(
+        model, X[near], y[near], 0.4, perturbation=Perturbation(features=[2])
+    )
     question = question_of(model, X[near], y[near], perturbation=Perturbation(features=[2]))
     assert result.features[0].value > 0
     assert question.is_wrong(question.codes, slice(None)).mean() < 0.4

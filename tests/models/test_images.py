@@ -81,7 +81,10 @@ def test_tensors_travel_and_are_shown(digits: Any) -> None:
     result = model_stability(module, tensor, torch.tensor(y), 0.5, **OPTIONS)
     assert result.moved_rows().shape == (60, 1, 8, 8)
     with torch.no_grad():
-        wrong = module(torch.tensor(result.moved_rows(), dtype=torch.float32)).argmax(dim=1).numpy() != y
+        wrong = (
+            module(torch.tensor(result.moved_rows(), dtype=torch.float32)).argmax(dim=1).numpy()
+            != y
+        )
     np.testing.assert_array_equal(wrong, result.moved_losses == 1.0)
     back = Result.from_json(result.to_json())
     assert back.equals(result)
@@ -118,14 +121,21 @@ def test_any_function_of_images(digits: Any) -> None:
 def test_costs_of_images(digits: Any) -> None:
     module, images, y = digits
     result = model_stability(
-        module, images, y, 0.5, perturbation=Perturbation(bounds=(0, 1)), computing=Computing(progress=False)
+        module,
+        images,
+        y,
+        0.5,
+        perturbation=Perturbation(bounds=(0, 1)),
+        computing=Computing(progress=False),
     )
     constant = (np.ptp(images, axis=0) == 0.0).sum()
     assert any(f"{constant} of 64 columns are constant" in warning for warning in result.warnings)
     assert max(map(len, result.warnings)) < 250
     frozen = images.copy()
     only = [f"0,{row},3" for row in range(8)]
-    moved = model_stability(module, frozen, y, 0.3, perturbation=replace(PIXELS, features=only)).moved_rows()
+    moved = model_stability(
+        module, frozen, y, 0.3, perturbation=replace(PIXELS, features=only)
+    ).moved_rows()
     assert {place[-1] for place in np.argwhere(moved != images).tolist()} == {3}
 
 

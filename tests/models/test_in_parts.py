@@ -52,7 +52,9 @@ def same(found: ModelStabilityResult, exact: ModelStabilityResult) -> None:
     # Ends of intervals are roots of a function with jumps, found to about 1e-4 of the price: rounding, which
     # differs between processors, may choose another side of a jump.
     assert found.interval.low == pytest.approx(exact.interval.low, rel=1e-3)
-    assert found.search.neighbour_distance == pytest.approx(exact.search.neighbour_distance, rel=1e-12)
+    assert found.search.neighbour_distance == pytest.approx(
+        exact.search.neighbour_distance, rel=1e-12
+    )
     assert found.lower_bound == exact.lower_bound
     assert found.moved is None
     with pytest.raises(ValueError, match="rows"):
@@ -91,7 +93,9 @@ def test_regression_costs_labels_and_weights() -> None:
     regression = Ridge().fit(NUMBERS, X.age)
     for bounds in ("data", None):
         moves = Perturbation(bounds=bounds)
-        exact = model_stability(regression, NUMBERS, X.age, 200.0, loss="squared", perturbation=moves)
+        exact = model_stability(
+            regression, NUMBERS, X.age, 200.0, loss="squared", perturbation=moves
+        )
         found = model_stability(
             regression, cut(NUMBERS), cut(X.age), 200.0, loss="squared", perturbation=moves
         )
@@ -102,7 +106,9 @@ def test_regression_costs_labels_and_weights() -> None:
         model_stability(costly, cut(NUMBERS), cut(y), 0.8, sample_weight=weights),
         model_stability(costly, NUMBERS, y, 0.8, sample_weight=weights),
     )
-    same(model_stability(model, cut(NUMBERS), None, 0.2), model_stability(model, NUMBERS, None, 0.2))
+    same(
+        model_stability(model, cut(NUMBERS), None, 0.2), model_stability(model, NUMBERS, None, 0.2)
+    )
 
 
 def test_missing_cells_of_one_partition() -> None:
@@ -165,7 +171,9 @@ def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="y must be in 5 partitions of rows like X"):
         model_stability(model, rows, cut(y, (0, 400)), 0.45)
     with pytest.raises(ValueError, match="labels that the model knows .* got 'maybe'"):
-        model_stability(model, rows, labels.map_partitions(lambda part: part.replace("yes", "maybe")), 0.45)
+        model_stability(
+            model, rows, labels.map_partitions(lambda part: part.replace("yes", "maybe")), 0.45
+        )
     with pytest.raises(ValueError, match="none called 'w'"):
         model_stability(model, rows[["u", "v"]], labels, 0.45)
     with pytest.raises(ValueError, match="cost must be other than 'iqr' for out-of-core data"):

@@ -66,7 +66,8 @@ def test_one_hot_groups_change_as_a_whole_and_any_model_will_do(town) -> None:
     model = LogisticRegression().fit(hot, y)
     moves = Perturbation(one_hot={"town": [0, 1, 2]})
     exact, tried = (
-        least_changes(one, hot, perturbation=moves) for one in (model, lambda rows: model.predict(rows))
+        least_changes(one, hot, perturbation=moves)
+        for one in (model, lambda rows: model.predict(rows))
     )
     np.testing.assert_allclose(tried["distance"], exact["distance"], rtol=1e-6)
     group = exact[exact["feature"] == "town"].iloc[0]

@@ -21,7 +21,13 @@ from sklearn.linear_model import (
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.svm import LinearSVC
 
 from oracles import valid_moves
@@ -40,7 +46,13 @@ CLASSIFIERS = [
     LinearDiscriminantAnalysis(),
     OneVsRestClassifier(LogisticRegression(max_iter=2000)),
 ]
-REGRESSIONS = [LinearRegression(), Ridge(), Lasso(0.1), ElasticNet(0.01), SGDRegressor(random_state=0)]
+REGRESSIONS = [
+    LinearRegression(),
+    Ridge(),
+    Lasso(0.1),
+    ElasticNet(0.01),
+    SGDRegressor(random_state=0),
+]
 
 
 def named(models: list[object]) -> dict[str, object]:
@@ -75,7 +87,9 @@ def check_places(
 # --- against closed forms ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler(), MaxAbsScaler(), RobustScaler(), PCA(5)])
+@pytest.mark.parametrize(
+    "scaler", [StandardScaler(), MinMaxScaler(), MaxAbsScaler(), RobustScaler(), PCA(5)]
+)
 def test_a_pipeline_with_a_scaler_is_followed_exactly(
     scaler: object, cancer: tuple[np.ndarray, np.ndarray]
 ) -> None:
@@ -118,7 +132,9 @@ def test_regressions_by_the_squared_loss(model: object) -> None:
 
 
 @pytest.mark.parametrize("model", **named(CLASSIFIERS))
-def test_several_classes_have_a_nearest_rival(model: object, iris: tuple[np.ndarray, np.ndarray]) -> None:
+def test_several_classes_have_a_nearest_rival(
+    model: object, iris: tuple[np.ndarray, np.ndarray]
+) -> None:
     X, y = iris
     model.fit(X, y)
     scores, y_at = model.decision_function(X), np.searchsorted(model.classes_, y)
@@ -132,7 +148,9 @@ def test_several_classes_have_a_nearest_rival(model: object, iris: tuple[np.ndar
         nearest[other] = np.minimum(nearest[other], (np.maximum(lead, 0.0) / norm)[other])
     free = Perturbation(bounds=None)
     result = model_stability(model, X, y, 0.5, perturbation=free)
-    assert result.value == pytest.approx(stability_criterion(ZeroOneLoss(nearest), 0.5).value, rel=1e-6)
+    assert result.value == pytest.approx(
+        stability_criterion(ZeroOneLoss(nearest), 0.5).value, rel=1e-6
+    )
     assert result.kind == "exact"
     check_places(result, model, X, y, perturbation=free)
 
@@ -167,7 +185,8 @@ def test_a_search_over_parameters_is_its_best_model(cancer: tuple[np.ndarray, np
     )
     search.fit(X, y)
     assert (
-        model_stability(search, X, y, 0.3).value == model_stability(search.best_estimator_, X, y, 0.3).value
+        model_stability(search, X, y, 0.3).value
+        == model_stability(search.best_estimator_, X, y, 0.3).value
     )
 
 
@@ -179,7 +198,9 @@ def test_a_search_over_parameters_is_its_best_model(cancer: tuple[np.ndarray, np
     [PolynomialFeatures(2), MinMaxScaler(feature_range=(0, 1), clip=True)],
     ids=["polynomial", "clipped"],
 )
-def test_a_step_that_bends_the_scores_is_noticed(step: object, cancer: tuple[np.ndarray, np.ndarray]) -> None:
+def test_a_step_that_bends_the_scores_is_noticed(
+    step: object, cancer: tuple[np.ndarray, np.ndarray]
+) -> None:
     X, y = cancer
     model = make_pipeline(StandardScaler(), step, LogisticRegression(max_iter=5000)).fit(X, y)
     route = LinearRoute()
@@ -206,13 +227,22 @@ def test_one_against_the_rest_has_other_probabilities(iris: tuple[np.ndarray, np
 
 
 @pytest.mark.parametrize("loss", ["zero_one", "hinge", "log_loss"])
-def test_rescaling_a_column_changes_nothing(loss: str, cancer: tuple[np.ndarray, np.ndarray]) -> None:
+def test_rescaling_a_column_changes_nothing(
+    loss: str, cancer: tuple[np.ndarray, np.ndarray]
+) -> None:
     X, y = cancer
     factor = np.geomspace(1e-3, 1e3, 8)
     model = make_pipeline(StandardScaler(), LogisticRegression())
-    one = model_stability(model.fit(X, y), X, y, 0.6, loss=loss, perturbation=Perturbation(bounds="data"))
+    one = model_stability(
+        model.fit(X, y), X, y, 0.6, loss=loss, perturbation=Perturbation(bounds="data")
+    )
     other = model_stability(
-        model.fit(X * factor, y), X * factor, y, 0.6, loss=loss, perturbation=Perturbation(bounds="data")
+        model.fit(X * factor, y),
+        X * factor,
+        y,
+        0.6,
+        loss=loss,
+        perturbation=Perturbation(bounds="data"),
     )
     assert one.value == pytest.approx(other.value, rel=1e-5)
 
@@ -222,12 +252,16 @@ def test_stability_falls_as_more_may_move(loss: str, cancer: tuple[np.ndarray, n
     X, y = cancer
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
     frozen, *grown = [
-        model_stability(model, X, y, 0.6, loss=loss, perturbation=Perturbation(features=range(k))).value
+        model_stability(
+            model, X, y, 0.6, loss=loss, perturbation=Perturbation(features=range(k))
+        ).value
         for k in range(9)
     ]
     reweighted = model_stability(model, X, y, 0.6, loss=loss, theta1=np.inf).value
     assert frozen == pytest.approx(reweighted, rel=1e-9)
-    assert all(after <= before * (1 + 1e-9) for before, after in zip([frozen, *grown], grown, strict=False))
+    assert all(
+        after <= before * (1 + 1e-9) for before, after in zip([frozen, *grown], grown, strict=False)
+    )
 
 
 @pytest.mark.parametrize("loss", ["zero_one", "hinge", "log_loss"])

@@ -32,7 +32,9 @@ def states(name: str) -> list[object]:
 
 def test_flips_are_made_in_the_raw_columns(mixed: Mixed) -> None:
     model, X, y = mixed
-    result = model_stability(model, X, y, 0.6, perturbation=Perturbation(cost={"region": 0.1, "smoker": 0.1}))
+    result = model_stability(
+        model, X, y, 0.6, perturbation=Perturbation(cost={"region": 0.1, "smoker": 0.1})
+    )
     moved = result.moved_rows()
     assert list(moved.columns) == list(X.columns)
     assert moved["region"].dtype == X["region"].dtype
@@ -44,8 +46,12 @@ def test_flips_are_made_in_the_raw_columns(mixed: Mixed) -> None:
     assert (model.predict(moved)[away] != y[away]).all()
 
 
-@pytest.mark.parametrize("cost", [dict.fromkeys(SLACK, 1.0), SLACK], ids=["one price", "two prices"])
-def test_distances_are_those_of_every_combination_of_flips(mixed: Mixed, cost: dict[str, float]) -> None:
+@pytest.mark.parametrize(
+    "cost", [dict.fromkeys(SLACK, 1.0), SLACK], ids=["one price", "two prices"]
+)
+def test_distances_are_those_of_every_combination_of_flips(
+    mixed: Mixed, cost: dict[str, float]
+) -> None:
     model, X, y = mixed
     moves = Perturbation(cost=cost, bounds={"age": (18, 90), "dose": (0, 4)}, integer=())
     result = model_stability(model, X, y, 0.9, theta2=np.inf, perturbation=moves)
@@ -57,7 +63,8 @@ def test_distances_are_those_of_every_combination_of_flips(mixed: Mixed, cost: d
             region=pd.Categorical([region] * len(X), categories=states("region")), smoker=smoker
         )
         price = sum(
-            cost[name] * (flipped[name].astype(str) != X[name].astype(str)) for name in ("region", "smoker")
+            cost[name] * (flipped[name].astype(str) != X[name].astype(str))
+            for name in ("region", "smoker")
         )
         margins = model.decision_function(flipped) * np.where(y == "well", 1.0, -1.0)
         need = np.maximum(margins, 0.0)
@@ -73,17 +80,24 @@ def _slopes(model: Pipeline, X: pd.DataFrame) -> np.ndarray:
     row = X.iloc[[0]].astype({"age": float})
     start = model.decision_function(row)
     return np.array(
-        [(model.decision_function(row.assign(**{c: row[c] + 1.0})) - start)[0] for c in ("age", "dose")]
+        [
+            (model.decision_function(row.assign(**{c: row[c] + 1.0})) - start)[0]
+            for c in ("age", "dose")
+        ]
     )
 
 
-def _least_squared(question: object, slopes: np.ndarray, need: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _least_squared(
+    question: object, slopes: np.ndarray, need: np.ndarray, y: np.ndarray
+) -> np.ndarray:
     """Two numbers within bounds: the age moves by a share found by bisection on the multiplier."""
     low, high = question.domain.limits(question.codes)
     unit = question.domain.unit[:2]
     direction = np.where(y == "well", -1.0, 1.0)[:, None] * np.sign(slopes)
     room = (
-        np.where(direction > 0, high[:, :2] - question.codes[:, :2], question.codes[:, :2] - low[:, :2])
+        np.where(
+            direction > 0, high[:, :2] - question.codes[:, :2], question.codes[:, :2] - low[:, :2]
+        )
         / unit
     )
     power = np.abs(slopes) * unit
@@ -131,7 +145,9 @@ def test_exact_answers_are_those_of_dense_candidates(mixed: Mixed, loss: str) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", ["zero_one", "hinge", "log_loss", "squared"])
-def test_places_have_the_distances_and_losses_they_are_said_to_have(mixed: Mixed, loss: str) -> None:
+def test_places_have_the_distances_and_losses_they_are_said_to_have(
+    mixed: Mixed, loss: str
+) -> None:
     model, X, y = mixed
     if loss == "squared":
         y = 0.1 * X["age"].to_numpy() + (X["region"] == "west").to_numpy()
@@ -156,7 +172,9 @@ def test_places_have_the_distances_and_losses_they_are_said_to_have(mixed: Mixed
         if result.splits is not None:
             start = question.codes[result.splits.rows]
             np.testing.assert_allclose(
-                question.domain.distances(result.moved.split_codes, start), result.splits.distances, rtol=1e-5
+                question.domain.distances(result.moved.split_codes, start),
+                result.splits.distances,
+                rtol=1e-5,
             )
             assert len(result.split_rows()) == len(result.splits.rows)
 
@@ -165,10 +183,14 @@ def test_encoders_say_which_columns_are_categories(mixed: Mixed) -> None:
     model, X, y = mixed
     known = encoded_categories(model, list(X.columns))
     assert known == {2: ["north", "south", "west"], 3: ["no", "yes"]}
-    codes = X.assign(region=X["region"].cat.codes.astype(int), smoker=(X["smoker"] == "yes").astype(int))
+    codes = X.assign(
+        region=X["region"].cat.codes.astype(int), smoker=(X["smoker"] == "yes").astype(int)
+    )
     numbered = make_pipeline(
         make_column_transformer(
-            (make_pipeline(OneHotEncoder()), slice(2, 3)), (OrdinalEncoder(), [3]), remainder="passthrough"
+            (make_pipeline(OneHotEncoder()), slice(2, 3)),
+            (OrdinalEncoder(), [3]),
+            remainder="passthrough",
         ),
         StandardScaler(),
         LogisticRegression(),
@@ -183,8 +205,12 @@ def test_one_hot_columns_move_as_one(mixed: Mixed) -> None:
     _, X, y = mixed
     encoded = pd.get_dummies(X, columns=["region", "smoker"], dtype=float)
     plain = make_pipeline(StandardScaler(), LogisticRegression()).fit(encoded, y)
-    groups = {name: [c for c in encoded if c.startswith(f"{name}_")] for name in ("region", "smoker")}
-    result = model_stability(plain, encoded, y, 0.6, perturbation=Perturbation(one_hot=groups, integer=()))
+    groups = {
+        name: [c for c in encoded if c.startswith(f"{name}_")] for name in ("region", "smoker")
+    }
+    result = model_stability(
+        plain, encoded, y, 0.6, perturbation=Perturbation(one_hot=groups, integer=())
+    )
     moved = result.moved_rows()
     assert (moved[groups["region"]].sum(axis=1) == 1.0).all()
     assert result.kind == "exact"
@@ -203,7 +229,9 @@ def test_whole_steps_against_enumeration(integer: list[int]) -> None:
     X = rng.integers(0, 9, (30, width)).astype(float)
     y = (X @ [1.0, 0.6, 0.3][:width] + rng.normal(0, 1, 30) > 7).astype(int)
     model = LogisticRegression().fit(X, y)
-    axes = [np.arange(0, 9) if column in integer else np.linspace(0, 8, 1601) for column in range(width)]
+    axes = [
+        np.arange(0, 9) if column in integer else np.linspace(0, 8, 1601) for column in range(width)
+    ]
     expected = nearest_error_by_enumeration(model.predict, X, y, axes, 1.0 / X.std(axis=0))
     result = model_stability(
         model, X, y, 0.9, theta2=np.inf, perturbation=Perturbation(integer=integer, bounds=(0, 8))
@@ -223,27 +251,37 @@ def test_whole_steps_against_enumeration(integer: list[int]) -> None:
         assert result.kind == "upper_bound"
         assert result.lower_bound <= result.value
         assert (found[reached] >= expected[reached] * (1 - 1e-9)).all()
-        assert np.mean(found[reached] > expected[reached] * (1 + 1e-9)) < 0.05, "nearly all are the nearest"
+        assert np.mean(found[reached] > expected[reached] * (1 + 1e-9)) < 0.05, (
+            "nearly all are the nearest"
+        )
 
 
 @pytest.mark.parametrize("n_whole", [2, 7])
-def test_numbers_with_and_without_whole_steps(n_whole: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_with_and_without_whole_steps(
+    n_whole: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from shiftmetrics.models.linear import nearest
 
     rng = np.random.default_rng(2)
-    X = np.concatenate([rng.integers(0, 9, (60, n_whole)), rng.normal(size=(60, 2))], axis=1).astype(float)
+    X = np.concatenate(
+        [rng.integers(0, 9, (60, n_whole)), rng.normal(size=(60, 2))], axis=1
+    ).astype(float)
     slopes = np.linspace(1.0, 0.4, n_whole + 2)
     y = (X @ slopes + rng.normal(0, 1, 60) > np.median(X @ slopes)).astype(int)
     model = LogisticRegression().fit(X, y)
     options: dict[str, Any] = {"theta2": np.inf, "resampling": None}
-    whole = model_stability(model, X, y, 0.6, perturbation=Perturbation(integer=range(n_whole)), **options)
+    whole = model_stability(
+        model, X, y, 0.6, perturbation=Perturbation(integer=range(n_whole)), **options
+    )
     free = model_stability(model, X, y, 0.6, perturbation=Perturbation(integer=()), **options)
     steps = (whole.moved.codes - X)[:, :n_whole]
     np.testing.assert_allclose(steps, np.rint(steps), atol=1e-9)
     assert (whole.kind, free.kind) == ("upper_bound", "exact")
     np.testing.assert_allclose(whole.lower_bound, free.value, rtol=1e-9)  # the relaxation
     monkeypatch.setattr(nearest, "_MOST_COMBINED", 7)
-    every = model_stability(model, X, y, 0.6, perturbation=Perturbation(integer=range(n_whole)), **options)
+    every = model_stability(
+        model, X, y, 0.6, perturbation=Perturbation(integer=range(n_whole)), **options
+    )
     assert free.value <= every.value <= whole.value <= 1.05 * every.value
 
 
@@ -300,16 +338,24 @@ def test_the_bound_of_several_classes_is_one(
 ) -> None:
     X, _ = mixed_rows(20, 5)
     rng = np.random.default_rng(0)
-    y = np.array(["none", "mild", "grave"])[1 * (X["dose"] + rng.normal(size=20) > 1.5) + (X["age"] > 60)]
+    y = np.array(["none", "mild", "grave"])[
+        1 * (X["dose"] + rng.normal(size=20) > 1.5) + (X["age"] > 60)
+    ]
     encode = make_column_transformer(
         (OneHotEncoder(), ["region", "smoker"]), (StandardScaler(), ["age", "dose"])
     )
     model = make_pipeline(encode, LogisticRegression(C=10.0)).fit(X, y)
     for bounds in (None, {"age": (18, 90), "dose": (0, 4)}):
-        question = question_of(model, X, y, loss="log_loss", perturbation=Perturbation(bounds=bounds))
+        question = question_of(
+            model, X, y, loss="log_loss", perturbation=Perturbation(bounds=bounds)
+        )
         answer = LinearRoute().answer(question)
         grid = np.array(
-            list(itertools.product(np.linspace(18, 90, 37), np.linspace(0, 4, 21), range(3), range(2)))
+            list(
+                itertools.product(
+                    np.linspace(18, 90, 37), np.linspace(0, 4, 21), range(3), range(2)
+                )
+            )
         )
         at_grid = np.stack([question.losses(grid, np.full(len(grid), row)) for row in range(20)])
         start = np.repeat(question.codes, len(grid), axis=0)
@@ -323,9 +369,13 @@ def test_the_bound_of_several_classes_is_one(
             np.testing.assert_allclose(
                 bound.value, dual * bound.loss - 0.4 * bound.squared_distance, rtol=1e-9
             )
-            ahead, behind = (answer.lower.transform(dual * (1 + e), 0.4, rows).value for e in (1e-6, -1e-6))
+            ahead, behind = (
+                answer.lower.transform(dual * (1 + e), 0.4, rows).value for e in (1e-6, -1e-6)
+            )
             np.testing.assert_allclose((ahead - behind) / (2e-6 * dual), bound.loss, rtol=1e-4)
-        result = model_stability(model, X, y, 1.5, loss="log_loss", perturbation=Perturbation(bounds=bounds))
+        result = model_stability(
+            model, X, y, 1.5, loss="log_loss", perturbation=Perturbation(bounds=bounds)
+        )
         assert 0.0 < result.lower_bound <= result.value
         if bounds is not None:  # the grid covers all there is, so that the search may not be worse
             still = answer.loss.base(rows)[:, None]
@@ -336,7 +386,9 @@ def test_the_bound_of_several_classes_is_one(
     assert answer.lower.take(np.array([3, 1])).base(slice(0, 2))[1] == answer.lower.base(rows)[1]
 
 
-def test_steps_of_sgd_and_groups_of_rows(mixed_rows: Callable[..., tuple[pd.DataFrame, np.ndarray]]) -> None:
+def test_steps_of_sgd_and_groups_of_rows(
+    mixed_rows: Callable[..., tuple[pd.DataFrame, np.ndarray]],
+) -> None:
     X, y = mixed_rows(80, 3)
     model = make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss", random_state=0))
     numbers = X[["age", "dose"]]

@@ -45,7 +45,9 @@ def test_linear_models_behind_imputers_are_exact_in_closed_form(
     cancer, add_indicator, scaled_first, loss
 ) -> None:
     X, y = cancer
-    model = make_pipeline(*imputed_steps(add_indicator, scaled_first), LogisticRegression()).fit(X, y)
+    model = make_pipeline(*imputed_steps(add_indicator, scaled_first), LogisticRegression()).fit(
+        X, y
+    )
     threshold = {"zero_one": 0.4, "hinge": 1.5, "log_loss": 1.0}[loss]
     result = model_stability(model, X, y, threshold, loss=loss, perturbation=FREE)
     assert (result.kind, result.search.route) == ("exact", "linear")
@@ -55,7 +57,10 @@ def test_linear_models_behind_imputers_are_exact_in_closed_form(
     rows = X.fillna(X.mean())
     start = model.decision_function(rows)
     slopes = np.array(
-        [(model.decision_function(rows.assign(**{c: rows[c] + step[c]})) - start)[0] / 1e-3 for c in X]
+        [
+            (model.decision_function(rows.assign(**{c: rows[c] + step[c]})) - start)[0] / 1e-3
+            for c in X
+        ]
     )
     norms = np.sqrt((slopes**2 * X.notna().to_numpy()).sum(axis=1))
     margins = model.decision_function(X) * np.where(y == 1, 1.0, -1.0)
@@ -69,7 +74,9 @@ def test_linear_models_behind_imputers_are_exact_in_closed_form(
         return
     dual, theta1 = 0.7, 0.4
     reached = exact.transform(dual, theta1, slice(None))
-    shifts = np.linspace(0.0, 1.0, 20_001)[:, None] * dual / theta1 * norms  # farther than any best move
+    shifts = (
+        np.linspace(0.0, 1.0, 20_001)[:, None] * dual / theta1 * norms
+    )  # farther than any best move
     lost = margins - shifts * norms
     losses = np.maximum(1.0 - lost, 0.0) if loss == "hinge" else np.logaddexp(0.0, -lost)
     best = (dual * losses - theta1 * shifts**2).max(axis=0)
@@ -85,7 +92,9 @@ def test_rows_without_holes_are_as_if_imputers_were_not_there(cancer) -> None:
     whole = X.notna().all(axis=1)
     cost = dict(zip(X.columns, 1.0 / X.var(ddof=0), strict=True))
     together = question_of(model, X, y, perturbation=Perturbation(cost=cost, bounds=None))
-    alone = question_of(model, X[whole], y[whole], perturbation=Perturbation(cost=cost, bounds=None))
+    alone = question_of(
+        model, X[whole], y[whole], perturbation=Perturbation(cost=cost, bounds=None)
+    )
     distances = answer(together)[1].loss.distances
     np.testing.assert_allclose(distances[whole], answer(alone)[1].loss.distances, rtol=1e-9)
 
@@ -93,7 +102,9 @@ def test_rows_without_holes_are_as_if_imputers_were_not_there(cancer) -> None:
 def test_bounds_whole_steps_and_several_classes(wine) -> None:
     X, y = wine
     X = X.assign(alcohol=(10 * X["alcohol"]).round())
-    model = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler(), LogisticRegression()).fit(X, y)
+    model = make_pipeline(
+        SimpleImputer(add_indicator=True), StandardScaler(), LogisticRegression()
+    ).fit(X, y)
     for moves in (
         Perturbation(integer=()),
         Perturbation(integer=["alcohol"]),
@@ -147,7 +158,9 @@ def test_missing_categories_behind_encoders(encoded) -> None:
             "pulse": rng.normal(80, 10, n),
         }
     )
-    y = (X["age"] / 30 + (X["ward"] == "b") + X["pulse"] / 40 + rng.logistic(size=n) / 2 > 4).astype(int)
+    y = (
+        X["age"] / 30 + (X["ward"] == "b") + X["pulse"] / 40 + rng.logistic(size=n) / 2 > 4
+    ).astype(int)
     for name in X:
         X.loc[rng.random(n) < 0.15, name] = np.nan
     flips = OneHotEncoder() if encoded == "missing is a category" else make_pipeline(
@@ -155,7 +168,8 @@ def test_missing_categories_behind_encoders(encoded) -> None:
     )  # fmt: skip
     numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
     model = make_pipeline(
-        make_column_transformer((flips, ["ward", "sex"]), (numbers, ["age", "pulse"])), LogisticRegression()
+        make_column_transformer((flips, ["ward", "sex"]), (numbers, ["age", "pulse"])),
+        LogisticRegression(),
     ).fit(X, y)
     moves = Perturbation(bounds=None, integer=(), cost={"ward": 1.0, "sex": 1.0})
     question = question_of(model, X, y, perturbation=moves)
@@ -168,13 +182,17 @@ def test_missing_categories_behind_encoders(encoded) -> None:
             for c in ("age", "pulse")
         ]
     )
-    norms = np.sqrt(((slopes * question.domain.unit[2:]) ** 2 * X[["age", "pulse"]].notna()).sum(axis=1))
+    norms = np.sqrt(
+        ((slopes * question.domain.unit[2:]) ** 2 * X[["age", "pulse"]].notna()).sum(axis=1)
+    )
     expected = np.full(n, np.inf)
     for ward, sex in itertools.product(["a", "b", "c"], ["f", "m"]):
         flipped = X.assign(
             ward=X["ward"].where(X["ward"].isna(), ward), sex=X["sex"].where(X["sex"].isna(), sex)
         )
-        price = ((flipped[["ward", "sex"]] != X[["ward", "sex"]]) & X[["ward", "sex"]].notna()).sum(axis=1)
+        price = ((flipped[["ward", "sex"]] != X[["ward", "sex"]]) & X[["ward", "sex"]].notna()).sum(
+            axis=1
+        )
         margins = model.decision_function(flipped) * np.where(y == 1, 1.0, -1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             apart = np.where(margins <= 0.0, 0.0, margins / norms)
@@ -189,7 +207,9 @@ def test_missing_categories_behind_encoders(encoded) -> None:
     assert parts["ward"].share_moved <= X["ward"].notna().mean()
 
 
-@pytest.mark.parametrize("dropped", [False, True], ids=["every category has a column", "one was dropped"])
+@pytest.mark.parametrize(
+    "dropped", [False, True], ids=["every category has a column", "one was dropped"]
+)
 def test_one_hot_groups_behind_imputers(dropped) -> None:
     rng = np.random.default_rng(dropped)
     n = 120
@@ -238,14 +258,18 @@ def test_queries_with_categories_and_whole_steps() -> None:
     rng = np.random.default_rng(1)
     n = 80
     X = pd.DataFrame(
-        {"ward": rng.choice(["a", "b", "c"], n), "count": rng.integers(0, 5, n), "dose": rng.normal(size=n)}
+        {
+            "ward": rng.choice(["a", "b", "c"], n),
+            "count": rng.integers(0, 5, n),
+            "dose": rng.normal(size=n),
+        }
     )
     X = X.astype({"count": "Int64"})
     for name in X:
         X.loc[rng.random(n) < 0.2, name] = pd.NA
-    rule = (X["count"].fillna(2) + 2 * X["dose"].fillna(0) + 2 * (X["ward"] == "b").fillna(False) > 2).astype(
-        int
-    )
+    rule = (
+        X["count"].fillna(2) + 2 * X["dose"].fillna(0) + 2 * (X["ward"] == "b").fillna(False) > 2
+    ).astype(int)
 
     def model(rows):
         numbers = rows["count"].astype("Float64").fillna(2) + 2 * rows["dose"].fillna(0)

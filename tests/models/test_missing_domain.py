@@ -94,7 +94,11 @@ def test_columns_that_are_missing_in_every_row_stay(wine) -> None:
     assert "Missing in every row, and so left as they are: columns 'ash'." in result.warnings
     assert result.moved_rows()["ash"].isna().all()
     told = model_stability(
-        lambda rows: np.where(rows["alcohol"] > 13, 1, 0), empty, y, 0.9, computing=Search(n_queries=40)
+        lambda rows: np.where(rows["alcohol"] > 13, 1, 0),
+        empty,
+        y,
+        0.9,
+        computing=Search(n_queries=40),
     )
     assert told.moved_rows()["none"].isna().all()
     with pytest.raises(ValueError, match="columns that may move"):
@@ -118,7 +122,9 @@ def test_models_that_take_no_missing_cells_say_which_columns_and_what_to_do(wine
         with pytest.raises(ValueError) as caught:
             measure(model, X, y, 0.5)
         message = str(caught.value)
-        assert message.startswith("X must be free of missing cells for this LogisticRegression, got ")
+        assert message.startswith(
+            "X must be free of missing cells for this LogisticRegression, got "
+        )
         for name in X.columns[:3]:
             assert f"{X[name].isna().sum()} in column {name!r}" in message
         assert "and 2 more" in message
@@ -187,9 +193,13 @@ def test_order_and_scale_of_rows_with_holes_do_not_matter(seed) -> None:
     model = make_pipeline(SimpleImputer(), LogisticRegression()).fit(X, y)
     value = model_stability(model, X, y, 0.6).value
     order = rng.permutation(60)
-    assert model_stability(model, X.iloc[order], y[order], 0.6).value == pytest.approx(value, rel=1e-9)
+    assert model_stability(model, X.iloc[order], y[order], 0.6).value == pytest.approx(
+        value, rel=1e-9
+    )
     scaled = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(C=1e6)).fit(X, y)
-    again = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(C=1e6)).fit(X * 1000.0, y)
+    again = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(C=1e6)).fit(
+        X * 1000.0, y
+    )
     assert model_stability(again, X * 1000.0, y, 0.6).value == pytest.approx(
         model_stability(scaled, X, y, 0.6).value, rel=1e-4
     )

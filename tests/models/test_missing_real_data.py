@@ -20,7 +20,9 @@ pytestmark = pytest.mark.realdata
 @pytest.fixture(scope="module")
 def census(data_folder):
     file = data_folder / "tabular_fairness_classics" / "adult.csv.gz"
-    table = pd.read_csv(file, na_values="?", skipinitialspace=True).drop(columns=["fnlwgt", "education"])
+    table = pd.read_csv(file, na_values="?", skipinitialspace=True).drop(
+        columns=["fnlwgt", "education"]
+    )
     y = table.pop("income-per-year").str.contains(">").astype(int).to_numpy()
     words = [name for name in table if not pd.api.types.is_numeric_dtype(table[name])]
     return table.astype(dict.fromkeys(words, "category")), y
@@ -96,7 +98,9 @@ def test_a_linear_model_on_the_census(census) -> None:
     result = model_stability(model, X, y, 0.3, perturbation=Perturbation(integer=()))
     assert (result.search.route, result.kind) == ("linear", "exact")
     pd.testing.assert_frame_equal(result.moved_rows().isna(), X.isna())
-    refused = make_pipeline(make_column_transformer((StandardScaler(), ["age"])), LogisticRegression())
+    refused = make_pipeline(
+        make_column_transformer((StandardScaler(), ["age"])), LogisticRegression()
+    )
     refused.fit(X_train, y_train)
     holes = X.assign(age=X["age"].astype(float).mask(np.arange(len(X)) < 7))
     with pytest.raises(ValueError, match="7 in column 'age'"):
@@ -113,7 +117,9 @@ def test_numbers_that_are_missing_stay_out_of_the_shift(defendants, add_indicato
     gone = X["days_b_screening_arrest"].isna()
     assert gone.sum() > 30
     for loss, threshold in (("zero_one", 0.5), ("log_loss", 0.9)):
-        result = model_stability(model, X, y, threshold, loss=loss, perturbation=Perturbation(integer=()))
+        result = model_stability(
+            model, X, y, threshold, loss=loss, perturbation=Perturbation(integer=())
+        )
         assert (result.search.route, result.kind) == ("linear", "exact")
         moved = result.moved_rows()
         pd.testing.assert_frame_equal(moved.isna(), X.isna())

@@ -48,7 +48,9 @@ def model_named(name):
         "tree": DecisionTreeClassifier(max_depth=5, random_state=0),
         "forest": RandomForestClassifier(6, max_depth=4, random_state=0),
         "extra": ExtraTreesClassifier(6, max_depth=4, random_state=0),
-        "histogram": HistGradientBoostingClassifier(max_iter=12, min_samples_leaf=5, random_state=0),
+        "histogram": HistGradientBoostingClassifier(
+            max_iter=12, min_samples_leaf=5, random_state=0
+        ),
     }[name]
 
 
@@ -136,7 +138,10 @@ def test_one_column_is_exact_by_every_threshold(name) -> None:
     rows, values = slice(0, 60), values_of(model, 4)
     for column in range(4):
         question = question_of(
-            model, X[rows], y[rows], perturbation=Perturbation(features=[column], bounds=None, integer=())
+            model,
+            X[rows],
+            y[rows],
+            perturbation=Perturbation(features=[column], bounds=None, integer=()),
         )
         found = answer(question)[1]
         assert found.kind == "exact"
@@ -219,7 +224,9 @@ def test_outputs_and_costs_at_every_cell(name) -> None:
     grid = grid_of_question(question)
     own = grid.cells(X)
     base = grid.outputs(own)
-    squared_costs = CellBlock.of(grid, X, question.y, lambda outputs, _: outputs[..., 0]).moves(own).squared
+    squared_costs = (
+        CellBlock.of(grid, X, question.y, lambda outputs, _: outputs[..., 0]).moves(own).squared
+    )
     n_cells = np.cumsum(grid.n_cells[grid.active])[:-1]
     all_outputs = grid.along(own, grid.active)
     all_squared = np.split(squared_costs, n_cells, axis=1)
@@ -242,7 +249,9 @@ def test_any_tree_with_any_holes(seed, share, bounds) -> None:
     X, y = table(n=60, p=2, share=share, seed=seed)
     model = DecisionTreeClassifier(max_depth=4, random_state=seed).fit(X, y)
     bounded = bounds and not np.isnan(X).all(axis=0).any()
-    question = question_of(model, X, y, perturbation=Perturbation(bounds="data" if bounded else None))
+    question = question_of(
+        model, X, y, perturbation=Perturbation(bounds="data" if bounded else None)
+    )
     found = answer(question)[1]
     assert_reached(question, found)
     values = values_of(model, 2)
@@ -282,14 +291,19 @@ def test_scalers_before_trees_that_split_off_what_is_missing(name) -> None:
         assert found.kind == "exact"
         assert_reached(question, found)
     expected = nearest_errors(plain, X[:40], y[:40], values_of(plain, 2), question.domain.unit)
-    plain_distances = answer(question_of(plain, X[:40], y[:40], perturbation=FREE))[1].loss.distances
+    plain_distances = answer(question_of(plain, X[:40], y[:40], perturbation=FREE))[
+        1
+    ].loss.distances
     np.testing.assert_allclose(plain_distances, expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.loss.distances, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(
     "model",
-    [DecisionTreeRegressor(max_depth=4, random_state=0), HistGradientBoostingRegressor(max_iter=10)],
+    [
+        DecisionTreeRegressor(max_depth=4, random_state=0),
+        HistGradientBoostingRegressor(max_iter=10),
+    ],
     ids=["tree", "histogram"],
 )
 def test_regressions(model) -> None:
@@ -298,13 +312,17 @@ def test_regressions(model) -> None:
     model.fit(X, y)
     result = model_stability(model, X, y, 1.5, loss="squared", perturbation=FREE)
     assert result.kind == "exact"
-    np.testing.assert_allclose((model.predict(result.moved_rows()) - y) ** 2, result.moved_losses, rtol=1e-9)
+    np.testing.assert_allclose(
+        (model.predict(result.moved_rows()) - y) ** 2, result.moved_losses, rtol=1e-9
+    )
     question = question_of(model, X, y, loss="squared", perturbation=FREE)
     best = answer(question)[1].loss.reach(1.0, slice(0, 100)).loss
     values = values_of(model, 2)
     for row in range(0, 100, 9):
         points = boxes_of(X[row], values)
-        np.testing.assert_allclose(best[row], ((model.predict(points) - y[row]) ** 2).max(), rtol=1e-9)
+        np.testing.assert_allclose(
+            best[row], ((model.predict(points) - y[row]) ** 2).max(), rtol=1e-9
+        )
 
 
 def test_one_hot_groups_with_a_missing_cell_stay() -> None:
@@ -336,7 +354,9 @@ def test_one_hot_groups_with_a_missing_cell_stay() -> None:
 def test_lightgbm_that_takes_zeros_for_missing_is_left_to_queries() -> None:
     lightgbm = pytest.importorskip("lightgbm")
     X, y = table()
-    model = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1, zero_as_missing=True, n_jobs=1).fit(X, y)
+    model = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1, zero_as_missing=True, n_jobs=1).fit(
+        X, y
+    )
     result = model_stability(model, X, y, 0.5, computing=Search(n_queries=60))
     assert (result.search.route, result.kind) == ("blackbox", "upper_bound")
     np.testing.assert_array_equal(np.isnan(result.moved_rows()), np.isnan(X))

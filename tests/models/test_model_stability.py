@@ -34,7 +34,9 @@ def test_a_model_at_risk_already(mixed: Mixed) -> None:
 def test_a_threshold_out_of_reach(mixed: Mixed) -> None:
     model, X, y = mixed
     assert model_stability(model, X, y, 1.5).status.code == "unattainable"
-    closed = model_stability(model, X, y, 0.99, theta2=np.inf, perturbation=Perturbation(features=["smoker"]))
+    closed = model_stability(
+        model, X, y, 0.99, theta2=np.inf, perturbation=Perturbation(features=["smoker"])
+    )
     assert (closed.value, closed.status.code) == (np.inf, "unattainable")
     assert len(closed.moved_rows()) == len(X)
 
@@ -67,10 +69,21 @@ def test_weights_of_the_sample_repeat_rows(mixed: Mixed, divergence: str) -> Non
     cost = {name: 1.0 / X[name].std(ddof=0) ** 2 for name in ("age", "dose")}
     rows = np.repeat(np.arange(len(X)), counts)
     weighted = model_stability(
-        model, X, y, 0.5, sample_weight=counts, divergence=divergence, perturbation=Perturbation(cost=cost)
+        model,
+        X,
+        y,
+        0.5,
+        sample_weight=counts,
+        divergence=divergence,
+        perturbation=Perturbation(cost=cost),
     )
     repeated = model_stability(
-        model, X.iloc[rows], y[rows], 0.5, divergence=divergence, perturbation=Perturbation(cost=cost)
+        model,
+        X.iloc[rows],
+        y[rows],
+        0.5,
+        divergence=divergence,
+        perturbation=Perturbation(cost=cost),
     )
     assert weighted.value == pytest.approx(repeated.value, rel=1e-6)
 
@@ -87,9 +100,7 @@ def test_the_gap_between_random_halves_stands_beside_the_moves() -> None:
     rows, scaled = rng.permutation(n), X / X.std(axis=0)
     apart = np.linalg.norm(scaled[rows[:200], None] - scaled[None, rows[200:]], axis=2).min(axis=1)
     assert result.search.neighbour_distance == pytest.approx(apart.mean(), rel=0.1)  # other halves
-    words = (
-        f"half are {result.search.neighbour_distance:.4g} standard deviations from the nearest of the other"
-    )
+    words = f"half are {result.search.neighbour_distance:.4g} standard deviations from the nearest of the other"
     assert words in result.summary()
     frozen = model_stability(model, X, y, 0.4, perturbation=Perturbation(immutable=[0, 1, 2]))
     assert frozen.search.neighbour_distance is None
@@ -143,7 +154,11 @@ def test_settings_say_what_was_asked(mixed: Mixed) -> None:
     ).settings
     assert settings["model"] == "Pipeline"
     assert tuple(settings["perturbation"]["features"]) == ("age",)
-    assert (settings["loss"], settings["computing"]["rng"], settings["threshold"]) == ("zero_one", 3, 0.6)
+    assert (settings["loss"], settings["computing"]["rng"], settings["threshold"]) == (
+        "zero_one",
+        3,
+        0.6,
+    )
 
 
 def test_the_loss_that_was_found_serves_other_questions(mixed: Mixed) -> None:
@@ -164,9 +179,13 @@ def test_columns_in_another_order_and_others_between_them(mixed: Mixed) -> None:
     pd.testing.assert_frame_equal(result.moved_rows(), plain.moved_rows())
 
 
-def test_a_table_for_a_model_of_arrays_comes_back_as_a_table_without_a_warning(mixed: Mixed) -> None:
+def test_a_table_for_a_model_of_arrays_comes_back_as_a_table_without_a_warning(
+    mixed: Mixed,
+) -> None:
     rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"], index=pd.date_range("2020", periods=60))
+    X = pd.DataFrame(
+        rng.normal(size=(60, 2)), columns=["a", "b"], index=pd.date_range("2020", periods=60)
+    )
     y = X["a"].to_numpy() + 0.3 * rng.normal(size=60) > 0
     model = LogisticRegression().fit(X.to_numpy(), y)
     with warnings.catch_warnings():
@@ -183,7 +202,10 @@ def test_a_table_for_a_model_of_arrays_comes_back_as_a_table_without_a_warning(m
         (lambda X: X.drop(columns=["age", "dose"]), "got none called 'age', 'dose'"),
         (lambda X: X.rename(columns={"age": "Age"}), "got none called 'age'. It has 'Age'"),
         (lambda X: X.assign(region="mars"), "knows in column 'region', got 'mars' in 120 rows"),
-        (lambda X: X.assign(dose=np.nan), "120 in column 'dose'. Put an imputer before it in a pipeline"),
+        (
+            lambda X: X.assign(dose=np.nan),
+            "120 in column 'dose'. Put an imputer before it in a pipeline",
+        ),
         (lambda X: X.assign(region=None), "120 in column 'region'"),
     ],
 )
@@ -198,7 +220,9 @@ def test_tables_that_the_model_does_not_know(
 def test_an_array_of_another_width() -> None:
     X = np.random.default_rng(0).normal(size=(20, 3))
     model = LogisticRegression().fit(X, X[:, 0] > 0)
-    with pytest.raises(ValueError, match="n_samples, 3., as the model was fitted on, got shape .20, 2."):
+    with pytest.raises(
+        ValueError, match="n_samples, 3., as the model was fitted on, got shape .20, 2."
+    ):
         model_stability(model, X[:, :2], X[:, 0] > 0, 0.5)
 
 
@@ -230,7 +254,9 @@ def test_options_that_cannot_be_meant(mixed: Mixed, options: dict[str, Any], mes
 
 def test_labels_that_the_model_never_saw(mixed: Mixed) -> None:
     model, X, y = mixed
-    with pytest.raises(ValueError, match="labels that the model knows .'ill', 'well'., got 'dead' in 3 rows"):
+    with pytest.raises(
+        ValueError, match="labels that the model knows .'ill', 'well'., got 'dead' in 3 rows"
+    ):
         model_stability(model, X, np.where(np.arange(len(y)) < 3, "dead", y), 0.6)
     with pytest.raises(ValueError, match="y must be of length 120"):
         model_stability(model, X, y[:5], 0.6)
@@ -242,7 +268,9 @@ def test_labels_that_the_model_never_saw(mixed: Mixed) -> None:
 
 def test_models_that_are_none(mixed: Mixed) -> None:
     _, X, y = mixed
-    with pytest.raises(ValueError, match="model must be fitted, got a Pipeline that is not. Call fit first."):
+    with pytest.raises(
+        ValueError, match="model must be fitted, got a Pipeline that is not. Call fit first."
+    ):
         model_stability(make_pipeline(OneHotEncoder(), LogisticRegression()), X, y, 0.6)
     with pytest.raises(ValueError, match="a LogisticRegression that is not"):
         model_stability(LogisticRegression(), X, y, 0.6)
@@ -265,7 +293,8 @@ def test_losses_that_the_model_does_not_have(mixed: Mixed) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("bars_at_once")
 @pytest.mark.parametrize(
-    ("loss", "threshold", "bar"), [("zero_one", 0.4, "counter-examples"), ("log_loss", 1.2, "search")]
+    ("loss", "threshold", "bar"),
+    [("zero_one", 0.4, "counter-examples"), ("log_loss", 1.2, "search")],
 )
 def test_progress_is_shown_and_can_be_switched_off(
     mixed: Mixed, capsys: pytest.CaptureFixture[str], loss: Any, threshold: float, bar: str

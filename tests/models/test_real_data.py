@@ -26,7 +26,9 @@ def patients(data_folder: Path) -> Fitted:
     y = table.pop("is_dead").to_numpy()
     X = table.drop(columns="Days_hospital_to_outcome")  # it leaks the outcome
     encode = make_column_transformer(
-        (OneHotEncoder(), ["Region", "Ethnicity"]), (StandardScaler(), ["Age"]), remainder="passthrough"
+        (OneHotEncoder(), ["Region", "Ethnicity"]),
+        (StandardScaler(), ["Age"]),
+        remainder="passthrough",
     )
     train = np.arange(len(X)) % 2 == 0
     model = make_pipeline(encode, LogisticRegression(max_iter=1000)).fit(X[train], y[train])
@@ -34,7 +36,12 @@ def patients(data_folder: Path) -> Fitted:
 
 
 def check(
-    model: Pipeline, X: pd.DataFrame, y: np.ndarray, threshold: float, loss: str = "zero_one", **options: Any
+    model: Pipeline,
+    X: pd.DataFrame,
+    y: np.ndarray,
+    threshold: float,
+    loss: str = "zero_one",
+    **options: Any,
 ) -> float:
     """Solve, and recompute the shifted sample with the model itself."""
     moves = Perturbation(**options)
@@ -80,6 +87,10 @@ def test_people_of_a_later_year(data_folder: Path) -> None:
     later = (table["year"] == 2018).to_numpy() & (np.arange(len(y)) % 4 == 0)
     free = {"bounds": None, "integer": ()}
     relaxed = check(model, X[later], y[later], 0.4, **free)
-    whole = check(model, X[later], y[later], 0.4, integer=steps, bounds={"AGEP": (0, 99), "SCHL": (0, 24)})
-    cheap = check(model, X[later], y[later], 0.4, cost={"DIS": 0.01, "ESP": 0.02, "SEX": 0.05}, **free)
+    whole = check(
+        model, X[later], y[later], 0.4, integer=steps, bounds={"AGEP": (0, 99), "SCHL": (0, 24)}
+    )
+    cheap = check(
+        model, X[later], y[later], 0.4, cost={"DIS": 0.01, "ESP": 0.02, "SEX": 0.05}, **free
+    )
     assert cheap < relaxed < whole

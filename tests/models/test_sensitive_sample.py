@@ -76,7 +76,9 @@ def test_moves_of_columns_are_in_the_units_of_the_distance(hospital, pipeline):
     X, y = hospital
     result = model_stability(pipeline, X, y, 0.4, perturbation=Perturbation(immutable=["ward"]))
     moves = column_moves(result).set_index("column")
-    assert np.sqrt((moves["rms_move"].dropna() ** 2).sum()) == pytest.approx(result.rms_move, rel=1e-5)
+    assert np.sqrt((moves["rms_move"].dropna() ** 2).sum()) == pytest.approx(
+        result.rms_move, rel=1e-5
+    )
     assert moves.loc["ward", "share_moved"] == 0.0
     assert moves.loc["age", "unit"] == pytest.approx(X["age"].std(ddof=0))
     gained = who_gains_weight(result)
@@ -94,7 +96,9 @@ def test_arrays_have_numbered_columns():
     wrong = tree.predict(sample[["x0", "x1", "x2"]].to_numpy()) != y[sample.index]
     np.testing.assert_array_equal(wrong, sample["moved_loss"] == 1.0)
     assert plot(result, predict=tree.predict, kind="sample").get_xlabel() in {"x0", "x1"}
-    assert plot(result, columns=["x0", "x1"], predict=tree.predict, kind="sample").get_xlabel() == "x0"
+    assert (
+        plot(result, columns=["x0", "x1"], predict=tree.predict, kind="sample").get_xlabel() == "x0"
+    )
 
 
 def test_the_loss_behind_a_result_leads_to_its_curve_and_surface(hospital, pipeline):
@@ -108,14 +112,20 @@ def test_the_loss_behind_a_result_leads_to_its_curve_and_surface(hospital, pipel
     assert back.loss is None
     assert back.equals(result)
     pd.testing.assert_frame_equal(
-        most_sensitive_sample(back).drop(columns="ward"), most_sensitive_sample(result).drop(columns="ward")
+        most_sensitive_sample(back).drop(columns="ward"),
+        most_sensitive_sample(result).drop(columns="ward"),
     )
 
 
 def test_a_result_without_rows_says_so(hospital, pipeline):
     X, y = hospital
     result = model_stability(pipeline, X, y, 0.4).without_rows()
-    for call in (most_sensitive_sample, who_gains_weight, column_moves, partial(plot, kind="sample")):
+    for call in (
+        most_sensitive_sample,
+        who_gains_weight,
+        column_moves,
+        partial(plot, kind="sample"),
+    ):
         with pytest.raises(ValueError, match="without_rows|table must be the rows"):
             call(result)
     fixed = model_stability(pipeline, X, y, 0.4, theta1=np.inf).without_rows()

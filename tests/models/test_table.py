@@ -16,7 +16,9 @@ def frame() -> pd.DataFrame:
         {
             "age": np.array([20, 40, 60], dtype=np.int16),
             "income": [1.5, 2.5, 3.5],
-            "region": pd.Categorical(["south", "north", "south"], categories=["south", "west", "north"]),
+            "region": pd.Categorical(
+                ["south", "north", "south"], categories=["south", "west", "north"]
+            ),
             "name": ["b", "a", "b"],
             "smoker": [True, False, True],
             "visits": pd.array([1, 2, 3], dtype="Int64"),
@@ -48,7 +50,9 @@ def test_integers_become_floats_only_where_a_row_stands_between_them() -> None:
     table = CodedTable.of(frame()[["age"]])
     assert table.decode(table.codes)["age"].dtype == np.int16
     assert table.decode(table.codes + 0.5)["age"].tolist() == [20.5, 40.5, 60.5]
-    assert table.decode(table.codes + 1e6)["age"].tolist() == [1e6 + 20, 1e6 + 40, 1e6 + 60], "no overflow"
+    assert table.decode(table.codes + 1e6)["age"].tolist() == [1e6 + 20, 1e6 + 40, 1e6 + 60], (
+        "no overflow"
+    )
 
 
 def test_columns_of_numbers_that_stand_for_categories() -> None:
@@ -123,10 +127,19 @@ def test_missing_cells_come_back_as_they_were_written() -> None:
     pd.testing.assert_frame_equal(back, frame)
     for name in frame:
         written, came = frame[name].iloc[1], back[name].iloc[1]
-        assert written is came or (isinstance(written, float) and isinstance(came, float)) or name == "whole"
+        assert (
+            written is came
+            or (isinstance(written, float) and isinstance(came, float))
+            or name == "whole"
+        )
     kinds = {column.name: column.missing for column in table.columns}
     assert kinds["float"] == kinds["text"] == "nan"
-    assert (kinds["None"], kinds["NaT"], kinds["Int64"], kinds["whole"]) == ("none", "NaT", "NA", None)
+    assert (kinds["None"], kinds["NaT"], kinds["Int64"], kinds["whole"]) == (
+        "none",
+        "NaT",
+        "NA",
+        None,
+    )
 
 
 def test_nullable_integers_become_nullable_floats_between_whole_numbers() -> None:
@@ -152,11 +165,15 @@ def test_arrays_of_objects_with_missing_cells() -> None:
 
 def test_other_rows_may_miss_cells_where_their_column_has_no_word_for_it() -> None:
     table = CodedTable.of(
-        pd.DataFrame({"smoker": [True, False], "visits": [1, 2], "ward": [7, 8]}), categorical=["ward"]
+        pd.DataFrame({"smoker": [True, False], "visits": [1, 2], "ward": [7, 8]}),
+        categorical=["ward"],
     )
     others = pd.DataFrame({"smoker": [None, True], "visits": [np.nan, 2.0], "ward": [np.nan, 8.0]})
     rows = table.decode(table.coded(others, "background"))
-    assert rows.isna().all(axis=1).tolist() == [True, False]  # True is no way to write that a cell is missing
+    assert rows.isna().all(axis=1).tolist() == [
+        True,
+        False,
+    ]  # True is no way to write that a cell is missing
     assert rows.iloc[1].tolist() == [True, 2.0, 8.0]
     assert table.decode(table.codes)["ward"].dtype == np.int64
 
@@ -174,7 +191,9 @@ def test_tables_with_missing_cells_travel_as_json() -> None:
 
     back = decode(encode(table, keep), lambda part: stored[part["array"]])
     assert back.equals(table)
-    pd.testing.assert_frame_equal(back.decode(back.codes, index=back.labels), frame, check_index_type=False)
+    pd.testing.assert_frame_equal(
+        back.decode(back.codes, index=back.labels), frame, check_index_type=False
+    )
 
 
 def test_shapes_and_names_that_cannot_be() -> None:
@@ -207,7 +226,10 @@ def test_tables_travel_as_json() -> None:
 
 def test_numbers_among_objects_are_numbers_and_come_back_as_they_were() -> None:
     X = pd.DataFrame(
-        {"a": np.array([0.5, 1.25, 3.0], dtype=object), "b": np.array(["x", "y", "x"], dtype=object)}
+        {
+            "a": np.array([0.5, 1.25, 3.0], dtype=object),
+            "b": np.array(["x", "y", "x"], dtype=object),
+        }
     )
     table = CodedTable.of(X)
     assert [column.kind for column in table.columns] == ["number", "category"]
@@ -218,7 +240,9 @@ def test_numbers_among_objects_are_numbers_and_come_back_as_they_were() -> None:
 def test_many_fractions_are_no_categories(kind: str) -> None:
     numbers = np.random.default_rng(0).normal(size=40)
     X = pd.DataFrame({"dose": numbers.astype(str) if kind == "text" else numbers})
-    with pytest.raises(TypeError, match="got 40 different numbers as the categories of column 'dose'"):
+    with pytest.raises(
+        TypeError, match="got 40 different numbers as the categories of column 'dose'"
+    ):
         CodedTable.of(X, categorical=() if kind == "text" else ["dose"])
     whole = pd.DataFrame({"ward": np.arange(40).astype(str)})
     assert CodedTable.of(whole).columns[0].kind == "category"

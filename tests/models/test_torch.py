@@ -13,7 +13,13 @@ from shiftmetrics import Computing
 from shiftmetrics.lab.learners import NetworkClassifier
 from shiftmetrics.models import Decision, Perturbation, Search
 from shiftmetrics.models.stability import model_stability
-from shiftmetrics.stability import HingeLoss, LogisticLoss, SquaredLoss, ZeroOneLoss, stability_criterion
+from shiftmetrics.stability import (
+    HingeLoss,
+    LogisticLoss,
+    SquaredLoss,
+    ZeroOneLoss,
+    stability_criterion,
+)
 
 FREE = Perturbation(bounds=None, integer=())
 
@@ -39,7 +45,9 @@ def network(
     """Return a small trained network."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        module = nn.Sequential(nn.Linear(X.shape[1], units), activation(), nn.Linear(units, 2)).double()
+        module = nn.Sequential(
+            nn.Linear(X.shape[1], units), activation(), nn.Linear(units, 2)
+        ).double()
     optimizer = torch.optim.Adam(module.parameters(), lr=0.02)
     rows, labels = torch.as_tensor(X), torch.as_tensor(y)
     for _ in range(150):
@@ -95,14 +103,20 @@ def test_regression_module_reaches_the_closed_form() -> None:
     X, _ = sample(3)
     w = np.array([1.0, -0.5, 0.2])
     target = X @ w + np.random.default_rng(1).standard_normal(len(X))
-    exact = stability_criterion(SquaredLoss(X @ w - target, np.linalg.norm(w * X.std(axis=0))), 2.0).value
-    result = model_stability(linear_module(w, 0.0), X, target, 2.0, loss="squared", perturbation=FREE)
+    exact = stability_criterion(
+        SquaredLoss(X @ w - target, np.linalg.norm(w * X.std(axis=0))), 2.0
+    ).value
+    result = model_stability(
+        linear_module(w, 0.0), X, target, 2.0, loss="squared", perturbation=FREE
+    )
     np.testing.assert_allclose(result.value, exact, rtol=1e-7)
     assert result.lower_bound is None
 
 
 @pytest.mark.parametrize("activation", [nn.ReLU, nn.Tanh, nn.ELU])
-@pytest.mark.parametrize(("loss", "threshold"), [("zero_one", 0.3), ("log_loss", 0.8), ("hinge", 0.8)])
+@pytest.mark.parametrize(
+    ("loss", "threshold"), [("zero_one", 0.3), ("log_loss", 0.8), ("hinge", 0.8)]
+)
 def test_small_networks_are_moved_as_far_as_queries_do_it(
     activation: Any, loss: Any, threshold: float
 ) -> None:
@@ -136,26 +150,38 @@ def test_bounds_and_frozen_columns_are_kept_by_gradients_too() -> None:
     module = network(X, y)
     for loss, threshold in (("zero_one", 0.3), ("log_loss", 0.7)):
         result = model_stability(
-            module, X, y, threshold, loss=loss, perturbation=Perturbation(bounds="data", immutable=["x1"])
+            module,
+            X,
+            y,
+            threshold,
+            loss=loss,
+            perturbation=Perturbation(bounds="data", immutable=["x1"]),
         )
         moved = result.moved_rows()
         assert (moved >= X.min(axis=0) - 1e-12).all()
         assert (moved <= X.max(axis=0) + 1e-12).all()
         np.testing.assert_array_equal(moved[:, 1], X[:, 1])
-        assert result.value >= model_stability(module, X, y, threshold, loss=loss).value * (1 - 1e-6)
+        assert result.value >= model_stability(module, X, y, threshold, loss=loss).value * (
+            1 - 1e-6
+        )
 
 
 @pytest.mark.slow
 def test_categories_and_whole_numbers_move_as_a_whole() -> None:
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.standard_normal(100), rng.integers(0, 2, 100), rng.integers(0, 5, 100)]).astype(
-        float
-    )
+    X = np.column_stack(
+        [rng.standard_normal(100), rng.integers(0, 2, 100), rng.integers(0, 5, 100)]
+    ).astype(float)
     y = (X @ np.array([1.0, 1.0, 0.4]) + 0.3 * rng.standard_normal(100) > 1.3).astype(int)
     module = network(X, y, units=6)
     for loss, threshold in (("zero_one", 0.3), ("log_loss", 0.8)):
         result = model_stability(
-            module, X, y, threshold, loss=loss, perturbation=Perturbation(categorical=["x1"], integer=["x2"])
+            module,
+            X,
+            y,
+            threshold,
+            loss=loss,
+            perturbation=Perturbation(categorical=["x1"], integer=["x2"]),
         )
         moved = result.moved_rows()
         assert set(np.unique(np.asarray(moved[:, 1], dtype=float))) <= {0.0, 1.0}
@@ -188,14 +214,18 @@ def test_network_classifier_goes_this_way_with_its_standardisation() -> None:
 
 def test_the_module_is_left_as_it_was() -> None:
     X, y = sample(3, 60)
-    module = nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.5), nn.ReLU(), nn.Linear(8, 2)).double().train()
+    module = (
+        nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.5), nn.ReLU(), nn.Linear(8, 2)).double().train()
+    )
     before = {name: value.clone() for name, value in module.state_dict().items()}
     with torch.no_grad():  # whatever the caller has switched off
         for loss in ("zero_one", "log_loss"):
             result = model_stability(module, X, y, 1.0 if loss == "zero_one" else 1.5, loss=loss)
     assert any("training mode" in warning for warning in result.warnings)
     assert all(part.training for part in module.modules())
-    assert all(parameter.requires_grad and parameter.grad is None for parameter in module.parameters())
+    assert all(
+        parameter.requires_grad and parameter.grad is None for parameter in module.parameters()
+    )
     assert all((value == before[name]).all() for name, value in module.state_dict().items())
 
 
@@ -232,7 +262,9 @@ class Ending(nn.Module):
 @pytest.mark.parametrize(
     ("n_outputs", "end"), [(1, nn.Sigmoid()), (2, nn.Softmax(dim=1)), (2, nn.LogSoftmax(dim=1))]
 )
-def test_a_last_layer_of_probabilities_is_seen_through(n_outputs: int, end: nn.Module, loss: Any) -> None:
+def test_a_last_layer_of_probabilities_is_seen_through(
+    n_outputs: int, end: nn.Module, loss: Any
+) -> None:
     X, y = sample(3, 60)
     torch.manual_seed(1)
     body = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, n_outputs)).double().eval()
@@ -244,7 +276,9 @@ def test_a_last_layer_of_probabilities_is_seen_through(n_outputs: int, end: nn.M
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])
-def test_probabilities_of_an_unknown_origin_are_refused_unless_a_threshold_reads_them(n_outputs: int) -> None:
+def test_probabilities_of_an_unknown_origin_are_refused_unless_a_threshold_reads_them(
+    n_outputs: int,
+) -> None:
     X, y = sample(3, 60)
     torch.manual_seed(1)
     body = nn.Linear(3, n_outputs).double().eval()
@@ -312,7 +346,13 @@ def test_three_classes_reach_the_closed_form() -> None:
     for loss, threshold in (("log_loss", 1.5), ("hinge", 1.5)):
         result = model_stability(linear, X, y, threshold, loss=loss, perturbation=FREE)
         searched = model_stability(
-            linear, X, y, threshold, loss=loss, computing=Search(method="blackbox"), perturbation=FREE
+            linear,
+            X,
+            y,
+            threshold,
+            loss=loss,
+            computing=Search(method="blackbox"),
+            perturbation=FREE,
         )
         assert result.value <= 1.001 * searched.value
 
@@ -351,7 +391,8 @@ def test_networks_of_scikit_learn_behind_scalers_go_this_way_too() -> None:
         assert result.search.route == "torch"
         assert result.value <= 1.01 * searched.value
     assert (
-        model_stability(bent, frame, labels, 0.4, computing=Search(n_queries=50)).search.route == "blackbox"
+        model_stability(bent, frame, labels, 0.4, computing=Search(n_queries=50)).search.route
+        == "blackbox"
     )
     base = float(np.mean((regression.predict(frame) - target) ** 2))
     result = model_stability(regression, frame, target, base + 1.0, loss="squared")
@@ -363,7 +404,11 @@ def test_networks_of_scikit_learn_behind_scalers_go_this_way_too() -> None:
 
 def test_parts_of_a_module_keep_their_own_modes() -> None:
     X, y = sample(3, 40)
-    module = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 2)).double().train()
+    module = (
+        nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 2))
+        .double()
+        .train()
+    )
     module[1].eval()  # frozen statistics, as in fine-tuning
     model_stability(module, X, y, 0.9)
     assert [part.training for part in module.modules()] == [True, True, False, True, True]

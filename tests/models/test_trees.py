@@ -56,7 +56,11 @@ def brute_force(model, X, y, values, unit):
     distances = np.full(len(X), np.inf)
     for row, (x, label) in enumerate(zip(X, y, strict=True)):
         points = np.array(
-            list(itertools.product(*[np.append(column, own) for column, own in zip(values, x, strict=True)]))
+            list(
+                itertools.product(
+                    *[np.append(column, own) for column, own in zip(values, x, strict=True)]
+                )
+            )
         )
         wrong = points[model.predict(points) != label]
         if len(wrong):
@@ -121,7 +125,11 @@ def test_smooth_losses_are_exact_against_all_cells(name, moons) -> None:
     values = thresholds_of(model, 2)
     losses, distances = [question.losses(X[rows], ALL)], [np.zeros(40)]
     grid = np.array(list(itertools.product(*values)))
-    for point in [*grid, *((value, None) for value in values[0]), *((None, value) for value in values[1])]:
+    for point in [
+        *grid,
+        *((value, None) for value in values[0]),
+        *((None, value) for value in values[1]),
+    ]:
         points = X[rows].copy()
         for column, value in enumerate(point):
             if value is not None:
@@ -136,7 +144,9 @@ def test_smooth_losses_are_exact_against_all_cells(name, moons) -> None:
     choices = ours.choices
     points = found.points(np.arange(40), ours.moved_distances, choices)
     np.testing.assert_allclose(question.losses(points, ALL), ours.moved_losses, rtol=1e-9)
-    np.testing.assert_allclose(question.domain.distances(points, X[rows]), ours.moved_distances, atol=1e-9)
+    np.testing.assert_allclose(
+        question.domain.distances(points, X[rows]), ours.moved_distances, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("loss", ["zero_one", "log_loss", "hinge"])
@@ -194,7 +204,9 @@ def test_regressions_against_all_cells(make, moons) -> None:
     model = make(max_depth=3, random_state=0).fit(X, y)
     result = model_stability(model, X, y, 0.3, loss="squared")
     assert result.kind == "exact"
-    np.testing.assert_allclose((model.predict(result.moved_rows()) - y) ** 2, result.moved_losses, rtol=1e-9)
+    np.testing.assert_allclose(
+        (model.predict(result.moved_rows()) - y) ** 2, result.moved_losses, rtol=1e-9
+    )
     question = question_of(model, X, y, loss="squared", perturbation=Perturbation(features=[0]))
     found = answer(question)[1]
     values = np.concatenate([thresholds_of(model, 2)[0], [X[:, 0].min() - 9, X[:, 0].max() + 9]])
@@ -212,7 +224,9 @@ def test_regressions_against_all_cells(make, moons) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_bounds_whole_steps_and_frozen_columns(name) -> None:
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.integers(0, 8, 120), rng.normal(size=120), rng.normal(size=120)]).astype(float)
+    X = np.column_stack(
+        [rng.integers(0, 8, 120), rng.normal(size=120), rng.normal(size=120)]
+    ).astype(float)
     y = (X[:, 0] + 2 * X[:, 1] + X[:, 2] + rng.normal(size=120) > 4).astype(int)
     model = MODELS[name].fit(X, y)
     rows = slice(0, 30)
@@ -220,7 +234,9 @@ def test_bounds_whole_steps_and_frozen_columns(name) -> None:
         model,
         X[rows],
         y[rows],
-        perturbation=Perturbation(integer=[0], immutable=[2], bounds={"x0": (1, 6), "x1": (-1.0, 1.0)}),
+        perturbation=Perturbation(
+            integer=[0], immutable=[2], bounds={"x0": (1, 6), "x1": (-1.0, 1.0)}
+        ),
     )
     found = answer(question)[1]
     assert found.kind == "exact"
@@ -248,10 +264,17 @@ def test_whole_steps_cross_a_threshold_beside_a_whole_number(library) -> None:
         model = made.XGBClassifier(n_estimators=1, max_depth=1, n_jobs=1)
     else:
         y, steps = (x[:, 0] > 0.0).astype(int), [4.0, 3.0, 2.0, 1.0, 1.0, 2.0, 3.0]
-        model = made.LGBMClassifier(n_estimators=5, num_leaves=2, learning_rate=1.0, verbose=-1, n_jobs=1)
+        model = made.LGBMClassifier(
+            n_estimators=5, num_leaves=2, learning_rate=1.0, verbose=-1, n_jobs=1
+        )
     model.fit(x, y)
     result = model_stability(
-        model, x[:7], y[:7], 0.9, perturbation=Perturbation(integer=[0]), computing=Computing(progress=False)
+        model,
+        x[:7],
+        y[:7],
+        0.9,
+        perturbation=Perturbation(integer=[0]),
+        computing=Computing(progress=False),
     )
     assert result.kind == "exact"
     np.testing.assert_allclose(result.loss.distances * x[:7].std(), steps)
@@ -269,7 +292,11 @@ def test_categories_flip_in_the_raw_columns_of_a_pipeline(name, search, monkeypa
             "smoker": rng.random(150) < 0.4,
         }
     )
-    y = ((table["town"] == "b") * 1.0 + table["age"] / 40 + table["smoker"] > 2.0).astype(int).to_numpy()
+    y = (
+        ((table["town"] == "b") * 1.0 + table["age"] / 40 + table["smoker"] > 2.0)
+        .astype(int)
+        .to_numpy()
+    )
     model = make_pipeline(
         make_column_transformer(
             (OneHotEncoder(), ["town"]), (StandardScaler(), ["age"]), remainder="passthrough"
@@ -315,12 +342,18 @@ def test_one_hot_groups_move_as_a_whole(name) -> None:
     y = ((state == 1) + X[:, 3] > 0.5).astype(int)
     model = MODELS[name].fit(X, y)
     question = question_of(
-        model, X[:40], y[:40], perturbation=Perturbation(one_hot=[[0, 1, 2]], features=[0], cost="unit")
+        model,
+        X[:40],
+        y[:40],
+        perturbation=Perturbation(one_hot=[[0, 1, 2]], features=[0], cost="unit"),
     )
     found = answer(question)[1]
     assert found.kind == "exact"
     others = np.stack(
-        [model.predict(np.column_stack([np.tile(p, (40, 1)), X[:40, 3]])) != y[:40] for p in np.eye(3)]
+        [
+            model.predict(np.column_stack([np.tile(p, (40, 1)), X[:40, 3]])) != y[:40]
+            for p in np.eye(3)
+        ]
     )
     wrong = model.predict(X[:40]) != y[:40]
     expected = np.where(wrong, 0.0, np.where(others.any(axis=0), 1.0, np.inf))
@@ -356,7 +389,9 @@ def test_steps_that_mix_columns_are_left_to_other_routes(moons) -> None:
     assert grid_of_question(question_of(model, X, y)) is None
     with pytest.raises(ValueError, match="route"):
         model_stability(model, X, y, 0.4, computing=Search(method="tree"))
-    scaled = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, y)
+    scaled = make_pipeline(
+        StandardScaler(), DecisionTreeClassifier(max_depth=3, random_state=0)
+    ).fit(X, y)
     assert model_stability(scaled, X, y, 0.4).search.route == "tree"
 
 
@@ -394,16 +429,22 @@ def test_whole_numbers_move_by_whole_steps(moons) -> None:
 
 @pytest.mark.realdata
 def test_hospital_records(data_folder) -> None:
-    table = pd.read_csv(data_folder / "covid_sivep" / "covid_sivep.csv.gz").sample(1200, random_state=0)
+    table = pd.read_csv(data_folder / "covid_sivep" / "covid_sivep.csv.gz").sample(
+        1200, random_state=0
+    )
     y = table.pop("is_dead").to_numpy()
     table = table.drop(columns="Days_hospital_to_outcome").astype(
         {"Region": "category", "Ethnicity": "category"}
     )
-    steps = make_column_transformer((OneHotEncoder(), ["Region", "Ethnicity"]), remainder="passthrough")
+    steps = make_column_transformer(
+        (OneHotEncoder(), ["Region", "Ethnicity"]), remainder="passthrough"
+    )
     model = make_pipeline(steps, GradientBoostingClassifier(n_estimators=30, random_state=0)).fit(
         table[:600], y[:600]
     )
-    result = model_stability(model, table[600:], y[600:], 0.4, perturbation=Perturbation(integer=["Age"]))
+    result = model_stability(
+        model, table[600:], y[600:], 0.4, perturbation=Perturbation(integer=["Age"])
+    )
     assert result.search.route == "ensemble"
     assert 0 < result.lower_bound <= result.value
     moved = np.flatnonzero(result.moved_distances > 0)

@@ -63,7 +63,11 @@ def same(first: NoveltyResult, second: NoveltyResult) -> None:
 @pytest.mark.usefixtures("few_are_many")
 def test_batches_give_what_one_array_gives(options: dict) -> None:
     expected = novelty(X, Y, **options)
-    for x, y in ((Reader(X, 130), Reader(Y, 70)), (Reader(X, 900), Y), (X, [Y[:1], Y[1:650], Y[650:]])):
+    for x, y in (
+        (Reader(X, 130), Reader(Y, 70)),
+        (Reader(X, 900), Y),
+        (X, [Y[:1], Y[1:650], Y[650:]]),
+    ):
         same(novelty(x, y, **options), expected)
 
 
@@ -83,7 +87,9 @@ def test_auto_takes_a_feature_map_and_dense_is_refused() -> None:
     assert result.method == "landmarks"
     assert result.point_novelty(X[:5]).shape == (5,)
     assert NoveltyResult.from_json(result.to_json()).equals(result)
-    with pytest.raises(ValueError, match="method must be 'auto', 'landmarks' or 'cosine' for batches"):
+    with pytest.raises(
+        ValueError, match="method must be 'auto', 'landmarks' or 'cosine' for batches"
+    ):
         novelty(Reader(X, 64), Reader(Y, 64), method="dense")
 
 
@@ -101,7 +107,10 @@ def test_weights_tensors_and_single_precision() -> None:
 @pytest.mark.slow
 def test_a_memory_map_is_an_array(tmp_path) -> None:
     np.save(tmp_path / "x.npy", X)
-    same(novelty(np.load(tmp_path / "x.npy", mmap_mode="r"), Y, bandwidth=1.0), novelty(X, Y, bandwidth=1.0))
+    same(
+        novelty(np.load(tmp_path / "x.npy", mmap_mode="r"), Y, bandwidth=1.0),
+        novelty(X, Y, bandwidth=1.0),
+    )
 
 
 def test_rows_in_any_order() -> None:

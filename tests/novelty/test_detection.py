@@ -7,11 +7,15 @@ from calls import novelty
 from shiftmetrics.novelty import pooled
 
 
-def planted(seed: int, n: int, m: int, share: float, columns: int = 5) -> tuple[np.ndarray, np.ndarray]:
+def planted(
+    seed: int, n: int, m: int, share: float, columns: int = 5
+) -> tuple[np.ndarray, np.ndarray]:
     """A sample of which a share is new, and a reference."""
     rng = np.random.default_rng(seed)
     x, y = rng.normal(size=(n, columns)), rng.normal(size=(m, columns))
-    x[: round(share * n)] = 6.0 * np.eye(columns)[0] + 0.7 * rng.normal(size=(round(share * n), columns))
+    x[: round(share * n)] = 6.0 * np.eye(columns)[0] + 0.7 * rng.normal(
+        size=(round(share * n), columns)
+    )
     return x, y
 
 
@@ -25,7 +29,8 @@ def test_p_values_are_uniform_where_nothing_is_new() -> None:
     for confidence_level in (0.05, 0.2, 0.5):
         share = np.mean(np.array(p_values) <= confidence_level, axis=0)
         assert (
-            share <= confidence_level + 3.0 * np.sqrt(confidence_level * (1.0 - confidence_level) / 150)
+            share
+            <= confidence_level + 3.0 * np.sqrt(confidence_level * (1.0 - confidence_level) / 150)
         ).all()
 
 
@@ -60,7 +65,9 @@ def test_weights_count_as_copies_of_rows() -> None:
 @pytest.mark.slow
 def test_groups_are_relabelled_together() -> None:
     rng = np.random.default_rng(4)
-    patients = np.repeat(rng.normal(size=(40, 3)), 10, axis=0)  # rows of one patient are nearly the same
+    patients = np.repeat(
+        rng.normal(size=(40, 3)), 10, axis=0
+    )  # rows of one patient are nearly the same
     rows = patients + 0.05 * rng.normal(size=patients.shape)
     groups = np.repeat(np.arange(40), 10)
     alone = novelty(rows[:200], rows[200:])

@@ -22,7 +22,8 @@ def halves() -> Halves:
 
 
 @pytest.mark.parametrize(
-    "digit", [4, *(pytest.param(other, marks=pytest.mark.slow) for other in range(10) if other != 4)]
+    "digit",
+    [4, *(pytest.param(other, marks=pytest.mark.slow) for other in range(10) if other != 4)],
 )
 def test_a_withheld_digit_is_the_first_mode(halves: Halves, digit: int) -> None:
     train, test, train_labels, test_labels = halves
@@ -58,7 +59,9 @@ def test_two_withheld_digits_are_two_kinds(halves: Halves, eta: float) -> None:
     known = train[~np.isin(train_labels, (3, 7))]
     found = novelty(test, known, eta=eta, n_resamples=99)
     shown = {int(np.bincount(test_labels[mode.top(10)]).argmax()) for mode in found.modes}
-    assert shown == {3, 7} if eta == 1.0 else {7} <= shown <= {3, 7}  # at eta = 2 half of the rows find
+    assert (
+        shown == {3, 7} if eta == 1.0 else {7} <= shown <= {3, 7}
+    )  # at eta = 2 half of the rows find
     assert found.share <= np.isin(test_labels, (3, 7)).mean() + 0.05
 
 

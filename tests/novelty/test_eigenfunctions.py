@@ -27,7 +27,11 @@ def test_memberships_are_those_of_the_non_symmetric_eigenproblem(
     method: str, eta: float, position: int
 ) -> None:
     rng = np.random.default_rng(7)
-    x, y, points = rng.normal(size=(20, 2)), rng.normal(size=(15, 2)) + 1, rng.normal(size=(9, 2)) * 2
+    x, y, points = (
+        rng.normal(size=(20, 2)),
+        rng.normal(size=(15, 2)) + 1,
+        rng.normal(size=(9, 2)) * 2,
+    )
     result = novelty(x, y, bandwidth=0.8, eta=eta, method=method)
     mode = eigenmodes(result)[position]
 
@@ -47,7 +51,11 @@ def test_memberships_are_those_of_the_non_symmetric_eigenproblem(
 @pytest.mark.parametrize("method", ROUTES)
 def test_the_novelty_of_a_point_is_its_membership_in_all_positive_modes(method: str) -> None:
     rng = np.random.default_rng(7)
-    x, y, points = rng.normal(size=(20, 2)), rng.normal(size=(15, 2)) + 1, rng.normal(size=(9, 2)) * 2
+    x, y, points = (
+        rng.normal(size=(20, 2)),
+        rng.normal(size=(15, 2)) + 1,
+        rng.normal(size=(9, 2)) * 2,
+    )
     result = novelty(x, y, bandwidth=0.8, method=method)
     total = result.point_novelty(points)
 
@@ -55,7 +63,9 @@ def test_the_novelty_of_a_point_is_its_membership_in_all_positive_modes(method: 
         return oracles.gaussian_kernel(a, b, 0.8)
 
     strong = int((result.eigenvalues > 1e-6).sum())  # the oracle mixes modes of smaller eigenvalues
-    shares = [oracles.novel_mode(x, y, kernel, 1.0, position, points) ** 2 for position in range(strong)]
+    shares = [
+        oracles.novel_mode(x, y, kernel, 1.0, position, points) ** 2 for position in range(strong)
+    ]
     assert (total >= sum(shares) - 1e-6).all()
     first = sum(mode.score(points) for mode in eigenmodes(result))
     np.testing.assert_allclose(first, sum(shares[:10]), rtol=0, atol=1e-6)
@@ -71,12 +81,16 @@ def test_new_points_in_any_array_library_and_in_blocks() -> None:
     result = novelty(x, y, bandwidth=1.0)
     found = novelty(torch.asarray(x), torch.asarray(y), bandwidth=1.0)
     for first, second in zip(eigenmodes(result, 3), eigenmodes(found, 3), strict=True):
-        np.testing.assert_allclose(first.score(points), second.score(torch.asarray(points)), atol=1e-8)
+        np.testing.assert_allclose(
+            first.score(points), second.score(torch.asarray(points)), atol=1e-8
+        )
     np.testing.assert_allclose(
         result.point_novelty(points)[4000:], result.point_novelty(points[4000:]), atol=1e-12
     )
     np.testing.assert_allclose(
-        eigenmodes(result)[0].score(points.astype(np.float32)), eigenmodes(result)[0].score(points), atol=1e-5
+        eigenmodes(result)[0].score(points.astype(np.float32)),
+        eigenmodes(result)[0].score(points),
+        atol=1e-5,
     )
 
 

@@ -76,7 +76,9 @@ def test_far_points_score_log_n(method: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("novel", "value", "tolerance"), [([1, 5], 0.74, 0.01), ([1, 3, 5, 7], 1.40, 0.005)])
+@pytest.mark.parametrize(
+    ("novel", "value", "tolerance"), [([1, 5], 0.74, 0.01), ([1, 3, 5, 7], 1.40, 0.005)]
+)
 def test_figure_1_without_shared_modes(novel: list[int], value: float, tolerance: float) -> None:
     result = novelty(ring(5000, novel, 0), ring(5000, [0, 2, 4, 6], 1), bandwidth=0.4)
     assert result.value == pytest.approx(value, abs=tolerance)
@@ -104,12 +106,19 @@ def test_figure_1_with_shared_modes() -> None:
         ([0.4, 0.4, 0, 0, 0.05, 0.05, 0.05, 0.05], 0.8217, 0.5 * math.log(2)),
     ],
 )
-def test_ideal_clusters_of_figure_1(method: str, omega: list[float], value: float, reverse: float) -> None:
+def test_ideal_clusters_of_figure_1(
+    method: str, omega: list[float], value: float, reverse: float
+) -> None:
     """Column 3, and shared modes of 0.4: eigenvalues are max(omega - gamma, 0). Frequencies come in as weights."""
     gamma = np.array([0.25] * 4 + [0.0] * 4)
     clusters = 50.0 * np.eye(8)
     result = novelty(
-        clusters, clusters, bandwidth=1.0, method=method, sample_weight=omega, reference_weight=gamma
+        clusters,
+        clusters,
+        bandwidth=1.0,
+        method=method,
+        sample_weight=omega,
+        reference_weight=gamma,
     )
     assert result.value == pytest.approx(value, abs=5e-5)
     assert result.reverse == pytest.approx(reverse, abs=5e-5)
@@ -126,7 +135,9 @@ def test_the_generalised_eigenproblem_agrees(seed: int) -> None:
     J = np.diag(np.concatenate([np.ones(len(x)), -np.ones(len(y))]))
     eigenvalues = scipy.linalg.eigh(J, G, type=2, eigvals_only=True)[::-1]
     result = both_ways(x, y, bandwidth=0.7, eta=eta)
-    np.testing.assert_allclose(result.eigenvalues, eigenvalues[: len(result.eigenvalues)], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        result.eigenvalues, eigenvalues[: len(result.eigenvalues)], rtol=0, atol=1e-12
+    )
 
 
 # --- against the oracle ----------------------------------------------------------------------------------
@@ -144,7 +155,14 @@ def test_the_generalised_eigenproblem_agrees(seed: int) -> None:
     weighted=st.booleans(),
 )
 def test_both_routes_keep_their_certificate(
-    seed: int, n: int, m: int, columns: int, bandwidth: float, eta: float, rtol: float, weighted: bool
+    seed: int,
+    n: int,
+    m: int,
+    columns: int,
+    bandwidth: float,
+    eta: float,
+    rtol: float,
+    weighted: bool,
 ) -> None:
     x, y = two_samples(seed, n, m, columns)
     rng = np.random.default_rng(seed)
@@ -196,9 +214,13 @@ def test_the_bound_holds_to_fifty_digits_where_rows_nearly_repeat(
             ]
             for a in joint
         ]
-        eigenvalues = [mpmath.re(value) for value in mpmath.eig(mpmath.matrix(rows), left=False, right=False)]
+        eigenvalues = [
+            mpmath.re(value) for value in mpmath.eig(mpmath.matrix(rows), left=False, right=False)
+        ]
         expected = float(
-            oracles_novelty([value for value in eigenvalues if value > mpmath.mpf(10) ** -40], mpmath)
+            oracles_novelty(
+                [value for value in eigenvalues if value > mpmath.mpf(10) ** -40], mpmath
+            )
         )
     result = novelty(x, y, bandwidth=1.0, eta=eta, method=method)
     assert abs(result.value - expected) <= result.error_bound
@@ -216,7 +238,10 @@ def oracles_novelty(values: list, mpmath) -> object:
 @pytest.mark.parametrize("eta", [1.0, 10.0])
 def test_the_routes_agree_within_the_certificate(rtol: float, eta: float) -> None:
     rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(400, 2)), np.r_[rng.normal(size=(250, 2)), rng.normal(size=(50, 2)) * 0.1 + 4]
+    x, y = (
+        rng.normal(size=(400, 2)),
+        np.r_[rng.normal(size=(250, 2)), rng.normal(size=(50, 2)) * 0.1 + 4],
+    )
     full = both_ways(x, y, bandwidth=0.8, eta=eta, method="dense")
     short = both_ways(x, y, bandwidth=0.8, eta=eta, method="landmarks", rtol=rtol)
     assert short.rank < full.rank

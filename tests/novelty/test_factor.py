@@ -72,7 +72,9 @@ def test_a_dense_factor_is_complete(seed: int, columns: int, bandwidth: float, c
     gram = gram_of(seed, columns=columns, bandwidth=bandwidth, copies=copies)
     factor = dense_factor(gram)
     check(gram, factor)
-    np.testing.assert_allclose(factor.values @ factor.values.T, gram.dense(symmetric=True), atol=1e-12)
+    np.testing.assert_allclose(
+        factor.values @ factor.values.T, gram.dense(symmetric=True), atol=1e-12
+    )
     if factor.in_order:
         np.testing.assert_array_equal(factor.pivots, np.arange(gram.n_rows))
 
@@ -182,4 +184,6 @@ def test_a_function_of_single_precision_is_not_taken_for_indefinite() -> None:
     for factor in (dense_factor(gram), pivoted(gram)):
         assert not factor.indefinite
         assert factor.converged
-        np.testing.assert_allclose(factor.values @ factor.values.T, gram.dense(symmetric=True), atol=1e-5)
+        np.testing.assert_allclose(
+            factor.values @ factor.values.T, gram.dense(symmetric=True), atol=1e-5
+        )

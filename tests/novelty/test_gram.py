@@ -45,7 +45,9 @@ def test_blocks_and_the_whole_agree_with_the_oracle(gram: Gram, expected: np.nda
     landmarks = gram.take(chosen)
     assert landmarks.shape[0] == 20
     for rows in gram.blocks(8 * COLUMNS, block_bytes=8 * COLUMNS * 10):
-        np.testing.assert_allclose(gram.block(rows, landmarks), expected[rows][:, chosen], atol=1e-13)
+        np.testing.assert_allclose(
+            gram.block(rows, landmarks), expected[rows][:, chosen], atol=1e-13
+        )
     np.testing.assert_allclose(gram.among(chosen), expected[np.ix_(chosen, chosen)], atol=1e-13)
     np.testing.assert_allclose(np.tril(gram.dense()), np.tril(expected), atol=1e-13)
     whole = gram.dense(symmetric=True)
@@ -55,7 +57,10 @@ def test_blocks_and_the_whole_agree_with_the_oracle(gram: Gram, expected: np.nda
 
 
 def test_new_points(
-    gram: Gram, samples: tuple[np.ndarray, np.ndarray], expected: np.ndarray, request: pytest.FixtureRequest
+    gram: Gram,
+    samples: tuple[np.ndarray, np.ndarray],
+    expected: np.ndarray,
+    request: pytest.FixtureRequest,
 ) -> None:
     landmarks = gram.take(np.array([3, 40]))
     points: object = np.concatenate(samples)[:9]
@@ -71,7 +76,9 @@ def test_points_match_the_features(samples: tuple[np.ndarray, np.ndarray]) -> No
     gram = Gram(*samples, GaussianKernel(1.0))
     with pytest.raises(ValueError, match="points must be of 5 columns, got 4"):
         gram.check_points(np.zeros((2, 4)))
-    with pytest.raises(TypeError, match="points and features must come from the same array library"):
+    with pytest.raises(
+        TypeError, match="points and features must come from the same array library"
+    ):
         gram.check_points(torch.zeros((2, 5)))
     with pytest.raises(ValueError, match="points must be finite"):
         gram.check_points(np.full((2, 5), np.nan))
@@ -80,7 +87,9 @@ def test_points_match_the_features(samples: tuple[np.ndarray, np.ndarray]) -> No
 def test_no_block_crosses_from_one_sample_to_the_other(gram: Gram) -> None:
     for size in (1, 7, 37, 64, 1000):
         blocks = gram.blocks(8, block_bytes=8 * size)
-        assert [row for rows in blocks for row in range(rows.start, rows.stop)] == list(range(gram.n_rows))
+        assert [row for rows in blocks for row in range(rows.start, rows.stop)] == list(
+            range(gram.n_rows)
+        )
         assert all(rows.stop <= N_TEST or rows.start >= N_TEST for rows in blocks)
         assert max(rows.stop - rows.start for rows in blocks) <= size
 
@@ -100,7 +109,9 @@ def test_functions_that_are_no_kernels(samples: tuple[np.ndarray, np.ndarray]) -
 
     with pytest.raises(ValueError, match="kernel must be symmetric"):
         Gram(*samples, CallableKernel(lopsided))
-    with pytest.raises(ValueError, match="kernel must be 1 between a row and itself, got .* row [0-9]+ of"):
+    with pytest.raises(
+        ValueError, match="kernel must be 1 between a row and itself, got .* row [0-9]+ of"
+    ):
         Gram(*samples, CallableKernel(negative))
 
 

@@ -23,7 +23,10 @@ def with_value(value: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"features": with_value(np.nan)}, r"features must be finite everywhere, got nan at row 4, column 2"),
+        (
+            {"features": with_value(np.nan)},
+            r"features must be finite everywhere, got nan at row 4, column 2",
+        ),
         (
             {"reference": with_value(np.inf)},
             r"reference must be finite everywhere, got inf at row 4, column 2",
@@ -43,9 +46,18 @@ def with_value(value: float) -> np.ndarray:
         ({"bandwidth": 0.0}, r"bandwidth must be a number greater than 0, got 0.0"),
         ({"bandwidth": -1}, r"bandwidth must be a number greater than 0"),
         ({"bandwidth": np.nan}, r"bandwidth must be a number greater than 0"),
-        ({"bandwidth": "scott"}, r"bandwidth must be a number greater than 0 or 'auto', got 'scott'"),
-        ({"bandwidth": 1.0, "kernel": "cosine"}, r"bandwidth must be left out with kernel='cosine', got 1.0"),
-        ({"bandwidth": 2.0, "kernel": np.dot}, r"bandwidth must be left out when kernel is a function"),
+        (
+            {"bandwidth": "scott"},
+            r"bandwidth must be a number greater than 0 or 'auto', got 'scott'",
+        ),
+        (
+            {"bandwidth": 1.0, "kernel": "cosine"},
+            r"bandwidth must be left out with kernel='cosine', got 1.0",
+        ),
+        (
+            {"bandwidth": 2.0, "kernel": np.dot},
+            r"bandwidth must be left out when kernel is a function",
+        ),
         ({"kernel": "rbf"}, r"kernel must be one of 'gaussian', 'cosine', or a function"),
         ({"kernel": 3}, r"kernel must be one of"),
         (
@@ -63,7 +75,10 @@ def with_value(value: float) -> np.ndarray:
             {"reference_weight": -np.ones(9)},
             r"reference_weight must be at least 0 everywhere, got -1 at row 0",
         ),
-        ({"reference_weight": np.zeros(9)}, r"reference_weight must be positive for at least one row"),
+        (
+            {"reference_weight": np.zeros(9)},
+            r"reference_weight must be positive for at least one row",
+        ),
         ({"rng": -1}, r"rng must be a seed"),
     ],
 )
@@ -80,7 +95,10 @@ def test_a_bad_value_is_named(arguments: dict, message: str) -> None:
             {"features": [[1.0, 2.0], [3.0]]},
             "features must be an array of numbers, got rows of different lengths",
         ),
-        ({"reference": torch.asarray(Y)}, "features and reference must come from the same array library"),
+        (
+            {"reference": torch.asarray(Y)},
+            "features and reference must come from the same array library",
+        ),
         ({"eta": "2"}, "eta must be a real number"),
         ({"method": "landmarks", "n_landmarks": 2.5}, "n_landmarks must be an integer"),
     ],
@@ -101,12 +119,12 @@ def test_a_bad_type_is_named(arguments: dict, message: str) -> None:
     ],
 )
 @pytest.mark.parametrize("argument", ["features", "reference"])
-def test_images_and_texts_point_at_embed(error: type, features: object, got: str, argument: str) -> None:
+def test_images_and_texts_point_at_embed(
+    error: type, features: object, got: str, argument: str
+) -> None:
     from shiftmetrics.adapters.embeddings import embed
 
-    where = (
-        rf"{argument}(?=.*{got}).* must .* features first, by {embed.__module__.rpartition('.')[0]}\.embed\."
-    )
+    where = rf"{argument}(?=.*{got}).* must .* features first, by {embed.__module__.rpartition('.')[0]}\.embed\."
     with pytest.raises(error, match=where):
         novelty(**{"features": X, "reference": Y, argument: features})
 
@@ -125,7 +143,9 @@ def test_a_kernel_without_a_bandwidth_never_speaks_of_one() -> None:
         novelty(X, Y, kernel=lambda a, b: 1.0 * (a[:, :1] == b[:, 0])),
     ):
         assert result.warnings
-        assert not any("bandwidth" in text.lower() for text in (*result.warnings, str(result.status)))
+        assert not any(
+            "bandwidth" in text.lower() for text in (*result.warnings, str(result.status))
+        )
     assert any("bandwidth" in text for text in novelty(X, Y, bandwidth=1e-3).warnings)
 
 
@@ -134,7 +154,9 @@ def test_columns_of_two_tables_match_by_name() -> None:
     expected = novelty(X, Y).value
     assert novelty(first, second[["c", "a", "b"]]).value == pytest.approx(expected, abs=1e-12)
     renamed = second.rename(columns={"b": "z"})
-    with pytest.raises(ValueError, match="same columns, got only in features: 'b'; only in reference: 'z'"):
+    with pytest.raises(
+        ValueError, match="same columns, got only in features: 'b'; only in reference: 'z'"
+    ):
         novelty(first, renamed)
     assert novelty(first, renamed.to_numpy()).value == pytest.approx(expected, abs=1e-12)
 
@@ -206,7 +228,9 @@ def test_new_points_are_divided_like_the_samples(method: str) -> None:
     raw, divided = points * units, points * units / spread
     np.testing.assert_allclose(result.score_rows(raw), by_hand.score_rows(divided), atol=1e-9)
     np.testing.assert_allclose(result.point_novelty(raw), by_hand.point_novelty(divided), atol=1e-9)
-    np.testing.assert_allclose(result.modes[0].score(raw), by_hand.modes[0].score(divided), atol=1e-9)
+    np.testing.assert_allclose(
+        result.modes[0].score(raw), by_hand.modes[0].score(divided), atol=1e-9
+    )
 
 
 @pytest.mark.slow

@@ -42,21 +42,28 @@ def test_eigenvalues_are_excess_frequencies(
     assert len(eigenmodes(result)) <= len(result.eigenvalues)
     for mode, eigenvalue in zip(eigenmodes(result), result.eigenvalues, strict=False):
         assert mode.eigenvalue == eigenvalue
-        assert eigenvalue == pytest.approx(mode.frequency - eta * mode.reference_frequency, abs=1e-10)
+        assert eigenvalue == pytest.approx(
+            mode.frequency - eta * mode.reference_frequency, abs=1e-10
+        )
     assert result.total == pytest.approx(result.eigenvalues.sum(), abs=1e-12)
     total = result.point_novelty(x).mean() - eta * result.point_novelty(y).mean()
     assert total == pytest.approx(result.total, abs=1e-7)
 
 
 @given(
-    seed=st.integers(0, 2**32 - 1), n=st.integers(2, 30), m=st.integers(2, 30), method=st.sampled_from(ROUTES)
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(2, 30),
+    m=st.integers(2, 30),
+    method=st.sampled_from(ROUTES),
 )
 def test_gained_and_lost_weight_balance(seed: int, n: int, m: int, method: str) -> None:
     """S+ - S- = 1 - eta: at eta = 1 what is gained is lost elsewhere."""
     x, y = two_samples(seed, n, m)
     result = novelty(x, y, bandwidth=0.7, method=method)
     assert result.reverse_eigenvalues is not None
-    assert result.eigenvalues.sum() - result.reverse_eigenvalues.sum() == pytest.approx(0.0, abs=1e-9)
+    assert result.eigenvalues.sum() - result.reverse_eigenvalues.sum() == pytest.approx(
+        0.0, abs=1e-9
+    )
     turned = novelty(y, x, bandwidth=0.7, method=method)
     assert turned.value == pytest.approx(result.reverse, abs=1e-7)
     assert turned.reverse == pytest.approx(result.value, abs=1e-7)
@@ -68,7 +75,9 @@ def test_the_order_of_rows_is_irrelevant(method: str) -> None:
     x, y = two_samples(0, 200, 150)
     rng = np.random.default_rng(1)
     first = novelty(x, y, method=method)
-    second = novelty(rng.permutation(x), rng.permutation(y), method=method, bandwidth=first.bandwidth)
+    second = novelty(
+        rng.permutation(x), rng.permutation(y), method=method, bandwidth=first.bandwidth
+    )
     assert abs(first.value - second.value) <= max(first.error_bound, second.error_bound)
     assert first.value == pytest.approx(second.value, abs=1e-8)
 
@@ -88,7 +97,10 @@ def test_moving_turning_and_scaling_both_samples_changes_nothing(
     rotation = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
     first = novelty(x, y, bandwidth=0.6, method=method)
     second = novelty(
-        scale * (x @ rotation) + offset, scale * (y @ rotation) + offset, bandwidth=0.6 * scale, method=method
+        scale * (x @ rotation) + offset,
+        scale * (y @ rotation) + offset,
+        bandwidth=0.6 * scale,
+        method=method,
     )
     assert second.value == pytest.approx(first.value, abs=1e-7)
 
@@ -98,7 +110,9 @@ def test_integer_weights_are_repeated_rows(method: str) -> None:
     x, y = two_samples(3)
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 4, size=len(x)), rng.integers(0, 4, size=len(y))
-    weighted = both_ways(x, y, bandwidth=0.8, eta=2.0, method=method, sample_weight=a, reference_weight=b)
+    weighted = both_ways(
+        x, y, bandwidth=0.8, eta=2.0, method=method, sample_weight=a, reference_weight=b
+    )
     repeated = both_ways(
         np.repeat(x, a, axis=0), np.repeat(y, b, axis=0), bandwidth=0.8, eta=2.0, method=method
     )
@@ -171,14 +185,19 @@ def test_a_kernel_that_is_not_semidefinite_is_a_status(method: str) -> None:
 @pytest.mark.parametrize("method", ROUTES)
 @pytest.mark.parametrize("kernel", ["gaussian", "cosine"])
 @pytest.mark.parametrize("library", [torch, array_api_strict], ids=["torch", "strict"])
-def test_array_libraries_agree_from_end_to_end(method: str, kernel: str, library: ModuleType) -> None:
+def test_array_libraries_agree_from_end_to_end(
+    method: str, kernel: str, library: ModuleType
+) -> None:
     x, y = two_samples(0, 60, 50, columns=5)
     expected = novelty(x, y, method=method, kernel=kernel)
     found = novelty(library.asarray(x), library.asarray(y), method=method, kernel=kernel)
     assert found.value == pytest.approx(expected.value, abs=1e-12)
     assert found.bandwidth == expected.bandwidth
     np.testing.assert_allclose(
-        eigenmodes(found)[0].score(library.asarray(x)), eigenmodes(expected)[0].score(x), rtol=0, atol=1e-11
+        eigenmodes(found)[0].score(library.asarray(x)),
+        eigenmodes(expected)[0].score(x),
+        rtol=0,
+        atol=1e-11,
     )
     np.testing.assert_allclose(
         found.point_novelty(library.asarray(y)), expected.point_novelty(y), rtol=0, atol=1e-9

@@ -60,7 +60,11 @@ def test_all_array_libraries_give_the_same_block(columns: int, dtype: str) -> No
     x[:, 0] += 1  # no row of zeros
     y[:, 0] += 1
     wide = [a.astype(np.float64) for a in (x, y)]
-    for kernel in (GaussianKernel(2.0, np.full(columns, 2.0)), GaussianKernel(0.01), CosineKernel()):
+    for kernel in (
+        GaussianKernel(2.0, np.full(columns, 2.0)),
+        GaussianKernel(0.01),
+        CosineKernel(),
+    ):
         expected = kernel(*wide)
         for found in (
             kernel(*(torch.asarray(a) for a in wide)),

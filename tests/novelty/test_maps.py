@@ -39,7 +39,9 @@ def test_the_exact_value_lies_within_the_certificate(
 ) -> None:
     x, y = samples(seed, 40, 25, columns)
     exact = calls.both_ways(x, y, bandwidth=bandwidth, eta=eta, method="dense")
-    result = calls.both_ways(x, y, bandwidth=bandwidth, eta=eta, method="landmarks", n_landmarks=max_rank)
+    result = calls.both_ways(
+        x, y, bandwidth=bandwidth, eta=eta, method="landmarks", n_landmarks=max_rank
+    )
     slack = exact.error_bound + 1e-9
     assert result.value - slack <= exact.value + result.error_bound
     assert exact.value <= result.value + result.error_bound + slack
@@ -72,7 +74,9 @@ def test_landmarks_of_a_part_serve_all_rows(monkeypatch: pytest.MonkeyPatch) -> 
     assert result.value == pytest.approx(exact.value, abs=result.error_bound)
     assert result.error_bound < 2e-3
     np.testing.assert_allclose(result.eigenvalues[:5], exact.eigenvalues[:5], atol=1e-9)
-    np.testing.assert_allclose(eigenmodes(result)[0].membership, eigenmodes(exact)[0].membership, atol=1e-6)
+    np.testing.assert_allclose(
+        eigenmodes(result)[0].membership, eigenmodes(exact)[0].membership, atol=1e-6
+    )
     np.testing.assert_array_equal(eigenmodes(result)[0].top(5), eigenmodes(exact)[0].top(5))
 
 
@@ -143,8 +147,12 @@ def test_columns_and_rows_give_the_same(eta: float) -> None:
     assert result.value == pytest.approx(exact.value, abs=1e-9)
     assert result.reverse == pytest.approx(exact.reverse, abs=1e-9)
     assert result.error_bound < 1e-9
-    np.testing.assert_allclose(result.eigenvalues, exact.eigenvalues[: len(result.eigenvalues)], atol=1e-12)
-    np.testing.assert_allclose(eigenmodes(result)[0].membership, eigenmodes(exact)[0].membership, atol=1e-9)
+    np.testing.assert_allclose(
+        result.eigenvalues, exact.eigenvalues[: len(result.eigenvalues)], atol=1e-12
+    )
+    np.testing.assert_allclose(
+        eigenmodes(result)[0].membership, eigenmodes(exact)[0].membership, atol=1e-9
+    )
     np.testing.assert_allclose(
         eigenmodes(result)[0].score(y), eigenmodes(exact)[0].reference_membership, atol=1e-9
     )
@@ -153,7 +161,10 @@ def test_columns_and_rows_give_the_same(eta: float) -> None:
 def test_auto_takes_the_columns_where_there_are_fewer() -> None:
     x, y = angles(1, 30, 20, 5)
     narrow = novelty(x, y, kernel="cosine")
-    assert (narrow.method, narrow.settings["reason"]) == ("cosine", "the cosine kernel is exact in 5 columns")
+    assert (narrow.method, narrow.settings["reason"]) == (
+        "cosine",
+        "the cosine kernel is exact in 5 columns",
+    )
     x, y = angles(1, 10, 8, 40)
     assert novelty(x, y, kernel="cosine").method == "dense"
 
@@ -178,7 +189,9 @@ def test_lengths_do_not_matter_even_extreme_ones() -> None:
 
 def test_rows_without_direction_and_other_kernels_are_refused() -> None:
     x, y = angles(4, 20, 20, 3)
-    with pytest.raises(ValueError, match="kernel must be 'cosine' with method='cosine', got 'gaussian'"):
+    with pytest.raises(
+        ValueError, match="kernel must be 'cosine' with method='cosine', got 'gaussian'"
+    ):
         novelty(x, y, method="cosine")
     with pytest.raises(ValueError, match="points must be free of rows of zeros.* row 1"):
         novelty(x, y, kernel="cosine").point_novelty([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])

@@ -73,7 +73,9 @@ def test_diluted_kinds_are_not_lost() -> None:
 @pytest.mark.slow
 def test_tables_name_the_columns_in_which_members_differ() -> None:
     rng = np.random.default_rng(0)
-    x, y = (pd.DataFrame(rng.normal(size=(200, 3)), columns=["age", "height", "dose"]) for _ in range(2))
+    x, y = (
+        pd.DataFrame(rng.normal(size=(200, 3)), columns=["age", "height", "dose"]) for _ in range(2)
+    )
     x.loc[:50, "dose"] += 8.0
     x.loc[:50, "age"] -= 4.0
     mode = novelty(x, y).modes[0]

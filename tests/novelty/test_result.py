@@ -181,7 +181,9 @@ def test_a_result_travels_through_json(tmp_path) -> None:
     result = novelty(x, y)
     for back in (
         NoveltyResult.from_json(result.to_json()),
-        NoveltyResult.from_json(tmp_path / "r.json") if result.to_json(tmp_path / "r.json") else None,
+        NoveltyResult.from_json(tmp_path / "r.json")
+        if result.to_json(tmp_path / "r.json")
+        else None,
     ):
         assert back is not None
         assert back.equals(result)

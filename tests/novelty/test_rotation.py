@@ -13,7 +13,10 @@ def five_new_kinds(
     """Ten kinds in the test sample, five of which the reference lacks, all equally frequent; kinds of the test."""
     rng = np.random.default_rng(seed)
     centers = rng.normal(size=(10, dimension))
-    kinds, known = rng.permutation(np.resize(np.arange(10), n_rows)), np.resize(np.arange(5), n_rows)
+    kinds, known = (
+        rng.permutation(np.resize(np.arange(10), n_rows)),
+        np.resize(np.arange(5), n_rows),
+    )
     x, y = (centers[part] + 0.3 * rng.normal(size=(n_rows, dimension)) for part in (kinds, known))
     return x, y, kinds
 

@@ -23,7 +23,9 @@ def samples(seed: int, n: int, m: int, columns: int) -> tuple[np.ndarray, np.nda
 
 @pytest.mark.parametrize("method", GAUSSIAN)
 @pytest.mark.parametrize(("n", "m", "eta"), [(3, 900, 1.0), (700, 2, 1.0), (60, 400, 10.0)])
-def test_very_unequal_sizes_and_a_large_eta_in_one_column(method: str, n: int, m: int, eta: float) -> None:
+def test_very_unequal_sizes_and_a_large_eta_in_one_column(
+    method: str, n: int, m: int, eta: float
+) -> None:
     x, y = samples(n, n, m, 1)
     exact = both_ways(x, y, bandwidth=0.5, eta=eta, method="dense")
     result = both_ways(x, y, bandwidth=0.5, eta=eta, method=method)
@@ -84,7 +86,12 @@ def test_the_whole_answer_stays_within_its_limit() -> None:
     x, y = rng.normal(size=(2, 10_000, 3))
     tracemalloc.start()
     try:
-        options = {"bandwidth": 0.7, "method": "landmarks", "n_landmarks": 800, "memory_limit": 300 << 20}
+        options = {
+            "bandwidth": 0.7,
+            "method": "landmarks",
+            "n_landmarks": 800,
+            "memory_limit": 300 << 20,
+        }
         result = novelty(x, y, **options)
         assert tracemalloc.get_traced_memory()[1] < 300 << 20
     finally:
@@ -112,7 +119,10 @@ def test_auto_chooses_by_what_landmarks_tell(monkeypatch: pytest.MonkeyPatch) ->
     assert (high.method, high.status, high.value_rows) == ("landmarks", CERTIFIED, None)
     monkeypatch.setattr(routes, "_MAX_LANDMARKS", 150)
     part = novelty(x, y, bandwidth=4.0, method="auto")
-    assert (part.method, part.status) == ("dense", EXACT)  # its score is of a part, here of all rows
+    assert (part.method, part.status) == (
+        "dense",
+        EXACT,
+    )  # its score is of a part, here of all rows
     assert "150 landmarks leave out" in part.settings["reason"]
 
 
@@ -120,7 +130,10 @@ def test_auto_chooses_by_what_landmarks_tell(monkeypatch: pytest.MonkeyPatch) ->
     ("arguments", "message"),
     [
         ({"method": "landmarks"}, r"method='landmarks' with 1024 landmarks needs .* Take fewer"),
-        ({"method": "cosine", "kernel": "cosine"}, r"method='cosine' with 2000 rows needs .* memory_limit"),
+        (
+            {"method": "cosine", "kernel": "cosine"},
+            r"method='cosine' with 2000 rows needs .* memory_limit",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_in_words(arguments: dict, message: str) -> None:

@@ -38,7 +38,9 @@ def test_entropy_of_nothing_is_zero() -> None:
     change=st.floats(-16, 0),
     concentrated=st.booleans(),
 )
-def test_entropy_moves_at_most_by_its_slack(seed: int, count: int, change: float, concentrated: bool) -> None:
+def test_entropy_moves_at_most_by_its_slack(
+    seed: int, count: int, change: float, concentrated: bool
+) -> None:
     rng = np.random.default_rng(seed)
     first = rng.dirichlet(np.full(count, 0.05 if concentrated else 5.0)) * rng.uniform(0.1, 1.0)
     moves = rng.dirichlet(np.full(count, 0.05 if rng.random() < 0.5 else 5.0)) * 10.0**change
@@ -72,12 +74,15 @@ def test_truncation_takes_off_at_most_what_the_certificate_says(
     gram = Gram(x, y, GaussianKernel(bandwidth))
     weights = np.concatenate([np.full(n, 1 / n), np.full(m, 1 / m)])
     exact = np.linalg.eigvals(
-        oracles.differential_kernel_matrix(x, y, lambda a, b: oracles.gaussian_kernel(a, b, bandwidth), eta)
+        oracles.differential_kernel_matrix(
+            x, y, lambda a, b: oracles.gaussian_kernel(a, b, bandwidth), eta
+        )
     ).real
     factor = pivoted_factor(gram, weights, rtol=0.0, max_rank=rank)
     coordinates = FactorMap(gram, factor, "landmarks").coordinates
     parts = [
-        moments_of(coordinates, weights[rows], [rows], factor.rank) for rows in (slice(0, n), slice(n, n + m))
+        moments_of(coordinates, weights[rows], [rows], factor.rank)
+        for rows in (slice(0, n), slice(n, n + m))
     ]
     kept = np.linalg.eigvalsh(parts[0].products - eta * parts[1].products)
     lost = exact[exact > 0].sum() - kept[kept > 0].sum()
@@ -92,10 +97,15 @@ def test_covariances_in_blocks_are_those_of_the_whole() -> None:
     gram = Gram(rng.normal(size=(4000, 2)), rng.normal(size=(3000, 2)), GaussianKernel(1.0))
     weights = rng.dirichlet(np.ones(4000))
     factor = pivoted_factor(gram, np.ones(7000), rtol=1e-6, max_rank=300)
-    basis, blocks = FactorMap(gram, factor, "landmarks"), [slice(i, i + 500) for i in range(0, 4000, 500)]
+    basis, blocks = (
+        FactorMap(gram, factor, "landmarks"),
+        [slice(i, i + 500) for i in range(0, 4000, 500)],
+    )
     found = moments_of(basis.coordinates, weights, blocks, factor.rank)
     rows, residual = factor.values[:4000], factor.residual[:4000]
-    np.testing.assert_allclose(found.products, np.tril((rows.T * weights) @ rows), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(
+        found.products, np.tril((rows.T * weights) @ rows), rtol=0, atol=1e-14
+    )
     assert found.residual == pytest.approx(weights @ residual)
     assert found.spread == pytest.approx(weights @ np.sqrt(residual * (1.0 - residual)))
     assert found.mode_count == pytest.approx(1.0 / np.sum(((rows.T * weights) @ rows) ** 2))
@@ -127,11 +137,15 @@ def test_a_triangular_factor_saves_work_and_changes_nothing(n: int, m: int, eta:
     test = (values[:n].T * weights) @ values[:n]
     reference = (values[n:].T * reference_weights) @ values[n:]
     for in_order in (True, False):
-        factor = Factor(values=values, residual=np.zeros(n + m), pivots=np.arange(n + m), in_order=in_order)
+        factor = Factor(
+            values=values, residual=np.zeros(n + m), pivots=np.arange(n + m), in_order=in_order
+        )
         matrix, counts = difference(factor, n, weights, reference_weights, eta)
         assert matrix.flags.f_contiguous
         np.testing.assert_allclose(np.tril(matrix), np.tril(test - eta * reference), atol=1e-12)
-        np.testing.assert_allclose(counts, [1 / (test**2).sum(), 1 / (reference**2).sum()], rtol=1e-12)
+        np.testing.assert_allclose(
+            counts, [1 / (test**2).sum(), 1 / (reference**2).sum()], rtol=1e-12
+        )
         np.testing.assert_array_equal(values, np.tril(values))
     factor = Factor(values=values, residual=np.zeros(n + m), pivots=np.arange(n + m), in_order=True)
     place, _ = difference(factor, n, weights, reference_weights, eta, overwrite=True)

@@ -19,10 +19,14 @@ def mixture(
     labels = np.concatenate([np.repeat(np.arange(k), 2), rng.integers(k, size=40)])
     centers = rng.normal(size=(k, columns)) * separation
     scales = spread * rng.uniform(0.2, 1.0, size=k)
-    return centers[labels] + rng.normal(size=(len(labels), columns)) * scales[labels][:, None], labels
+    return centers[labels] + rng.normal(size=(len(labels), columns)) * scales[labels][
+        :, None
+    ], labels
 
 
-def components(rows: np.ndarray, labels: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def components(
+    rows: np.ndarray, labels: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Frequency, mean and total variance of each component."""
     parts = [rows[labels == label] for label in range(k)]
     means = np.array([part.mean(axis=0) for part in parts])
@@ -53,13 +57,17 @@ def test_theorem_1(seed: int, k: int, columns: int, separation: float, spread: f
     eigenvalues = np.zeros(k)
     eigenvalues[: min(k, len(result.eigenvalues))] = result.eigenvalues[:k]
     bound = 4 * (omega * variances).sum() + 16 * sum(
-        omega[i] * np.exp(-((means[i] - means[j]) ** 2).sum()) for i in range(1, k) for j in range(i)
+        omega[i] * np.exp(-((means[i] - means[j]) ** 2).sum())
+        for i in range(1, k)
+        for j in range(i)
     )
     assert ((eigenvalues - omega) ** 2).sum() <= bound + 1e-9
 
 
 @given(eta=st.sampled_from([1.0, 2.0, 10.0]), **CASES)
-def test_theorem_2(eta: float, seed: int, k: int, columns: int, separation: float, spread: float) -> None:
+def test_theorem_2(
+    eta: float, seed: int, k: int, columns: int, separation: float, spread: float
+) -> None:
     rng = np.random.default_rng(seed)
     x, labels = mixture(rng, k, columns, separation, spread)
     omega, means, variances = components(x, labels, k)
@@ -70,14 +78,19 @@ def test_theorem_2(eta: float, seed: int, k: int, columns: int, separation: floa
     y = y + rng.normal(size=y.shape) * spread * 0.5
     gamma, reference_means, reference_variances = components(y, reference_labels, k)
     order = np.argsort(-(omega - eta * gamma))
-    omega, gamma, means, reference_means = (part[order] for part in (omega, gamma, means, reference_means))
+    omega, gamma, means, reference_means = (
+        part[order] for part in (omega, gamma, means, reference_means)
+    )
     variances = np.maximum(variances, reference_variances)[order]
     result = novelty(x, y, bandwidth=1.0, eta=eta)
     eigenvalues = np.zeros(k)
     eigenvalues[: min(k, len(result.eigenvalues))] = result.eigenvalues[:k]
     deltas = ((reference_means - means) ** 2).sum(axis=1)
-    bound = 8 * (omega * deltas + (omega + eta**2 * gamma) * variances).sum() + 16 * (1 + eta) * sum(
-        (omega[i] + eta * gamma[i]) * np.exp(-((reference_means[i] - reference_means[j]) ** 2).sum())
+    bound = 8 * (omega * deltas + (omega + eta**2 * gamma) * variances).sum() + 16 * (
+        1 + eta
+    ) * sum(
+        (omega[i] + eta * gamma[i])
+        * np.exp(-((reference_means[i] - reference_means[j]) ** 2).sum())
         for i in range(1, k)
         for j in range(i)
     )

@@ -20,7 +20,10 @@ NUMBERED = {
     ("preprint", "table"): range(1, 4),
     ("paper", "figure"): range(1, 19),
     ("paper", "table"): range(1, 4),
-    ("paper", "section"): [2, "4.1"],  # clustering, and attacks on CIFAR-10: without a figure of their own
+    ("paper", "section"): [
+        2,
+        "4.1",
+    ],  # clustering, and attacks on CIFAR-10: without a figure of their own
     ("thesis", "figure"): [
         *(f"1.{n}" for n in range(1, 9)),
         "2.1",
@@ -38,7 +41,9 @@ NUMBERED = {
 
 
 def test_every_figure_and_table_stands_in_the_index_once() -> None:
-    printed = sorted(f"{document} {kind} {n}" for (document, kind), ns in NUMBERED.items() for n in ns)
+    printed = sorted(
+        f"{document} {kind} {n}" for (document, kind), ns in NUMBERED.items() for n in ns
+    )
     assert sorted(itertools.chain.from_iterable(entry.labels for entry in ENTRIES)) == printed
 
 
@@ -65,7 +70,9 @@ def test_what_shows_an_error_exists() -> None:
 
 def test_every_label_stands_on_the_page_once() -> None:
     page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    shown = [label for line in re.findall(r"^\*(.+)\.\*$", page, re.M) for label in line.split("; ")]
+    shown = [
+        label for line in re.findall(r"^\*(.+)\.\*$", page, re.M) for label in line.split("; ")
+    ]
     assert sorted(shown) == sorted(
         f"{document}, {kind} {number}"
         for document, kind, number in (label.split() for entry in ENTRIES for label in entry.labels)
@@ -92,7 +99,9 @@ def test_more_seeds_and_another_drawing_keep_the_runs_there_are(tmp_path: Path) 
 
 
 def script(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
 
 
 def test_the_page_is_built_from_the_kept_results() -> None:

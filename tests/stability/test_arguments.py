@@ -42,8 +42,18 @@ BAD: list[tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] = [
     ),
     ((LOSS, 0.7), {"theta2": -1.0}, ValueError, "theta2 must be"),
     ((LOSS, 0.7), {"theta2": np.nan}, ValueError, "theta2 must be"),
-    ((LOSS, 0.7), {"divergence": "KL"}, ValueError, "divergence must be one of 'kl', 'chi2', got 'KL'"),
-    ((LOSS, 0.7), {"sample_weight": [1.0]}, ValueError, "sample_weight must be of length 2, got length 1"),
+    (
+        (LOSS, 0.7),
+        {"divergence": "KL"},
+        ValueError,
+        "divergence must be one of 'kl', 'chi2', got 'KL'",
+    ),
+    (
+        (LOSS, 0.7),
+        {"sample_weight": [1.0]},
+        ValueError,
+        "sample_weight must be of length 2, got length 1",
+    ),
     ((LOSS, 0.7), {"sample_weight": [1.0, -1.0]}, ValueError, "sample_weight must be at least 0"),
     (
         (LOSS, 0.7),

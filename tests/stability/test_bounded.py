@@ -22,7 +22,11 @@ from shiftmetrics.stability.losses import (
     ScorePath,
 )
 
-BOUNDED = {"hinge": BoundedHingeLoss, "logistic": BoundedLogisticLoss, "squared": BoundedSquaredLoss}
+BOUNDED = {
+    "hinge": BoundedHingeLoss,
+    "logistic": BoundedLogisticLoss,
+    "squared": BoundedSquaredLoss,
+}
 
 
 def random_path(
@@ -66,7 +70,9 @@ def test_places_gains_and_distances_agree(seed: int) -> None:
     np.testing.assert_allclose(gain, (slopes * move).sum(axis=1), atol=1e-12)
     np.testing.assert_allclose(squared, (move**2).sum(axis=1), atol=1e-12)
     np.testing.assert_allclose(path.squared_of_gain(gain), squared, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(path.at(path.place_of_squared(squared))[0], gain, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(
+        path.at(path.place_of_squared(squared))[0], gain, rtol=1e-7, atol=1e-9
+    )
 
 
 def test_a_gain_out_of_reach_is_infinitely_far() -> None:
@@ -92,7 +98,9 @@ def test_worst_cases_are_those_of_a_grid(name: str, unbounded: float) -> None:
         if dual >= loss.largest_dual(0.4):
             continue
         found = loss.transform(dual, 0.4, slice(0, 40))
-        best = np.max([dual * loss._loss(scores + gain) - 0.4 * squared for gain, squared in grid], axis=0)
+        best = np.max(
+            [dual * loss._loss(scores + gain) - 0.4 * squared for gain, squared in grid], axis=0
+        )
         assert (found.value >= best - 1e-9 * (1 + np.abs(best))).all()
         np.testing.assert_allclose(found.value, best, rtol=1e-4, atol=1e-4)
         np.testing.assert_allclose(
@@ -102,7 +110,9 @@ def test_worst_cases_are_those_of_a_grid(name: str, unbounded: float) -> None:
             loss.transform(dual * (1 + 1e-6), 0.4, slice(0, 40)).value
             - loss.transform(dual * (1 - 1e-6), 0.4, slice(0, 40)).value
         ) / (2e-6 * dual)
-        assert np.mean(np.abs(slope - found.loss) < 1e-3 * (1 + np.abs(found.loss))) > 0.9, "kinks are rare"
+        assert np.mean(np.abs(slope - found.loss) < 1e-3 * (1 + np.abs(found.loss))) > 0.9, (
+            "kinks are rare"
+        )
 
 
 @pytest.mark.parametrize(
@@ -161,7 +171,9 @@ def _candidates(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("kind", ["zero_one", "candidates"])
 @pytest.mark.parametrize("thetas", [(0.4, 0.4), (0.2, np.inf), (np.inf, 0.2)])
-def test_alternatives_are_candidates_at_the_joint_distance(kind: str, thetas: tuple[float, float]) -> None:
+def test_alternatives_are_candidates_at_the_joint_distance(
+    kind: str, thetas: tuple[float, float]
+) -> None:
     parts, offsets = alternatives(kind, 1)
     losses, distances = [], []
     for k, part in enumerate(parts):

@@ -65,7 +65,9 @@ def test_the_logistic_loss_of_the_golden_margins_cannot_reach_one_by_weights(
     golden: Callable[[str], Loss],
 ) -> None:
     for divergence in DIVERGENCES:
-        result = stability_criterion(golden("logistic"), 1.0, theta1=INF, theta2=0.2, divergence=divergence)
+        result = stability_criterion(
+            golden("logistic"), 1.0, theta1=INF, theta2=0.2, divergence=divergence
+        )
         assert result.status.code == "unattainable"
         assert result.value == INF
 
@@ -87,7 +89,9 @@ def test_piecewise_linear_losses_against_the_primal(
     norms = np.array([1.2, 0.5, 0.0]) if seed else rng.uniform(0.2, 1.5, size=(n, 3))
     loss = PiecewiseLinearLoss(values, norms)
     threshold = between(loss, theta1, theta2, 0.3)
-    result = stability_criterion(loss, threshold, theta1=theta1, theta2=theta2, divergence=divergence)
+    result = stability_criterion(
+        loss, threshold, theta1=theta1, theta2=theta2, divergence=divergence
+    )
     primal = oracles.stability_primal(values, norms, threshold, theta1, theta2, divergence)
     assert result.value == pytest.approx(primal, abs=1e-7)
 
@@ -103,7 +107,9 @@ def test_candidates_against_the_primal(
     distances[:, 0], distances[2, 1:] = 0.0, INF
     loss = CandidateLoss(losses, distances)
     threshold = between(loss, theta1, theta2, 0.6)
-    result = stability_criterion(loss, threshold, theta1=theta1, theta2=theta2, divergence=divergence)
+    result = stability_criterion(
+        loss, threshold, theta1=theta1, theta2=theta2, divergence=divergence
+    )
     primal = oracles.candidate_primal(losses, distances, threshold, theta1, theta2, divergence)
     assert result.value == pytest.approx(primal, abs=1e-7)
     assert result.kind == "upper_bound"
@@ -117,7 +123,11 @@ def test_candidates_against_the_primal(
 def test_a_zero_one_loss_whose_rows_cannot_move(threshold: float, divergence: str) -> None:
     errors = np.arange(20) < 3
     expected = oracles.zero_one_stability(0.15, threshold, 0.3, divergence)
-    for loss in (FixedLoss(errors), FixedLoss(errors.astype(int)), ZeroOneLoss(np.where(errors, 0.0, 2.0))):
+    for loss in (
+        FixedLoss(errors),
+        FixedLoss(errors.astype(int)),
+        ZeroOneLoss(np.where(errors, 0.0, 2.0)),
+    ):
         result = stability_criterion(loss, threshold, theta1=INF, theta2=0.3, divergence=divergence)
         assert result.value == pytest.approx(expected, rel=1e-9)
         assert abs(result.value - expected) <= result.error_bound
@@ -158,8 +168,14 @@ def check_plan(
 ) -> None:
     """Recompute cost and risk from the rows alone."""
     splits = result.splits
-    places = [] if splits is None else list(zip(splits.rows, splits.weights, splits.distances, strict=True))
-    cost = oracles.plan_cost(result.weights, places, result.moved_distances, theta1, theta2, divergence)
+    places = (
+        []
+        if splits is None
+        else list(zip(splits.rows, splits.weights, splits.distances, strict=True))
+    )
+    cost = oracles.plan_cost(
+        result.weights, places, result.moved_distances, theta1, theta2, divergence
+    )
     assert cost == pytest.approx(result.value, rel=1e-4, abs=1e-12)
     assert np.mean(result.weights) == pytest.approx(1.0, abs=1e-10)
     atoms = result.atoms()
@@ -184,7 +200,9 @@ def test_the_rows_add_up(
 ) -> None:
     loss = make_loss(seed=4)
     threshold = between(loss, theta1, theta2)
-    result = stability_criterion(loss, threshold, theta1=theta1, theta2=theta2, divergence=divergence)
+    result = stability_criterion(
+        loss, threshold, theta1=theta1, theta2=theta2, divergence=divergence
+    )
     if threshold <= loss.base(slice(0, 40)).mean():  # nothing can change
         assert isinstance(loss, FixedLoss)
         assert np.isinf(theta2)
@@ -199,12 +217,17 @@ def test_the_rows_add_up(
     # Homogeneous of degree one in the prices: the sensitivities, times the prices, are the value.
     parts = [
         price * slope
-        for price, slope in ((theta1, result.sensitivity_theta1), (theta2, result.sensitivity_theta2))
+        for price, slope in (
+            (theta1, result.sensitivity_theta1),
+            (theta2, result.sensitivity_theta2),
+        )
         if np.isfinite(price)
     ]
     assert sum(parts) == pytest.approx(result.value, rel=1e-12)
     excess = result.excess_risk
-    assert excess.corruption + excess.reweighting == pytest.approx(threshold - result.base_risk, rel=1e-9)
+    assert excess.corruption + excess.reweighting == pytest.approx(
+        threshold - result.base_risk, rel=1e-9
+    )
     assert excess.reweighting_first + excess.corruption_after == pytest.approx(
         threshold - result.base_risk, rel=1e-9
     )
@@ -222,18 +245,24 @@ def test_rows_alone_can_be_left_out(golden: Callable[[str], Loss]) -> None:
     assert without.value == with_rows.value
     assert without.rms_move == with_rows.rms_move
     assert without.excess_risk.equals(with_rows.excess_risk)
-    assert without.weights is without.moved_losses is without.moved_distances is without.splits is None
+    assert (
+        without.weights is without.moved_losses is without.moved_distances is without.splits is None
+    )
     with pytest.raises(ValueError, match="without_rows"):
         without.atoms()
 
 
-def test_candidates_that_are_taken(between: Callable[..., float], loss_of: Callable[..., Loss]) -> None:
+def test_candidates_that_are_taken(
+    between: Callable[..., float], loss_of: Callable[..., Loss]
+) -> None:
     loss = loss_of("candidate", 3)
     result = stability_criterion(loss, between(loss, 0.4, INF), theta2=INF)
     losses, distances = loss.losses, loss.distances
     atoms = result.atoms()
     np.testing.assert_allclose(losses[atoms["row"], atoms["choice"]], atoms["loss"], rtol=1e-12)
-    np.testing.assert_allclose(distances[atoms["row"], atoms["choice"]], atoms["distance"], rtol=1e-12)
+    np.testing.assert_allclose(
+        distances[atoms["row"], atoms["choice"]], atoms["distance"], rtol=1e-12
+    )
     assert result.splits is not None
     assert len(atoms) == 40 + len(result.splits.rows)
 
@@ -241,7 +270,9 @@ def test_candidates_that_are_taken(between: Callable[..., float], loss_of: Calla
 # --- laws ------------------------------------------------------------------------------------------------
 
 prices = st.sampled_from([(0.4, 0.4), (0.2, INF), (INF, 0.3), (3.0, 0.1)])
-kinds = st.sampled_from(["fixed", "zero_one", "hinge", "logistic", "squared", "piecewise", "candidate"])
+kinds = st.sampled_from(
+    ["fixed", "zero_one", "hinge", "logistic", "squared", "piecewise", "candidate"]
+)
 divergences = st.sampled_from(DIVERGENCES)
 
 
@@ -255,7 +286,9 @@ def solve(
 
 @given(kind=kinds, price=prices, divergence=divergences, seed=st.integers(0, 50))
 @settings(max_examples=40)
-def test_convex_and_rising_in_the_threshold(loss_of, between, kind, price, divergence, seed) -> None:
+def test_convex_and_rising_in_the_threshold(
+    loss_of, between, kind, price, divergence, seed
+) -> None:
     loss = loss_of(kind, seed, 25)
     thresholds = [between(loss, *price, depth) for depth in (0.2, 0.5, 0.8)]
     first, middle, last = (solve(loss, r, *price, divergence) for r in thresholds)
@@ -264,12 +297,16 @@ def test_convex_and_rising_in_the_threshold(loss_of, between, kind, price, diver
     # The dual is the slope: the tangent lies below the curve.
     for other, r in ((first, thresholds[0]), (last, thresholds[2])):
         if np.isfinite(middle.dual) and np.isfinite(other.value):
-            assert other.value >= middle.value + middle.dual * (r - thresholds[1]) - 1e-8 * (1 + other.value)
+            assert other.value >= middle.value + middle.dual * (r - thresholds[1]) - 1e-8 * (
+                1 + other.value
+            )
 
 
 @given(kind=kinds, seed=st.integers(0, 50), divergence=divergences, scale=st.floats(1e-3, 1e3))
 @settings(max_examples=40)
-def test_homogeneous_and_concave_in_the_prices(loss_of, between, kind, seed, divergence, scale) -> None:
+def test_homogeneous_and_concave_in_the_prices(
+    loss_of, between, kind, seed, divergence, scale
+) -> None:
     loss = loss_of(kind, seed, 25)
     threshold = between(loss, 0.4, 0.4)
     at = {
@@ -283,7 +320,9 @@ def test_homogeneous_and_concave_in_the_prices(loss_of, between, kind, seed, div
 
 @given(kind=kinds, price=prices, divergence=divergences, seed=st.integers(0, 50))
 @settings(max_examples=40)
-def test_order_and_repetition_do_not_matter(loss_of, between, kind, price, divergence, seed) -> None:
+def test_order_and_repetition_do_not_matter(
+    loss_of, between, kind, price, divergence, seed
+) -> None:
     loss = loss_of(kind, seed, 25)
     rng = np.random.default_rng(seed)
     threshold = between(loss, *price)
@@ -298,11 +337,17 @@ def test_order_and_repetition_do_not_matter(loss_of, between, kind, price, diver
     assert weighted.value == pytest.approx(repeated.value, rel=1e-8)
     # Which rows move is not unique where moves cost the same; what they cost and how weights change is.
     assert weighted.rms_move == pytest.approx(repeated.rms_move, rel=1e-4, abs=1e-9)
-    assert weighted.effective_sample_fraction == pytest.approx(repeated.effective_sample_fraction, rel=1e-6)
+    assert weighted.effective_sample_fraction == pytest.approx(
+        repeated.effective_sample_fraction, rel=1e-6
+    )
     assert np.average(weighted.weights, weights=times) == pytest.approx(1.0, abs=1e-9)
 
 
-@given(kind=st.sampled_from(["zero_one", "candidate"]), seed=st.integers(0, 50), scale=st.floats(1e-3, 1e3))
+@given(
+    kind=st.sampled_from(["zero_one", "candidate"]),
+    seed=st.integers(0, 50),
+    scale=st.floats(1e-3, 1e3),
+)
 def test_the_unit_of_distance_is_its_price(loss_of, between, kind, seed, scale) -> None:
     loss = loss_of(kind, seed, 25)
     threshold = between(loss, 0.4, 0.4)
@@ -322,7 +367,8 @@ def test_the_unit_of_the_loss_does_not_matter(loss_of, between, seed, scale, div
     threshold = between(loss, 0.4, 0.4)
     scaled = CandidateLoss(scale * loss.losses, loss.distances)
     first, second = (
-        solve(x, r, 0.4, 0.4, divergence) for x, r in ((loss, threshold), (scaled, scale * threshold))
+        solve(x, r, 0.4, 0.4, divergence)
+        for x, r in ((loss, threshold), (scaled, scale * threshold))
     )
     assert second.value == pytest.approx(first.value, rel=1e-8)
     assert second.dual == pytest.approx(first.dual / scale, rel=1e-4)
@@ -339,7 +385,10 @@ def test_more_candidates_never_raise_it(loss_of, between, seed, divergence) -> N
     assert after.value <= before.value * (1 + 1e-9)
     nearer = ZeroOneLoss(rng.exponential(size=25))
     farther = ZeroOneLoss(np.asarray(nearer.distances) * rng.uniform(1.0, 2.0, size=25))
-    assert solve(nearer, 0.4, 0.4, 0.4, divergence).value <= solve(farther, 0.4, 0.4, 0.4, divergence).value
+    assert (
+        solve(nearer, 0.4, 0.4, 0.4, divergence).value
+        <= solve(farther, 0.4, 0.4, 0.4, divergence).value
+    )
 
 
 # --- how it runs -----------------------------------------------------------------------------------------
@@ -365,13 +414,19 @@ def test_few_passes_are_enough(
 ) -> None:
     loss = make_loss(seed=1, n=4000)
     threshold = between(loss, 0.4, 0.4)
-    assert stability_criterion(loss, threshold, divergence=divergence, resampling=None).n_passes <= 50
-    assert stability_criterion(loss, threshold, divergence=divergence).n_passes <= 100  # with the interval
+    assert (
+        stability_criterion(loss, threshold, divergence=divergence, resampling=None).n_passes <= 50
+    )
+    assert (
+        stability_criterion(loss, threshold, divergence=divergence).n_passes <= 100
+    )  # with the interval
 
 
 @pytest.mark.parametrize("theta2", [1e-3, 0.4, 1e3, 1e6])
 @pytest.mark.parametrize("divergence", DIVERGENCES)
-def test_the_error_bound_holds_in_extended_precision(divergence: str, theta2: float, between) -> None:
+def test_the_error_bound_holds_in_extended_precision(
+    divergence: str, theta2: float, between
+) -> None:
     rng = np.random.default_rng(2)
     losses = rng.exponential(size=200)
     threshold = between(FixedLoss(losses), INF, theta2, 0.3)
@@ -382,7 +437,9 @@ def test_the_error_bound_holds_in_extended_precision(divergence: str, theta2: fl
     if divergence == "kl":
         duals = result.dual * (1 + np.linspace(-1e-7, 1e-7, 41)).astype(np.longdouble)
         top = wide.max()
-        exact = max(h * r - h * top - t * np.log(np.mean(np.exp(h * (wide - top) / t))) for h in duals)
+        exact = max(
+            h * r - h * top - t * np.log(np.mean(np.exp(h * (wide - top) / t))) for h in duals
+        )
     else:  # solve the weights on their active rows
         active = result.weights > 0
         a = wide[active]

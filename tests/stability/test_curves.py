@@ -38,7 +38,9 @@ def test_every_point_is_the_criterion(
 ) -> None:
     loss = make_loss(seed=2, n=90)
     options = {"theta1": theta1, "theta2": theta2, "divergence": divergence}
-    thresholds = [between(loss, theta1, theta2, depth) for depth in (-0.1, 0.05, 0.3, 0.6, 0.95, 1.0, 1.3)]
+    thresholds = [
+        between(loss, theta1, theta2, depth) for depth in (-0.1, 0.05, 0.3, 0.6, 0.95, 1.0, 1.3)
+    ]
     thresholds = [max(r, 0.0) for r in thresholds]
     curve = stability_curve(loss, thresholds, **options)
     assert curve.status.ok
@@ -50,12 +52,15 @@ def test_every_point_is_the_criterion(
         if not np.isfinite(point.value):
             continue
         assert (
-            abs(curve.points.stability[place] - point.value) <= curve.points.errors[place] + point.error_bound
+            abs(curve.points.stability[place] - point.value)
+            <= curve.points.errors[place] + point.error_bound
         )
         assert curve.points.risks[place] == pytest.approx(point.risk, rel=1e-9)
         assert frame["rms_move"][place] == pytest.approx(point.rms_move, rel=1e-4, abs=1e-7)
         if point.standard_error is not None:
-            assert frame["standard_error"][place] == pytest.approx(point.standard_error, rel=1e-4, abs=1e-9)
+            assert frame["standard_error"][place] == pytest.approx(
+                point.standard_error, rel=1e-4, abs=1e-9
+            )
         if point.interval is not None:
             near = {"rel": 1e-2, "abs": 0.1 * (point.interval.high - point.interval.low)}
             assert frame["low"][place] == pytest.approx(point.interval.low, **near)
@@ -100,7 +105,9 @@ def test_a_sweep_takes_fewer_passes_than_its_points(loss_of, kind: str, divergen
     loss = loss_of(kind, 0, 200)
     options = {"divergence": divergence, "resampling": None}
     curve = stability_curve(loss, **options)
-    alone = sum(stability_criterion(loss, float(r), **options).n_passes for r in curve.points.thresholds)
+    alone = sum(
+        stability_criterion(loss, float(r), **options).n_passes for r in curve.points.thresholds
+    )
     assert curve.n_passes < 0.85 * alone
 
 
@@ -124,7 +131,9 @@ def test_rows_with_weights_and_in_groups() -> None:
     loss, weights = HingeLoss(rng.normal(1, 1, 60), 1.0), rng.uniform(0, 2, 60)
     weights[:5] = 0.0
     groups = np.arange(60) // 3
-    curve = stability_curve(loss, [0.8, 1.2], sample_weight=weights, resampling=Resampling(groups=groups))
+    curve = stability_curve(
+        loss, [0.8, 1.2], sample_weight=weights, resampling=Resampling(groups=groups)
+    )
     for place, threshold in enumerate((0.8, 1.2)):
         point = stability_criterion(
             loss, threshold, sample_weight=weights, resampling=Resampling(groups=groups)
@@ -140,7 +149,9 @@ def test_headlines_of_curves() -> None:
     out_of_reach = stability_curve(FixedLoss([0.0, 0.5]), [0.3, 0.9])
     assert "No allowed shift leads to more than a mean loss of 0.5" in out_of_reach.headline()
     assert "Status unattainable at 1 of 2 points" in out_of_reach.summary()
-    bound = stability_curve(CandidateLoss([[0.0, 1.0], [0.0, 1.0]], [[0.0, 0.5], [0.0, 1.0]]), [0.3])
+    bound = stability_curve(
+        CandidateLoss([[0.0, 1.0], [0.0, 1.0]], [[0.0, 0.5], [0.0, 1.0]]), [0.3]
+    )
     assert "Upper bounds" in bound.summary()
     few = stability_curve(loss, [0.3, 0.5], computing=Computing(max_iter=1))
     assert not few.status.ok
@@ -166,7 +177,9 @@ def test_every_pair_of_prices_is_the_criterion(
     threshold = between(loss, 0.4, INF, 0.3)
     surface = trade_off(loss, threshold, shares=np.linspace(0, 1, 5), divergence=divergence)
     np.testing.assert_allclose(1 / surface.points.theta1 + 1 / surface.points.theta2, 5.0)
-    for place, (theta1, theta2) in enumerate(zip(surface.points.theta1, surface.points.theta2, strict=True)):
+    for place, (theta1, theta2) in enumerate(
+        zip(surface.points.theta1, surface.points.theta2, strict=True)
+    ):
         point = stability_criterion(
             loss, threshold, theta1=float(theta1), theta2=float(theta2), divergence=divergence
         )
@@ -186,7 +199,9 @@ def test_every_pair_of_prices_is_the_criterion(
     factor=st.floats(0.1, 10.0),
 )
 @settings(max_examples=25)
-def test_concave_and_homogeneous_in_the_prices(loss_of, between, kind, divergence, seed, factor) -> None:
+def test_concave_and_homogeneous_in_the_prices(
+    loss_of, between, kind, divergence, seed, factor
+) -> None:
     loss = loss_of(kind, seed, 25)
     threshold = between(loss, 0.4, 0.4, 0.3)
     surface = trade_off(loss, threshold, shares=np.linspace(0, 1, 7), divergence=divergence)
@@ -206,7 +221,9 @@ def test_concave_and_homogeneous_in_the_prices(loss_of, between, kind, divergenc
         theta2=0.4 * factor,
         divergence=divergence,
     )
-    np.testing.assert_allclose(scaled.points.stability, factor * surface.points.stability, rtol=1e-7)
+    np.testing.assert_allclose(
+        scaled.points.stability, factor * surface.points.stability, rtol=1e-7
+    )
 
 
 def test_sensitivities_are_derivatives() -> None:
@@ -248,7 +265,9 @@ def test_excess_risk_trades_places_along_the_line() -> None:
 def test_the_spread_between_samples_grows_as_moves_are_forbidden() -> None:
     """The observation of section 4.1 of the paper, relative to the value as well, on one population."""
     surface = trade_off(
-        LogisticLoss(np.random.default_rng(0).normal(1.5, 1, 2000), 1.5), 1.0, shares=[0.0, 0.5, 0.95]
+        LogisticLoss(np.random.default_rng(0).normal(1.5, 1, 2000), 1.5),
+        1.0,
+        shares=[0.0, 0.5, 0.95],
     )
     spread = surface.points.standard_errors / surface.points.stability
     assert spread[0] > spread[1]

@@ -32,7 +32,11 @@ def moment_of(
 @pytest.mark.parametrize("name", ["kl", "chi2"])
 def test_the_conjugate_by_definition(name: str, theta2: float) -> None:
     rng = np.random.default_rng(0)
-    value, loss, weights = rng.exponential(size=60), rng.exponential(size=60), rng.uniform(0.1, 2, size=60)
+    value, loss, weights = (
+        rng.exponential(size=60),
+        rng.exponential(size=60),
+        rng.uniform(0.1, 2, size=60),
+    )
     divergence, moment, _ = moment_of(name, theta2, value, loss, weights)
     mean = functools.partial(np.average, weights=weights)
     density = divergence.density(value, moment)
@@ -46,9 +50,13 @@ def test_the_conjugate_by_definition(name: str, theta2: float) -> None:
         )
     else:  # c of the textbook: mean (v - c)_+ = 2 theta2
         c = brentq(
-            lambda x: mean(np.maximum(value - x, 0)) - 2 * theta2, value.min() - 4 * theta2 - 1, value.max()
+            lambda x: mean(np.maximum(value - x, 0)) - 2 * theta2,
+            value.min() - 4 * theta2 - 1,
+            value.max(),
         )
-        np.testing.assert_allclose(density, np.maximum(value - c, 0) / (2 * theta2), rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(
+            density, np.maximum(value - c, 0) / (2 * theta2), rtol=1e-6, atol=1e-9
+        )
         alpha = -(c + 2 * theta2)
         assert -moment.conjugate == pytest.approx(
             alpha + theta2 - theta2 * mean(density**2), rel=1e-5, abs=1e-8
@@ -57,7 +65,10 @@ def test_the_conjugate_by_definition(name: str, theta2: float) -> None:
     for _ in range(20):
         other = density * rng.uniform(0.5, 1.5, size=60)
         other /= mean(other)
-        assert mean(other * value) - theta2 * mean(divergence.penalty(other)) <= moment.conjugate + 1e-9
+        assert (
+            mean(other * value) - theta2 * mean(divergence.penalty(other))
+            <= moment.conjugate + 1e-9
+        )
 
 
 def test_without_reweighting_means_are_plain() -> None:
@@ -95,13 +106,17 @@ def test_the_penalty_is_accurate_near_one(excess: float) -> None:
     density = np.array([1.0 + excess])
     exact = (density - 1.0) ** 2
     assert divergence_of("chi2", 1.0).penalty(density)[0] == exact[0]
-    assert divergence_of("kl", 1.0).penalty(density)[0] == pytest.approx(exact[0] / 2, rel=1e-5, abs=1e-22)
+    assert divergence_of("kl", 1.0).penalty(density)[0] == pytest.approx(
+        exact[0] / 2, rel=1e-5, abs=1e-22
+    )
 
 
 @given(shift=st.floats(-1e5, 1e5), seed=st.integers(0, 100))
 def test_shards_merge_whatever_their_magnitude(shift: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    value = np.concatenate([rng.normal(size=5), rng.normal(size=7) + shift, rng.normal(size=3) - shift])
+    value = np.concatenate(
+        [rng.normal(size=5), rng.normal(size=7) + shift, rng.normal(size=3) - shift]
+    )
     loss = rng.exponential(size=15)
     divergence = divergence_of("kl", 0.4)
     cuts = [slice(0, 0), slice(0, 5), slice(5, 12), slice(12, 12), slice(12, 15)]

@@ -48,13 +48,19 @@ def test_a_risk_that_is_there_already(
     loss = make_loss()
     risk = loss.base(slice(0, 40)).mean()
     for threshold in (0.0, 0.5 * risk, risk):
-        result = stability_criterion(loss, threshold, theta1=theta1, theta2=theta2, divergence=divergence)
+        result = stability_criterion(
+            loss, threshold, theta1=theta1, theta2=theta2, divergence=divergence
+        )
         assert result.status.code == "already_at_risk"
         assert result.status.ok
         assert (result.value, result.error_bound, result.dual) == (0.0, 0.0, 0.0)
         assert result.risk == result.base_risk == pytest.approx(risk)
         np.testing.assert_array_equal(result.weights, 1.0)
-        assert (result.rms_move, result.share_moved, result.effective_sample_fraction) == (0.0, 0.0, 1.0)
+        assert (result.rms_move, result.share_moved, result.effective_sample_fraction) == (
+            0.0,
+            0.0,
+            1.0,
+        )
         assert result.standard_error is None
         assert "already" in result.summary()
         assert_no_nan(result)
@@ -116,8 +122,12 @@ def test_the_highest_risk_itself_is_a_limit() -> None:
             expected = oracles.zero_one_stability(errors / 10, 1.0, 0.3, divergence)
             assert result.value == pytest.approx(expected, rel=1e-13)
             assert result.dual == INF
-            np.testing.assert_allclose(result.weights, np.where(np.arange(10) < errors, 10 / errors, 0))
-            below = stability_criterion(loss, 1.0 - 1e-9, theta1=INF, theta2=0.3, divergence=divergence)
+            np.testing.assert_allclose(
+                result.weights, np.where(np.arange(10) < errors, 10 / errors, 0)
+            )
+            below = stability_criterion(
+                loss, 1.0 - 1e-9, theta1=INF, theta2=0.3, divergence=divergence
+            )
             assert below.status.code == "converged"
             assert below.value == pytest.approx(result.value, rel=1e-6)
             assert below.value < result.value
@@ -126,7 +136,9 @@ def test_the_highest_risk_itself_is_a_limit() -> None:
 
 @pytest.mark.parametrize("divergence", DIVERGENCES)
 @pytest.mark.parametrize(("theta1", "theta2"), [(0.4, 0.4), (0.4, INF), (2.0, 0.05)])
-def test_the_highest_risk_by_moves_and_weights(theta1: float, theta2: float, divergence: str) -> None:
+def test_the_highest_risk_by_moves_and_weights(
+    theta1: float, theta2: float, divergence: str
+) -> None:
     losses = np.array([[0.0, 1.0, 2.0], [0.5, 2.0, 2.0], [0.1, 1.5, 0.0], [2.0, 0.0, 0.0]])
     distances = np.array([[0.0, 0.2, 0.9], [0.0, 0.8, 0.5], [0.0, 0.7, INF], [0.0, 1.0, 1.0]])
     loss = CandidateLoss(losses, distances)
@@ -135,7 +147,9 @@ def test_the_highest_risk_by_moves_and_weights(theta1: float, theta2: float, div
     assert result.status.code == "boundary"
     primal = oracles.candidate_primal(losses, distances, highest, theta1, theta2, divergence)
     assert result.value == pytest.approx(primal, abs=1e-7)
-    np.testing.assert_array_equal(result.choices[[0, 1, 3]], [2, 2, 0])  # the nearest of the highest
+    np.testing.assert_array_equal(
+        result.choices[[0, 1, 3]], [2, 2, 0]
+    )  # the nearest of the highest
     below = stability_criterion(
         loss, highest * (1 - 1e-7), theta1=theta1, theta2=theta2, divergence=divergence
     )
@@ -152,7 +166,9 @@ def test_rounding_in_the_mean_does_not_put_a_threshold_out_of_reach() -> None:
     assert result.value == pytest.approx(0.4, rel=1e-12)
 
 
-@given(errors=st.integers(1, 20), gap=st.floats(1e-16, 0.5), divergence=st.sampled_from(DIVERGENCES))
+@given(
+    errors=st.integers(1, 20), gap=st.floats(1e-16, 0.5), divergence=st.sampled_from(DIVERGENCES)
+)
 def test_near_the_highest_risk(errors: int, gap: float, divergence: str) -> None:
     loss = FixedLoss(np.arange(21) < errors)
     threshold = 1.0 - gap
@@ -256,7 +272,11 @@ def test_small_residuals_are_not_nothing() -> None:
 def test_no_error_and_no_moves() -> None:
     for loss in (FixedLoss(np.zeros(100, dtype=bool)), ZeroOneLoss(np.full(100, 0.3))):
         result = stability_criterion(loss, 0.2, theta1=INF)
-        assert (result.value, result.status.code, result.standard_error) == (INF, "unattainable", None)
+        assert (result.value, result.status.code, result.standard_error) == (
+            INF,
+            "unattainable",
+            None,
+        )
         upper = 1 - 0.025 ** (1 / 100)  # the largest error rate that 100 hits do not rule out
         assert result.interval.low == pytest.approx(
             oracles.zero_one_stability(upper, 0.2, 0.4, "kl"), rel=1e-9
@@ -290,7 +310,9 @@ def test_rows_without_sample_weight_are_not_there(make_loss: Callable[..., Loss]
     assert result.n_samples == 40
     np.testing.assert_array_equal(result.weights[[0, 7, 39]], 0.0)
     np.testing.assert_array_equal(result.moved_distances[[0, 7, 39]], 0.0)
-    np.testing.assert_array_equal(result.moved_losses[[0, 7, 39]], loss.base(slice(0, 40))[[0, 7, 39]])
+    np.testing.assert_array_equal(
+        result.moved_losses[[0, 7, 39]], loss.base(slice(0, 40))[[0, 7, 39]]
+    )
     np.testing.assert_allclose(result.weights[kept], alone.weights, rtol=1e-6)
     if alone.splits is not None:
         np.testing.assert_array_equal(result.splits.rows, kept[alone.splits.rows])
@@ -311,7 +333,9 @@ def test_a_row_without_weight_cannot_be_the_highest() -> None:
     exponent1=st.integers(-12, 12),
     exponent2=st.integers(-12, 12),
     unit=st.integers(-8, 8),
-    kind=st.sampled_from(["fixed", "zero_one", "hinge", "logistic", "squared", "piecewise", "candidate"]),
+    kind=st.sampled_from(
+        ["fixed", "zero_one", "hinge", "logistic", "squared", "piecewise", "candidate"]
+    ),
     divergence=st.sampled_from(DIVERGENCES),
 )
 def test_prices_of_any_magnitude(
@@ -326,7 +350,9 @@ def test_prices_of_any_magnitude(
         min(loss.reach(theta1, rows).loss.max(), loss.base(rows).mean() + 3),
     )
     threshold = base + 0.4 * (highest - base)
-    result = stability_criterion(loss, threshold, theta1=theta1, theta2=theta2, divergence=divergence)
+    result = stability_criterion(
+        loss, threshold, theta1=theta1, theta2=theta2, divergence=divergence
+    )
     assert result.status.ok
     assert result.risk == pytest.approx(threshold, rel=1e-7)
     # Prices of very different size cancel in the dual, never in the cost of the plan.
@@ -402,7 +428,10 @@ def test_no_interval_is_narrower_than_the_numerical_error(divergence: str, theta
     for loss, theta1 in samples.values():
         options = {"theta1": theta1, "theta2": theta2, "divergence": divergence}
         threshold = 1.2 * float(loss.base(slice(0, 300)).mean())
-        found = stability_criterion(loss, threshold, **options), worst_case_risk(loss, 0.01, **options)
+        found = (
+            stability_criterion(loss, threshold, **options),
+            worst_case_risk(loss, 0.01, **options),
+        )
         for result in found:
             assert result.status.ok
             if result.interval is not None:

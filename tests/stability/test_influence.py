@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 
 from shiftmetrics import Computing, Resampling, Result
-from shiftmetrics.stability import FixedLoss, HingeLoss, ZeroOneLoss, stability_criterion, worst_case_risk
+from shiftmetrics.stability import (
+    FixedLoss,
+    HingeLoss,
+    ZeroOneLoss,
+    stability_criterion,
+    worst_case_risk,
+)
 from shiftmetrics.stability.losses import Loss
 
 INF = np.inf
@@ -17,7 +23,12 @@ PRICES = [(0.4, 0.4, "kl"), (0.4, 0.4, "chi2"), (0.2, INF, "kl"), (INF, 0.3, "ch
 @pytest.mark.parametrize(("theta1", "theta2", "divergence"), PRICES)
 @pytest.mark.parametrize("kind", ["hinge", "zero_one", "piecewise", "fixed"])
 def test_the_influence_is_the_derivative_in_the_weight_of_a_row(
-    kind: str, theta1: float, theta2: float, divergence: str, loss_of: Callable[..., Loss], between: Callable
+    kind: str,
+    theta1: float,
+    theta2: float,
+    divergence: str,
+    loss_of: Callable[..., Loss],
+    between: Callable,
 ) -> None:
     loss = loss_of(kind, 3)
     if kind == "fixed" and np.isinf(theta2):
@@ -30,7 +41,9 @@ def test_the_influence_is_the_derivative_in_the_weight_of_a_row(
     stable = stability_criterion(loss, threshold, sample_weight=weights, **options)
     worst = worst_case_risk(loss, stable.value, sample_weight=weights, **options)
     for result in (stable, worst):
-        assert result.influence.sum() == pytest.approx(0.0, abs=1e-9 * np.abs(result.influence).sum())
+        assert result.influence.sum() == pytest.approx(
+            0.0, abs=1e-9 * np.abs(result.influence).sum()
+        )
         assert np.linalg.norm(result.influence) == pytest.approx(result.standard_error, rel=1e-9)
     for row in (0, 7, 20):
         more, less = weights.copy(), weights.copy()
@@ -85,7 +98,9 @@ def test_rows_without_weight_have_no_influence() -> None:
     kept = margins(50)
     weights = np.repeat([1.0, 0.0], 50)
     alone = stability_criterion(HingeLoss(kept, 1.5), 0.9)
-    both = stability_criterion(HingeLoss(np.concatenate([kept, kept + 9.0]), 1.5), 0.9, sample_weight=weights)
+    both = stability_criterion(
+        HingeLoss(np.concatenate([kept, kept + 9.0]), 1.5), 0.9, sample_weight=weights
+    )
     np.testing.assert_allclose(both.influence[:50], alone.influence)
     assert not both.influence[50:].any()
     assert both.standard_error == pytest.approx(alone.standard_error)

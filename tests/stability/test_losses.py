@@ -44,7 +44,9 @@ def test_closed_forms_agree_with_a_grid(name: str, dual: float, theta1: float) -
         "hinge": HingeLoss(starts, norm),
         "logistic": LogisticLoss(starts, norm),
         "squared": SquaredLoss(starts, norm),
-        "piecewise": PiecewiseLinearLoss(np.stack([1 - starts, 0 * starts + 0.5], axis=1), [norm, 0.0]),
+        "piecewise": PiecewiseLinearLoss(
+            np.stack([1 - starts, 0 * starts + 0.5], axis=1), [norm, 0.0]
+        ),
     }[name]
     value, losses, squared, *_ = loss.transform(dual, theta1, everything(loss))
     for i, start in enumerate(starts):
@@ -74,7 +76,9 @@ def test_the_value_is_that_of_the_place(make_loss: Callable[..., Loss], dual: fl
 def test_the_slope_of_the_value_is_the_loss(make_loss: Callable[..., Loss]) -> None:
     loss, theta1, step = make_loss(3), 0.9, 1e-6
     dual = min(0.37123, 0.6 * loss.largest_dual(theta1))
-    low, mid, high = (loss.transform(dual + s, theta1, everything(loss)) for s in (-step, 0.0, step))
+    low, mid, high = (
+        loss.transform(dual + s, theta1, everything(loss)) for s in (-step, 0.0, step)
+    )
     slope = (high.value - low.value) / (2 * step)
     smooth = np.abs(high.loss - low.loss) < 1e-3  # not at a kink
     assert smooth.mean() > 0.9
@@ -127,7 +131,9 @@ def test_reach_is_the_limit_of_a_high_dual(make_loss: Callable[..., Loss]) -> No
     dual=st.floats(1e-6, 1e3),
     theta1=st.floats(1e-3, 1e3),
 )
-def test_the_logistic_maximum_is_global(margin: float, norm: float, dual: float, theta1: float) -> None:
+def test_the_logistic_maximum_is_global(
+    margin: float, norm: float, dual: float, theta1: float
+) -> None:
     loss = LogisticLoss([margin], norm)
     value = loss.transform(dual, theta1, slice(0, 1)).value[0]
     longest = dual * norm / (2 * theta1)  # no stationary point is farther away
@@ -185,10 +191,14 @@ def test_appending_equals_building_at_once() -> None:
     np.testing.assert_array_equal(grown.distances, distances)
     for dual in (0.0, 0.3, 5.0):
         for mine, theirs in zip(
-            grown.transform(dual, 0.4, slice(0, 20)), whole.transform(dual, 0.4, slice(0, 20)), strict=True
+            grown.transform(dual, 0.4, slice(0, 20)),
+            whole.transform(dual, 0.4, slice(0, 20)),
+            strict=True,
         ):
             np.testing.assert_array_equal(mine, theirs)
-    for mine, theirs in zip(grown.reach(0.4, slice(0, 20)), whole.reach(0.4, slice(0, 20)), strict=True):
+    for mine, theirs in zip(
+        grown.reach(0.4, slice(0, 20)), whole.reach(0.4, slice(0, 20)), strict=True
+    ):
         np.testing.assert_array_equal(mine, theirs)
 
 
@@ -219,7 +229,9 @@ def test_padding_may_hold_anything() -> None:
         loss = CandidateLoss([[0.5, 2.0], [1.0, junk]], [[0.0, 1.0], [0.0, INF]])
         for dual in (0.0, 0.3, 7.0):
             for mine, theirs in zip(
-                loss.transform(dual, 0.4, slice(0, 2)), clean.transform(dual, 0.4, slice(0, 2)), strict=True
+                loss.transform(dual, 0.4, slice(0, 2)),
+                clean.transform(dual, 0.4, slice(0, 2)),
+                strict=True,
             ):
                 np.testing.assert_array_equal(mine, theirs)
         np.testing.assert_array_equal(loss.reach(0.4, slice(0, 2)).loss, [2.0, 1.0])
@@ -261,7 +273,9 @@ CONTAINERS: dict[str, Callable[[Any], Any]] = {
     "float16": lambda x: x.astype(np.float16),
     "integer": lambda x: x.astype(np.int8),
     "bool": lambda x: x.astype(bool),
-    "pandas": lambda x: pd.DataFrame(x) if x.ndim == 2 else pd.Series(x, index=range(5, 5 + len(x))),
+    "pandas": lambda x: (
+        pd.DataFrame(x) if x.ndim == 2 else pd.Series(x, index=range(5, 5 + len(x)))
+    ),
     "torch": torch.tensor,
     "torch bfloat16": lambda x: torch.tensor(x, dtype=torch.bfloat16),
     "torch with gradient": lambda x: torch.tensor(x, requires_grad=True),
@@ -276,7 +290,9 @@ def test_every_loss_takes_every_array(container: str) -> None:
     matrix, far = np.stack([ones, np.ones(4)], axis=1), np.tile([0.0, 1.0], (4, 1))
     for loss in (FixedLoss, ZeroOneLoss, lambda x: HingeLoss(x, 1.5), lambda x: LogisticLoss(x, 1.5),
                  lambda x: SquaredLoss(x, 0.2)):  # fmt: skip
-        mine, expected = (stability_criterion(loss(x), 0.9, theta1=1.0) for x in (convert(ones), ones))
+        mine, expected = (
+            stability_criterion(loss(x), 0.9, theta1=1.0) for x in (convert(ones), ones)
+        )
         assert mine.value == expected.value
     mine, expected = (
         stability_criterion(CandidateLoss(x, y), 0.9, theta1=1.0)

@@ -34,7 +34,9 @@ def over_shards(shards: list[tuple[Loss, np.ndarray]]) -> Gather:
 @pytest.mark.parametrize("divergence", ["kl", "chi2"])
 @pytest.mark.parametrize(("theta1", "theta2"), [(0.4, 0.4), (0.2, np.inf), (np.inf, 0.3)])
 @pytest.mark.parametrize("kind", ["hinge", "zero_one", "candidate"])
-def test_shards_lead_to_the_answer_of_the_whole(loss_of, between, kind, theta1, theta2, divergence) -> None:
+def test_shards_lead_to_the_answer_of_the_whole(
+    loss_of, between, kind, theta1, theta2, divergence
+) -> None:
     loss, rng = loss_of(kind, 1, 90), np.random.default_rng(0)
     weights = rng.uniform(0.5, 2.0, 90)
     weights /= weights.mean()
@@ -49,7 +51,9 @@ def test_shards_lead_to_the_answer_of_the_whole(loss_of, between, kind, theta1, 
     plan = gather(PlanPass(solution.parts, dual.divergence))
     assert isinstance(plan, PlanStatistic)
     assert plan.mean("loss") == pytest.approx(expected.risk, rel=1e-9)
-    assert plan.mean("squared_distance") == pytest.approx(expected.sensitivity_theta1, rel=1e-5, abs=1e-12)
+    assert plan.mean("squared_distance") == pytest.approx(
+        expected.sensitivity_theta1, rel=1e-5, abs=1e-12
+    )
     assert solution.bound == pytest.approx(expected.value, rel=1e-9, abs=1e-12)
 
 
@@ -74,4 +78,6 @@ def test_large_candidate_arrays_are_never_copied_whole(monkeypatch: pytest.Monke
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert result.status.code == "converged"
-    assert peak < 3 * losses.size * 8  # several float64 copies of both arrays would be six times as much
+    assert (
+        peak < 3 * losses.size * 8
+    )  # several float64 copies of both arrays would be six times as much

@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 
 import oracles
-from shiftmetrics.stability import FixedLoss, LogisticLoss, ZeroOneLoss, stability_criterion, worst_case_risk
+from shiftmetrics.stability import (
+    FixedLoss,
+    LogisticLoss,
+    ZeroOneLoss,
+    stability_criterion,
+    worst_case_risk,
+)
 
 pytestmark = pytest.mark.realdata
 
@@ -20,11 +26,17 @@ def margins(data_folder: Path) -> tuple[np.ndarray, float, np.ndarray, np.ndarra
     from sklearn.preprocessing import StandardScaler
 
     table = pd.read_csv(data_folder / "covid_sivep" / "covid_sivep.csv.gz")
-    features = table.drop(columns=["is_dead", "Days_hospital_to_outcome"])  # the latter leaks the outcome
+    features = table.drop(
+        columns=["is_dead", "Days_hospital_to_outcome"]
+    )  # the latter leaks the outcome
     dead = table["is_dead"].to_numpy()
-    train, test = train_test_split(np.arange(len(table)), test_size=0.5, random_state=0, stratify=dead)
+    train, test = train_test_split(
+        np.arange(len(table)), test_size=0.5, random_state=0, stratify=dead
+    )
     scaler = StandardScaler().fit(features.iloc[test])  # a move by one standard deviation costs 1
-    model = LogisticRegression(max_iter=1000).fit(scaler.transform(features.iloc[train]), dead[train])
+    model = LogisticRegression(max_iter=1000).fit(
+        scaler.transform(features.iloc[train]), dead[train]
+    )
     signs = np.where(dead[test] == 1, 1.0, -1.0)
     scores = model.decision_function(scaler.transform(features.iloc[test]))
     return (
@@ -60,14 +72,16 @@ def test_error_rates(margins) -> None:
 def test_the_age_of_a_patient_is_a_sensitive_feature(margins) -> None:
     margin, norm, weights, _ = margins
     alone = [
-        stability_criterion(ZeroOneLoss(np.maximum(margin, 0.0) / abs(weight)), 0.6, theta2=np.inf).value
+        stability_criterion(
+            ZeroOneLoss(np.maximum(margin, 0.0) / abs(weight)), 0.6, theta2=np.inf
+        ).value
         for weight in weights
     ]
     # With one feature free to move, stability falls as its weight grows.
     assert np.array_equal(np.argsort(alone), np.argsort(-np.abs(weights)))
-    assert stability_criterion(ZeroOneLoss(np.maximum(margin, 0.0) / norm), 0.6, theta2=np.inf).value < min(
-        alone
-    )
+    assert stability_criterion(
+        ZeroOneLoss(np.maximum(margin, 0.0) / norm), 0.6, theta2=np.inf
+    ).value < min(alone)
 
 
 def test_log_losses_and_who_gains_weight(margins) -> None:

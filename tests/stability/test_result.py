@@ -67,7 +67,10 @@ def test_headlines_say_what_moves_and_who_gains_weight() -> None:
     assert moved.headline().startswith("A mean hinge loss of 1 (now 0.4")
     assert f"% of the rows move, by at most {moved.moved_distances.max():.4g}" in moved.headline()
     assert " in units of the distances, and weights change until" in moved.headline()
-    assert f"an effective {100 * moved.effective_sample_fraction:.3g} % of the rows count" in moved.headline()
+    assert (
+        f"an effective {100 * moved.effective_sample_fraction:.3g} % of the rows count"
+        in moved.headline()
+    )
     even = stability_criterion(HingeLoss(margins, 1.5), 1.0, theta2=5.0)
     assert 0.99 < even.effective_sample_fraction < 0.9995
     assert (
@@ -77,7 +80,8 @@ def test_headlines_say_what_moves_and_who_gains_weight() -> None:
     assert little.effective_sample_fraction > 0.99
     assert "weights change until an effective" in little.shift_in_words()  # nothing else changes
     assert (
-        "by reweighting alone, once the weight of the tenth of the rows with the highest" in moved.headline()
+        "by reweighting alone, once the weight of the tenth of the rows with the highest"
+        in moved.headline()
     )
     errors = stability_criterion(ZeroOneLoss(np.maximum(margins, 0.0) / 1.5), 0.5)
     assert errors.headline().startswith("50 % errors (now 20 %) once ")
@@ -125,7 +129,9 @@ def test_reference_values_are_what_halves_and_equal_distances_give() -> None:
         order = rng.permutation(400)
         gaps.append(abs(errors[order[:200]].mean() - errors[order[200:]].mean()))
     halves, equal = result.reference_values()
-    assert float(halves.split("differ by ")[1].split()[0]) == pytest.approx(100 * np.mean(gaps), rel=0.07)
+    assert float(halves.split("differ by ")[1].split()[0]) == pytest.approx(
+        100 * np.mean(gaps), rel=0.07
+    )
     assert f"{100 * (0.3 - errors.mean()):.3g} % would move that far" in equal
     assert halves in result.summary()
     assert stability_criterion(HingeLoss(distances, 1.0), 1.0).mean_distance is None
@@ -137,11 +143,22 @@ def test_the_class_that_grows_most() -> None:
     assert most_grown(np.ones(6), labels) is None
     assert most_grown(np.array([1.0, 3.0]), np.array(["a", "a"])) is None
     weights = [1.0, 1.0, 3.0, 3.0, 1.0, 1.0]
-    assert most_grown(np.array([0.4, 0.4, 1.4, 1.4, 0.4, 0.4]), labels, weights) == ("b", pytest.approx(1.4))
+    assert most_grown(np.array([0.4, 0.4, 1.4, 1.4, 0.4, 0.4]), labels, weights) == (
+        "b",
+        pytest.approx(1.4),
+    )
 
 
 def test_every_status_says_cause_and_remedy() -> None:
-    statuses = (ALREADY_AT_RISK, BOUNDARY, CONVERGED, HIGHEST_RISK, MAX_ITER, UNATTAINABLE, UNBOUNDED_LOSS)
+    statuses = (
+        ALREADY_AT_RISK,
+        BOUNDARY,
+        CONVERGED,
+        HIGHEST_RISK,
+        MAX_ITER,
+        UNATTAINABLE,
+        UNBOUNDED_LOSS,
+    )
     for status in statuses:
         assert status.text.endswith(".")
         assert status.ok == (status.code != "max_iter")
@@ -188,7 +205,11 @@ def test_settings_record_the_call() -> None:
         sample_weight=[2.0],
     )
     settings = result.settings
-    assert (settings["loss"], settings["n_candidates"], settings["threshold"]) == ("CandidateLoss", 2, 0.5)
+    assert (settings["loss"], settings["n_candidates"], settings["threshold"]) == (
+        "CandidateLoss",
+        2,
+        0.5,
+    )
     assert (settings["theta1"], settings["theta2"], settings["divergence"]) == (0.3, INF, "chi2")
     assert settings["sample_weight"] == "given"
     assert "numpy" in settings["versions"]
@@ -205,7 +226,11 @@ def test_kinds_of_result() -> None:
     loss = FixedLoss([0.0, 0.5, 1.0])
     cost, risk = stability_criterion(loss, 0.7), worst_case_risk(loss, 0.1)
     assert (cost.measure, cost.title, cost.higher_is_better) == ("stability", "Stability", True)
-    assert (risk.measure, risk.title, risk.higher_is_better) == ("worst_case_risk", "Worst-case risk", False)
+    assert (risk.measure, risk.title, risk.higher_is_better) == (
+        "worst_case_risk",
+        "Worst-case risk",
+        False,
+    )
     assert Result.from_json(risk.to_json()).measure == "worst_case_risk"
 
 

@@ -50,7 +50,9 @@ def test_stored_losses_keep_their_rows(tmp_path) -> None:
     stored = zarr.save_array
     stored(str(tmp_path / "losses.zarr"), LOSSES)
     exact = stability_criterion(FixedLoss(LOSSES), 1.4)
-    result = stability_criterion(FixedLoss(zarr.open_array(str(tmp_path / "losses.zarr"), mode="r")), 1.4)
+    result = stability_criterion(
+        FixedLoss(zarr.open_array(str(tmp_path / "losses.zarr"), mode="r")), 1.4
+    )
     assert result.value == pytest.approx(exact.value, rel=1e-12)
     np.testing.assert_allclose(result.weights, exact.weights, rtol=1e-9)
 
@@ -69,5 +71,7 @@ def test_bad_losses_are_named(values: np.ndarray, message: str) -> None:
 
 
 def test_weights_are_refused() -> None:
-    with pytest.raises(ValueError, match="sample_weight must be None for a loss whose rows stay in parts"):
+    with pytest.raises(
+        ValueError, match="sample_weight must be None for a loss whose rows stay in parts"
+    ):
         stability_criterion(FixedLoss(of_dask(LOSSES)), 1.4, sample_weight=np.ones(3000))

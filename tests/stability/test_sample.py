@@ -44,7 +44,9 @@ def places_of(result, nearest: np.ndarray) -> np.ndarray:
     if result.splits is None:
         return moved
     second = np.where(
-        (result.splits.distances > 0)[:, None], nearest[result.splits.rows], POINTS[result.splits.rows]
+        (result.splits.distances > 0)[:, None],
+        nearest[result.splits.rows],
+        POINTS[result.splits.rows],
     )
     return np.concatenate([moved, second])
 
@@ -53,10 +55,19 @@ def places_of(result, nearest: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("divergence", ["kl", "chi2"])
 def test_the_sample_has_the_weights_and_the_risk_of_the_result(prices, divergence):
     loss, nearest = plane()
-    result = stability_criterion(loss, 0.5, theta1=prices[0], theta2=prices[1], divergence=divergence)
+    result = stability_criterion(
+        loss, 0.5, theta1=prices[0], theta2=prices[1], divergence=divergence
+    )
     moved = pd.DataFrame(places_of(result, nearest), columns=["x", "y"])
     sample = most_sensitive_sample(result, TABLE[["x", "y"]], moved=moved)
-    assert list(sample.columns[:6]) == ["weight", "moved", "split", "distance", "loss", "moved_loss"]
+    assert list(sample.columns[:6]) == [
+        "weight",
+        "moved",
+        "split",
+        "distance",
+        "loss",
+        "moved_loss",
+    ]
     assert sample["weight"].sum() == pytest.approx(60.0)
     assert (sample["weight"] * sample["moved_loss"]).sum() / 60 == pytest.approx(0.5)
     assert sample.loc[~sample["split"], "loss"].mean() == pytest.approx(result.base_risk)
@@ -66,7 +77,9 @@ def test_the_sample_has_the_weights_and_the_risk_of_the_result(prices, divergenc
     np.testing.assert_array_equal((sample["x"] <= 0.0).astype(float), sample["moved_loss"])
     if "x move" in sample:
         np.testing.assert_allclose(np.abs(sample["x move"]), sample["distance"], atol=1e-12)
-        np.testing.assert_allclose(sample["x"] - sample["x move"], TABLE["x"].loc[sample.index], atol=1e-12)
+        np.testing.assert_allclose(
+            sample["x"] - sample["x move"], TABLE["x"].loc[sample.index], atol=1e-12
+        )
     assert "y move" not in sample
     assert ("x move" in sample) == np.isfinite(prices[0])
 
@@ -120,7 +133,9 @@ def test_cells_that_are_missing_do_not_change():
             "dose": [1.0, np.nan, 2.0, np.nan],
         }
     )
-    places = table.iloc[[*range(4), *result.splits.rows]].assign(kind=lambda t: t["kind"].replace("u", "v"))
+    places = table.iloc[[*range(4), *result.splits.rows]].assign(
+        kind=lambda t: t["kind"].replace("u", "v")
+    )
     changed = most_sensitive_sample(result, table, moved=places, splits="heaviest")
     assert [name for name in changed if str(name).endswith(" move")] == ["kind move"]
     assert changed["kind move"].tolist() == [True, False, False, True]
@@ -136,7 +151,10 @@ def test_categories_that_flip_are_marked():
     assert list(sample["ward move"]) == [False, True, False, False]
     assert "age move" not in sample
     moves = column_moves(result, start, moved)
-    assert dict(zip(moves["column"], moves["share_moved"], strict=True)) == {"age": 0.0, "ward": 0.25}
+    assert dict(zip(moves["column"], moves["share_moved"], strict=True)) == {
+        "age": 0.0,
+        "ward": 0.25,
+    }
 
 
 # --- who gains weight ------------------------------------------------------------------------------------
@@ -148,14 +166,18 @@ def test_means_and_shares_are_weighted_ones(weighted):
     result = stability_criterion(FixedLoss(LOSSES), 0.65, sample_weight=sample_weight)
     base = np.ones(60) if sample_weight is None else sample_weight
     after = base * result.weights
-    lines = who_gains_weight(result, TABLE, sample_weight=sample_weight).set_index(["column", "level"])
+    lines = who_gains_weight(result, TABLE, sample_weight=sample_weight).set_index(
+        ["column", "level"]
+    )
     for name in ("x", "y"):
         values = TABLE[name].to_numpy()
         line = lines.loc[name, ""]
         assert line["before"] == pytest.approx(np.average(values, weights=base))
         assert line["after"] == pytest.approx(np.average(values, weights=after))
         variance = np.average((values - line["before"]) ** 2, weights=base)
-        assert line["difference"] == pytest.approx((line["after"] - line["before"]) / np.sqrt(variance))
+        assert line["difference"] == pytest.approx(
+            (line["after"] - line["before"]) / np.sqrt(variance)
+        )
         for q in (10, 50, 90):  # the first value at which so much of the weight is reached
             for side, weights in (("before", base), ("after", after)):
                 reached = [weights[values <= value].sum() for value in np.sort(values)]
@@ -174,7 +196,9 @@ def test_means_and_shares_are_weighted_ones(weighted):
 
 def test_missing_values_are_a_level_and_constants_do_not_differ():
     result = stability_criterion(FixedLoss([0.0, 0.0, 1.0, 1.0]), 0.75)
-    table = pd.DataFrame({"lab": [1.0, 2.0, np.nan, np.nan], "same": 3.0, "name": ["a", None, "b", "b"]})
+    table = pd.DataFrame(
+        {"lab": [1.0, 2.0, np.nan, np.nan], "same": 3.0, "name": ["a", None, "b", "b"]}
+    )
     lines = who_gains_weight(result, table).set_index(["column", "level"])
     assert lines.loc[("lab", "missing"), ["before", "after"]].tolist() == pytest.approx([0.5, 0.75])
     assert lines.loc[("lab", ""), "before"] == pytest.approx(1.5)
@@ -203,9 +227,13 @@ def test_moves_of_columns_add_up_to_the_move_of_rows(prices):
     rng = np.random.default_rng(3)
     direction = np.array([0.6, 0.8])
     points = rng.normal(size=(50, 2)) + 1.0
-    result = stability_criterion(HingeLoss(points @ direction, 1.0), 0.9, theta1=prices[0], theta2=prices[1])
+    result = stability_criterion(
+        HingeLoss(points @ direction, 1.0), 0.9, theta1=prices[0], theta2=prices[1]
+    )
     assert result.splits is None or len(result.splits.rows) <= 1
-    rows = np.concatenate([np.arange(50), [] if result.splits is None else result.splits.rows]).astype(int)
+    rows = np.concatenate(
+        [np.arange(50), [] if result.splits is None else result.splits.rows]
+    ).astype(int)
     distances = np.concatenate(
         [result.moved_distances, [] if result.splits is None else result.splits.distances]
     )

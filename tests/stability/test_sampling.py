@@ -69,7 +69,9 @@ def test_the_standard_error_against_the_bootstrap(
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [50, 150, 600])
 @pytest.mark.parametrize(("name", "theta1", "theta2", "divergence"), SETTINGS)
-def test_the_interval_covers(name: str, theta1: float, theta2: float, divergence: str, n: int) -> None:
+def test_the_interval_covers(
+    name: str, theta1: float, theta2: float, divergence: str, n: int
+) -> None:
     rng = np.random.default_rng(4)
     options = {"theta1": theta1, "theta2": theta2, "divergence": divergence}
     population, threshold = sample(name, 200_000, rng)
@@ -85,7 +87,9 @@ def test_the_interval_covers(name: str, theta1: float, theta2: float, divergence
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "above"), [("zero_one", 0.03), ("hinge", 0.05), ("logistic", 0.03)])
+@pytest.mark.parametrize(
+    ("name", "above"), [("zero_one", 0.03), ("hinge", 0.05), ("logistic", 0.03)]
+)
 def test_the_interval_covers_near_the_risk_as_it_is(name: str, above: float) -> None:
     rng = np.random.default_rng(4)
     population, _ = sample(name, 200_000, rng)
@@ -107,7 +111,9 @@ def test_weights_enter_the_standard_error_as_a_sandwich() -> None:
         a, density = weights / weights.mean(), np.asarray(result.weights)
         influence = density if divergence == "kl" else density**2
         influence = 0.4 * (influence - np.average(influence, weights=weights))
-        assert result.standard_error == pytest.approx(np.sqrt(np.sum((a * influence) ** 2)) / 300, rel=1e-9)
+        assert result.standard_error == pytest.approx(
+            np.sqrt(np.sum((a * influence) ** 2)) / 300, rel=1e-9
+        )
     corruption = stability_criterion(loss, 1.0, sample_weight=weights, theta2=INF)
     value = loss.transform(corruption.dual, 0.4, slice(0, 300)).value
     spread = a * (value - np.average(value, weights=weights))
@@ -194,7 +200,9 @@ def test_an_error_rate_has_an_exact_interval(errors: int, divergence: str) -> No
     assert worst.interval.low <= worst.value <= worst.interval.high
     for rate_at_end, end in ((low, worst.interval.low), (high, worst.interval.high)):
         if 0.0 < rate_at_end < end < 1.0:
-            assert oracles.zero_one_stability(rate_at_end, end, 0.4, divergence) == pytest.approx(0.05)
+            assert oracles.zero_one_stability(rate_at_end, end, 0.4, divergence) == pytest.approx(
+                0.05
+            )
 
 
 @pytest.mark.slow
@@ -230,14 +238,22 @@ def test_a_loss_that_is_no_error_has_no_error_rate() -> None:
     assert alike.interval.method == "inverted worst-case risk"
 
 
-def test_influence_is_the_derivative_in_the_weights(make_loss: Callable[..., Loss], between) -> None:
+def test_influence_is_the_derivative_in_the_weights(
+    make_loss: Callable[..., Loss], between
+) -> None:
     # Give one row a little more weight: the value moves by its influence.
     loss = make_loss(seed=8)
     for divergence in ("kl", "chi2"):
         threshold = between(loss, 0.4, 0.4)
-        result = stability_criterion(loss, threshold, divergence=divergence, computing=Computing(rtol=1e-13))
+        result = stability_criterion(
+            loss, threshold, divergence=divergence, computing=Computing(rtol=1e-13)
+        )
         density = np.asarray(result.weights)
-        influence = -0.4 * (density - 1) if divergence == "kl" else -0.4 * (density**2 - np.mean(density**2))
+        influence = (
+            -0.4 * (density - 1)
+            if divergence == "kl"
+            else -0.4 * (density**2 - np.mean(density**2))
+        )
         for row in (0, 5, 21):
             values = []
             for step in (1e-4, -1e-4):

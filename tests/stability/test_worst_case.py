@@ -42,16 +42,22 @@ def test_round_trip(
         risk = worst_case_risk(loss, cost.value, **options)
         assert risk.value == pytest.approx(threshold, rel=1e-8)
         assert (
-            abs(risk.value - threshold) <= risk.error_bound + cost.error_bound / max(cost.dual, 1e-9) + 1e-12
+            abs(risk.value - threshold)
+            <= risk.error_bound + cost.error_bound / max(cost.dual, 1e-9) + 1e-12
         )
         if cost.status.code != "converged":  # nothing can change
             continue
         assert risk.rms_move == pytest.approx(cost.rms_move, rel=1e-4, abs=1e-7)
-        assert risk.effective_sample_fraction == pytest.approx(cost.effective_sample_fraction, rel=1e-4)
+        assert risk.effective_sample_fraction == pytest.approx(
+            cost.effective_sample_fraction, rel=1e-4
+        )
         # The plan does not cost more than the budget, and reaches the risk that it reports.
         spent = sum(
             price * slope
-            for price, slope in ((theta1, risk.sensitivity_theta1), (theta2, risk.sensitivity_theta2))
+            for price, slope in (
+                (theta1, risk.sensitivity_theta1),
+                (theta2, risk.sensitivity_theta2),
+            )
             if np.isfinite(price)
         )
         assert spent <= cost.value * (1 + 1e-9)
@@ -59,7 +65,9 @@ def test_round_trip(
 
 
 @given(
-    kind=st.sampled_from(["fixed", "zero_one", "hinge", "logistic", "squared", "piecewise", "candidate"]),
+    kind=st.sampled_from(
+        ["fixed", "zero_one", "hinge", "logistic", "squared", "piecewise", "candidate"]
+    ),
     price=st.sampled_from(PRICES),
     divergence=st.sampled_from(["kl", "chi2"]),
     seed=st.integers(0, 50),
@@ -89,7 +97,13 @@ def test_what_a_budget_buys_without_moves() -> None:
 
 def test_what_a_budget_buys_without_weights() -> None:
     distances = np.array([0.0, 0.1, 0.2, 0.3, INF])
-    for budget, expected in ((0.0, 0.2), (0.01 / 5, 0.4), (0.03 / 5, 0.5), (0.05 / 5, 0.6), (0.14 / 5, 0.8)):
+    for budget, expected in (
+        (0.0, 0.2),
+        (0.01 / 5, 0.4),
+        (0.03 / 5, 0.5),
+        (0.05 / 5, 0.6),
+        (0.14 / 5, 0.8),
+    ):
         result = worst_case_risk(ZeroOneLoss(distances), budget, theta1=1.0, theta2=INF)
         assert result.value == pytest.approx(expected, rel=1e-9)
 
@@ -135,7 +149,9 @@ def test_tiny_and_huge_budgets() -> None:
     for loss in (HingeLoss(np.linspace(-1, 3, 40), 1.5), SquaredLoss(np.linspace(-1, 3, 40), 1.5)):
         base = worst_case_risk(loss, 0.0).value
         small = [worst_case_risk(loss, b).value - base for b in (1e-12, 1e-8)]
-        assert small[1] == pytest.approx(100 * small[0], rel=1e-3)  # like the square root of the budget
+        assert small[1] == pytest.approx(
+            100 * small[0], rel=1e-3
+        )  # like the square root of the budget
         large = worst_case_risk(loss, 1e9)
         assert large.status.code == "converged"
         assert large.value > 1e4

@@ -137,7 +137,9 @@ def _enter_worker() -> None:
 def _thread_pool(process: int) -> ThreadPoolExecutor:
     """One pool for each process: a forked child must not inherit its parent's threads."""
     return ThreadPoolExecutor(
-        max_workers=cpu_count(), thread_name_prefix=f"shiftmetrics-{process}", initializer=_enter_worker
+        max_workers=cpu_count(),
+        thread_name_prefix=f"shiftmetrics-{process}",
+        initializer=_enter_worker,
     )
 
 

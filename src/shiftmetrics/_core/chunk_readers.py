@@ -59,7 +59,9 @@ def in_chunks(value: Any, argument: str) -> Any:
     return value
 
 
-def pair_in_chunks(first: Any, second: Any, first_name: str, second_name: str, *, paired: bool) -> Any:
+def pair_in_chunks(
+    first: Any, second: Any, first_name: str, second_name: str, *, paired: bool
+) -> Any:
     """Return two samples, both in `Chunks` if one is, with columns in the order of the first.
 
     Raises
@@ -73,7 +75,9 @@ def pair_in_chunks(first: Any, second: Any, first_name: str, second_name: str, *
     names = getattr(first, "names", None)
     others = getattr(second, "names", None)
     if names is not None and others is not None and names != others:
-        second = second.select(match_labels(names, others, first_name, second_name, "columns", None))
+        second = second.select(
+            match_labels(names, others, first_name, second_name, "columns", None)
+        )
     return first, second
 
 
@@ -97,7 +101,9 @@ def check_cut_alike(
         expected = f"in {first.n_chunks} partitions of rows like {first_name}, of the same sizes"
         sizes = np.diff(second.edges).tolist()
         got = f"{len(sizes)} of sizes {sizes[:5]}"
-        raise ValueError(describe(second_name, expected, got, "Rechunk or repartition one of them."))
+        raise ValueError(
+            describe(second_name, expected, got, "Rechunk or repartition one of them.")
+        )
 
 
 def is_batches(value: Any) -> bool:
@@ -139,7 +145,9 @@ def of_batches(batches: Any, argument: str, convert: Callable[[Any], Any] | None
 class _Reader:
     """Batches read in their order, again from the first one where an earlier one is asked for."""
 
-    def __init__(self, batches: Iterable[Any], argument: str, convert: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, batches: Iterable[Any], argument: str, convert: Callable[[Any], Any]
+    ) -> None:
         self._batches = batches
         self._argument = argument
         self._convert = convert
@@ -195,7 +203,9 @@ class _Reader:
             if self._next == len(self._sizes) and differs:
                 remedy = "Shift and shuffle the data before, or keep the batches in a list."
                 raise ValueError(
-                    describe(self._argument, "the same rows each time that it is read", "others", remedy)
+                    describe(
+                        self._argument, "the same rows each time that it is read", "others", remedy
+                    )
                 )
             if self._next > number:
                 return array

@@ -159,7 +159,9 @@ class Chunks:
         other._order = order
         return other
 
-    def converted(self, convert: Callable[[Any], Any], sizes: Sequence[int] | None = None) -> Chunks:
+    def converted(
+        self, convert: Callable[[Any], Any], sizes: Sequence[int] | None = None
+    ) -> Chunks:
         """Return the array that ``convert`` makes of each chunk; ``sizes`` are those of the chunks, if known."""
         read = self.read
         other = self._copy()
@@ -180,9 +182,15 @@ class Chunks:
         """Return ``function`` of each chunk as it is stored, and of what goes with it, computed where it lives."""
         numbers = range(self.n_chunks)
         if self.delayed is None:
-            return [function(self.read(number), *(part[number] for part in arguments)) for number in numbers]
+            return [
+                function(self.read(number), *(part[number] for part in arguments))
+                for number in numbers
+            ]
         shipped = dask().delayed(function, pure=False)
-        tasks = [shipped(self.delayed[number], *(part[number] for part in arguments)) for number in numbers]
+        tasks = [
+            shipped(self.delayed[number], *(part[number] for part in arguments))
+            for number in numbers
+        ]
         return list(computed(tasks, self.argument))
 
     def holding(self, number: int, chunk: Any) -> Chunks:
@@ -258,7 +266,9 @@ class Chunks:
             found[place] = chunk
         return found
 
-    def _rows_of_chunks(self, wanted: list[int], rows: list[IntArray]) -> Iterable[npt.NDArray[Any]]:
+    def _rows_of_chunks(
+        self, wanted: list[int], rows: list[IntArray]
+    ) -> Iterable[npt.NDArray[Any]]:
         if self.delayed is None:
             for number, inside in zip(wanted, rows, strict=True):
                 yield self._chunk(number)[inside]

@@ -78,7 +78,9 @@ def read_results(path: str | os.PathLike[str]) -> dict[str, Result]:
         if not isinstance(document, Mapping) or "results" not in document:
             single = result_from_document(document, path)
             return {single.title: single}
-        common = {name: document[name] for name in ("schema_version", "arrays_sha256") if name in document}
+        common = {
+            name: document[name] for name in ("schema_version", "arrays_sha256") if name in document
+        }
         entries = [{**common, **entry} for entry in document["results"]]
         return {str(entry["name"]): result_from_document(entry, path) for entry in entries}
     except (json.JSONDecodeError, UnicodeDecodeError) as error:

@@ -9,7 +9,12 @@ from shiftmetrics._core.result import Interval
 
 
 def normal_interval(
-    value: float, standard_error: float, confidence_level: float, method: str, *, least: float = -np.inf
+    value: float,
+    standard_error: float,
+    confidence_level: float,
+    method: str,
+    *,
+    least: float = -np.inf,
 ) -> Interval:
     """Return ``value`` plus and minus a quantile of standard errors, cut off at the ``least`` possible value."""
     from scipy.special import ndtri
@@ -17,11 +22,16 @@ def normal_interval(
     # value +- z_{(1 + level) / 2} standard errors
     half = float(ndtri(0.5 + 0.5 * confidence_level)) * standard_error
     return Interval(
-        low=max(value - half, least), high=value + half, confidence_level=confidence_level, method=method
+        low=max(value - half, least),
+        high=value + half,
+        confidence_level=confidence_level,
+        method=method,
     )
 
 
-def skewed_errors(influence: FloatArray, n_units: float, confidence_level: float) -> tuple[float, float]:
+def skewed_errors(
+    influence: FloatArray, n_units: float, confidence_level: float
+) -> tuple[float, float]:
     """Return how far the truth may lie below and above a value whose influence function is skewed.
 
     Student's quantiles of the studentised value, after the monotone transformation that removes its skewness
@@ -45,7 +55,9 @@ def skewed_errors(influence: FloatArray, n_units: float, confidence_level: float
     spread = float(np.hypot.reduce(influence))  # does not overflow
     if spread == 0.0:
         return 0.0, 0.0
-    skewness = float(np.sum((influence / spread) ** 3))  # of one unit, over the root of their number
+    skewness = float(
+        np.sum((influence / spread) ** 3)
+    )  # of one unit, over the root of their number
     # With u = (value - truth) / spread and skewness a, Hall's transformation is
     # g(u) = u + a u^2 / 3 + a^2 u^3 / 27 + a / 6; its inverse at a quantile q is 3 / a [cbrt(1 + a (q - a / 6)) - 1].
     quantile = float(stdtrit(max(n_units - 1.0, 1.0), 0.5 + 0.5 * confidence_level))
@@ -94,7 +106,9 @@ def binomial_interval(
     return low, high
 
 
-def rate_ratio_p_value(having: float, other_having: float, n: float, n_other: float, ratio: float) -> float:
+def rate_ratio_p_value(
+    having: float, other_having: float, n: float, n_other: float, ratio: float
+) -> float:
     """Return the p-value of a rate that is at most ``ratio`` times another, of rare events in two samples.
 
     Given the sum of both counts, the first is binomial with probability ``ratio * n / (ratio * n + n_other)``

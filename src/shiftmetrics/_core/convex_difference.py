@@ -56,7 +56,9 @@ class Nodes:
     def insert(self, x: FloatArray, samples: Samples) -> Nodes:
         """Return the nodes with new ones among them."""
         places = np.searchsorted(self.x, x)
-        merged = (np.insert(old, places, new) for old, new in zip(self.samples, samples, strict=True))
+        merged = (
+            np.insert(old, places, new) for old, new in zip(self.samples, samples, strict=True)
+        )
         return Nodes(np.insert(self.x, places, x), Samples(*merged))
 
 

@@ -28,13 +28,19 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
         raise ValueError(
             f"The output folder must exist, got {str(path.parent)!r}. Create it first, or choose another path."
         )
-    if path.exists() and not path.is_file():  # a pipe or a device, such as /dev/stdout, is never replaced
+    if (
+        path.exists() and not path.is_file()
+    ):  # a pipe or a device, such as /dev/stdout, is never replaced
         with _naming(path):
             yield path
         return
-    path = Path(os.path.realpath(path))  # a link stays a link: the file that it points at is replaced
+    path = Path(
+        os.path.realpath(path)
+    )  # a link stays a link: the file that it points at is replaced
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=path.suffix, dir=path.parent)
+        handle, name = tempfile.mkstemp(
+            prefix=f".{path.name[:40]}.", suffix=path.suffix, dir=path.parent
+        )
     except OSError as error:
         raise ValueError(
             f"The output folder must be writable, got {str(path.parent)!r} ({error.strerror}). Choose another path."

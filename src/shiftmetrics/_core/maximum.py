@@ -201,7 +201,9 @@ def next_points(
     points: list[float] = []
     if peak:
         points.append(peak.x)
-        if peak.interval == len(x) - 1 or peak.step > 0.1 * (x[peak.interval + 1] - x[peak.interval]):
+        if peak.interval == len(x) - 1 or peak.step > 0.1 * (
+            x[peak.interval + 1] - x[peak.interval]
+        ):
             too_high[peak.interval] = False  # the peak splits it well enough
     for i in np.flatnonzero(too_high):
         if i == len(x) - 1:
@@ -283,7 +285,9 @@ def _hermite(step: float, rise: float, fall: float) -> tuple[float, float]:
     return 3.0 * step - 2.0 * rise - fall, rise + fall - 2.0 * step
 
 
-def _pieces(nodes: Nodes, bounds: Bounds, i: int, target: float, slack: float, rate: float) -> list[float]:
+def _pieces(
+    nodes: Nodes, bounds: Bounds, i: int, target: float, slack: float, rate: float
+) -> list[float]:
     """Cut interval ``i`` so that, by a cubic model of F, every piece meets the target; empty if out of reach."""
     left = nodes.x[i]
     width = nodes.x[i + 1] - left

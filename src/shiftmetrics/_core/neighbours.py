@@ -11,7 +11,14 @@ from concurrent.futures import Executor
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, namespace, to_float64
+from shiftmetrics._core.arrays import (
+    Array,
+    FloatArray,
+    IntArray,
+    float64_rows,
+    namespace,
+    to_float64,
+)
 from shiftmetrics._core.blocks import map_blocks, one_blas_thread, row_blocks
 
 TILE_ROWS = 512
@@ -60,7 +67,9 @@ def pairwise_distances(rows: Array, points: Array) -> FloatArray:
     return distances
 
 
-def distance_tiles(features: Array, rows: slice, reference: Array) -> Iterator[tuple[slice, FloatArray]]:
+def distance_tiles(
+    features: Array, rows: slice, reference: Array
+) -> Iterator[tuple[slice, FloatArray]]:
     """Yield slices of ``reference`` with the distances of a block of ``features`` to them."""
     block = float64_rows(features, rows)
     size = _tile_rows(reference, TILE_POINTS)

@@ -105,9 +105,13 @@ def computing_of(value: Computing | None, **defaults: Any) -> Computing:
         If the caller set a tolerance that the function does not use.
     """
     value = check_computing(value)
-    unused = [name for name in TOLERANCES if name not in defaults and getattr(value, name) is not None]
+    unused = [
+        name for name in TOLERANCES if name not in defaults and getattr(value, name) is not None
+    ]
     if unused:
-        raise ValueError(describe("computing", f"without {unused[0]}, which has no effect here", value=value))
+        raise ValueError(
+            describe("computing", f"without {unused[0]}, which has no effect here", value=value)
+        )
     changes = {name: default for name, default in defaults.items() if getattr(value, name) is None}
     return dataclasses.replace(value, **changes)
 
@@ -150,10 +154,17 @@ class Resampling:
 
     def __post_init__(self) -> None:
         confidence_level = check_number(
-            self.confidence_level, "confidence_level", low=0.0, high=1.0, open_low=True, open_high=True
+            self.confidence_level,
+            "confidence_level",
+            low=0.0,
+            high=1.0,
+            open_low=True,
+            open_high=True,
         )
         object.__setattr__(self, "confidence_level", confidence_level)
-        object.__setattr__(self, "n_resamples", check_integer(self.n_resamples, "n_resamples", low=2))
+        object.__setattr__(
+            self, "n_resamples", check_integer(self.n_resamples, "n_resamples", low=2)
+        )
 
     def settings(self) -> dict[str, Any]:
         """Return the options, for the ``settings`` of a result."""
@@ -196,7 +207,12 @@ _CGROUP = Path("/sys/fs/cgroup")
 
 
 def progress_bar(
-    progress: bool, title: str, total: int | None = None, *, over: Iterable[Any] | None = None, unit: str = ""
+    progress: bool,
+    title: str,
+    total: int | None = None,
+    *,
+    over: Iterable[Any] | None = None,
+    unit: str = "",
 ) -> Any:
     """Return a progress bar that shows after two seconds of work, and gives the items of ``over``."""
     from tqdm.auto import tqdm

@@ -29,7 +29,9 @@ THREAD_BYTES = 8 << 20
 """Memory of a thread beside its chunks: its blocks, and caches of readers."""
 
 
-def check_rows_fit(arrays: Sequence[Any], row_bytes: int, computing: Computing, argument: str) -> None:
+def check_rows_fit(
+    arrays: Sequence[Any], row_bytes: int, computing: Computing, argument: str
+) -> None:
     """Raise a MemoryError if the chunks of all threads, and ``row_bytes`` for each row, exceed a limit given."""
     if computing.memory_limit is None:
         return

@@ -55,11 +55,11 @@ def kind_of(*samples: Array) -> str:
     if all(map(look_like_probabilities, samples)):
         return "probabilities"
     if all(map(_are_percentages, samples)):
-        remedy = (
-            'Pass kind="proportions", which divides rows by their sum, or kind="scores" if they are logits.'
-        )
+        remedy = 'Pass kind="proportions", which divides rows by their sum, or kind="scores" if they are logits.'
         raise ValueError(
-            describe("kind", "given where rows have the sum 100, as percentages do", "'auto'", remedy)
+            describe(
+                "kind", "given where rows have the sum 100, as percentages do", "'auto'", remedy
+            )
         )
     return "scores"
 
@@ -72,7 +72,9 @@ def _are_percentages(array: Array) -> bool:
     return bool((head > 0.0).sum() > len(head)) and look_like_probabilities(head / 100.0)
 
 
-def check_probabilities(*named: tuple[Array, str], floor: float | None, divide: bool = False) -> float | None:
+def check_probabilities(
+    *named: tuple[Array, str], floor: float | None, divide: bool = False
+) -> float | None:
     """Check the range and the sums of probabilities; return the floor, None when no entry is 0.
 
     With ``divide`` they are proportions of any positive sum, which rows are divided by.
@@ -82,7 +84,9 @@ def check_probabilities(*named: tuple[Array, str], floor: float | None, divide: 
     for array, argument in named:
         blocks = placed(_blocks(array), (array,))
 
-        def least(rows: slice, array: Array = array, argument: str = argument) -> tuple[float, bool]:
+        def least(
+            rows: slice, array: Array = array, argument: str = argument
+        ) -> tuple[float, bool]:
             return _least(array, rows, argument, divide)
 
         for positive, some_zeros in map_blocks(least, blocks):

@@ -50,7 +50,9 @@ class Record:
 def public_names(cls: type[Record]) -> list[str]:
     """Return the names of the fields and of the public properties of a class of records."""
     fields = [field.name for field in dataclasses.fields(cls) if field.repr]
-    properties = [name for name, _ in inspect.getmembers(cls, lambda part: isinstance(part, property))]
+    properties = [
+        name for name, _ in inspect.getmembers(cls, lambda part: isinstance(part, property))
+    ]
     return fields + [name for name in properties if not name.startswith("_")]
 
 
@@ -121,7 +123,9 @@ def _build(cls: type[Record], parts: dict[str, Any]) -> Record:
     try:
         return cls(**fields)
     except TypeError as error:
-        raise ValueError(f"The JSON of a {cls.__name__} must hold all its fields ({error}).") from error
+        raise ValueError(
+            f"The JSON of a {cls.__name__} must hold all its fields ({error})."
+        ) from error
 
 
 def _frozen(value: Any) -> Any:

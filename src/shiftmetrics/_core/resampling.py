@@ -95,7 +95,9 @@ class ResamplingUnits:
         """
         if groups is None:
             return cls(n_rows, n_rows)
-        labels, codes = np.unique(check_labels(groups, "groups", length=n_rows), return_inverse=True)
+        labels, codes = np.unique(
+            check_labels(groups, "groups", length=n_rows), return_inverse=True
+        )
         if len(labels) < 2:
             got = f"only {labels.tolist()[0]!r}"
             remedy = "Groups are resampled as a whole: give each cluster of rows its own label."
@@ -144,7 +146,9 @@ def resampled_sums(
         slices = placed(row_blocks(units.n_rows, 1, block_bytes=1 << 10), arrays)
         # Rows of a group are resampled together, wherever they are: their values are added up first.
         sums: FloatArray | None = None
-        for rows, values in zip(slices, map_blocks(values_of, slices, executor=executor), strict=True):
+        for rows, values in zip(
+            slices, map_blocks(values_of, slices, executor=executor), strict=True
+        ):
             if sums is None:
                 sums = np.zeros((units.n_units, values.shape[1]))
             np.add.at(sums, units.codes[rows], values)
@@ -162,7 +166,9 @@ def resampled_sums(
     return map_reduce(kernel, placed(blocks, arrays), executor=executor)
 
 
-def resampled_interval(low: FloatArray, high: FloatArray, confidence_level: float) -> tuple[float, float]:
+def resampled_interval(
+    low: FloatArray, high: FloatArray, confidence_level: float
+) -> tuple[float, float]:
     """Return the interval whose ends are order statistics of resamples of either end.
 
     Raises
@@ -192,7 +198,9 @@ def _order(n_resamples: int, confidence_level: float) -> int:
     if place < 0:
         least = math.ceil(1.0 / tail - 1e-9) - 1
         raise ValueError(
-            describe("n_resamples", f"at least {least} for a level of {confidence_level:g}", n_resamples)
+            describe(
+                "n_resamples", f"at least {least} for a level of {confidence_level:g}", n_resamples
+            )
         )
     return place
 

@@ -310,7 +310,11 @@ def result_from_document(document: Any, path: Path | None = None) -> Result:
 
 
 def _result_of(document: Any, path: Path | None) -> Result:
-    if not isinstance(document, Mapping) or "schema_version" not in document or "type" not in document:
+    if (
+        not isinstance(document, Mapping)
+        or "schema_version" not in document
+        or "type" not in document
+    ):
         raise ValueError(
             "source must be the JSON of a result, got a document without schema_version and type."
         )
@@ -319,7 +323,9 @@ def _result_of(document: Any, path: Path | None) -> Result:
         remedy = "Upgrade shiftmetrics to read it."
         if isinstance(version, int) and version < SCHEMA_VERSION:
             remedy = "It was written by an earlier development version: compute it again."
-        raise ValueError(f"source must have schema_version {SCHEMA_VERSION}, got {version!r}. {remedy}")
+        raise ValueError(
+            f"source must have schema_version {SCHEMA_VERSION}, got {version!r}. {remedy}"
+        )
     npz = None if path is None else path.with_suffix(".npz")
     stored = {} if npz is None else _load_arrays(npz, document.get("arrays_sha256"))
 
@@ -334,12 +340,18 @@ def _result_of(document: Any, path: Path | None) -> Result:
             return stored[content]
         dtype = np.dtype(stand_in["dtype"])
         # Infinities are written as strings, and the strings "inf", "-inf" and "nan" as {"text": ...}.
-        parts = map(float, content) if dtype.kind == "f" else (decode(part, load_array) for part in content)
+        parts = (
+            map(float, content)
+            if dtype.kind == "f"
+            else (decode(part, load_array) for part in content)
+        )
         return np.asarray(list(parts), dtype=dtype).reshape(stand_in["shape"])
 
     result = decode(dict(document), load_array)
     if not isinstance(result, Result):
-        raise ValueError(f"source must be the JSON of a known result, got type {document['type']!r}.")
+        raise ValueError(
+            f"source must be the JSON of a known result, got type {document['type']!r}."
+        )
     if not isinstance(result.status, Status):
         kind = type(result).__name__
         raise ValueError(f"The status of a {kind} must be a whole Status, got {result.status!r}.")
@@ -348,7 +360,11 @@ def _result_of(document: Any, path: Path | None) -> Result:
 
 def settings_of(**arguments: Any) -> dict[str, Any]:
     """Return the arguments of a call with the versions that produced its result."""
-    versions = {"shiftmetrics": __version__, "numpy": np.__version__, "python": platform.python_version()}
+    versions = {
+        "shiftmetrics": __version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
     return {**arguments, "versions": versions}
 
 

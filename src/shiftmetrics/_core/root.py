@@ -90,7 +90,9 @@ class Bracket(Generic[S]):
         """Where the tangents meet: the root itself if the function is two lines."""
         # value_low + slope_low t = value_high - slope_high (width - t), solved for t
         rise = self.high.value - self.low.value
-        return self.low.x + (self.width * self.high.slope - rise) / (self.high.slope - self.low.slope)
+        return self.low.x + (self.width * self.high.slope - rise) / (
+            self.high.slope - self.low.slope
+        )
 
     @property
     def turn(self) -> float:
@@ -190,7 +192,11 @@ class _RootSearch(Generic[S]):
             if low is not None and high is not None:
                 return self.bracket(low, high)
             # The ends of the domain are outside it.
-            x = min(max(x, math.nextafter(self.lower, math.inf)), math.nextafter(self.upper, 0.0), _LARGEST)
+            x = min(
+                max(x, math.nextafter(self.lower, math.inf)),
+                math.nextafter(self.upper, 0.0),
+                _LARGEST,
+            )
             at_the_end = x == last.x or (low is not None and x <= low.x)
             if at_the_end or self.evaluations >= self.max_iter:
                 return self.bracket(low or last, low or last, closed=False)

@@ -43,7 +43,9 @@ class Statistic:
 
     def pack(self) -> FloatArray:
         """Lay all fields out in one float64 vector: the message a worker sends."""
-        parts = [np.asarray(getattr(self, name), dtype=np.float64).ravel() for name in self.field_names()]
+        parts = [
+            np.asarray(getattr(self, name), dtype=np.float64).ravel() for name in self.field_names()
+        ]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def unpack(self, vector: FloatArray) -> Self:
@@ -65,5 +67,7 @@ class Statistic:
             fields[name] = chunk.reshape(shape).copy() if shape else float(chunk[0])
             start += size
         if start != len(vector) or len(fields) != len(self.field_names()):
-            raise ValueError(f"vector must be of length {self.pack().size}, got length {len(vector)}.")
+            raise ValueError(
+                f"vector must be of length {self.pack().size}, got length {len(vector)}."
+            )
         return type(self)(**fields)

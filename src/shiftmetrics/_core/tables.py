@@ -57,7 +57,9 @@ def align_tables(
         names = list(first.columns), list(second.columns)
         second = second.iloc[:, match_labels(*names, first_name, second_name, "columns", option)]
     if rows:
-        order = match_labels(list(first.index), list(second.index), first_name, second_name, "rows", option)
+        order = match_labels(
+            list(first.index), list(second.index), first_name, second_name, "rows", option
+        )
         second = second.iloc[order]
     return first, second
 
@@ -123,7 +125,9 @@ def check_labels(value: Any, argument: str, *, length: int | None = None) -> npt
     if length is not None and len(array) != length:
         raise ValueError(describe(argument, f"of length {length}", f"length {len(array)}"))
     # NaN is not equal to itself; pandas has NA besides.
-    missing = [part is None or part != part or type(part).__name__ == "NAType" for part in array.tolist()]
+    missing = [
+        part is None or part != part or type(part).__name__ == "NAType" for part in array.tolist()
+    ]
     if any(missing):
         got = f"{sum(missing)}, the first at row {missing.index(True)}"
         raise ValueError(describe(argument, "free of missing labels", got))
@@ -134,7 +138,9 @@ def check_labels(value: Any, argument: str, *, length: int | None = None) -> npt
             raise TypeError(describe(argument, expected, "both", "Convert them to one type."))
         array = np.array(array.tolist())
     if array.dtype.kind not in "biufUS":
-        raise TypeError(describe(argument, "labels that are numbers or strings", f"dtype {array.dtype}"))
+        raise TypeError(
+            describe(argument, "labels that are numbers or strings", f"dtype {array.dtype}")
+        )
     return array
 
 
@@ -156,7 +162,9 @@ def label_codes(*named: tuple[npt.NDArray[Any], str]) -> tuple[list[IntArray], n
     kinds = {"text" if labels.dtype.kind in "US" else "number" for labels, _ in named}
     if len(kinds) > 1:
         names = " and ".join(name for _, name in named)
-        raise TypeError(describe(names, "labels of one type", "strings and numbers", "Convert one of them."))
+        raise TypeError(
+            describe(names, "labels of one type", "strings and numbers", "Convert one of them.")
+        )
     # One sort for all arrays; the codes are then split where they were joined.
     classes, codes = np.unique(np.concatenate([labels for labels, _ in named]), return_inverse=True)
     edges = np.cumsum([len(labels) for labels, _ in named])[:-1]

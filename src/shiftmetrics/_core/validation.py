@@ -114,7 +114,9 @@ def check_number(
     return number
 
 
-def check_integer(value: Any, argument: str, *, low: int | None = None, high: int | None = None) -> int:
+def check_integer(
+    value: Any, argument: str, *, low: int | None = None, high: int | None = None
+) -> int:
     """Return ``value`` as an int inside ``[low, high]``.
 
     Raises
@@ -149,7 +151,10 @@ def check_choice(value: Any, argument: str, choices: Sequence[Choice]) -> Choice
 
 
 def check_keys(
-    keys: Iterable[str], argument: str, known: Sequence[str], expected: str = "a table of known keys"
+    keys: Iterable[str],
+    argument: str,
+    known: Sequence[str],
+    expected: str = "a table of known keys",
 ) -> None:
     """Make sure that all keys are known; the message offers the nearest one.
 
@@ -178,7 +183,9 @@ def check_rng(rng: Any, argument: str = "rng") -> np.random.Generator:
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError) as error:
-        raise type(error)(describe(argument, "a seed, a numpy Generator or None", value=rng)) from error
+        raise type(error)(
+            describe(argument, "a seed, a numpy Generator or None", value=rng)
+        ) from error
 
 
 def seed_of(rng: Any) -> int:
@@ -208,13 +215,17 @@ def check_matrix(value: Any, argument: str, *, min_rows: int = 1, min_columns: i
     array = as_array(value, argument)
     if array.ndim != 2:
         raise ValueError(
-            describe(argument, "an array of shape (n_samples, n_columns)", f"shape {tuple(array.shape)}")
+            describe(
+                argument, "an array of shape (n_samples, n_columns)", f"shape {tuple(array.shape)}"
+            )
         )
     n_rows, n_columns = array.shape
     if n_rows < min_rows:
         raise ValueError(describe(argument, f"an array of at least {min_rows} row(s)", f"{n_rows}"))
     if n_columns < min_columns:
-        raise ValueError(describe(argument, f"an array of at least {min_columns} column(s)", f"{n_columns}"))
+        raise ValueError(
+            describe(argument, f"an array of at least {min_columns} column(s)", f"{n_columns}")
+        )
     check_finite(array, argument)
     return array
 
@@ -239,11 +250,15 @@ def check_vector(
     """
     array = as_array(value, argument)
     if array.ndim != 1:
-        raise ValueError(describe(argument, "a one-dimensional array", f"shape {tuple(array.shape)}"))
+        raise ValueError(
+            describe(argument, "a one-dimensional array", f"shape {tuple(array.shape)}")
+        )
     if length is not None and array.shape[0] != length:
         raise ValueError(describe(argument, f"of length {length}", f"length {array.shape[0]}"))
     if array.shape[0] < min_rows:
-        raise ValueError(describe(argument, f"an array of at least {min_rows} value(s)", f"{array.shape[0]}"))
+        raise ValueError(
+            describe(argument, f"an array of at least {min_rows} value(s)", f"{array.shape[0]}")
+        )
     vector = to_float64(array)
     bad = np.isnan(vector) if allow_inf else ~np.isfinite(vector)
     expected = "free of NaN" if allow_inf else "finite everywhere"
@@ -288,7 +303,9 @@ def check_finite(array: Array, argument: str, *, first_row: int = 0) -> None:
             values = to_float64(block)
             bad = ~np.isfinite(values)
             start = rows.start + first_row
-            refuse_where(bad, values, argument, "finite everywhere", _IMPUTE, first_row=start, count=True)
+            refuse_where(
+                bad, values, argument, "finite everywhere", _IMPUTE, first_row=start, count=True
+            )
 
 
 def check_directions(array: Array, argument: str) -> None:
@@ -338,7 +355,9 @@ def check_magnitude(array: Array, argument: str) -> None:
         largest = float(xp.max(xp.abs(float64_rows(array, rows))))
         if largest > LARGEST:
             expected = f"at most {LARGEST:g} in size"
-            raise ValueError(describe(argument, expected, f"{largest:g}", "Standardise the columns first."))
+            raise ValueError(
+                describe(argument, expected, f"{largest:g}", "Standardise the columns first.")
+            )
 
 
 def refuse_where(

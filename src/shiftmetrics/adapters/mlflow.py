@@ -75,7 +75,9 @@ def log_result(
     if not isinstance(result, Result):
         raise TypeError(describe("result", "a result of a measure", type(result).__name__))
     name = _name(result.measure if name is None else name)
-    mlflow.log_metrics({f"{name}/{key}": number for key, number in metrics_of(result).items()}, step=step)
+    mlflow.log_metrics(
+        {f"{name}/{key}": number for key, number in metrics_of(result).items()}, step=step
+    )
     mlflow.log_params({f"{name}/{key}": text for key, text in params_of(result).items()})
     mlflow.set_tags(
         {
@@ -87,7 +89,9 @@ def log_result(
     with tempfile.TemporaryDirectory() as folder:
         result.to_json(Path(folder) / "result.json")
         if report:
-            write_report({name: result}, Path(folder) / "report.html", title=result.title, context=context)
+            write_report(
+                {name: result}, Path(folder) / "report.html", title=result.title, context=context
+            )
         mlflow.log_artifacts(folder, artifact_path=name)
 
 

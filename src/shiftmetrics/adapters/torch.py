@@ -64,7 +64,9 @@ class AgreementLoss(torch.nn.Module):
     (-0.3604, 2.86)
     """
 
-    def __init__(self, *, prior: Any = "predicted", beta_range: tuple[float, float] = (0.1, 10.0)) -> None:
+    def __init__(
+        self, *, prior: Any = "predicted", beta_range: tuple[float, float] = (0.1, 10.0)
+    ) -> None:
         super().__init__()
         self.prior, self.beta_range = named_prior(prior), check_range(beta_range)
         self.beta: float | None = None
@@ -141,11 +143,20 @@ def agreement_loss(
 
 
 def _loss(
-    scores: Tensor, reference_scores: Tensor, prior: Any, ends: tuple[float, float], start: float | None
+    scores: Tensor,
+    reference_scores: Tensor,
+    prior: Any,
+    ends: tuple[float, float],
+    start: float | None,
 ) -> tuple[Tensor, float]:
     """Return the loss and its beta; what the sums cannot tell to be fit is validated first."""
     plain = isinstance(scores, Tensor) and isinstance(reference_scores, Tensor)
-    plain = plain and scores.ndim == 2 and scores.shape == reference_scores.shape and scores.shape[1] > 1
+    plain = (
+        plain
+        and scores.ndim == 2
+        and scores.shape == reference_scores.shape
+        and scores.shape[1] > 1
+    )
     if not (plain and scores.is_floating_point() and scores.dtype == reference_scores.dtype):
         prepare_pairs(scores, reference_scores, prior=prior)
     loss: Tensor
@@ -158,7 +169,12 @@ class _Envelope(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, scores: Tensor, reference_scores: Tensor, prior: Any, ends: tuple[float, float], start: Any
+        ctx: Any,
+        scores: Tensor,
+        reference_scores: Tensor,
+        prior: Any,
+        ends: tuple[float, float],
+        start: Any,
     ) -> tuple[Tensor, float]:
         pairs, places = _Pairs.of(scores, reference_scores, prior)
         if start is None:
@@ -173,7 +189,9 @@ class _Envelope(torch.autograd.Function):
                 ctx.like.append((side, given.ndim, given.dtype))
                 parts.append(pairs.gradient(side, point.beta))
                 if places is not None:
-                    whole = parts[-1].new_zeros(len(given), given.shape[1] if given.ndim == 2 else 2)
+                    whole = parts[-1].new_zeros(
+                        len(given), given.shape[1] if given.ndim == 2 else 2
+                    )
                     parts[-1] = whole.index_copy_(1, places, parts[-1])
         ctx.save_for_backward(*parts)
         return pairs.both.new_tensor(-point.value), point.beta
@@ -225,7 +243,11 @@ class _ScoreBlock:
     def gradient(self, side: int, factor: float) -> Tensor:
         """Return ``factor`` times the posterior of a sample less that of both, at the beta of the last sums."""
         share = (factor / self.total)[:, :, None]
-        return (self.terms[side] * share[side]).addcmul_(self.terms[2], share[2], value=-1.0).mul_(self.prior)
+        return (
+            (self.terms[side] * share[side])
+            .addcmul_(self.terms[2], share[2], value=-1.0)
+            .mul_(self.prior)
+        )
 
 
 class _Pairs:
@@ -237,7 +259,9 @@ class _Pairs:
         self.fall = sum(block.fall for block in self.blocks)
 
     @classmethod
-    def of(cls, scores: Tensor, reference_scores: Tensor, prior: Any) -> tuple[_Pairs, Tensor | None]:
+    def of(
+        cls, scores: Tensor, reference_scores: Tensor, prior: Any
+    ) -> tuple[_Pairs, Tensor | None]:
         """Return the pairs, and the places of their classes if those are not all: the ones of positive prior."""
         both = torch.stack([scores.detach(), reference_scores.detach()])
         both = both if both.dtype == torch.float64 else both.float()
@@ -273,7 +297,9 @@ class _Pairs:
         values = [-math.inf]
         for beta in betas:
             a, b, pair = (
-                torch.stack([block.logs(beta).sum(dim=1) for block in self.blocks]).sum(dim=0).tolist()
+                torch.stack([block.logs(beta).sum(dim=1) for block in self.blocks])
+                .sum(dim=0)
+                .tolist()
             )
             values.append(pair - a - b + beta * self.fall)
         values.append(-math.inf)
@@ -282,7 +308,9 @@ class _Pairs:
 
     def highest(self, starts: list[float], ends: tuple[float, float]) -> float:
         """Return the beta of the highest of several maxima."""
-        return max((self.climb(start, ends) for start in starts), key=lambda point: point.value).beta
+        return max(
+            (self.climb(start, ends) for start in starts), key=lambda point: point.value
+        ).beta
 
     def climb(self, start: float, ends: tuple[float, float]) -> _Point:
         """Return the maximum that Newton's method in log beta reaches from a start, inside the bracket."""

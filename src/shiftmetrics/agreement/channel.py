@@ -60,7 +60,9 @@ class SymmetricChannel:
         if error == 0.0:
             return self.ceiling
         kept = (1.0 - error) * math.log1p(-error)
-        return max(0.0, self.ceiling + kept + error * (math.log(error) - math.log(self.n_classes - 1)))
+        return max(
+            0.0, self.ceiling + kept + error * (math.log(error) - math.log(self.n_classes - 1))
+        )
 
     def error(self, agreement: float) -> float:
         """Return the share of flips at an agreement; one out of reach counts as the nearer end."""
@@ -148,6 +150,8 @@ class Channel(SymmetricChannel):
         same = logarithm(pi, y**2, 2.0)
         first, second = np.triu_indices(len(pi), 1)
         apart = logarithm(pi[first] + pi[second], y, 1.0) @ (2.0 * share[first] * share[second])
-        alike = logarithm(2.0 * pi, y, 1.0) @ (share**2 - self.square)  # other classes of the same prior
+        alike = logarithm(2.0 * pi, y, 1.0) @ (
+            share**2 - self.square
+        )  # other classes of the same prior
         changed = apart + alike + self.most_flips * np.stack([-betas, -np.ones(len(betas))])
         return same @ share, changed + same @ self.square, 2.0 * logarithm(pi, y, 1.0) @ share

@@ -152,7 +152,12 @@ class AgreementContributions(Record):
 
 
 def split_agreement(
-    pairs: ScorePairs, beta: float, labels: IntArray, parts: FloatArray, *, executor: Executor | None = None
+    pairs: ScorePairs,
+    beta: float,
+    labels: IntArray,
+    parts: FloatArray,
+    *,
+    executor: Executor | None = None,
 ) -> AgreementContributions:
     """Return the split of the contributions f of all pairs.
 
@@ -195,7 +200,9 @@ def split_agreement(
         )
     changes = []
     for side, rows in enumerate(right):
-        before, after = (_mean(part[side, rows], weights[rows]) for part in (plain_entropy, entropy))
+        before, after = (
+            _mean(part[side, rows], weights[rows]) for part in (plain_entropy, entropy)
+        )
         changes.append(EntropyChange(before=before, after=after))
     return AgreementContributions(
         groups=groups, per_sample_group=places, entropy=changes[0], reference_entropy=changes[1]

@@ -12,7 +12,13 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, as_like, namespace
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.options import Computing, Resampling, always_resampling, computing_of, progress_bar
+from shiftmetrics._core.options import (
+    Computing,
+    Resampling,
+    always_resampling,
+    computing_of,
+    progress_bar,
+)
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Result, Status, format_number, settings_of
 from shiftmetrics._core.tables import Align
@@ -123,7 +129,9 @@ class AgreementCurvesResult(Drawn, Result):
 
     def over_ceiling(self, agreement: FloatArray) -> FloatArray:
         """Return an array of agreements over the ceiling at each point; 0 where that is 0."""
-        return np.divide(agreement, self.ceiling, out=np.zeros(agreement.shape), where=self.ceiling > 0.0)
+        return np.divide(
+            agreement, self.ceiling, out=np.zeros(agreement.shape), where=self.ceiling > 0.0
+        )
 
     def headline(self) -> str:
         """Return one sentence with the best and the worst model at the end of the curves."""
@@ -252,7 +260,9 @@ def agreement_curves(
     n_curves = len(grid.models) * len(grid.powers)
     with progress_bar(computing.progress, "curves", n_curves) as bar:
         for m, model in enumerate(grid.models):
-            samples = grid.pairs(m, kind=kind, prior=prior, floor=floor, executor=computing.executor)
+            samples = grid.pairs(
+                m, kind=kind, prior=prior, floor=floor, executor=computing.executor
+            )
             if n_samples not in (0, samples[0].n_samples):
                 got = f"{samples[0].n_samples} rows for model {model!r}"
                 raise ValueError(describe("scores", f"of {n_samples} rows for every model", got))

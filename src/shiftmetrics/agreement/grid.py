@@ -146,7 +146,9 @@ def grid_result(
         error_bound=error + rounding,
         status=status,
         beta=beta,
-        changes=PredictionChanges(disagreement=statistic.disagreeing / weight, kappa=statistic.kappa),
+        changes=PredictionChanges(
+            disagreement=statistic.disagreeing / weight, kappa=statistic.kappa
+        ),
         search=BetaSearch(beta=betas, value=value, n_evaluations=len(betas), n_passes=1),
         settings=settings_of(
             kind=kind,
@@ -203,7 +205,9 @@ def grid_statistic(
     )
 
 
-def _block_sums(pairs: ScorePairs, rows: slice, *, betas: FloatArray, per_octave: int) -> FloatArray:
+def _block_sums(
+    pairs: ScorePairs, rows: slice, *, betas: FloatArray, per_octave: int
+) -> FloatArray:
     """Sum f, f' and f'' over a slice of pairs at each beta, and at 0 in the last row: shape (n_points + 1, 3).
 
     Here f = L(a + b) - L(a) - L(b), as in `shiftmetrics.agreement.statistic`.
@@ -218,13 +222,17 @@ def _block_sums(pairs: ScorePairs, rows: slice, *, betas: FloatArray, per_octave
     sums[-1, 2] = _difference(xp.sum(second, axis=2) - mean * mean) @ weights
     contract = xp.vecdot
     if isinstance(planes, np.ndarray) and planes.shape[2] <= FEW_CLASSES:
-        contract = functools.partial(np.einsum, "srk,srk->sr")  # its loop is along the rows, the long axis
+        contract = functools.partial(
+            np.einsum, "srk,srk->sr"
+        )  # its loop is along the rows, the long axis
     with np.errstate(under="ignore"):
         for place in range(per_octave):
             terms = None
             for octave, j in enumerate(range(place, len(betas), per_octave)):
                 beta = float(betas[j])
-                terms = _next_terms(pairs, planes, beta, None if octave % OCTAVES_PER_EXP == 0 else terms)
+                terms = _next_terms(
+                    pairs, planes, beta, None if octave % OCTAVES_PER_EXP == 0 else terms
+                )
                 total = terms @ prior
                 mean = contract(terms, first) / total
                 square = contract(terms, second) / total
@@ -257,7 +265,9 @@ def _centred(pairs: ScorePairs, rows: slice) -> tuple[Array, Array]:
     else:
         block = xp.concat([block[:2, ...], (block[2, ...] - top[:, None])[None, ...]])
     if not float(xp.min(block)) > -1e100:
-        raise ValueError(describe("scores", "within 1e100 of each other in a row", "more", "Rescale them."))
+        raise ValueError(
+            describe("scores", "within 1e100 of each other in a row", "more", "Rescale them.")
+        )
     return block, top
 
 

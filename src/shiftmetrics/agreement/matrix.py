@@ -72,7 +72,9 @@ class AgreementMatrixResult(Drawn, Result):
     def means(self) -> FloatArray:
         """Mean normalized agreement of each name with all others: how central it is."""
         n = len(self.names)
-        return np.asarray((self.normalized.sum(axis=1) - self.normalized.diagonal()) / max(n - 1, 1))
+        return np.asarray(
+            (self.normalized.sum(axis=1) - self.normalized.diagonal()) / max(n - 1, 1)
+        )
 
     def headline(self) -> str:
         """Return one sentence with the extreme pairs."""
@@ -157,8 +159,12 @@ def agreement_matrix(
     places = list(itertools.combinations_with_replacement(range(n), 2))
     for i, j in progress_bar(computing.progress, "pairs", over=places):
         beta = math.inf if i == j else None  # a row with itself only gains from more confidence
-        result = posterior_agreement(samples[i], samples[j], beta=beta, computing=computing, **options)
-        table[:, i, j] = table[:, j, i] = [figure(result) for figure in map(attrgetter, ENTRIES.values())]
+        result = posterior_agreement(
+            samples[i], samples[j], beta=beta, computing=computing, **options
+        )
+        table[:, i, j] = table[:, j, i] = [
+            figure(result) for figure in map(attrgetter, ENTRIES.values())
+        ]
         if i != j:
             results.append(result)
     first = results[0]

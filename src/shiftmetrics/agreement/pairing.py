@@ -115,7 +115,10 @@ class Pairing(Record):
             If the numbers of rows do not match.
         """
         taken = []
-        sides = ((sample, self.rows, self.n_samples), (reference, self.reference_rows, self.n_reference))
+        sides = (
+            (sample, self.rows, self.n_samples),
+            (reference, self.reference_rows, self.n_reference),
+        )
         for (value, rows, expected), name in zip(sides, ("sample", "reference"), strict=True):
             if len(value) != expected:
                 needed = f"of {expected} rows, as the sample that was paired"
@@ -129,7 +132,9 @@ class Pairing(Record):
         reuse = "no reference row is used twice"
         if len(self.reused):
             most = int(np.bincount(self.reference_rows).max())
-            reuse = f"{len(self.reused)} reference rows are used more than once (at most {most} times)"
+            reuse = (
+                f"{len(self.reused)} reference rows are used more than once (at most {most} times)"
+            )
         parts = [
             f"{self.n_pairs} pairs by {_WORDS[self.method]}{within}, "
             f"{'one to one' if self.one_to_one else 'many to one'}",
@@ -278,13 +283,17 @@ def rows_of_classes(
         (labels, reference_labels), ("labels", "reference_labels"), counts, strict=True
     ):
         if value is None:
-            expected = f"given for method={method!r}" + (" within labels" if method == "neighbour" else "")
+            expected = f"given for method={method!r}" + (
+                " within labels" if method == "neighbour" else ""
+            )
             raise ValueError(describe(name, expected, "None", "Give a label for each row."))
         checked.append((check_labels(value, name, length=count), name))
     (mine, theirs), _ = label_codes(*checked)
     shared = np.intersect1d(mine, theirs)
     if not len(shared):
-        raise ValueError(describe("labels and reference_labels", "of the same classes", "no class in common"))
+        raise ValueError(
+            describe("labels and reference_labels", "of the same classes", "no class in common")
+        )
     return [(np.flatnonzero(mine == label), np.flatnonzero(theirs == label)) for label in shared]
 
 
@@ -323,6 +332,8 @@ def pair_distances(first: Array, second: Array, rows: IntArray, partners: IntArr
     """Return the distance of each pair."""
     parts = []
     for pairs in row_blocks(len(rows), 8 * int(first.shape[1])):
-        shift = to_float64(take_rows(first, rows[pairs])) - to_float64(take_rows(second, partners[pairs]))
+        shift = to_float64(take_rows(first, rows[pairs])) - to_float64(
+            take_rows(second, partners[pairs])
+        )
         parts.append(np.linalg.norm(shift, axis=1))
     return np.concatenate(parts) if parts else np.empty(0)

@@ -139,13 +139,17 @@ def posterior_agreement(
         )
     align: Align = check_choice(pairing, "pairing", ("labels", "position"))
     drawn = None
-    pairs = prepare_pairs(scores, reference_scores, sample_weight=sample_weight, pairing=align, **options)
+    pairs = prepare_pairs(
+        scores, reference_scores, sample_weight=sample_weight, pairing=align, **options
+    )
     row_bytes = 0 if pairs.elsewhere else ROW_BYTES
     check_rows_fit([pairs.scores, pairs.reference_scores], row_bytes, computing, "scores")
     if pairs.elsewhere and sample_weight is not None:
         remedy = "Use arrays in memory, or in files."
         raise ValueError(
-            describe("sample_weight", "None for batches and Dask", type(sample_weight).__name__, remedy)
+            describe(
+                "sample_weight", "None for batches and Dask", type(sample_weight).__name__, remedy
+            )
         )
     if resampling is not None:
         groups = align_rows(scores, resampling.groups, "groups", align)
@@ -224,9 +228,13 @@ def agreement_contributions(
     options: dict[str, Any] = {
         "kind": kind, "sample_weight": sample_weight, "floor": floor, "pairing": pairing
     }  # fmt: skip
-    result = posterior_agreement(scores, reference_scores, prior=prior, computing=computing, **options)
+    result = posterior_agreement(
+        scores, reference_scores, prior=prior, computing=computing, **options
+    )
     if result.per_sample is None:
-        raise TypeError("scores must be in memory for a split of their agreement. Convert them to arrays.")
+        raise TypeError(
+            "scores must be in memory for a split of their agreement. Convert them to arrays."
+        )
     parts = result.per_sample
     labels = align_rows(scores, labels, "labels", pairing)
     columns = label_columns(labels, "labels", scores, result.n_classes, result.n_samples)
@@ -308,12 +316,16 @@ def _of_pairing(
     """Measure the pairs of a pairing; weights and groups are those of the sample."""
     if not isinstance(pairing, Pairing):
         expected = '"labels", "position" or a Pairing'
-        raise TypeError(describe("pairing", expected, value=pairing, remedy="Make one with pair_samples."))
+        raise TypeError(
+            describe("pairing", expected, value=pairing, remedy="Make one with pair_samples.")
+        )
     scores, reference_scores = align_tables(
         scores, reference_scores, "scores", "reference_scores", rows=False, option=None
     )
     if resampling is not None and resampling.groups is not None:
-        resampling = dataclasses.replace(resampling, groups=take_rows(resampling.groups, pairing.rows))
+        resampling = dataclasses.replace(
+            resampling, groups=take_rows(resampling.groups, pairing.rows)
+        )
     result = posterior_agreement(
         *pairing.apply(scores, reference_scores),
         sample_weight=None if sample_weight is None else take_rows(sample_weight, pairing.rows),

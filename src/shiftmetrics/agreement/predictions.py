@@ -30,15 +30,22 @@ def check_predictions(value: Any, argument: str) -> npt.NDArray[Any]:
     if is_table(value) or _dimensions(value) == 2:
         array = check_matrix(value, argument, min_columns=2)
         slices = placed(row_blocks(int(array.shape[0]), 8 * int(array.shape[1])), (array,))
-        largest = map_blocks(lambda rows: to_float64(float64_rows(array, rows)).argmax(axis=1), slices)
+        largest = map_blocks(
+            lambda rows: to_float64(float64_rows(array, rows)).argmax(axis=1), slices
+        )
         names = class_names(value, int(array.shape[1]))
         return np.asarray(names[np.concatenate(list(largest))])
     labels = check_labels(value, argument)
     if len(labels) == 0:
         raise ValueError(describe(argument, "an array of at least one row", "0"))
-    if labels.dtype.kind == "f" and not (np.isfinite(labels).all() and (labels == np.round(labels)).all()):
+    if labels.dtype.kind == "f" and not (
+        np.isfinite(labels).all() and (labels == np.round(labels)).all()
+    ):
         expected = "predicted labels, or scores of shape (n_samples, n_classes)"
-        got, remedy = "one-dimensional numbers that are not whole", "For binary margins, pass (margins > 0)."
+        got, remedy = (
+            "one-dimensional numbers that are not whole",
+            "For binary margins, pass (margins > 0).",
+        )
         raise ValueError(describe(argument, expected, got, remedy))
     return labels
 
@@ -46,13 +53,17 @@ def check_predictions(value: Any, argument: str) -> npt.NDArray[Any]:
 def predicted_columns(pairs: ScorePairs) -> tuple[IntArray, IntArray]:
     """Return the column of the largest score (ties: the first) of each shifted and each reference row."""
     slices = pairs.slices()
-    parts = list(map_blocks(lambda rows: to_float64(pairs.block(rows)[:2, ...]).argmax(axis=2), slices))
+    parts = list(
+        map_blocks(lambda rows: to_float64(pairs.block(rows)[:2, ...]).argmax(axis=2), slices)
+    )
     top = np.concatenate(parts, axis=1)
     shifted, reference = top if pairs.classes is None else pairs.classes[top]
     return shifted, reference
 
 
-def label_columns(labels: Any, argument: str, scores: Any, n_classes: int, n_samples: int) -> IntArray:
+def label_columns(
+    labels: Any, argument: str, scores: Any, n_classes: int, n_samples: int
+) -> IntArray:
     """Return the column of each row's true class: names of columns where ``scores`` is a table, else positions.
 
     Raises

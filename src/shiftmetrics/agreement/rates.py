@@ -212,7 +212,11 @@ def prediction_rates(
     confidence_level = check_number(
         confidence_level, "confidence_level", low=0.0, high=1.0, open_low=True, open_high=True
     )
-    named = ((reference_predictions, "reference_predictions"), (labels, "labels"), (groups, "groups"))
+    named = (
+        (reference_predictions, "reference_predictions"),
+        (labels, "labels"),
+        (groups, "groups"),
+    )
     reference_predictions, labels, groups = (
         align_rows(predictions, value, name, pairing, "predictions") for value, name in named
     )
@@ -221,7 +225,9 @@ def prediction_rates(
     if len(shifted) != len(reference):
         expected = f"of length {len(shifted)} like predictions"
         remedy = "Rows are pairs: pair the samples first."
-        raise ValueError(describe("reference_predictions", expected, f"length {len(reference)}", remedy))
+        raise ValueError(
+            describe("reference_predictions", expected, f"length {len(reference)}", remedy)
+        )
     inputs = [(shifted, "predictions"), (reference, "reference_predictions")]
     if labels is not None:
         inputs.append((check_labels(labels, "labels", length=len(shifted)), "labels"))
@@ -282,12 +288,15 @@ def _rates_of(codes: list[IntArray], n_classes: int, confidence_level: float) ->
 
 
 def _rate(count: int, n: int, confidence_level: float) -> Rate:
-    return _bounded(count / n, *binomial_interval(count / n, n, confidence_level), confidence_level, EXACT)
+    return _bounded(
+        count / n, *binomial_interval(count / n, n, confidence_level), confidence_level, EXACT
+    )
 
 
 def _bounded(value: float, low: float, high: float, confidence_level: float, method: str) -> Rate:
     return Rate(
-        value=value, interval=Interval(low=low, high=high, confidence_level=confidence_level, method=method)
+        value=value,
+        interval=Interval(low=low, high=high, confidence_level=confidence_level, method=method),
     )
 
 
@@ -298,11 +307,17 @@ def _difference(lost: int, gained: int, n: int, confidence_level: float) -> Rate
     gained_low, gained_high = binomial_interval(gained / n, n, half)
     method = f"difference of two {EXACT} intervals"
     return _bounded(
-        (lost - gained) / n, lost_low - gained_high, lost_high - gained_low, confidence_level, method
+        (lost - gained) / n,
+        lost_low - gained_high,
+        lost_high - gained_low,
+        confidence_level,
+        method,
     )
 
 
-def _macro_f1(predicted: IntArray, labels: IntArray, n_classes: int, confidence_level: float) -> Rate:
+def _macro_f1(
+    predicted: IntArray, labels: IntArray, n_classes: int, confidence_level: float
+) -> Rate:
     """Mean of F_k = 2 TP_k / (predicted_k + true_k) over the classes seen, with its delta-method interval."""
     from scipy.special import ndtri
 

@@ -23,7 +23,8 @@ BOUNDARY = Status(
     "cost.",
 )
 NO_AGREEMENT = Status(
-    "no_agreement", "No beta gives more agreement than chance: beta is 0 and the posteriors are flat."
+    "no_agreement",
+    "No beta gives more agreement than chance: beta is 0 and the posteriors are flat.",
 )
 MAX_ITER = Status(
     "max_iter",
@@ -218,9 +219,7 @@ class PosteriorAgreementResult(Drawn, Result):
 
     def headline(self) -> str:
         """Return one sentence with the predictions that change, and the agreement over its ceiling."""
-        agreement = (
-            f"agreement {format_number(self.value)} of a maximum of {format_number(self.ceiling)} nats"
-        )
+        agreement = f"agreement {format_number(self.value)} of a maximum of {format_number(self.ceiling)} nats"
         if self.changes.disagreement == 0.0:
             changes = f"None of the {self.n_samples} predictions changes"
         else:
@@ -229,7 +228,9 @@ class PosteriorAgreementResult(Drawn, Result):
             if self.changes.confident is not None and 0.0 < self.beta < math.inf:
                 changes += f"; {_percent(self.changes.confident)} of them confidently"
         if str(self.status) in ("evaluated", "contradiction"):
-            return f"{changes}; {agreement} at beta = {format_number(self.beta)}, where 0 is chance."
+            return (
+                f"{changes}; {agreement} at beta = {format_number(self.beta)}, where 0 is chance."
+            )
         if self.value <= 0.0:
             return f"{changes}; agreement is no better than chance."
         text = f"{changes}; {agreement} ({_percent(self.normalized)})"

@@ -104,7 +104,9 @@ def sample_agreement(
     # Where nothing varies above, all of the error probability lies below.
     two_sided = float(np.ptp(high)) > ATOL
     confidence_level = (
-        resampling.confidence_level if two_sided else 1.0 - 2.0 * (1.0 - resampling.confidence_level)
+        resampling.confidence_level
+        if two_sided
+        else 1.0 - 2.0 * (1.0 - resampling.confidence_level)
     )
     ends = resampled_interval(low, high, confidence_level)
     what = "pairs" if units.codes is None else "groups"
@@ -162,7 +164,9 @@ class _Resamples:
         self.mean_shift = float(np.average(self.moved, weights=self.weights))
         parts = np.stack([np.ones(n), disagrees, np.where(disagrees, 0.0, limits), self.moved])
         self.rows = self.weights * parts  # (4, n_samples)
-        self.fixed = resampled_sums(lambda rows: self.rows[:, rows].T, self.draws, units, executor=executor)
+        self.fixed = resampled_sums(
+            lambda rows: self.rows[:, rows].T, self.draws, units, executor=executor
+        )
         self.known: dict[float, FloatArray] = {}
 
     def maxima(self, betas: FloatArray, unit: _Unit | None, *, fixed: bool = False) -> FloatArray:
@@ -179,8 +183,12 @@ class _Resamples:
             return both[:, : len(betas)], both[:, len(betas) :]
 
         at_limit = np.where(disagreeing > 0.0, -math.inf, limit / weight)
-        values = np.maximum(sums(betas)[0][:, 0], 0.0) if fixed else _maximise(sums, betas, at_limit)
-        return np.where(values > 0.0, np.maximum(values + shift / weight - self.mean_shift, 0.0), values)
+        values = (
+            np.maximum(sums(betas)[0][:, 0], 0.0) if fixed else _maximise(sums, betas, at_limit)
+        )
+        return np.where(
+            values > 0.0, np.maximum(values + shift / weight - self.mean_shift, 0.0), values
+        )
 
     def extremes(self, value: float) -> tuple[_Unit, _Unit]:
         """Return the unit that agrees least, or one that was not seen, and the unit that agrees most."""
@@ -208,10 +216,14 @@ class _Resamples:
                 return np.asarray((both if pairs.weights is None else both * pairs.weights[rows]).T)
 
             arrays = pairs.scores, pairs.reference_scores
-            total = resampled_sums(columns, self.draws, self.units, arrays=arrays, executor=self.executor)
+            total = resampled_sums(
+                columns, self.draws, self.units, arrays=arrays, executor=self.executor
+            )
             for j, beta in enumerate(new):
                 self.known[beta] = total[:, [j, len(new) + j]]
-        return np.stack([self.known[float(beta)] for beta in betas], axis=2).reshape(len(self.one_more), -1)
+        return np.stack([self.known[float(beta)] for beta in betas], axis=2).reshape(
+            len(self.one_more), -1
+        )
 
     def _unit(self, number: int) -> _Unit:
         """Return a unit of the sample once more."""

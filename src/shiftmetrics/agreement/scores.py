@@ -114,7 +114,9 @@ class ScorePairs:
         kept = [side.kept_step for side in self._sides_in_chunks() if side.sequential]
         step = max(kept, default=step)
         scores, reference_scores = (
-            side.kept[:: step // side.kept_step] if getattr(side, "sequential", False) else side[::step, ...]
+            side.kept[:: step // side.kept_step]
+            if getattr(side, "sequential", False)
+            else side[::step, ...]
             for side in (self.scores, self.reference_scores)
         )
         weights = None if self.weights is None else self.weights[::step]
@@ -122,7 +124,9 @@ class ScorePairs:
 
     def take(self, rows: IntArray) -> ScorePairs:
         """Return some of the pairs."""
-        scores, reference_scores = (take_rows(side, rows) for side in (self.scores, self.reference_scores))
+        scores, reference_scores = (
+            take_rows(side, rows) for side in (self.scores, self.reference_scores)
+        )
         weights = None if self.weights is None else self.weights[rows]
         return self.replace(scores=scores, reference_scores=reference_scores, weights=weights)
 
@@ -132,7 +136,9 @@ class ScorePairs:
         scores, rows = reference.copy(), np.arange(self.n_samples)
         first, second = np.argsort(-reference, axis=1, kind="stable")[:, :2].T
         scores[rows, first], scores[rows, second] = reference[rows, second], reference[rows, first]
-        return ScorePairs(scores, reference, "scores", None, self.weights, self.prior[self.prior > 0.0])
+        return ScorePairs(
+            scores, reference, "scores", None, self.weights, self.prior[self.prior > 0.0]
+        )
 
     def slices(self) -> list[slice]:
         """Cut the rows into slices whose blocks stay small."""
@@ -243,9 +249,16 @@ def prepare_pairs(
     prior = named_prior(prior)
     if isinstance(prior, str):
         prior = None
-    elif is_table(scores) and hasattr(prior, "index") and hasattr(prior, "iloc") and pairing == "labels":
+    elif (
+        is_table(scores)
+        and hasattr(prior, "index")
+        and hasattr(prior, "iloc")
+        and pairing == "labels"
+    ):
         prior = prior.iloc[
-            match_labels(list(scores.columns), list(prior.index), "scores", "prior", "classes", "pairing")
+            match_labels(
+                list(scores.columns), list(prior.index), "scores", "prior", "classes", "pairing"
+            )
         ]
     first, weights = _check_scores(scores, "scores", prior)
     second, _ = _check_scores(reference_scores, "reference_scores", prior)
@@ -256,7 +269,9 @@ def prepare_pairs(
     if kind == "auto":
         kind = check_choice(kind_of(first, second), "kind", KINDS)
     if floor is not None and kind == "scores":
-        raise ValueError(describe("floor", "None for scores", value=floor, remedy="It is for probabilities."))
+        raise ValueError(
+            describe("floor", "None for scores", value=floor, remedy="It is for probabilities.")
+        )
     if kind != "scores":
         named = (first, "scores"), (second, "reference_scores")
         floor = check_probabilities(*named, floor=floor, divide=kind == "proportions")
@@ -273,7 +288,13 @@ def prepare_pairs(
 
 
 def batch_pairs(
-    scores: Any, reference_scores: Any, *, kind: str, prior: Any, floor: float | None, n_classes: int | None
+    scores: Any,
+    reference_scores: Any,
+    *,
+    kind: str,
+    prior: Any,
+    floor: float | None,
+    n_classes: int | None,
 ) -> ScorePairs:
     """Validate one batch as `prepare_pairs` does; nothing in it may depend on the batch alone.
 
@@ -286,7 +307,9 @@ def batch_pairs(
     if n_classes is not None and got is not None:
         n_columns = got[1] if len(got) == 2 else 2
         if len(got) in (1, 2) and n_columns != n_classes:
-            raise ValueError(describe("scores", f"of {n_classes} classes in every batch", f"{n_columns}"))
+            raise ValueError(
+                describe("scores", f"of {n_classes} classes in every batch", f"{n_columns}")
+            )
     pairs = prepare_pairs(scores, reference_scores, kind=kind, prior=prior, floor=floor)
     if pairs.floor is not None and floor is None:
         remedy = "A floor taken from each batch would differ between batches: pass one, such as floor=1e-6."
@@ -303,11 +326,15 @@ def named_prior(prior: Any) -> Any:
         If it is another text.
     """
     if isinstance(prior, str):
-        return None if check_choice(prior, "prior", ("uniform", "predicted")) == "uniform" else prior
+        return (
+            None if check_choice(prior, "prior", ("uniform", "predicted")) == "uniform" else prior
+        )
     return prior
 
 
-def align_rows(scores: Any, values: Any, name: str, pairing: Align, scores_name: str = "scores") -> Any:
+def align_rows(
+    scores: Any, values: Any, name: str, pairing: Align, scores_name: str = "scores"
+) -> Any:
     """Return ``values``, one for each row of ``scores``, in the order of these rows."""
     return align_tables(scores, values, scores_name, name, align=pairing, option="pairing")[1]
 
@@ -327,7 +354,9 @@ def _in_chunks(scores: Any, reference_scores: Any) -> tuple[Any, Any]:
         return first, second
     if hasattr(scores, "shape") or not hasattr(scores, "__iter__"):
         remedy = "Pass reference_scores, or batches of pairs without it."
-        raise TypeError(describe("scores", "pairs (scores, reference_scores)", type(scores).__name__, remedy))
+        raise TypeError(
+            describe("scores", "pairs (scores, reference_scores)", type(scores).__name__, remedy)
+        )
     pairs = of_batches(scores, "scores", _stacked)
     return PairSide(pairs, 0), PairSide(pairs, 1)
 
@@ -338,7 +367,9 @@ def _stacked(batch: Any) -> FloatArray:
         got = f"{len(batch)} parts" if isinstance(batch, Sequence) else type(batch).__name__
         raise TypeError(describe("scores", "batches of (scores, reference_scores)", got))
     names = "scores", "reference_scores"
-    first, second = (to_numpy(as_array(side, name)) for side, name in zip(batch, names, strict=True))
+    first, second = (
+        to_numpy(as_array(side, name)) for side, name in zip(batch, names, strict=True)
+    )
     check_same_shape(first, second, *names)
     return np.stack([first, second], axis=1)
 
@@ -353,7 +384,9 @@ def _check_scores(value: Any, argument: str, prior: Any) -> tuple[Array, FloatAr
             got = f"{array.shape[0]} one-dimensional values of dtype {array.dtype}"
             remedy = "Labels have no scores: give one column for each class, or convert margins to float."
             raise TypeError(describe(argument, expected, got, remedy))
-        check_matrix(array[:, None] if not is_in_chunks(array) else array[:LOOKED_AT][:, None], argument)
+        check_matrix(
+            array[:, None] if not is_in_chunks(array) else array[:LOOKED_AT][:, None], argument
+        )
         return array, weights
     if array.ndim == 2 and array.shape[1] == 1:
         got = f"one column (shape {tuple(array.shape)})"
@@ -390,5 +423,7 @@ def _check_prior(prior: Any, n_classes: int) -> FloatArray:
     vector = check_vector(prior, "prior", length=n_classes, low=0.0)
     total = float(vector.sum())
     if not (total > 0.0 and np.isfinite(total)):
-        raise ValueError(describe("prior", "positive for at least one class", f"a sum of {total:g}"))
+        raise ValueError(
+            describe("prior", "positive for at least one class", f"a sum of {total:g}")
+        )
     return vector / total

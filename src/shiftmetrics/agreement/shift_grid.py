@@ -70,7 +70,11 @@ class ShiftGrid:
             keys = sorted(keys)
         tables = [{_power(key): table[key] for key in keys} for table in tables]
         return cls(
-            tuple(map(str, names)), tuple(map(_power, keys)), tables, list(reference_scores.values()), pairing
+            tuple(map(str, names)),
+            tuple(map(_power, keys)),
+            tables,
+            list(reference_scores.values()),
+            pairing,
         )
 
     def pairs(
@@ -81,7 +85,9 @@ class ShiftGrid:
         surveyed = []
         for table in self.scores[m].values():
             table = align_rows(reference, table, "scores", self.pairing, "reference_scores")
-            pairs = prepare_pairs(table, reference, kind=kind, prior=prior, floor=floor, pairing="position")
+            pairs = prepare_pairs(
+                table, reference, kind=kind, prior=prior, floor=floor, pairing="position"
+            )
             surveyed.append(survey(pairs, executor=executor))
         if not isinstance(prior, str):
             return [pairs for pairs, _ in surveyed]

@@ -151,12 +151,16 @@ def solve_beta(
             if isinstance(prior, str)
             else 'Pass prior="predicted" to measure the agreement beyond that.'
         )
-        constant = "Every row of both samples is predicted to be the same class: the model is constant."
+        constant = (
+            "Every row of both samples is predicted to be the same class: the model is constant."
+        )
         fields["warnings"] = (f"{constant} {remedy}",)
     return best, fields
 
 
-def value_fields(value: float, n_samples: int, prior: FloatArray, shares: FloatArray) -> dict[str, Any]:
+def value_fields(
+    value: float, n_samples: int, prior: FloatArray, shares: FloatArray
+) -> dict[str, Any]:
     """Return the value, whatever the rounding not above its ceiling, and what gives it other scales."""
     return {
         "value": min(value, channel_of(prior, shares).ceiling),
@@ -224,7 +228,9 @@ def search_beta(
     at = np.array([beta])
     value = limits.value if math.isinf(beta) else float(evaluate(at).value[0])
     error = 2.0 * float(rounding_error(np.zeros(1) if math.isinf(beta) else at, limits, prior)[0])
-    return Maximum(beta, value, 0.0, error, at, np.array([value]), np.array([value]), 1, 1, converged=True)
+    return Maximum(
+        beta, value, 0.0, error, at, np.array([value]), np.array([value]), 1, 1, converged=True
+    )
 
 
 def pilot_betas(pairs: ScorePairs, atol: float) -> list[float]:

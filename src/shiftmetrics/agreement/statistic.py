@@ -20,7 +20,14 @@ from typing import Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, Workspace, log_partition, namespace, to_float64
+from shiftmetrics._core.arrays import (
+    Array,
+    FloatArray,
+    Workspace,
+    log_partition,
+    namespace,
+    to_float64,
+)
 from shiftmetrics._core.blocks import map_blocks, map_reduce
 from shiftmetrics._core.statistics import Statistic
 from shiftmetrics.agreement.scores import ScorePairs
@@ -142,7 +149,11 @@ class AgreementLimits(PredictionSums, Statistic):
     @property
     def value(self) -> float:
         """Agreement towards infinite beta, in nats per sample: minus infinity when any pair disagrees."""
-        return -math.inf if self.disagreeing > 0.0 else (self.pair_limit - self.single_limit) / self.weight
+        return (
+            -math.inf
+            if self.disagreeing > 0.0
+            else (self.pair_limit - self.single_limit) / self.weight
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +175,9 @@ def evaluator(
 
     def evaluate(betas: Sequence[float] | FloatArray) -> AgreementStatistic:
         factors = [float(beta) for beta in betas]
-        return map_reduce(lambda rows: _block_statistic(pairs, rows, factors), slices, executor=executor)
+        return map_reduce(
+            lambda rows: _block_statistic(pairs, rows, factors), slices, executor=executor
+        )
 
     return evaluate
 
@@ -203,7 +216,9 @@ def settled_limits(
     return limits, prior, scale
 
 
-def row_agreement(pairs: ScorePairs, beta: float, *, executor: Executor | None = None) -> FloatArray:
+def row_agreement(
+    pairs: ScorePairs, beta: float, *, executor: Executor | None = None
+) -> FloatArray:
     """Return f(beta) of each pair, in nats, of shape (n_samples,); beta may be infinite.
 
     Its weighted mean is the agreement at that beta. At infinite beta a pair that disagrees has minus infinity.
@@ -245,7 +260,9 @@ def confident_changes(
     return map_reduce(kernel, pairs.slices(), executor=executor)
 
 
-def block_agreement(pairs: ScorePairs, rows: slice, betas: Sequence[float]) -> tuple[FloatArray, FloatArray]:
+def block_agreement(
+    pairs: ScorePairs, rows: slice, betas: Sequence[float]
+) -> tuple[FloatArray, FloatArray]:
     """Return f and its derivative by beta for a slice of pairs, each of shape (n_betas, n_rows)."""
     values, slopes = (
         to_float64(part[:, 2, ...] - part[:, 0, ...] - part[:, 1, ...])
@@ -261,7 +278,9 @@ def _block_statistic(pairs: ScorePairs, rows: slice, betas: Sequence[float]) -> 
     xp = namespace(parts)
     # One transfer from the device: rows of sums (values, slopes), each of shape (n_betas, 3).
     sums = to_float64(xp.stack([parts @ weights, slopes @ weights]))
-    (pair, single), (pair_slope, single_slope) = ((part[:, 2], part[:, 0] + part[:, 1]) for part in sums)
+    (pair, single), (pair_slope, single_slope) = (
+        (part[:, 2], part[:, 0] + part[:, 1]) for part in sums
+    )
     return AgreementStatistic(float(xp.sum(weights)), pair, pair_slope, single, single_slope)
 
 
@@ -277,7 +296,11 @@ def log_partitions(pairs: ScorePairs, block: Array, betas: Sequence[float]) -> t
         for beta in betas:
             terms = _exponentials(pairs, block, beta)
             totals.append(terms @ prior)
-            terms = np.multiply(terms, block, out=terms) if isinstance(terms, np.ndarray) else terms * block
+            terms = (
+                np.multiply(terms, block, out=terms)
+                if isinstance(terms, np.ndarray)
+                else terms * block
+            )
             moments.append(terms @ prior)
         total = xp.stack(totals)
         values, slopes = xp.log(total), xp.stack(moments) / total
@@ -330,7 +353,9 @@ def _limits_of_block(pairs: ScorePairs, block: Array, rows: slice) -> AgreementL
         ]
     )
     sums = [float(part) for part in to_float64(per_row @ weights)]
-    share = weights / (best[:2, ...] @ xp.ones_like(prior))  # a tie is shared evenly; shape (2, n_rows)
+    share = weights / (
+        best[:2, ...] @ xp.ones_like(prior)
+    )  # a tie is shared evenly; shape (2, n_rows)
     predicted = np.zeros((2, pairs.n_classes))
     for side in (0, 1):
         predicted[side, pairs.prior > 0.0] = to_float64(share[side, ...] @ best[side, ...])

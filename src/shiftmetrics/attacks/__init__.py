@@ -3,7 +3,9 @@
 try:
     import torch as _torch  # noqa: F401
 except ImportError as error:
-    raise ImportError("shiftmetrics.attacks needs torch: pip install 'shiftmetrics[torch]'") from error
+    raise ImportError(
+        "shiftmetrics.attacks needs torch: pip install 'shiftmetrics[torch]'"
+    ) from error
 
 from shiftmetrics.attacks.nearest import nearest_error
 from shiftmetrics.attacks.problem import AttackOptions

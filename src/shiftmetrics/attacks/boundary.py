@@ -95,7 +95,9 @@ def slide(problem: AttackProblem, nearest: NearestError, *, n_steps: int = 15) -
         # the linearised boundary is <normal, m> = <normal, move> - value
         value, normal, _ = problem.gradient(move, margin_loss)
         offset = (normal * move).sum(dim=1) - value
-        target = move_to_hyperplane(torch.zeros_like(move), normal, offset, *problem.box, problem.norm)
+        target = move_to_hyperplane(
+            torch.zeros_like(move), normal, offset, *problem.box, problem.norm
+        )
         turned = move + share[:, None] * (target - move)
         length = row_norm(turned, problem.norm).clamp_min(tiny)
         # an error at 0.999 of the best length is a gain, which a few halvings increase
@@ -112,7 +114,9 @@ def slide(problem: AttackProblem, nearest: NearestError, *, n_steps: int = 15) -
         share = torch.where(gained, (2.0 * share).clamp_max(1.0), 0.5 * share)
 
 
-def _is_nearer(problem: AttackProblem, nearest: NearestError, direction: Tensor, length: Tensor) -> Tensor:
+def _is_nearer(
+    problem: AttackProblem, nearest: NearestError, direction: Tensor, length: Tensor
+) -> Tensor:
     """Return where the direction is an error at this length, and keep the nearest."""
     length = torch.where(nearest.found, length, 0.0)
     move = problem.clip(direction * length[:, None])
@@ -209,7 +213,9 @@ def fab(problem: AttackProblem, nearest: NearestError, start: Tensor, n_steps: i
         d_row = row_norm(from_row, norm)
         share = d_point / (d_point + d_row).clamp_min(torch.finfo(move.dtype).tiny)  # eq. 9
         share = share.clamp_max(most_back)[:, None]
-        move = problem.clip((1.0 - share) * (move + eta * from_point) + share * eta * from_row)  # eq. 10
+        move = problem.clip(
+            (1.0 - share) * (move + eta * from_point) + share * eta * from_row
+        )  # eq. 10
         wrong = problem.margins(move) > 0
         nearest.update(move, wrong)
         move = torch.where(wrong[:, None], beta * move, move)  # eq. 11: back towards the row
@@ -221,7 +227,9 @@ def candidate_classes(problem: AttackProblem) -> Tensor:
     return logits.topk(min(_N_CANDIDATES, logits.shape[1] - 1), dim=1).indices
 
 
-def nearest_boundary(problem: AttackProblem, move: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
+def nearest_boundary(
+    problem: AttackProblem, move: Tensor, classes: Tensor
+) -> tuple[Tensor, Tensor]:
     """Return normal and gap of the linearised boundary ``<normal, step> = gap`` nearest to each moved row.
 
     The gap is negative where the moved row lies beyond the boundary.

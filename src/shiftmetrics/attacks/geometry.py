@@ -44,7 +44,9 @@ def project_ball(move: Tensor, radius: Tensor, norm: Norm) -> Tensor:
     return move * (radius / length).clamp(max=1.0)[:, None]
 
 
-def random_move(like: Tensor, free: Tensor, radius: Tensor, norm: Norm, generator: torch.Generator) -> Tensor:
+def random_move(
+    like: Tensor, free: Tensor, radius: Tensor, norm: Norm, generator: torch.Generator
+) -> Tensor:
     """Return a random move of the free features, uniform in the ball of ``radius`` (one for each sample)."""
     random = torch.empty_like(like)
     if norm == "linf":

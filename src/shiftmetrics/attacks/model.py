@@ -93,12 +93,12 @@ def checked(model: Any) -> Callable[[Tensor], Tensor]:
             remedy = "A gradient attack needs a model in torch; others go to the black-box routes."
             raise TypeError(describe("model", expected, type(logits).__name__, remedy))
         if logits.ndim != 2 or logits.shape[0] != x.shape[0] or logits.shape[1] < 2:
-            expected = (
-                "a function that returns logits of shape (n_samples, n_classes) with at least two classes"
-            )
+            expected = "a function that returns logits of shape (n_samples, n_classes) with at least two classes"
             got = f"shape {tuple(logits.shape)} for {x.shape[0]} row(s)"
             raise ValueError(
-                describe("model", expected, got, "Turn a single score s into the two logits (0, s).")
+                describe(
+                    "model", expected, got, "Turn a single score s into the two logits (0, s)."
+                )
             )
         return logits
 

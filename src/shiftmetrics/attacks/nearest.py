@@ -126,7 +126,9 @@ def nearest_error(
     )  # fmt: skip
 
 
-def search_nearest(method: _Method, norm: Norm, n_steps: int, restarts: int, refine: bool) -> Search:
+def search_nearest(
+    method: _Method, norm: Norm, n_steps: int, restarts: int, refine: bool
+) -> Search:
     """Return the search that runs the method's attacks one after the other on the samples not wrong yet.
 
     The first start is the samples themselves; the others are in turn the nearest samples of the batch that are
@@ -175,7 +177,9 @@ def search_nearest(method: _Method, norm: Norm, n_steps: int, restarts: int, ref
     return search
 
 
-def move_to_others(part: AttackProblem, others: AttackProblem, predicted: Tensor, rank: int) -> Tensor:
+def move_to_others(
+    part: AttackProblem, others: AttackProblem, predicted: Tensor, rank: int
+) -> Tensor:
     """Return the moves to the nearest (``rank`` 0) or next row of ``others`` that is predicted otherwise."""
     from_ = part.x.flatten(1) * part.scale * part.free
     to = others.x.flatten(1) * part.scale * part.free

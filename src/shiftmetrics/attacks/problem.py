@@ -19,7 +19,13 @@ import torch
 from torch import Tensor
 
 from shiftmetrics._core.arrays import FloatArray, as_array, to_float64
-from shiftmetrics._core.validation import check_finite, check_integer, check_number, check_vector, describe
+from shiftmetrics._core.validation import (
+    check_finite,
+    check_integer,
+    check_number,
+    check_vector,
+    describe,
+)
 from shiftmetrics.attacks.geometry import Norm, random_move, row_norm
 from shiftmetrics.attacks.model import RowLoss, margin_loss
 
@@ -298,7 +304,9 @@ def _check_strength(strength: Any, x: Tensor, furthest: float) -> Tensor:
     else:
         radius = check_vector(strength, "strength", length=x.shape[0], low=0.0)
     if radius.max() > furthest * (1 + 1e-6):
-        remedy = "It is in the units of X: write 8/255 for 8 of 255 grey levels of images in [0, 1]."
+        remedy = (
+            "It is in the units of X: write 8/255 for 8 of 255 grey levels of images in [0, 1]."
+        )
         expected = f"at most {furthest:g}, the width of bounds"
         raise ValueError(describe("strength", expected, f"{radius.max():g}", remedy))
     return torch.tensor(radius, dtype=x.dtype, device=x.device)
@@ -329,7 +337,9 @@ def _check_y(y: Any, x: Tensor) -> Tensor:
         raise ValueError(describe("y", expected, f"shape {labels.shape}"))
     broken = labels[labels != np.round(labels)]
     if broken.size:
-        raise ValueError(describe("y", "integers", f"{broken[0]:g}", "Encode the classes as 0, 1, ..."))
+        raise ValueError(
+            describe("y", "integers", f"{broken[0]:g}", "Encode the classes as 0, 1, ...")
+        )
     return torch.tensor(labels, dtype=torch.int64, device=x.device)
 
 
@@ -350,7 +360,9 @@ def _check_bounds(bounds: Any, x: Tensor) -> tuple[Tensor, Tensor]:
     lower = _row_array(bounds[0], "bounds[0]", x)
     upper = _row_array(bounds[1], "bounds[1]", x)
     if not bool((lower <= upper).all()):
-        raise ValueError(describe("bounds", "a pair with lowest <= highest everywhere", value=bounds))
+        raise ValueError(
+            describe("bounds", "a pair with lowest <= highest everywhere", value=bounds)
+        )
     # inputs may lie beyond a bound by a rounding of their units
     slack = 1e-6 * (upper - lower).clamp_max(1e6)
     outside = (x < lower - slack) | (x > upper + slack)

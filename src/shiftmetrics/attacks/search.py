@@ -76,7 +76,9 @@ class AttackResult(Record):
         reached = self.distance[self.success]
         text = f"{self.attack}: {int(self.success.sum())} of {self.success.size} samples are errors after the attack"
         if reached.size:
-            text += f", at a median {self.norm} distance of {format_number(float(np.median(reached)))}"
+            text += (
+                f", at a median {self.norm} distance of {format_number(float(np.median(reached)))}"
+            )
         return text + "."
 
     def __str__(self) -> str:

@@ -148,7 +148,9 @@ def compare_agreement(
         references = dict.fromkeys(names, in_chunks(reference_scores, "reference_scores"))
     for given, argument in ((references, "reference_scores"), (labelled_scores, "labelled_scores")):
         if given is not None and set(given) != set(names):
-            raise ValueError(describe(argument, f"a mapping with the names {names}", f"{list(given)}"))
+            raise ValueError(
+                describe(argument, f"a mapping with the names {names}", f"{list(given)}")
+            )
     # Rows are brought into one order once, so that everything below is paired by position.
     tables = same_rows("scores", scores, pairing)
     drawn = always_resampling(resampling)
@@ -183,7 +185,9 @@ def compare_agreement(
     paired = evaluated.get(criterion)
     if paired is None:
         # By agreement: its own resamples, of each model over the most that its predictions allow.
-        ceilings = [result.ceiling or math.inf for result in results.values()]  # of a constant model 0
+        ceilings = [
+            result.ceiling or math.inf for result in results.values()
+        ]  # of a constant model 0
         scale = 1.0 / np.array(ceilings) if criterion == OVER_CEILING else 1.0
         paired = PairedValues.of(list(results.values()), drawn.rng, drawn.confidence_level, scale)
     title, basis = _in_words(criterion, classes)

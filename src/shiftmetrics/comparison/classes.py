@@ -114,7 +114,9 @@ def same_rows(argument: str, tables: Mapping[str, Any], pairing: Align) -> dict[
 def _columns_of(value: Any, name: str, scores: Any, pairs: ScorePairs) -> IntArray:
     """Return the columns of the predicted classes: from scores, from margins like those of the pairs, or classes."""
     if np.ndim(value) == 1 and pairs.scores.ndim == 1:
-        return (np.asarray(value) > (0.5 if pairs.kind == "probabilities" else 0.0)).astype(np.int64)
+        return (np.asarray(value) > (0.5 if pairs.kind == "probabilities" else 0.0)).astype(
+            np.int64
+        )
     argument = f"labelled_scores[{name!r}]"
     found = check_predictions(value, argument)
     return label_columns(found, argument, scores, pairs.n_classes, len(found))

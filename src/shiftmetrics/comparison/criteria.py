@@ -68,7 +68,9 @@ SCORES: dict[str, Callable[[FloatArray], float]] = {
 """Scores of a confusion; all but the first have the names of scorers of scikit-learn."""
 
 
-def weighted_vote(predictions: IntArray, n_classes: int, weights: FloatArray) -> tuple[IntArray, FloatArray]:
+def weighted_vote(
+    predictions: IntArray, n_classes: int, weights: FloatArray
+) -> tuple[IntArray, FloatArray]:
     """Return the vote of all models in each row, weighted by how far each agrees with the vote of the others.
 
     The weight of a model is the positive part of its kappa with that vote, squared: a constant model has none, and

@@ -13,7 +13,9 @@ from shiftmetrics._core.validation import describe
 def model_names(mapping: Any, argument: str) -> list[str]:
     """Return the names of at least two models."""
     if not isinstance(mapping, Mapping):
-        raise TypeError(describe(argument, "a mapping from the names of models", type(mapping).__name__))
+        raise TypeError(
+            describe(argument, "a mapping from the names of models", type(mapping).__name__)
+        )
     if len(mapping) < 2:
         raise ValueError(describe(argument, "of at least two models", len(mapping)))
     for name in mapping:

@@ -16,7 +16,12 @@ from shiftmetrics.comparison.ranking import rank_results
 from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.novelty import NoveltyResampling, choose_bandwidth, kernel_entropic_novelty
 from shiftmetrics.novelty.gram import rows_at
-from shiftmetrics.novelty.inputs import check_samples, column_units, novelty_resampling_of, units_warning
+from shiftmetrics.novelty.inputs import (
+    check_samples,
+    column_units,
+    novelty_resampling_of,
+    units_warning,
+)
 
 Criterion = Callable[[Any, Any], Any]
 """From a sample and the reference to a number, or to a result with a value."""
@@ -92,7 +97,10 @@ def compare_novelty(
     """
     names = model_names(samples, "samples")
     chosen = novelty_resampling_of(resampling)
-    seed, confidence_level = seed_of(0 if chosen.rng is None else chosen.rng), chosen.confidence_level
+    seed, confidence_level = (
+        seed_of(0 if chosen.rng is None else chosen.rng),
+        chosen.confidence_level,
+    )
     chosen = replace(chosen, rng=seed)
     checked = measure_each(
         names, lambda name, _: check_samples(samples[name], reference, kernel), computing, "Sample"
@@ -121,9 +129,15 @@ def compare_novelty(
         )  # fmt: skip
 
     results = measure_each(names, measure, computing, "Sample")
-    settings = {"n_rows": size, "bandwidth": width, "column_units": None if units is None else units.tolist()}
+    settings = {
+        "n_rows": size,
+        "bandwidth": width,
+        "column_units": None if units is None else units.tolist(),
+    }
     beside = _scores_by(criteria, arrays, base)
-    ranked = rank_results(results, confidence_level, seed, secondary_metrics=beside, settings=settings)
+    ranked = rank_results(
+        results, confidence_level, seed, secondary_metrics=beside, settings=settings
+    )
     return replace(ranked, warnings=units_warning(units, divided=True) + ranked.warnings)
 
 

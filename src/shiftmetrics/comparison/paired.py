@@ -28,7 +28,15 @@ from shiftmetrics._core.validation import describe
 from shiftmetrics.comparison.result import ModelDifference
 
 SHARED_BY_RESAMPLES = ("rng", "n_resamples", "groups")
-SHARED_BY_INFLUENCE = ("threshold", "budget", "theta1", "theta2", "divergence", "sample_weight", "groups")
+SHARED_BY_INFLUENCE = (
+    "threshold",
+    "budget",
+    "theta1",
+    "theta2",
+    "divergence",
+    "sample_weight",
+    "groups",
+)
 """Settings that must be the same for all results."""
 
 
@@ -58,7 +66,9 @@ class PairedValues:
     influence: FloatArray | None = None
 
     @classmethod
-    def of(cls, results: Sequence[Any], seed: int, confidence_level: float, scale: Any = 1.0) -> PairedValues:
+    def of(
+        cls, results: Sequence[Any], seed: int, confidence_level: float, scale: Any = 1.0
+    ) -> PairedValues:
         """Return those of checked results, times ``scale`` for each; ``seed`` is that of the normal resamples."""
         factors = np.broadcast_to(np.asarray(scale, dtype=np.float64), len(results))
         values = np.array([result.value for result in results])
@@ -79,7 +89,8 @@ class PairedValues:
                 for interval, factor in zip(known, factors.tolist(), strict=True)
             ),
             resamples=factors * resamples,
-            one_more=factors.max() * np.array([[_one_more(r, other) for other in results] for r in results]),
+            one_more=factors.max()
+            * np.array([[_one_more(r, other) for other in results] for r in results]),
             influence=influence,
         )
 
@@ -126,7 +137,10 @@ def joint_influences(results: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def paired_differences(
-    names: Sequence[str], paired: PairedValues, pairs: Sequence[tuple[int, int]], confidence_level: float
+    names: Sequence[str],
+    paired: PairedValues,
+    pairs: Sequence[tuple[int, int]],
+    confidence_level: float,
 ) -> tuple[ModelDifference, ...]:
     """Return the difference of each pair of models, alone and together with all others."""
     from scipy.special import ndtr, ndtri
@@ -199,7 +213,9 @@ def paired_differences(
     return tuple(differences)
 
 
-def _sides(resamples: FloatArray, gaps: FloatArray, confidence_level: float) -> tuple[FloatArray, FloatArray]:
+def _sides(
+    resamples: FloatArray, gaps: FloatArray, confidence_level: float
+) -> tuple[FloatArray, FloatArray]:
     """Return how far each difference reaches down and up, in standard errors of that side; inf where not known."""
     from scipy.special import ndtri
 
@@ -207,7 +223,9 @@ def _sides(resamples: FloatArray, gaps: FloatArray, confidence_level: float) -> 
     tail = 0.5 - 0.5 * confidence_level
     quantile = float(ndtri(0.5 + 0.5 * confidence_level))
     unknown = np.isnan(resamples).any(axis=0)
-    low, high = np.quantile(np.where(unknown, 0.0, resamples), (tail, 1.0 - tail), axis=0, method="nearest")
+    low, high = np.quantile(
+        np.where(unknown, 0.0, resamples), (tail, 1.0 - tail), axis=0, method="nearest"
+    )
     down = np.maximum(gaps - low, 0.0) / quantile
     up = np.maximum(high - gaps, 0.0) / quantile
     return np.where(unknown, np.inf, down), np.where(unknown, np.inf, up)
@@ -217,7 +235,9 @@ def check_results(results: Mapping[str, Any]) -> None:
     """Raise a TypeError if one is not a result."""
     for name, result in results.items():
         if not isinstance(result, Result):
-            raise TypeError(describe(f"results[{name!r}]", "a result of a measure", type(result).__name__))
+            raise TypeError(
+                describe(f"results[{name!r}]", "a result of a measure", type(result).__name__)
+            )
 
 
 def check_paired(results: Mapping[str, Any]) -> list[str]:
@@ -282,17 +302,19 @@ def _check_influence(name: str, result: Any) -> list[str]:
     """Refuse a result that cannot be paired; warn of one whose value is known without error."""
     argument = f"results[{name!r}]"
     if not np.isfinite(result.value):
-        remedy = (
-            "Choose a lower threshold, or let samples change and be reweighted (finite theta1 and theta2)."
-        )
+        remedy = "Choose a lower threshold, or let samples change and be reweighted (finite theta1 and theta2)."
         raise ValueError(
-            describe(argument, "of finite value", f"{result.value:g} (status {result.status})", remedy)
+            describe(
+                argument, "of finite value", f"{result.value:g} (status {result.status})", remedy
+            )
         )
     if result.influence is not None:
         return []
     if getattr(result, "standard_error", None) is not None:
         remedy = "Use the result as it was computed, with its rows."
-        raise ValueError(describe(argument, "with the influence of each row", "a result without", remedy))
+        raise ValueError(
+            describe(argument, "with the influence of each row", "a result without", remedy)
+        )
     return [f"{name}: its sampling error is not known (status {result.status}) and counts as none."]
 
 
@@ -319,7 +341,9 @@ def _one_more(first: Any, second: Any) -> float:
     return float(np.abs(per_sample - other).max()) / int(resampling["n_units"])
 
 
-def _by_resampling(resamples: FloatArray, one_more: float, confidence_level: float) -> tuple[Interval, float]:
+def _by_resampling(
+    resamples: FloatArray, one_more: float, confidence_level: float
+) -> tuple[Interval, float]:
     """Return the interval of a difference and the p-value of 0, with half a row more against either model."""
     # Half a unit more, with the largest difference that any row has, once against either model.
     more = one_more * np.random.default_rng(0).standard_gamma(HALF, len(resamples))

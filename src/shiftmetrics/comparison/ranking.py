@@ -42,7 +42,9 @@ def rank_results(
         names,
         PairedValues.of(list(results.values()), seed, confidence_level),
         confidence_level,
-        collapsed=collapsed_models([getattr(result, "shares", None) for result in results.values()]),
+        collapsed=collapsed_models(
+            [getattr(result, "shares", None) for result in results.values()]
+        ),
         secondary_metrics=[
             {
                 **result.secondary_metrics,
@@ -61,7 +63,11 @@ def rank_results(
         },
         warnings=(
             *warnings,
-            *(f"{name}: {warning}" for name, result in results.items() for warning in result.warnings),
+            *(
+                f"{name}: {warning}"
+                for name, result in results.items()
+                for warning in result.warnings
+            ),
         ),
     )
 
@@ -86,9 +92,12 @@ def rank_models(
     behind = [has and collapsed_last for has in collapsed]
     order = sorted(range(len(names)), key=lambda m: (behind[m], -sign * paired.values[m]))
     n_fit = len(names) - sum(behind)
-    differences = paired_differences(names, paired, list(itertools.combinations(order, 2)), confidence_level)
+    differences = paired_differences(
+        names, paired, list(itertools.combinations(order, 2)), confidence_level
+    )
     clear = [
-        sign * pair.difference if pair.p_adjusted <= 1.0 - confidence_level else 0.0 for pair in differences
+        sign * pair.difference if pair.p_adjusted <= 1.0 - confidence_level else 0.0
+        for pair in differences
     ]
     # Only differences that hold together with all others, at the confidence level, limit ranks.
     ranges = _rank_ranges(len(names), n_fit, clear)

@@ -181,15 +181,25 @@ class ComparisonResult(Drawn, Result):
 
     def notes(self) -> list[str]:
         """Return the sentences on what the ranks mean, and those of every measure."""
-        ranks = ", ".join(f"{model.name} {model.ranks.replace('–', ' to ')}" for model in self.models)
+        ranks = ", ".join(
+            f"{model.name} {model.ranks.replace('–', ' to ')}" for model in self.models
+        )
         confidence_level = f"{100 * self.best.interval.confidence_level:g} %"
         # What the values rest on comes first, then what the ranks mean.
         sentences = [self.basis] if self.basis else []
-        sentences.append(f"Ranks at {confidence_level} for all {self.wording[0]} together: {ranks}.")
+        sentences.append(
+            f"Ranks at {confidence_level} for all {self.wording[0]} together: {ranks}."
+        )
         collapsed = [model.name for model in self.models if model.collapsed]
         if collapsed:
-            sentences.append(f"Collapsed, with (almost) a single predicted class: {_listed(collapsed)}.")
-        if {"rms_move", "share_moved", "effective_sample_fraction"} <= self.best.secondary_metrics.keys():
+            sentences.append(
+                f"Collapsed, with (almost) a single predicted class: {_listed(collapsed)}."
+            )
+        if {
+            "rms_move",
+            "share_moved",
+            "effective_sample_fraction",
+        } <= self.best.secondary_metrics.keys():
             sentences += [f"{model.name}: {self._shift_in_words(model)}." for model in self.models]
         # Without the first general note: the direction is said by the ranks.
         return [*sentences, *super().notes()[1:]]
@@ -210,7 +220,9 @@ class ComparisonResult(Drawn, Result):
         """Return one row for each model as a pandas DataFrame, the best first."""
         import pandas as pd
 
-        return pd.DataFrame([_line(model) for model in self.models]).rename(columns={"name": "model"})
+        return pd.DataFrame([_line(model) for model in self.models]).rename(
+            columns={"name": "model"}
+        )
 
     def differences_frame(self) -> Any:
         """Return one row for each pair of models as a pandas DataFrame."""

@@ -58,5 +58,9 @@ def compare_results(
     )
     secondary_metrics, settings = risks_within_common_budget(results)
     return rank_results(
-        results, confidence_level, seed_of(rng), secondary_metrics=secondary_metrics, settings=settings
+        results,
+        confidence_level,
+        seed_of(rng),
+        secondary_metrics=secondary_metrics,
+        settings=settings,
     )

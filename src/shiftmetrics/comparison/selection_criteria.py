@@ -41,14 +41,18 @@ def choose_criterion(criterion: str, n_models: int, *, labels: bool, other_rows:
         check_choice(criterion, "criterion", (*LABEL_FREE, *SCORES))
     if not labels and (other_rows or criterion not in LABEL_FREE):
         remedy = f"Without labels there are {', '.join(LABEL_FREE)}."
-        raise ValueError(describe("labels", f"given for the criterion {criterion!r}", "None", remedy))
+        raise ValueError(
+            describe("labels", f"given for the criterion {criterion!r}", "None", remedy)
+        )
     if criterion == VOTE and n_models < 3:
         expected = "another one than 'vote' for fewer than three models"
         raise ValueError(describe("criterion", expected, value=criterion))
     return criterion
 
 
-def selection_criterion(criterion: str, classes: Classes, pairs: Sequence[ScorePairs]) -> SelectionCriterion:
+def selection_criterion(
+    criterion: str, classes: Classes, pairs: Sequence[ScorePairs]
+) -> SelectionCriterion:
     """Return a criterion other than agreement."""
     if criterion not in (VOTE, *SCORES):
         return _by_scorer(criterion, classes, pairs)
@@ -90,19 +94,27 @@ def _by_scorer(name: str, classes: Classes, pairs: Sequence[ScorePairs]) -> Sele
     estimators = []
     for part, columns in zip(pairs, classes.columns, strict=True):
         scores = to_float64(part.block(slice(0, part.n_samples))[0]).copy()
-        estimators.append(KnownScores(scores, columns if part.classes is None else columns[part.classes]))
+        estimators.append(
+            KnownScores(scores, columns if part.classes is None else columns[part.classes])
+        )
     # The "inputs" of the scorer are row numbers, by which the classifier looks its scores up.
     rows = np.arange(len(classes.weights))
 
     def evaluate(weights: FloatArray, others: FloatArray) -> FloatArray:
         weights = classes.weights * weights
-        return np.array([scorer(model, rows, classes.labels, sample_weight=weights) for model in estimators])
+        return np.array(
+            [scorer(model, rows, classes.labels, sample_weight=weights) for model in estimators]
+        )
 
     return evaluate
 
 
 def resampled_values(
-    criteria: Mapping[str, SelectionCriterion], classes: Classes, resampling: Resampling, *, progress: bool
+    criteria: Mapping[str, SelectionCriterion],
+    classes: Classes,
+    resampling: Resampling,
+    *,
+    progress: bool,
 ) -> dict[str, PairedValues]:
     """Evaluate criteria on the sample and on its resamples, the same for all models: the Bayesian bootstrap.
 
@@ -141,9 +153,9 @@ def _paired(
     """Return the values with their intervals; ``one_more`` is what one more row may add to a fraction."""
     if not (np.isfinite(resamples).all() and np.isfinite(values).all()):
         raise ValueError(describe("criterion", "defined by the rows and their labels", "no number"))
-    more = one_more * np.random.default_rng([resampling.rng, resampling.n_resamples]).standard_exponential(
-        len(resamples)
-    )
+    more = one_more * np.random.default_rng(
+        [resampling.rng, resampling.n_resamples]
+    ).standard_exponential(len(resamples))
     intervals = []
     for value, column in zip(values.tolist(), resamples.T, strict=True):
         low, high = resampled_interval(column - more, column + more, resampling.confidence_level)
@@ -166,5 +178,7 @@ def _paired(
         bounds=np.full(len(values), 1e-12),  # rounding: what is equal by counts is equal
         intervals=tuple(intervals),
         resamples=resamples,
-        one_more=np.full((len(values), len(values)), 2.0 * one_more),  # for one model and against the other
+        one_more=np.full(
+            (len(values), len(values)), 2.0 * one_more
+        ),  # for one model and against the other
     )

@@ -91,7 +91,9 @@ def compare_stability(
     for name, loss in losses.items():
         if not isinstance(loss, Loss):
             remedy = "Results go to compare_results."
-            raise TypeError(describe(f"losses[{name!r}]", "a loss object", type(loss).__name__, remedy))
+            raise TypeError(
+                describe(f"losses[{name!r}]", "a loss object", type(loss).__name__, remedy)
+            )
     check_sizes("losses", {name: loss.n_samples for name, loss in losses.items()})
     drawn = always_resampling(resampling)
     seed = drawn.rng if isinstance(resampling, Resampling) and resampling.rng is not None else 0
@@ -105,7 +107,9 @@ def compare_stability(
 
     def risk(name: str, computing: Computing) -> dict[str, float]:
         return {
-            "worst_case_risk": worst_case_risk(losses[name], within, **options, computing=computing).value
+            "worst_case_risk": worst_case_risk(
+                losses[name], within, **options, computing=computing
+            ).value
         }
 
     # All models get the same budget: what breaks the least stable one.
@@ -123,7 +127,9 @@ def compare_stability(
 
 def common_budget(results: Mapping[str, Any]) -> float:
     """Return the smallest stability above 0, which is what breaks the least stable model; 0 where there is none."""
-    return min((result.value for result in results.values() if 0.0 < result.value < math.inf), default=0.0)
+    return min(
+        (result.value for result in results.values() if 0.0 < result.value < math.inf), default=0.0
+    )
 
 
 def risks_within_common_budget(

@@ -7,7 +7,13 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
-from shiftmetrics._core.validation import check_integer, check_matrix, check_number, check_rng, describe
+from shiftmetrics._core.validation import (
+    check_integer,
+    check_matrix,
+    check_number,
+    check_rng,
+    describe,
+)
 from shiftmetrics.novelty.modes import Mode, Sample
 
 
@@ -82,7 +88,9 @@ def sample_mode(
         expected = f"of {len(membership)} rows, as the {of} sample"
         raise ValueError(describe("latents", expected, f"{array.shape[0]} rows"))
     if len(members) < 2:
-        raise ValueError(describe("mode", f"of at least two members in the {of} sample", len(members)))
+        raise ValueError(
+            describe("mode", f"of at least two members in the {of} sample", len(members))
+        )
     rows = to_float64(array)[members]
     mean = rows.mean(axis=0)
     centered = rows - mean

@@ -196,7 +196,9 @@ def bandwidth_sweep(
         for width in widths:
             factor = dense_factor(Gram(rows[:n_test], rows[n_test:], GaussianKernel(width)))
             # The same labels at each bandwidth: what differs is the bandwidth.
-            points.append([_scored(factor, n_test, eta, n_permutations, np.random.default_rng(seed))])
+            points.append(
+                [_scored(factor, n_test, eta, n_permutations, np.random.default_rng(seed))]
+            )
             bar.update()
     return _study("bandwidth", widths, points, n_test, n_reference)
 
@@ -265,10 +267,15 @@ def novelty_against_size(
         for size in listed:
             draws = []
             for draw in range(n_resamples):
-                rows = [_draw(n_test, size, generator), n_test + _draw(n_reference, size, generator)]
+                rows = [
+                    _draw(n_test, size, generator),
+                    n_test + _draw(n_reference, size, generator),
+                ]
                 factor = dense_factor(gram.subset(np.concatenate(rows)))
                 # As many relabellings in each draw, the first ones having one more where they do not divide.
-                count = max(1, n_permutations // n_resamples + (draw < n_permutations % n_resamples))
+                count = max(
+                    1, n_permutations // n_resamples + (draw < n_permutations % n_resamples)
+                )
                 draws.append(_scored(factor, int(size), eta, count, generator))
                 bar.update()
             points.append(draws)
@@ -284,20 +291,36 @@ def draw_study(study: Any, ax: Any = None) -> Any:
     spreads, score_spreads = 2.0 * study.null_spreads, 2.0 * study.score_spreads
     ax.fill_between(points, means - spreads, means + spreads, color=MUTED, alpha=0.3, linewidth=0)
     ax.plot(points, means, color=MUTED, linewidth=1.2, label="relabelled rows, ± 2 deviations")
-    label = f"score, ± 2 deviations of {study.n_resamples} draws" if study.n_resamples > 1 else "score"
+    label = (
+        f"score, ± 2 deviations of {study.n_resamples} draws" if study.n_resamples > 1 else "score"
+    )
     ax.errorbar(
-        points, scores, score_spreads, fmt="o-", color=TEST, markersize=5, elinewidth=1.2, label=label
+        points,
+        scores,
+        score_spreads,
+        fmt="o-",
+        color=TEST,
+        markersize=5,
+        elinewidth=1.2,
+        label=label,
     )
     for point, score, count in zip(points, scores, study.n_significant, strict=True):
         ax.annotate(
-            str(int(count)), (point, score), (0, 7), textcoords="offset points", ha="center", fontsize=9
+            str(int(count)),
+            (point, score),
+            (0, 7),
+            textcoords="offset points",
+            ha="center",
+            fontsize=9,
         )
     ax.set_xscale("log")
     ax.set_xticks(points, [f"{int(point):,}" if by_size else f"{point:.2g}" for point in points])
     ax.minorticks_off()
     highest = max(float((scores + score_spreads).max()), float((means + spreads).max()), 1e-9)
     ax.set_ylim(0.0, 1.3 * highest)
-    name, short = ("rows of each sample", "the number of rows") if by_size else ("bandwidth", "bandwidth")
+    name, short = (
+        ("rows of each sample", "the number of rows") if by_size else ("bandwidth", "bandwidth")
+    )
     ax.set(xlabel=f"{name} (log scale)", ylabel="novelty in nats")
     ax.set_title(f"Novelty by {short}, and modes that stand out")
     ax.legend(loc="best")
@@ -334,7 +357,9 @@ def _scored(
 
     def spectrum(rows: IntArray) -> FloatArray:
         part = values[rows].T @ values[rows]
-        return _positive(np.linalg.eigvalsh(part / n_test - eta * (whole - part) / (n_rows - n_test)))
+        return _positive(
+            np.linalg.eigvalsh(part / n_test - eta * (whole - part) / (n_rows - n_test))
+        )
 
     with one_blas_thread():
         own = _positive(np.linalg.eigvalsh(matrix))
@@ -353,7 +378,9 @@ def _positive(eigenvalues: Any) -> FloatArray:
     return positive
 
 
-def _study(over: str, points: Any, draws: list[list[_Scored]], n_test: int, n_reference: int) -> NoveltyStudy:
+def _study(
+    over: str, points: Any, draws: list[list[_Scored]], n_test: int, n_reference: int
+) -> NoveltyStudy:
     """Gather the draws at each point."""
     scores = np.array([[part.score for part in found] for found in draws])
     nulls = [np.concatenate([part.null for part in found]) for found in draws]
@@ -365,7 +392,9 @@ def _study(over: str, points: Any, draws: list[list[_Scored]], n_test: int, n_re
         null_means=np.array([null.mean() for null in nulls]),
         null_spreads=_spreads(nulls),
         p_values=np.array([np.median([part.p_value for part in found]) for found in draws]),
-        n_significant=np.array([int(np.median([part.n_significant for part in found])) for found in draws]),
+        n_significant=np.array(
+            [int(np.median([part.n_significant for part in found])) for found in draws]
+        ),
         mode_counts=np.array([np.mean([part.mode_count for part in found]) for found in draws]),
         n_test=n_test,
         n_reference=n_reference,
@@ -387,9 +416,16 @@ def _sizes(sizes: Sequence[int] | None, most: int) -> IntArray:
     """Return the sizes, fewest rows first."""
     if sizes is None:
         largest = min(LARGEST, most)
-        return np.unique(np.geomspace(min(SMALLEST, largest), largest, N_SIZES).round().astype(np.int64))
-    checked = [check_integer(size, f"sizes[{i}]", low=2) for i, size in enumerate(_sequence(sizes, "sizes"))]
+        return np.unique(
+            np.geomspace(min(SMALLEST, largest), largest, N_SIZES).round().astype(np.int64)
+        )
+    checked = [
+        check_integer(size, f"sizes[{i}]", low=2)
+        for i, size in enumerate(_sequence(sizes, "sizes"))
+    ]
     if max(checked) > most:
         expected = f"at most the rows of the smaller sample, {most}"
-        raise ValueError(describe("sizes", expected, max(checked), "Rows are drawn without replacement."))
+        raise ValueError(
+            describe("sizes", expected, max(checked), "Rows are drawn without replacement.")
+        )
     return np.unique(np.asarray(checked, dtype=np.int64))

@@ -6,4 +6,11 @@ from shiftmetrics.models.result import ModelStabilityResult as ModelStabilityRes
 from shiftmetrics.models.rules import Decision
 from shiftmetrics.models.stability import model_stability
 
-__all__ = ["Decision", "Perturbation", "Search", "feature_stability", "least_changes", "model_stability"]
+__all__ = [
+    "Decision",
+    "Perturbation",
+    "Search",
+    "feature_stability",
+    "least_changes",
+    "model_stability",
+]

@@ -13,7 +13,9 @@ from shiftmetrics.models.question import Question
 from shiftmetrics.models.route import Answer
 from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss
 
-_N_QUANTILES = 24  # and as many values evenly apart, for the 0/1 loss, whose boundaries are bisected
+_N_QUANTILES = (
+    24  # and as many values evenly apart, for the 0/1 loss, whose boundaries are bisected
+)
 _FINER = 3  # times as many for other losses
 _BISECTIONS = 40
 _BLOCK_POINTS = 200_000

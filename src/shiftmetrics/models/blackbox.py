@@ -86,7 +86,9 @@ def find_counterexamples(
     return CounterExamples(points=points, distances=distances, queries=queries)
 
 
-def answer_of_errors(points: FloatArray, distances: FloatArray, *, warnings: tuple[str, ...] = ()) -> Answer:
+def answer_of_errors(
+    points: FloatArray, distances: FloatArray, *, warnings: tuple[str, ...] = ()
+) -> Answer:
     """Return the answer for the 0/1 loss from one error of each row; the distance is inf where none is known."""
     loss = ZeroOneLoss(distances, kind="upper_bound")
     warnings = (*warnings, *unreached(distances))
@@ -133,7 +135,9 @@ class QueryAscent(Ascent):
     def _able(self) -> IntArray:
         """Return the rows that can go on: their step is not too short, and a round is within their budget."""
         n_directions = min(self.space.n_numeric, _MOST_DIRECTIONS)
-        n_jumps = sum(len(flip.states) - 1 for flip in self.space.flips) + 2 * len(self.space.coarse)
+        n_jumps = sum(len(flip.states) - 1 for flip in self.space.flips) + 2 * len(
+            self.space.coarse
+        )
         of_a_round = 2 * n_directions + 2 + len(_SHARES) + min(n_jumps, _MOST_JUMPS)
         return np.flatnonzero((self.queries_left >= of_a_round) & (self.step > _SHORTEST))
 
@@ -188,7 +192,9 @@ class QueryAscent(Ascent):
         factor = np.where(gained, 1.2, 0.4)
         self.step[which] = np.minimum(factor * self.step[which], _LONGEST)
 
-    def _evaluate(self, which: IntArray, trials: FloatArray, dual: float, best: BestPoints) -> FloatArray:
+    def _evaluate(
+        self, which: IntArray, trials: FloatArray, dual: float, best: BestPoints
+    ) -> FloatArray:
         """Evaluate several points of each row, keep the best, and return the losses."""
         n_which, n_points, n_columns = trials.shape
         owner = np.repeat(which, n_points)

@@ -42,7 +42,9 @@ def columns_of(model: Any, X: Any) -> Any:
         if missing:
             expected = "a table with the columns that the model was fitted on"
             got = first_few(missing)
-            raise ValueError(describe("X", expected, f"none called {got}", f"It has {first_few(columns)}."))
+            raise ValueError(
+                describe("X", expected, f"none called {got}", f"It has {first_few(columns)}.")
+            )
         return X if names == columns else X[names]
     shape = np.shape(X)
     if n_features is None or shape[1:] == (n_features,):
@@ -50,7 +52,9 @@ def columns_of(model: Any, X: Any) -> Any:
     got = f"shape {shape}"
     remedy = "Pass X.reshape(len(X), -1)." if len(shape) > 2 else ""
     raise ValueError(
-        describe("X", f"of shape (n_samples, {n_features}), as the model was fitted on", got, remedy)
+        describe(
+            "X", f"of shape (n_samples, {n_features}), as the model was fitted on", got, remedy
+        )
     )
 
 
@@ -92,8 +96,12 @@ def check_missing_cells(model: Any, table: CodedTable) -> None:
 
 def _outputs(model: Any, X: Any) -> list[FloatArray]:
     """Return the outputs of a model that are numbers."""
-    methods = [getattr(model, name, None) for name in ("predict", "predict_proba", "decision_function")]
-    outputs = [np.asarray(method(X)) for method in methods if method is not None] or [call(model, X)]
+    methods = [
+        getattr(model, name, None) for name in ("predict", "predict_proba", "decision_function")
+    ]
+    outputs = [np.asarray(method(X)) for method in methods if method is not None] or [
+        call(model, X)
+    ]
     return [output.astype(np.float64) for output in outputs if output.dtype.kind == "f"]
 
 
@@ -125,7 +133,12 @@ def check_targets(
     if loss == "squared":
         if hasattr(rule.model, "classes_"):
             raise ValueError(
-                describe("loss", "one of a classifier", "'squared'", 'Use "zero_one", "hinge" or "log_loss".')
+                describe(
+                    "loss",
+                    "one of a classifier",
+                    "'squared'",
+                    'Use "zero_one", "hinge" or "log_loss".',
+                )
             )
         _predicted(functools.partial(predicted_values, rule.model), table, levels)
         return check_vector(y, "y", length=len(table.codes)), None
@@ -139,10 +152,14 @@ def check_targets(
         classes = np.arange(class_scores(rule.model, table.decode(table.codes[:1])).shape[1])
     else:
         classes = np.unique(labels)
-        fractions = seen.dtype.kind == "f" and labels.dtype.kind != "f" and (seen != np.rint(seen)).any()
+        fractions = (
+            seen.dtype.kind == "f" and labels.dtype.kind != "f" and (seen != np.rint(seen)).any()
+        )
         if fractions or not np.isin(seen, classes).any():
             remedy = "Decision(model, threshold=0.5) reads a probability of the second class."
-            _refuse_predictions(f"labels like those of y ({first_few(classes.tolist())})", seen, remedy)
+            _refuse_predictions(
+                f"labels like those of y ({first_few(classes.tolist())})", seen, remedy
+            )
         classes = np.unique(np.concatenate([seen, classes.astype(seen.dtype, copy=False)]))
     if (class_positions(seen, classes) < 0).any():
         _refuse_predictions(f"among its classes ({first_few(classes.tolist())})", seen)
@@ -179,7 +196,9 @@ def known_positions(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> IntA
 
 
 def _predicted(
-    predict: Callable[[Any], npt.NDArray[Any]], table: CodedTable, levels: Mapping[int, Sequence[Any]]
+    predict: Callable[[Any], npt.NDArray[Any]],
+    table: CodedTable,
+    levels: Mapping[int, Sequence[Any]],
 ) -> npt.NDArray[Any]:
     """Return what a model predicts for all rows, one label or finite value each, and the same when asked again."""
     try:
@@ -210,7 +229,12 @@ def _predicted(
     if not same.all():
         got = f"others for {int((~same).sum())} of {len(rows)} rows"
         raise ValueError(
-            describe("model", "one that predicts the same twice", got, "Is it random, or in training mode?")
+            describe(
+                "model",
+                "one that predicts the same twice",
+                got,
+                "Is it random, or in training mode?",
+            )
         )
     return seen
 

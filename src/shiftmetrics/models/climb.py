@@ -109,7 +109,9 @@ class BestPoints(NamedTuple):
     values: FloatArray
     found: BoolArray
 
-    def keep(self, rows: IntArray, points: FloatArray, losses: FloatArray, values: FloatArray) -> None:
+    def keep(
+        self, rows: IntArray, points: FloatArray, losses: FloatArray, values: FloatArray
+    ) -> None:
         """Take the points of these rows, one each, that are better than the best so far; in place."""
         better = np.flatnonzero(values > self.values[rows])
         rows = rows[better]

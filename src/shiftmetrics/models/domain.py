@@ -133,7 +133,9 @@ class Domain:
     @property
     def movable_flips(self) -> tuple[Flip, ...]:
         """Categories that may change."""
-        return tuple(flip for flip in self.flips if self.movable[flip.columns].all() and len(flip.states) > 1)
+        return tuple(
+            flip for flip in self.flips if self.movable[flip.columns].all() and len(flip.states) > 1
+        )
 
     @property
     def immovable(self) -> bool:
@@ -145,7 +147,9 @@ class Domain:
         numbers = ~self.flipping
         step = (points[:, numbers] - start[:, numbers]) / self.unit[numbers]
         squared = np.einsum("ij,ij->i", step, step)
-        if np.isnan(squared).any():  # missing cells: they stay, at no cost, or the point is out of reach
+        if np.isnan(
+            squared
+        ).any():  # missing cells: they stay, at no cost, or the point is out of reach
             unchanged = ~differs(points[:, numbers], start[:, numbers])
             step = np.where(unchanged, 0.0, np.where(np.isnan(step), np.inf, step))
             squared = np.einsum("ij,ij->i", step, step)
@@ -210,7 +214,9 @@ class Domain:
         else:
             first = np.where(here, first, 0.0)
             second = np.where(there, second, 0.0)
-            squared = np.square(first) @ there.T + here @ np.square(second).T - 2.0 * first @ second.T
+            squared = (
+                np.square(first) @ there.T + here @ np.square(second).T - 2.0 * first @ second.T
+            )
             squared = np.maximum(squared, 0.0)
         for flip in self.movable_flips:
             apart = flip.state_of(rows)[:, None] != flip.state_of(others)[None, :]
@@ -275,6 +281,8 @@ def positions_of(features: Any, names: Sequence[str], argument: str) -> IntArray
         shown = ", ".join(repr(feature) for feature in unknown[:3])
         known = ", ".join(repr(name) for name in names[:3])
         raise ValueError(
-            describe(argument, f"names or positions of columns of X ({known}, ...)", f"unknown {shown}")
+            describe(
+                argument, f"names or positions of columns of X ({known}, ...)", f"unknown {shown}"
+            )
         )
     return np.array(found, dtype=np.int64)

@@ -20,7 +20,9 @@ from shiftmetrics._core.validation import check_number, check_vector, describe, 
 from shiftmetrics.models.domain import Domain, Flip, positions_of
 from shiftmetrics.models.table import CodedTable
 
-_RANDOM_ROWS = 2.0  # mean squared distance of two random rows in a column, in its standard deviations
+_RANDOM_ROWS = (
+    2.0  # mean squared distance of two random rows in a column, in its standard deviations
+)
 _Pattern = tuple[str, IntArray, FloatArray]
 """Name, columns and states of what flips."""
 _Held = dict[tuple[float, ...], tuple[int, int]]
@@ -128,7 +130,11 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
     groups = list(_groups(names, table.n_categories, perturbation.one_hot))
     summary = Summary.of(table.codes, [columns for _, columns in groups])
     patterns = [
-        (name, columns, _states(held, [names[column] for column in columns], table.n_categories, columns))
+        (
+            name,
+            columns,
+            _states(held, [names[column] for column in columns], table.n_categories, columns),
+        )
         for (name, columns), held in zip(groups, summary.held, strict=True)
     ]
     flipping: BoolArray = np.zeros(len(names), dtype=np.bool_)
@@ -136,7 +142,9 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
     for (_, columns, _), held in zip(patterns, summary.held, strict=True):
         if flipping[columns].any():
             some = first_few([names[column] for column in columns])
-            raise ValueError(describe("one_hot", "groups of distinct columns", f"{some} in two of them"))
+            raise ValueError(
+                describe("one_hot", "groups of distinct columns", f"{some} in two of them")
+            )
         flipping[columns] = True
         empty[columns] = all(math.inf in cells for cells in held)
     # Numbers: the unit is the move that costs 1, a price in its place 1 / unit^2.
@@ -204,7 +212,9 @@ def _prices(cost: Any, names: Sequence[str]) -> dict[str, float]:
         vector = check_vector(cost, "cost", length=len(names), low=0.0, allow_inf=True)
         if (vector == 0.0).any():
             name = names[int(np.argmax(vector == 0.0))]
-            raise ValueError(describe("cost", "positive (inf freezes a column)", f"0 for column {name!r}"))
+            raise ValueError(
+                describe("cost", "positive (inf freezes a column)", f"0 for column {name!r}")
+            )
         return dict(zip(names, vector.tolist(), strict=True))
     prices = {}
     for key, price in cost.items():
@@ -215,7 +225,9 @@ def _prices(cost: Any, names: Sequence[str]) -> dict[str, float]:
     return prices
 
 
-def _price_of_flip(prices: dict[str, float], name: str, columns: list[str], default: float) -> float:
+def _price_of_flip(
+    prices: dict[str, float], name: str, columns: list[str], default: float
+) -> float:
     """Take the cost of a flip, given for the group or for its columns, out of ``prices``."""
     given = {prices.pop(key) for key in (name, *columns) if key in prices}
     if len(given) > 1:
@@ -257,7 +269,11 @@ def _groups(
     """Yield name and columns of everything that flips: columns of categories, then one-hot groups."""
     for place in categories:
         yield names[place], np.array([place])
-    named = one_hot.items() if isinstance(one_hot, Mapping) else [(None, group) for group in one_hot or ()]
+    named = (
+        one_hot.items()
+        if isinstance(one_hot, Mapping)
+        else [(None, group) for group in one_hot or ()]
+    )
     for name, group in named:
         columns = positions_of(group, names, "one_hot")
         of_group = [names[column] for column in columns]
@@ -268,7 +284,9 @@ def _groups(
         yield name or _common_name(of_group), columns
 
 
-def _states(held: _Held, names: list[str], categories: Mapping[int, int], columns: IntArray) -> FloatArray:
+def _states(
+    held: _Held, names: list[str], categories: Mapping[int, int], columns: IntArray
+) -> FloatArray:
     """Return what columns that flip together may hold."""
     if len(columns) == 1:
         return np.arange(categories[int(columns[0])], dtype=np.float64)[:, None]
@@ -333,7 +351,9 @@ def _bounds(
     return lower, upper
 
 
-def _warnings(domain: Domain, summary: Summary, constant: BoolArray, empty: BoolArray) -> Iterator[str]:
+def _warnings(
+    domain: Domain, summary: Summary, constant: BoolArray, empty: BoolArray
+) -> Iterator[str]:
     def listed(mask: BoolArray) -> str:
         return first_few([domain.names[column] for column in np.flatnonzero(mask)])
 

@@ -144,9 +144,7 @@ class FeatureStabilityResult(Drawn, Result):
             text = f"{most}: {worst}, and its moves from {start} to {self._risk(first.risk)}, not to {end}."
         else:
             how = "changing" if first.moves == "category" else "moving"
-            text = (
-                f"{most}: {how} it {self._least(first)} of the rows takes {self._what} from {start} to {end}."
-            )
+            text = f"{most}: {how} it {self._least(first)} of the rows takes {self._what} from {start} to {end}."
         if harmful[1:]:
             others = (f"`{part.feature}` ({self._least(part)})" for part in harmful[1:3])
             text += f" Next: {', '.join(others)}."
@@ -172,8 +170,14 @@ class FeatureStabilityResult(Drawn, Result):
     def _largest(self, part: FeatureStability) -> str:
         """Say how far rows move to reach the threshold, in units of the column and in standard deviations."""
         cost = self.settings["perturbation"].get("cost")
-        by_deviations = cost == "std" or (isinstance(cost, dict) and not cost.keys() & set(part.columns))
-        spread = f"{part.largest_move:.2g} sd" if by_deviations else f"a distance of {part.largest_move:.2g}"
+        by_deviations = cost == "std" or (
+            isinstance(cost, dict) and not cost.keys() & set(part.columns)
+        )
+        spread = (
+            f"{part.largest_move:.2g} sd"
+            if by_deviations
+            else f"a distance of {part.largest_move:.2g}"
+        )
         if part.unit is None:
             return spread
         own = f"{part.largest_move * part.unit:.3g}"
@@ -202,10 +206,14 @@ class FeatureStabilityResult(Drawn, Result):
             f"of the row, from the least favourable mixture of them: {', '.join(shown)}.",
         )
         first = self.most_harmful
-        sentences.insert(1, f"Stability of `{first.feature}` at the threshold: {format_number(first.value)}.")
+        sentences.insert(
+            1, f"Stability of `{first.feature}` at the threshold: {format_number(first.value)}."
+        )
         n_bounds = sum(part.kind != "exact" for part in self.features)
         if n_bounds:
-            sentences.insert(2, f"Upper bounds: {n_bounds} of {len(self.features)} stabilities; see kind.")
+            sentences.insert(
+                2, f"Upper bounds: {n_bounds} of {len(self.features)} stabilities; see kind."
+            )
         whole = [part for part in self.subgroups if part.feature == EVERYTHING]
         if whole:
             weakest = min(whole, key=lambda part: part.value)
@@ -244,7 +252,9 @@ def _frame(parts: Iterable[FeatureStability], labels: list[str]) -> Any:
     ]  # fmt: skip
     lines = []
     for part in parts:
-        low, high = (None, None) if part.interval is None else (part.interval.low, part.interval.high)
+        low, high = (
+            (None, None) if part.interval is None else (part.interval.low, part.interval.high)
+        )
         ends = {"interval_low": low, "interval_high": high, "status": str(part.status)}
         lines.append({**vars(part), **ends})
     return pd.DataFrame(lines, columns=columns)

@@ -137,7 +137,9 @@ def feature_stability(
     subgroups, too_small = subgroups_of(frame_of(X), perturbation.by, n_samples)
     interval = resampling_of(resampling)
     if interval is not None and interval.groups is not None:
-        interval = replace(interval, groups=check_labels(interval.groups, "groups", length=n_samples))
+        interval = replace(
+            interval, groups=check_labels(interval.groups, "groups", length=n_samples)
+        )
     if sample_weight is not None:
         sample_weight = check_vector(sample_weight, "sample_weight", length=n_samples, low=0.0)
     options: dict[str, Any] = {
@@ -170,7 +172,9 @@ def feature_stability(
             bar.update()
     # The most harmful first; equal ones by their stability, then in the order of the columns.
     names = [part.name for part in parts]
-    found.sort(key=lambda part: (-round(part.worst_case_risk, 12), part.value, names.index(part.feature)))
+    found.sort(
+        key=lambda part: (-round(part.worst_case_risk, 12), part.value, names.index(part.feature))
+    )
     order = {part.feature: place for place, part in enumerate(found)}
     by_subgroup.sort(key=lambda part: (order.get(part.feature, -1), part.value))
     unfinished = [part.status for part in found if not part.status.ok]
@@ -240,7 +244,9 @@ class _Solver:
         found = rounds.found
         shifted_rows(self.question, rounds.solved, found, self.options["sample_weight"])
         if redraws is None:
-            redraws = redrawn(self.question, self.question.domain.positions(part.columns), self.weights)
+            redraws = redrawn(
+                self.question, self.question.domain.positions(part.columns), self.weights
+            )
         whole = self._record(part, rounds.solved, redraws, 0, lower_bound=rounds.lower_bound)
         records = []
         interval = self.options["resampling"]

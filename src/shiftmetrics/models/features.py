@@ -47,7 +47,9 @@ def parts_of(question: Question, features: Any) -> list[FeatureGroup]:
         # A column by itself; one of a one-hot group stands for the group.
         flip_of = {int(column): flip for flip in domain.flips for column in flip.columns}
         wanted = {}
-        chosen = range(domain.n_features) if features is None else domain.positions(features).tolist()
+        chosen = (
+            range(domain.n_features) if features is None else domain.positions(features).tolist()
+        )
         for column in chosen:
             name = domain.names[column]
             columns = np.array([column])
@@ -59,7 +61,9 @@ def parts_of(question: Question, features: Any) -> list[FeatureGroup]:
     for name, columns in wanted.items():
         if not len(columns) or domain.restricted(columns).immovable:
             remedy = "They are immutable, or have one category."
-            raise ValueError(describe("features", "columns that may move", value=name, remedy=remedy))
+            raise ValueError(
+                describe("features", "columns that may move", value=name, remedy=remedy)
+            )
     if not wanted:
         raise ValueError(describe("features", "at least one column that may move", "none"))
     return [_part(domain.restricted(columns), name, columns) for name, columns in wanted.items()]
@@ -78,7 +82,10 @@ def _part(domain: Domain, name: str, columns: IntArray) -> FeatureGroup:
 
 
 def answers_of(
-    question: Question, parts: Sequence[FeatureGroup], method: str, weights: FloatArray | None = None
+    question: Question,
+    parts: Sequence[FeatureGroup],
+    method: str,
+    weights: FloatArray | None = None,
 ) -> Iterator[tuple[FeatureGroup, Answer]]:
     """Yield the answer for each part; models of trees answer for all parts at once."""
     left = dict(enumerate(parts))
@@ -156,7 +163,9 @@ def subgroups_of(X: Any, by: Any, n_samples: int) -> tuple[dict[str, IntArray], 
                 got = f"{mask.dtype} {mask.shape}"
                 raise ValueError(describe(f"by[{name!r}]", expected, got))
             if not mask.any():
-                raise ValueError(describe(f"by[{name!r}]", "a subgroup of at least one row", "an empty one"))
+                raise ValueError(
+                    describe(f"by[{name!r}]", "a subgroup of at least one row", "an empty one")
+                )
         return {name: np.flatnonzero(mask) for name, mask in masks.items()}, ()
     if isinstance(by, str):
         if not is_table(X) or by not in X.columns:

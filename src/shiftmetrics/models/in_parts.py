@@ -30,7 +30,14 @@ from shiftmetrics.models.perturbation import Perturbation, Search
 from shiftmetrics.models.question import LossName, QueryCount, Question, question_of
 from shiftmetrics.models.route import Answer, MappedAnswer, answer, fixed_answer, joined, unreached
 from shiftmetrics.models.table import CodedTable, frame_of
-from shiftmetrics.stability.losses import CandidateLoss, FixedLoss, Loss, Reach, Transform, ZeroOneLoss
+from shiftmetrics.stability.losses import (
+    CandidateLoss,
+    FixedLoss,
+    Loss,
+    Reach,
+    Transform,
+    ZeroOneLoss,
+)
 from shiftmetrics.stability.plan import blocks_of
 from shiftmetrics.stability.problem import ROW_BYTES
 
@@ -172,7 +179,14 @@ class RowsInParts:
         # These rows are validated as in memory; the codes of all rows follow from their table.
         inside = replace(perturbation, bounds=None)  # of all rows, not of these
         looked_at = question_of(
-            model, some, some_y, loss=loss, theta1=theta1, theta2=theta2, perturbation=inside, search=search
+            model,
+            some,
+            some_y,
+            loss=loss,
+            theta1=theta1,
+            theta2=theta2,
+            perturbation=inside,
+            search=search,
         )
         table = looked_at.table
         columns = list(columns_of(looked_at.model, some).columns) if is_table(some) else None
@@ -220,7 +234,10 @@ class RowsInParts:
         remedy = "Take fewer rows, or a loss and model of which each row is searched by itself, such as the 0/1 loss."
         limit = check_memory_limit(self.search.memory_limit)
         check_memory(
-            GATHERED_BYTES * n_samples * n_features, limit, "X, all rows of which this search holds,", remedy
+            GATHERED_BYTES * n_samples * n_features,
+            limit,
+            "X, all rows of which this search holds,",
+            remedy,
         )
         text = "This search goes on at the price of a unit of risk and holds all rows: they were taken to memory."
         domain = replace(self.question.domain, warnings=(*self.question.domain.warnings, text))
@@ -241,7 +258,9 @@ class RowsInParts:
             if first.lower is not None:
                 lower = MappedLoss(self.question.codes, self.targets, self, first.lower, lower=True)
             none = np.zeros(0)
-            return MappedAnswer(route, loss, lower, none, none, self.looked_at.count.rows, first.warnings)
+            return MappedAnswer(
+                route, loss, lower, none, none, self.looked_at.count.rows, first.warnings
+            )
         arrays = [self.question.codes]
         if self.targets is not None:
             arrays.append(self.targets)

@@ -33,13 +33,16 @@ def encoded_categories(model: Any, names: Sequence[Any]) -> dict[int, list[Any]]
     found: dict[int, list[Any]] = {}
     for transformer, columns in _parts(first, names):
         encoder = next(
-            (step for step in steps_of(transformer, last=True) if hasattr(step, "categories_")), None
+            (step for step in steps_of(transformer, last=True) if hasattr(step, "categories_")),
+            None,
         )
         if encoder is None or len(encoder.categories_) != len(columns):
             continue
         for place, categories in zip(columns, encoder.categories_, strict=True):
             known = np.asarray(categories).tolist()
-            found[place] = [value for value in known if value is not None and value == value]  # not missing
+            found[place] = [
+                value for value in known if value is not None and value == value
+            ]  # not missing
     return found
 
 
@@ -102,7 +105,9 @@ def ends_in_network(model: Any) -> bool:
     """Return True if a model is a network of scikit-learn, or a pipeline that ends in a network."""
     final = last_step(model)
     perceptrons = sys.modules.get("sklearn.neural_network")
-    if perceptrons is not None and isinstance(final, perceptrons.MLPClassifier | perceptrons.MLPRegressor):
+    if perceptrons is not None and isinstance(
+        final, perceptrons.MLPClassifier | perceptrons.MLPRegressor
+    ):
         return True
     return final is not model and is_network(final)
 
@@ -128,7 +133,9 @@ def check_model(model: Any) -> None:
             check_is_fitted(model)
         except NotFittedError as error:
             raise ValueError(
-                describe("model", "fitted", f"a {type(model).__name__} that is not", "Call fit first.")
+                describe(
+                    "model", "fitted", f"a {type(model).__name__} that is not", "Call fit first."
+                )
             ) from error
 
 
@@ -222,7 +229,9 @@ def predicted_values(model: Any, X: Any) -> FloatArray:
     if output.ndim != 1:
         raise ValueError(
             describe(
-                "model", "a regression with one value for each row", f"an output of shape {output.shape}"
+                "model",
+                "a regression with one value for each row",
+                f"an output of shape {output.shape}",
             )
         )
     return output
@@ -242,7 +251,11 @@ def class_scores(model: Any, X: Any) -> FloatArray:
         scores = to_float64(call(model, X))
         if scores.ndim == 1 and not is_module(model):
             raise ValueError(
-                describe("model", "a callable that returns scores of shape (n, n_classes)", "one value a row")
+                describe(
+                    "model",
+                    "a callable that returns scores of shape (n, n_classes)",
+                    "one value a row",
+                )
             )
     else:
         raise ValueError(

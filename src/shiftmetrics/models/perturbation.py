@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.options import Computing, computing_of
-from shiftmetrics._core.validation import check_choice, check_integer, check_number, describe, seed_of
+from shiftmetrics._core.validation import (
+    check_choice,
+    check_integer,
+    check_number,
+    describe,
+    seed_of,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

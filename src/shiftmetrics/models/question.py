@@ -13,7 +13,12 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
 from shiftmetrics._core.validation import describe, first_few
-from shiftmetrics.models.checks import check_missing_cells, check_targets, class_positions, columns_of
+from shiftmetrics.models.checks import (
+    check_missing_cells,
+    check_targets,
+    class_positions,
+    columns_of,
+)
 from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.domain_arguments import domain_of
 from shiftmetrics.models.forests.reading import estimator_of, known_categories

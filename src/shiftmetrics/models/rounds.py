@@ -29,7 +29,11 @@ _SLACK = 1e-3
 
 
 def shifted_rows(
-    question: Question, solved: StabilityResult, found: Answer, sample_weight: Any, of: IntArray | None = None
+    question: Question,
+    solved: StabilityResult,
+    found: Answer,
+    sample_weight: Any,
+    of: IntArray | None = None,
 ) -> FloatArray:
     """Return where rows stand in a shift, second places last; the model predicts them again.
 
@@ -151,7 +155,9 @@ def solve_in_rounds(
             queries.append(question.count.rows)
             bar.update()
     solved = rounds[-1]
-    lower = None if found.lower is None else stability_criterion(found.lower, threshold, **quiet).value
+    lower = (
+        None if found.lower is None else stability_criterion(found.lower, threshold, **quiet).value
+    )
     trace = None
     if len(rounds) > 1:
         risks, gaps = zip(*known, (solved.risk, solved.error_bound), strict=True)

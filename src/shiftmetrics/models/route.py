@@ -154,7 +154,9 @@ def answer(
                 return name, with_costs(question, found)
         elif method != "auto":
             got = f"{method!r} for a {type(model).__name__} and loss {loss!r}"
-            raise ValueError(describe("method", "a route for this model and loss", got, 'Use method="auto".'))
+            raise ValueError(
+                describe("method", "a route for this model and loss", got, 'Use method="auto".')
+            )
     expected = f"one that a route with loss {loss!r} knows"
     got = f"a {type(model).__name__}"
     raise ValueError(describe("model", expected, got, f"Routes: {', '.join(ROUTES)}."))
@@ -267,7 +269,9 @@ def joined(parts: Sequence[MappedAnswer]) -> MappedAnswer:
     loss = _joined_losses([part.loss for part in parts])
     # A lower bound of all blocks needs one of each block; the loss itself is one where it is exact.
     lower = None
-    if loss.kind != "exact" and all(part.lower is not None or part.loss.kind == "exact" for part in parts):
+    if loss.kind != "exact" and all(
+        part.lower is not None or part.loss.kind == "exact" for part in parts
+    ):
         lower = _joined_losses([part.loss if part.lower is None else part.lower for part in parts])
     # Each warning once, in the order of the blocks.
     warnings = dict.fromkeys(text for part in parts for text in part.warnings)
@@ -295,9 +299,13 @@ def _joined_losses(parts: Sequence[Loss]) -> Loss:
     kind: Kind = next((part.kind for part in parts if part.kind != "exact"), "exact")
     if all(isinstance(part, FixedLoss) for part in parts):
         fixed: Any = next((type(part) for part in parts if type(part) is not FixedLoss), FixedLoss)
-        return cast(FixedLoss, fixed(np.concatenate([cast(FixedLoss, part).losses for part in parts])))
+        return cast(
+            FixedLoss, fixed(np.concatenate([cast(FixedLoss, part).losses for part in parts]))
+        )
     if all(isinstance(part, ZeroOneLoss) for part in parts):
-        return ZeroOneLoss(np.concatenate([cast(ZeroOneLoss, part).distances for part in parts]), kind=kind)
+        return ZeroOneLoss(
+            np.concatenate([cast(ZeroOneLoss, part).distances for part in parts]), kind=kind
+        )
     # Blocks with fewer candidates get some that are infinitely far.
     candidates = [as_candidates(part) for part in parts]
     width = max(part.n_candidates for part in candidates)

@@ -59,7 +59,8 @@ class Decision:
             object.__setattr__(self, "threshold", check_number(self.threshold, "threshold"))
         if self.costs is not None:
             costs = {
-                label: check_number(cost, f"costs[{label!r}]", low=0.0) for label, cost in self.costs.items()
+                label: check_number(cost, f"costs[{label!r}]", low=0.0)
+                for label, cost in self.costs.items()
             }
             object.__setattr__(self, "costs", costs)
 
@@ -103,11 +104,15 @@ class Decision:
             expected = "one with probabilities or scores, for a threshold"
             got = type(self.model).__name__
             raise ValueError(describe("model", expected, got))
-        return to_float64(getattr(self.model, self.response)(X) if self.response else call(self.model, X))
+        return to_float64(
+            getattr(self.model, self.response)(X) if self.response else call(self.model, X)
+        )
 
     def settings(self) -> dict[str, Any]:
         """Return the options that are set, for the ``settings`` of a result."""
-        costs = None if self.costs is None else {str(label): cost for label, cost in self.costs.items()}
+        costs = (
+            None if self.costs is None else {str(label): cost for label, cost in self.costs.items()}
+        )
         options = {"threshold": self.threshold, "costs": costs}
         return {name: value for name, value in options.items() if value is not None}
 
@@ -208,7 +213,9 @@ def _of_calibration(rule: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut
             return probability > level
         return probability >= level
 
-    response: Response = "decision_function" if hasattr(model, "decision_function") else "predict_proba"
+    response: Response = (
+        "decision_function" if hasattr(model, "decision_function") else "predict_proba"
+    )
     value = _first(is_second, 2.0**40 if response == "decision_function" else 1.0)
     if value is None:
         return None

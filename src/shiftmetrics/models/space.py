@@ -81,7 +81,9 @@ class MoveSpace:
         -------
         array of shape (n_rows, n_points, n_columns)
         """
-        points = base.copy() if base.ndim == 3 else np.repeat(base[:, None, :], moves.shape[1], axis=1)
+        points = (
+            base.copy() if base.ndim == 3 else np.repeat(base[:, None, :], moves.shape[1], axis=1)
+        )
         points[:, :, self.numeric] = self.origin[owner][:, None, self.numeric] + moves * self.unit
         return points
 
@@ -105,7 +107,9 @@ class MoveSpace:
         """Return points with one more jump, of shape (n_points, n_jumps, n_columns): all, or some at random."""
         options = list(self._jumps(points))
         if len(options) > most:
-            options = [options[place] for place in np.sort(rng.permutation(len(options))[: max(1, most)])]
+            options = [
+                options[place] for place in np.sort(rng.permutation(len(options))[: max(1, most)])
+            ]
         if options:
             return np.stack(options, axis=1)
         return np.empty((len(points), 0, points.shape[1]))

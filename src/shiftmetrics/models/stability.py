@@ -135,7 +135,14 @@ def model_stability(
     source = chunks_of_rows(X, "X")
     if source is None:
         question = question_of(
-            model, X, y, loss=loss, theta1=theta1, theta2=theta2, perturbation=perturbation, search=search
+            model,
+            X,
+            y,
+            loss=loss,
+            theta1=theta1,
+            theta2=theta2,
+            perturbation=perturbation,
+            search=search,
         )
     else:
         rows = RowsInParts.of(
@@ -183,7 +190,11 @@ def _result_of_parts(
 ) -> ModelStabilityResult:
     """Solve from what a route found for out-of-core data; the rows after their moves stay unknown."""
     solved = stability_criterion(mapped.loss, threshold, **options)
-    if solved.weights is not None and solved.moved_distances is not None and mapped.unconfirmed.any():
+    if (
+        solved.weights is not None
+        and solved.moved_distances is not None
+        and mapped.unconfirmed.any()
+    ):
         # The risk that moved rows lose where the model, asked again, takes their nearest error for right.
         lost = mapped.unconfirmed * (solved.moved_distances > 0.0)
         share = check_weights(options["sample_weight"], "sample_weight", question.n_samples)

@@ -128,7 +128,9 @@ class CodedTable(Record):
             names = [",".join(map(str, place)) for place in np.ndindex(row_shape)]
         if len(set(names)) != len(names):
             repeated = sorted({name for name in names if names.count(name) > 1})[:3]
-            raise ValueError(describe(argument, "a table with distinct column names", f"repeated {repeated}"))
+            raise ValueError(
+                describe(argument, "a table with distinct column names", f"repeated {repeated}")
+            )
         marked = set(positions_of(categorical, names, "categorical").tolist())
         coded = [
             _coded(frame.iloc[:, place], name, place in marked, (levels or {}).get(place), argument)
@@ -138,7 +140,9 @@ class CodedTable(Record):
         if is_frame:  # as numbers or strings, which JSON can hold
             values = frame.index.to_numpy()
             row_labels = (
-                values if values.dtype.kind in "biu" else np.array([str(label) for label in frame.index])
+                values
+                if values.dtype.kind in "biu"
+                else np.array([str(label) for label in frame.index])
             )
         return cls(
             columns=tuple(column for column, _ in coded),
@@ -162,7 +166,9 @@ class CodedTable(Record):
 
     def _categories(self) -> dict[int, tuple[Any, ...]]:
         columns = enumerate(self.columns)
-        return {place: column.categories for place, column in columns if column.categories is not None}
+        return {
+            place: column.categories for place, column in columns if column.categories is not None
+        }
 
     def coded(self, X: Any, argument: str = "X") -> FloatArray:
         """Return the codes of other rows of the same columns.
@@ -176,12 +182,16 @@ class CodedTable(Record):
         other = type(self).of(X, levels=known, argument=argument)
         if other.names != self.names or other.row_shape != self.row_shape:
             raise ValueError(
-                describe(argument, f"a table of the columns {self.names[:3]}...", f"{other.names[:3]}...")
+                describe(
+                    argument, f"a table of the columns {self.names[:3]}...", f"{other.names[:3]}..."
+                )
             )
         for place, categories in known.items():
             unknown = other.codes[:, place] >= len(categories)
             if unknown.any():
-                expected = f"free of categories that X does not have in column {self.names[place]!r}"
+                expected = (
+                    f"free of categories that X does not have in column {self.names[place]!r}"
+                )
                 got = f"{int(unknown.sum())} such rows, the first at row {int(unknown.argmax())}"
                 raise ValueError(describe(argument, expected, got))
         return other.codes
@@ -207,7 +217,9 @@ class CodedTable(Record):
             return flat.reshape(len(codes), *self.row_shape)
         if not (self.is_frame or self._categories()):
             kinds = {column.dtype for column in self.columns}
-            return _whole_where_possible(codes, np.dtype(kinds.pop() if len(kinds) == 1 else np.float64))
+            return _whole_where_possible(
+                codes, np.dtype(kinds.pop() if len(kinds) == 1 else np.float64)
+            )
         import pandas as pd
 
         dtypes = self.dtypes or [column.dtype for column in self.columns]
@@ -241,10 +253,14 @@ def _frame_of_array(X: Any, argument: str) -> tuple[Any, tuple[int, ...] | None]
     import pandas as pd
 
     if hasattr(X, "toarray"):
-        raise TypeError(describe(argument, "a dense array", f"a sparse {type(X).__name__}", "Use toarray()."))
+        raise TypeError(
+            describe(argument, "a dense array", f"a sparse {type(X).__name__}", "Use toarray().")
+        )
     array = to_numpy(X) if hasattr(X, "shape") else np.asarray(X)
     if array.ndim < 2:
-        raise ValueError(describe(argument, "of shape (n_samples, n_features)", f"shape {array.shape}"))
+        raise ValueError(
+            describe(argument, "of shape (n_samples, n_features)", f"shape {array.shape}")
+        )
     row_shape = tuple(array.shape[1:]) if array.ndim > 2 else None
     array = array.reshape(len(array), math.prod(array.shape[1:]))
     if array.dtype.kind not in "OUS":
@@ -258,7 +274,9 @@ def _inferred(series: Any) -> Any:
     held = series[series.notna()]
     if len(held) == len(series):
         return series.infer_objects()
-    numbers = all(isinstance(value, Real) and not isinstance(value, bool | np.bool_) for value in held)
+    numbers = all(
+        isinstance(value, Real) and not isinstance(value, bool | np.bool_) for value in held
+    )
     if numbers and len(held):
         return series.where(series.notna(), np.nan).astype(np.float64)
     return series
@@ -275,7 +293,10 @@ def _coded(
     dtype = series.dtype
     missing = series.isna().to_numpy(dtype=bool)
     column = TableColumn(
-        name=name, label=series.name, dtype=str(dtype), missing=_written(series[missing], name, argument)
+        name=name,
+        label=series.name,
+        dtype=str(dtype),
+        missing=_written(series[missing], name, argument),
     )
     numeric = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
     if numeric and not is_category and levels is None:
@@ -283,7 +304,9 @@ def _coded(
         infinite = np.isinf(numbers)
         if infinite.any():
             got = f"{numbers[infinite][0]:g} in column {name!r} at row {int(infinite.argmax())}"
-            raise ValueError(describe(argument, "finite everywhere", got, "Drop or clip these rows first."))
+            raise ValueError(
+                describe(argument, "finite everywhere", got, "Drop or clip these rows first.")
+            )
         return column, numbers
     if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
         expected = "a table of numbers and categories"
@@ -298,7 +321,9 @@ def _coded(
     codes = np.full(len(series), np.nan)
     codes[~missing] = [places[value] for value in series[~missing].tolist()]
     plain = tuple(value.item() if isinstance(value, np.generic) else value for value in categories)
-    return replace(column, dtype="category" if dtype == "category" else str(dtype), categories=plain), codes
+    return replace(
+        column, dtype="category" if dtype == "category" else str(dtype), categories=plain
+    ), codes
 
 
 def _are_fractions(categories: Sequence[Any]) -> bool:
@@ -346,7 +371,9 @@ def _written(cells: Any, name: str, argument: str) -> Missing | None:
     if len(kinds) > 1:
         expected = "a table that writes missing cells in one way in each column"
         remedy = f"Use X[{name!r}] = X[{name!r}].where(X[{name!r}].notna(), None)."
-        raise ValueError(describe(argument, expected, f"{' and '.join(kinds)} in column {name!r}", remedy))
+        raise ValueError(
+            describe(argument, expected, f"{' and '.join(kinds)} in column {name!r}", remedy)
+        )
     return next(iter(kinds), None)
 
 
@@ -368,7 +395,9 @@ def _decoded(column: TableColumn, codes: FloatArray, dtype: Any, index: Any) -> 
     values[-1] = {"none": None, "NA": pd.NA, "NaT": pd.NaT}.get(
         column.missing or "nan", math.nan
     )  # position -1
-    if missing.any() and isinstance(dtype, np.dtype) and dtype.kind in "biu":  # has no missing values itself
+    if (
+        missing.any() and isinstance(dtype, np.dtype) and dtype.kind in "biu"
+    ):  # has no missing values itself
         dtype = np.dtype(object if dtype.kind == "b" else np.float64)
     return pd.Series(values[positions], index=index, dtype=object).astype(dtype)
 

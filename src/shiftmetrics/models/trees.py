@@ -77,7 +77,9 @@ def answers_for_groups(
     (position, Answer)
         In any order; nothing where the model is not made of trees that can be read.
     """
-    if not any(route().accepts(question.model, question.loss) for route in (TreeRoute, EnsembleRoute)):
+    if not any(
+        route().accepts(question.model, question.loss) for route in (TreeRoute, EnsembleRoute)
+    ):
         return
     costly, question = question, replace(question, costs=None)
     grid = grid_of_question(question)

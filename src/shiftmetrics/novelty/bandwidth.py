@@ -129,7 +129,9 @@ def choose_bandwidth(
         samples = list(check_samples(features, reference, "gaussian"))
     weights = [check_weights(sample_weight, "sample_weight", int(samples[0].shape[0]))]
     if reference is not None:
-        weights.append(check_weights(reference_weight, "reference_weight", int(samples[1].shape[0])))
+        weights.append(
+            check_weights(reference_weight, "reference_weight", int(samples[1].shape[0]))
+        )
     generator = check_rng(0 if rng is None else rng)
     return bandwidth_by_rule(
         samples, weights, generator, limit=limit, n_resamples=n_resamples, max_rows=max_rows
@@ -154,14 +156,20 @@ def bandwidth_of(
     if kernel != "gaussian":
         if isinstance(bandwidth, str) and bandwidth == "auto":
             return None, None
-        place = f"with kernel={kernel!r}" if isinstance(kernel, str) else "when kernel is a function"
+        place = (
+            f"with kernel={kernel!r}" if isinstance(kernel, str) else "when kernel is a function"
+        )
         remedy = "Only the Gaussian kernel has one."
         raise ValueError(describe("bandwidth", f"left out {place}", value=bandwidth, remedy=remedy))
     if not isinstance(bandwidth, str):
         return check_number(bandwidth, "bandwidth", low=0.0, open_low=True), None
     if bandwidth != "auto":
-        raise ValueError(describe("bandwidth", "a number greater than 0 or 'auto'", value=bandwidth))
-    choice = bandwidth_by_rule(list(samples), list(weights), rng, units=1.0 if units is None else units)
+        raise ValueError(
+            describe("bandwidth", "a number greater than 0 or 'auto'", value=bandwidth)
+        )
+    choice = bandwidth_by_rule(
+        list(samples), list(weights), rng, units=1.0 if units is None else units
+    )
     return choice.value, choice
 
 
@@ -209,7 +217,9 @@ class _Study:
         squares, unit = squared_distances(rows)
         n_rows = len(rows)
         # A column for each half: 1 for the rows in it.
-        halves = (np.argsort(rng.random((n_rows, n_resamples)), axis=0) < n_rows // 2).astype(np.float64)
+        halves = (np.argsort(rng.random((n_rows, n_resamples)), axis=0) < n_rows // 2).astype(
+            np.float64
+        )
         different = squares[squares > 0.0]
         if not len(different):
             return cls(squares, halves, 1.0, 1.0, None)
@@ -227,7 +237,10 @@ class _Study:
         while width > self.finest and self.allows(width / _STEP, limit):
             width /= _STEP
         if width <= self.finest:
-            return self.finest, "it is a quarter of the smallest distance between two different rows"
+            return (
+                self.finest,
+                "it is a quarter of the smallest distance between two different rows",
+            )
         refused = width / _STEP
         for _ in range(_BISECTIONS):
             middle = math.sqrt(width * refused)
@@ -264,7 +277,9 @@ def squared_distances(rows: FloatArray) -> tuple[FloatArray, float]:
     return np.square(pairwise_distances(rows / unit, rows / unit)), unit
 
 
-def _draw(array: Array, weights: FloatArray | None, max_rows: int, rng: np.random.Generator) -> FloatArray:
+def _draw(
+    array: Array, weights: FloatArray | None, max_rows: int, rng: np.random.Generator
+) -> FloatArray:
     n_rows = int(array.shape[0])
     kept: IntArray = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
     if len(kept) > max_rows:

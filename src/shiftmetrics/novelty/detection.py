@@ -130,7 +130,9 @@ def detect(
     return fields, None if gram.n_rows <= most else (pooled.gram.n_test, pooled.gram.n_reference)
 
 
-def check_groups(groups: Any, sizes: tuple[int, int], *, paired: bool) -> tuple[IntArray, IntArray] | None:
+def check_groups(
+    groups: Any, sizes: tuple[int, int], *, paired: bool
+) -> tuple[IntArray, IntArray] | None:
     """Return the numbers of the groups of both samples.
 
     Raises
@@ -147,7 +149,9 @@ def check_groups(groups: Any, sizes: tuple[int, int], *, paired: bool) -> tuple[
     for side, size, name in zip(labels, sizes, ("features", "reference"), strict=True):
         if side.shape != (size,):
             raise ValueError(
-                describe("groups", f"of one label for each of the {size} rows of {name}", side.shape)
+                describe(
+                    "groups", f"of one label for each of the {size} rows of {name}", side.shape
+                )
             )
     named = [np.unique(side, return_inverse=True) for side in labels]
     if paired:
@@ -181,7 +185,12 @@ def _half(units: PermutationUnits, rng: np.random.Generator) -> PermutationUnits
 
 
 def _confirmed(
-    kinds: list[FoundMode], weights: FloatArray, rows: BoolArray, n_test: int, eta: float, alpha: float
+    kinds: list[FoundMode],
+    weights: FloatArray,
+    rows: BoolArray,
+    n_test: int,
+    eta: float,
+    alpha: float,
 ) -> tuple[list[FoundMode], list[float]]:
     """Return the kinds that are more than eta times as frequent among rows that they were not found on.
 
@@ -191,7 +200,9 @@ def _confirmed(
     for found in kinds:
         lost = found.kind.lost
         tested = sum(other.kind.lost == lost for other in kinds)
-        p_value = min(1.0, tested * more_than_eta(found.members, weights, rows, n_test, eta, lost=lost))
+        p_value = min(
+            1.0, tested * more_than_eta(found.members, weights, rows, n_test, eta, lost=lost)
+        )
         p_values[lost] = min(p_values[lost], p_value)
         if p_value <= alpha:
             confirmed.append(replace(found, kind=replace(found.kind, p_value=p_value)))
@@ -208,7 +219,9 @@ def new_share(members: BoolArray, weights: FloatArray, n_test: int, *, lost: boo
     return max(0.0, (a - b) / (1.0 - b)) if b < 1.0 else 0.0
 
 
-def share_bound(held_out: BoolArray, weights: FloatArray, n_test: int, confidence_level: float) -> Interval:
+def share_bound(
+    held_out: BoolArray, weights: FloatArray, n_test: int, confidence_level: float
+) -> Interval:
     """Return a lower bound of the share that is new, from members by modes of the half of the rows without them.
 
     Whatever rows are called members before they are seen, a is at most s + (1 - s) b. So ``1 - (1 - a) / (1 - b)`` is
@@ -247,7 +260,9 @@ def _effective_rows(weights: FloatArray) -> float:
     return float(scaled.sum() ** 2 / (scaled @ scaled))
 
 
-def _shares(members: BoolArray, weights: FloatArray, n_test: int, lost: bool) -> tuple[float, float]:
+def _shares(
+    members: BoolArray, weights: FloatArray, n_test: int, lost: bool
+) -> tuple[float, float]:
     sides = [slice(0, n_test), slice(n_test, None)]
     own, other = (
         float(weights[side] @ members[side] / weights[side].sum())

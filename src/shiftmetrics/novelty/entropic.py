@@ -7,7 +7,13 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import is_labelled, is_table
-from shiftmetrics._core.options import Computing, Resampling, check_memory_limit, computing_of, progress_bar
+from shiftmetrics._core.options import (
+    Computing,
+    Resampling,
+    check_memory_limit,
+    computing_of,
+    progress_bar,
+)
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_number, check_rng
 from shiftmetrics.novelty.bandwidth import bandwidth_of
@@ -182,7 +188,9 @@ def kernel_entropic_novelty(
         max_rank=max_rank,
     )
     with progress_bar(computing.progress, "novelty: the score, then rounds of the search") as bar:
-        solution = solve(problem, route)  # before the search, so that its factor gives its memory back
+        solution = solve(
+            problem, route
+        )  # before the search, so that its factor gives its memory back
         found, searched = detect(
             problem,
             options,
@@ -216,7 +224,8 @@ def kernel_entropic_novelty(
             resampling=options.settings(),
             computing=computing.settings(),
         ),
-        warnings=cautions(problem, solution, total) + units_warning(differing, divided=units is not None),
+        warnings=cautions(problem, solution, total)
+        + units_warning(differing, divided=units is not None),
         total=total,
         eigenvalues=positive,
         eta=eta,

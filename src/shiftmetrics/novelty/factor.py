@@ -84,16 +84,22 @@ def dense_factor(gram: Gram, *, executor: Executor | None = None) -> Factor:
     _, info = lapack.dpotrf(matrix.T, lower=0, clean=1, overwrite_a=1)
     if info == 0:
         n_rows = gram.n_rows
-        return Factor(values=matrix, residual=np.zeros(n_rows), pivots=np.arange(n_rows), in_order=True)
+        return Factor(
+            values=matrix, residual=np.zeros(n_rows), pivots=np.arange(n_rows), in_order=True
+        )
     del matrix
     matrix = gram.dense(symmetric=True, executor=executor)
     indefinite = False
     if not gram.trusted:
         matrix, indefinite = _nearest_semidefinite(matrix, gram.entry_error)
-    upper, order, rank, _ = lapack.dpstrf(matrix.T, tol=residual_noise(gram), lower=0, overwrite_a=1)
+    upper, order, rank, _ = lapack.dpstrf(
+        matrix.T, tol=residual_noise(gram), lower=0, overwrite_a=1
+    )
     order = np.asarray(order, dtype=np.int64) - 1
     values = np.asarray(upper).T[:, :rank]
-    for columns in row_blocks(rank, 1, block_bytes=_COLUMNS):  # in place, the rows back in their order
+    for columns in row_blocks(
+        rank, 1, block_bytes=_COLUMNS
+    ):  # in place, the rows back in their order
         values[order, columns] = np.tril(values[:, columns], -columns.start)
     residual = _residual(gram, values, order[:rank])
     return Factor(values=values, residual=residual, pivots=order[:rank], indefinite=indefinite)
@@ -190,7 +196,12 @@ def _candidates(pending: FloatArray, rng: np.random.Generator) -> IntArray:
 
 
 def _choose(
-    gram: Gram, candidates: IntArray, values: FloatArray, weights: FloatArray, most: int, negligible: float
+    gram: Gram,
+    candidates: IntArray,
+    values: FloatArray,
+    weights: FloatArray,
+    most: int,
+    negligible: float,
 ) -> tuple[IntArray, FloatArray]:
     """Choose pivots among the candidates greedily: pivoted Cholesky of their residual matrix.
 
@@ -209,7 +220,9 @@ def _choose(
         best = int(scaled.argmax())
         if (scaled[best] <= least and chosen) or diagonal[best] <= 0.0:
             break
-        column = (matrix[:, best] - columns[:, :step] @ columns[best, :step]) / np.sqrt(diagonal[best])
+        column = (matrix[:, best] - columns[:, :step] @ columns[best, :step]) / np.sqrt(
+            diagonal[best]
+        )
         columns[:, step] = column
         diagonal -= column * column
         diagonal[best] = 0.0
@@ -263,7 +276,9 @@ def _nearest_semidefinite(matrix: FloatArray, entry_error: float) -> tuple[Float
     return nearest, True
 
 
-def _contradicted(gram: Gram, values: FloatArray, residual: FloatArray, rng: np.random.Generator) -> bool:
+def _contradicted(
+    gram: Gram, values: FloatArray, residual: FloatArray, rng: np.random.Generator
+) -> bool:
     """Tell whether some pair of rows is further from its product than a semidefinite residual allows."""
     rows = np.unique(rng.integers(gram.n_rows, size=_PAIRS // 64))
     gap = np.abs(gram.among(rows) - values[rows] @ values[rows].T)

@@ -25,7 +25,12 @@ from shiftmetrics._core.arrays import (
 )
 from shiftmetrics._core.blocks import BLOCK_BYTES, map_blocks, one_blas_thread, row_blocks
 from shiftmetrics._core.placement import placed
-from shiftmetrics._core.validation import check_directions, check_matrix, check_same_library, describe
+from shiftmetrics._core.validation import (
+    check_directions,
+    check_matrix,
+    check_same_library,
+    describe,
+)
 from shiftmetrics.novelty.kernels import (
     CallableKernel,
     CosineKernel,
@@ -105,7 +110,9 @@ class Gram:
         indices = np.asarray(indices, dtype=np.int64)
         test = indices[indices < self.n_test]
         base = indices[indices >= self.n_test] - self.n_test
-        return Gram(rows_at(self.features, test), rows_at(self.reference, base), self.kernel, self.units)
+        return Gram(
+            rows_at(self.features, test), rows_at(self.reference, base), self.kernel, self.units
+        )
 
     def rows(self, rows: slice) -> Array:
         """Return ``rows``, which lie within one sample, as float64, in `units`."""
@@ -220,7 +227,9 @@ class Gram:
         self.entry_error = max(self.entry_error, 4.0 * kernel.precision(probes))
         among = kernel(probes, probes)
         asymmetry = float(np.abs(among - among.T).max())
-        if asymmetry > max(_ROUNDING, 64.0 * self.entry_error) * max(1.0, float(np.abs(among).max())):
+        if asymmetry > max(_ROUNDING, 64.0 * self.entry_error) * max(
+            1.0, float(np.abs(among).max())
+        ):
             got = f"kernel(x, y) and kernel(y, x) that differ by {asymmetry:.2g}"
             raise ValueError(describe("kernel", "symmetric", got))
 
@@ -230,7 +239,11 @@ class Gram:
         gap = np.abs(diagonal - 1.0)
         row = int(gap.argmax())  # NaN is the largest
         if not gap[row] <= max(_ROUNDING, 64.0 * self.entry_error):
-            place = f"row {row} of features" if row < self.n_test else f"row {row - self.n_test} of reference"
+            place = (
+                f"row {row} of features"
+                if row < self.n_test
+                else f"row {row - self.n_test} of reference"
+            )
             remedy = "Divide k(x, y) by sqrt(k(x, x) k(y, y))."
             got = f"{diagonal[row]:g} at {place}"
             raise ValueError(describe("kernel", "1 between a row and itself", got, remedy))

@@ -96,10 +96,16 @@ class NoveltyResampling(Resampling):
 
     def settings(self) -> dict[str, Any]:
         """Return the options, for the ``settings`` of a result."""
-        return {**super().settings(), "paired": self.paired, "rng": 0 if self.rng is None else self.rng}
+        return {
+            **super().settings(),
+            "paired": self.paired,
+            "rng": 0 if self.rng is None else self.rng,
+        }
 
 
-def novelty_resampling_of(value: NoveltyResampling | Resampling | float | None) -> NoveltyResampling:
+def novelty_resampling_of(
+    value: NoveltyResampling | Resampling | float | None,
+) -> NoveltyResampling:
     """Return the options of a call; a number is the level.
 
     Raises
@@ -115,7 +121,9 @@ def novelty_resampling_of(value: NoveltyResampling | Resampling | float | None) 
         return value
     if isinstance(value, Resampling):
         return NoveltyResampling(**vars(value))
-    confidence_level = check_number(value, "resampling", low=0.0, high=1.0, open_low=True, open_high=True)
+    confidence_level = check_number(
+        value, "resampling", low=0.0, high=1.0, open_low=True, open_high=True
+    )
     return NoveltyResampling(confidence_level=confidence_level)
 
 
@@ -149,7 +157,9 @@ def check_kernel(kernel: Any) -> KernelChoice:
     """Return a kernel's name, or the callable."""
     if not callable(kernel) and (not isinstance(kernel, str) or kernel not in _KERNELS):
         listed = ", ".join(repr(name) for name in _KERNELS)
-        raise ValueError(describe("kernel", f"one of {listed}, or a function of two arrays", value=kernel))
+        raise ValueError(
+            describe("kernel", f"one of {listed}, or a function of two arrays", value=kernel)
+        )
     return kernel  # type: ignore[no-any-return]
 
 
@@ -193,7 +203,9 @@ def _check_rows(value: Any, name: str) -> Array:
     try:
         array = as_array(value, name)
     except TypeError as error:
-        raise TypeError(f"{error} Turn texts and words into features first, by {_EMBED}.") from error
+        raise TypeError(
+            f"{error} Turn texts and words into features first, by {_EMBED}."
+        ) from error
     if array.ndim > 2:
         remedy = f"Turn images into features first, by {_EMBED}."
         shape = f"shape {tuple(array.shape)}"
@@ -208,7 +220,9 @@ def shares(weights: Any, argument: str, array: Array) -> FloatArray:
     return np.full(n_rows, 1.0 / n_rows) if checked is None else checked / n_rows
 
 
-def column_units(samples: Sequence[Array], weights: Sequence[FloatArray] | None = None) -> FloatArray | None:
+def column_units(
+    samples: Sequence[Array], weights: Sequence[FloatArray] | None = None
+) -> FloatArray | None:
     """Return the standard deviation of each column of all samples where columns differ in units, else None.
 
     They do where one spreads over 10 times as far as the median of those that vary: it alone would decide what is
@@ -216,7 +230,9 @@ def column_units(samples: Sequence[Array], weights: Sequence[FloatArray] | None 
     """
     parts = []
     for place, sample in enumerate(samples):
-        rows = np.arange(int(sample.shape[0])) if weights is None else np.flatnonzero(weights[place])
+        rows = (
+            np.arange(int(sample.shape[0])) if weights is None else np.flatnonzero(weights[place])
+        )
         parts.append(to_float64(take_rows(sample, rows[:: len(rows) // _SPREAD_ROWS + 1])))
     drawn = np.concatenate(parts)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -138,13 +138,13 @@ class CallableKernel:
         expected = (rows.shape[0], points.shape[0])
         shape = tuple(getattr(values, "shape", ()))
         if shape != expected:
-            wanted = (
-                f"a function that maps {expected[0]} and {expected[1]} rows to a matrix of shape {expected}"
-            )
+            wanted = f"a function that maps {expected[0]} and {expected[1]} rows to a matrix of shape {expected}"
             got = f"shape {shape}" if shape else type(values).__name__
             raise ValueError(describe("kernel", wanted, got))
         if not np.isfinite(to_float64(values)).all():
-            raise ValueError(describe("kernel", "finite everywhere", "values that are NaN or infinite"))
+            raise ValueError(
+                describe("kernel", "finite everywhere", "values that are NaN or infinite")
+            )
         return values
 
 

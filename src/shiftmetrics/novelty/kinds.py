@@ -87,7 +87,9 @@ class Kind:
         """Return strengths and memberships of rows from their values of the functions of the parts."""
         pairs = list(zip(self.parts, values.T, strict=True))
         strengths = [part.strengths(column) for part, column in pairs]
-        memberships = [part.memberships(side) for (part, _), side in zip(pairs, strengths, strict=True)]
+        memberships = [
+            part.memberships(side) for (part, _), side in zip(pairs, strengths, strict=True)
+        ]
         return np.max(strengths, axis=0), np.max(memberships, axis=0)
 
 
@@ -143,7 +145,9 @@ def calibrated(
     strengths, of_own = squares[rows] / scale, own[rows]
     share = weights[rows] / np.where(of_own, weights[own].sum(), weights[other].sum())
     order = np.argsort(strengths, kind="stable")
-    levels, first = np.unique(strengths[order], return_index=True)  # equal strengths, equal memberships
+    levels, first = np.unique(
+        strengths[order], return_index=True
+    )  # equal strengths, equal memberships
     weight = np.add.reduceat(share[order], first)
     mean = np.add.reduceat((share * of_own)[order], first) / weight
     fitted = isotonic_regression(mean, weights=weight).x
@@ -174,7 +178,9 @@ def merged(found: list[FoundMode], gram: Gram, own_rows: BoolArray) -> list[Kind
     touching = touching_shares(gram, of_row, [part.members for part in found], own_rows)
     labels = _joined(np.minimum(touching, touching.T) >= _TOUCHING)
     return [
-        replace(kinds[group[0]], parts=tuple(part for place in group for part in kinds[place].parts))
+        replace(
+            kinds[group[0]], parts=tuple(part for place in group for part in kinds[place].parts)
+        )
         for group in (np.flatnonzero(labels == label) for label in dict.fromkeys(labels.tolist()))
     ]
 
@@ -259,12 +265,17 @@ def varimax(values: FloatArray, weights: FloatArray) -> FloatArray:
         return np.eye(size)
     # Other starts guard against stationary points: that they are drawn changes no result but a poor one.
     rng = np.random.default_rng(0)
-    starts = [np.eye(size), *(np.linalg.qr(rng.normal(size=(size, size)))[0] for _ in range(_STARTS - 1))]
+    starts = [
+        np.eye(size),
+        *(np.linalg.qr(rng.normal(size=(size, size)))[0] for _ in range(_STARTS - 1)),
+    ]
     found = [_ascend(values, weights, start) for start in starts]
     return max(found, key=lambda pair: pair[0])[1]
 
 
-def _ascend(values: FloatArray, weights: FloatArray, rotation: FloatArray) -> tuple[float, FloatArray]:
+def _ascend(
+    values: FloatArray, weights: FloatArray, rotation: FloatArray
+) -> tuple[float, FloatArray]:
     """Turn two columns at a time by their best angle, until none is left; return the criterion and the rotation.
 
     Each angle is exact (Kaiser 1958), so the criterion never falls. Turning all columns at once by the polar factor
@@ -278,12 +289,18 @@ def _ascend(values: FloatArray, weights: FloatArray, rotation: FloatArray) -> tu
             real, imaginary = first * first - second * second, 2.0 * first * second
             mean_real, mean_imaginary = weights @ real, weights @ imaginary
             sine = 2.0 * (weights @ (real * imaginary) - mean_real * mean_imaginary)
-            cosine = weights @ (real * real - imaginary * imaginary) - mean_real**2 + mean_imaginary**2
-            if math.hypot(sine, cosine) <= _NOTHING * float(weights @ (real * real + imaginary * imaginary)):
+            cosine = (
+                weights @ (real * real - imaginary * imaginary) - mean_real**2 + mean_imaginary**2
+            )
+            if math.hypot(sine, cosine) <= _NOTHING * float(
+                weights @ (real * real + imaginary * imaginary)
+            ):
                 continue  # every angle is as good
             angle = math.atan2(sine, cosine) / 4.0
             largest = max(largest, abs(angle))
-            turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+            turn = np.array(
+                [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
+            )
             rotated[:, pair] = rotated[:, pair] @ turn
             rotation[:, pair] = rotation[:, pair] @ turn
         if largest <= _SMALLEST_ANGLE:

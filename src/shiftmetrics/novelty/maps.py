@@ -146,7 +146,9 @@ class LandmarkFeatures(FeatureMap):
         from scipy.linalg import solve_triangular
 
         triangle = factor.triangle
-        inverse = solve_triangular(triangle, np.eye(factor.rank), lower=True) if factor.rank else triangle
+        inverse = (
+            solve_triangular(triangle, np.eye(factor.rank), lower=True) if factor.rank else triangle
+        )
         self.gram, self.size = gram, factor.rank
         self.landmarks = part.take(factor.pivots)
         self.whitening = np.ascontiguousarray(inverse.T)

@@ -27,7 +27,8 @@ _COMPARED_ROWS = 20_000
 Sample = Literal["test", "reference"]
 
 _READ_BACK = (
-    "The mode must come from a computation, got one read from a file. Compute the novelty again to rank rows."
+    "The mode must come from a computation, got one read from a file. "
+    "Compute the novelty again to rank rows."
 )
 
 
@@ -111,7 +112,9 @@ class Mode(Record):
         exemplars = (self.exemplars, self.reference_exemplars)[side]
         if k > len(exemplars) == N_EXEMPLARS:
             expected = f"at most {N_EXEMPLARS} for a mode that was read from a file"
-            raise ValueError(describe("k", expected, k, "Compute the novelty again to rank all rows."))
+            raise ValueError(
+                describe("k", expected, k, "Compute the novelty again to rank all rows.")
+            )
         return exemplars[:k]
 
     def members(self, *, of: Sample = "test") -> IntArray:
@@ -161,7 +164,9 @@ class Mode(Record):
         """Return its most typical rows, and for tables the columns that set the members apart."""
         shown = min(_NAMED, max(1, self.n_reference_members if self.lost else self.n_members))
         rows = (self.names or [str(row) for row in self._typical])[:shown]
-        more = ", ..." if (self.n_reference_members if self.lost else self.n_members) > shown else ""
+        more = (
+            ", ..." if (self.n_reference_members if self.lost else self.n_members) > shown else ""
+        )
         text = f"rows {', '.join(rows)}{more}" + (" of the reference" if self.lost else "")
         named = {name: gap for name, gap in self.columns.items() if abs(gap) >= _DIFFERENT}
         for word, sign in (("high", 1.0), ("low", -1.0)):
@@ -175,7 +180,9 @@ class Mode(Record):
 
     def named(self, names: Any) -> Mode:
         """Return the mode with the names of its exemplars, from those of all rows of its sample; None for none."""
-        return replace(self, names=() if names is None else tuple(str(names[row]) for row in self._typical))
+        return replace(
+            self, names=() if names is None else tuple(str(names[row]) for row in self._typical)
+        )
 
     def _side(self, of: Any) -> int:
         return int(check_choice(of, "of", ("test", "reference")) == "reference")
@@ -252,7 +259,9 @@ def _nearest(gram: Gram, rows: IntArray, side: slice) -> IntArray:
     return place
 
 
-def _column_gaps(gram: Gram, members: BoolArray, own: int, names: tuple[str, ...]) -> dict[str, float]:
+def _column_gaps(
+    gram: Gram, members: BoolArray, own: int, names: tuple[str, ...]
+) -> dict[str, float]:
     """Return the columns in which the members of a sample differ most from the rows that are no members."""
     own_rows = (np.arange(len(members)) >= gram.n_test) == bool(own)
     parts = []

@@ -82,17 +82,28 @@ class Pooled:
         memory_limit: int,
         executor: Executor | None = None,
     ) -> None:
-        self.gram, self.widths, self._cosine_width, self._executor = gram, widths, cosine_width, executor
+        self.gram, self.widths, self._cosine_width, self._executor = (
+            gram,
+            widths,
+            cosine_width,
+            executor,
+        )
         n_rows = gram.n_rows
         most = min(LANDMARKS, max(RANK, int((memory_limit / _MATRIX_BYTES) ** 0.5)))
-        rows = np.arange(n_rows) if n_rows <= most else np.sort(rng.choice(n_rows, most, replace=False))
+        rows = (
+            np.arange(n_rows)
+            if n_rows <= most
+            else np.sort(rng.choice(n_rows, most, replace=False))
+        )
         self.landmarks = gram.take(rows)
         rank = max(1, min(RANK, n_rows // 3, len(rows) - 2))
         matrices = _at_widths(gram.among(rows), widths, cosine_width)
         with one_blas_thread():
             self.projections = list(
                 map_blocks(
-                    lambda place: _projection(matrices[place.start], rank), self._each, executor=executor
+                    lambda place: _projection(matrices[place.start], rank),
+                    self._each,
+                    executor=executor,
                 )
             )
         self.coordinates = self._passed(gram, list(enumerate(self.projections)))
@@ -104,7 +115,9 @@ class Pooled:
             executor=self._executor,
         )  # fmt: skip
 
-    def sums(self, units: IntArray, weights: FloatArray, n_units: int, rows: BoolArray) -> list[FloatArray]:
+    def sums(
+        self, units: IntArray, weights: FloatArray, n_units: int, rows: BoolArray
+    ) -> list[FloatArray]:
         """Return for each width the lower triangles of the sums of w f f' over the rows of each unit.
 
         Parameters
@@ -147,7 +160,9 @@ class Pooled:
         """Return functions at all rows of a kernel matrix, which may be that of more rows."""
         if gram is self.gram:
             return [self.values(*function) for function in functions]
-        return self._passed(gram, [(width, self.projections[width] @ part) for width, part in functions])
+        return self._passed(
+            gram, [(width, self.projections[width] @ part) for width, part in functions]
+        )
 
     def values_at(self, points: Any, width: int, directions: FloatArray) -> FloatArray:
         """Return functions at new points."""
@@ -169,7 +184,11 @@ class Pooled:
 
         def evaluate(rows: slice) -> list[FloatArray]:
             similar = dict(
-                zip(numbers, _at_widths(gram.block(rows, landmarks), widths, cosine_width), strict=True)
+                zip(
+                    numbers,
+                    _at_widths(gram.block(rows, landmarks), widths, cosine_width),
+                    strict=True,
+                )
             )
             return [similar[width] @ part for width, part in functions]
 

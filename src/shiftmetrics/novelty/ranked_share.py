@@ -73,7 +73,9 @@ def ranked_share(result: NoveltyResult, confidence_level: float) -> RankedShare:
     return RankedShare(
         value=result.share,
         error_bound=0.0,
-        interval=normal_interval(result.share, error, confidence_level, "influence of rows", least=0.0),
+        interval=normal_interval(
+            result.share, error, confidence_level, "influence of rows", least=0.0
+        ),
         status=result.status,
         n_samples=result.n_samples,
         settings=result.settings,

@@ -63,10 +63,15 @@ class PermutationUnits:
         if self.weights is None:
             return self
         n_test = len(self.weights[0])
-        sides = np.where(kept[:n_test], self.weights[0], 0.0), np.where(kept[n_test:], self.weights[1], 0.0)
+        sides = (
+            np.where(kept[:n_test], self.weights[0], 0.0),
+            np.where(kept[n_test:], self.weights[1], 0.0),
+        )
         return make_units(sides, None, paired=False, rng=rng)
 
-    def relabelled(self, weights: FloatArray, n_resamples: int, rng: np.random.Generator) -> BoolArray:
+    def relabelled(
+        self, weights: FloatArray, n_resamples: int, rng: np.random.Generator
+    ) -> BoolArray:
         """Return random labels of the units, (n_resamples, n_units); units of no weight keep theirs."""
         labels = np.tile(self.in_test, (n_resamples, 1))
         if self.paired:
@@ -130,7 +135,9 @@ def make_units(
         of_test = np.where(both, unit[numbers[0]], -1)
         of_row[:] = np.concatenate([of_test, np.where(of_test >= 0, of_test + len(parts), -1)])
         return PermutationUnits(of_row, np.arange(2 * len(parts)) < len(parts), paired=True)
-    having = [rng.permutation(np.unique(side[w > 0.0])) for side, w in zip(numbers, weights, strict=True)]
+    having = [
+        rng.permutation(np.unique(side[w > 0.0])) for side, w in zip(numbers, weights, strict=True)
+    ]
     n_rows = [int((side > 0.0).sum()) for side in weights]
     most = max(most_rows // 2, most_rows - min(n_rows))
     having = [side[: _drawn(len(side), n, most)] for side, n in zip(having, n_rows, strict=True)]

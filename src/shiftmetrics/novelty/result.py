@@ -20,9 +20,7 @@ from shiftmetrics.novelty.solution import NoveltyProblem
 _SHOWN = 3
 """Modes whose rows stand in the headline."""
 
-_READ_BACK = (
-    "The result must come from a computation, got one read from a file. Compute the novelty again to {what}."
-)
+_READ_BACK = "The result must come from a computation, got one read from a file. Compute the novelty again to {what}."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -156,7 +154,10 @@ class NoveltyResult(Drawn, Result):
                 "replace=False)], or leave that to compare_novelty.",
             ),
             "kernel": (self.kernel, "Choose one kernel for all."),
-            "bandwidth": (self.bandwidth, "Choose one for all: bandwidth=choose_bandwidth(pooled).value."),
+            "bandwidth": (
+                self.bandwidth,
+                "Choose one for all: bandwidth=choose_bandwidth(pooled).value.",
+            ),
             "eta": (self.eta, "Choose one for all."),
         }
 
@@ -234,8 +235,14 @@ class NoveltyResult(Drawn, Result):
         if not new:
             new = f"No new kind{times} shown at this size (p = {self.p_value:.2g})."
         if not lost:
-            lost = "Lost: nothing." if self.modes else f"No lost kind either (p = {self.lost_p_value:.2g})."
-        near = [side for side, close in zip(("new", "lost"), self._near_level, strict=True) if close]
+            lost = (
+                "Lost: nothing."
+                if self.modes
+                else f"No lost kind either (p = {self.lost_p_value:.2g})."
+            )
+        near = [
+            side for side, close in zip(("new", "lost"), self._near_level, strict=True) if close
+        ]
         doubt = (
             f" Borderline: another seed could turn the verdict on what is {' and '.join(near)}."
             if near
@@ -264,7 +271,12 @@ class NoveltyResult(Drawn, Result):
         sentences += [str(mode) for mode in (*self.modes, *self.lost_modes)] if several else []
         common = super().notes()
         common[0] = common[0].replace("Higher is better", "Higher is more novel")
-        return [*sentences, common[0], "Compare scores of equal sizes and bandwidths only.", *common[1:]]
+        return [
+            *sentences,
+            common[0],
+            "Compare scores of equal sizes and bandwidths only.",
+            *common[1:],
+        ]
 
     def _scorer(self, what: str) -> RowScorer:
         if self.scorer is None:

@@ -100,14 +100,21 @@ def _part_of(problem: NoveltyProblem, size: int) -> NoveltyProblem:
     if problem.paired:
         having = [having[0] & having[1]] * 2
     rows = [np.flatnonzero(part) for part in having]
-    drawn = [part if len(part) <= size else np.sort(rng.choice(part, size, replace=False)) for part in rows]
+    drawn = [
+        part if len(part) <= size else np.sort(rng.choice(part, size, replace=False))
+        for part in rows
+    ]
     if problem.paired:
         drawn[1] = drawn[0]
-    test, reference = (side[part] / side[part].sum() for side, part in zip(weights, drawn, strict=True))
+    test, reference = (
+        side[part] / side[part].sum() for side, part in zip(weights, drawn, strict=True)
+    )
     joined = np.concatenate([drawn[0], drawn[1] + problem.gram.n_test])
     whole = len(joined) == problem.gram.n_rows and not problem.gram.sequential
     gram = problem.gram if whole else problem.gram.subset(joined)
-    return replace(problem, gram=gram, test_weights=test, reference_weights=reference, max_rank=None)
+    return replace(
+        problem, gram=gram, test_weights=test, reference_weights=reference, max_rank=None
+    )
 
 
 def _by_name(problem: NoveltyProblem, method: Method) -> FeatureMap:
@@ -177,9 +184,13 @@ def _refuse(problem: NoveltyProblem, method: Method) -> None:
     n_rows = problem.gram.n_rows
     if problem.gram.sequential and method == "dense":
         expected = f"'auto', 'landmarks' or 'cosine' for batches of {n_rows} rows"
-        raise ValueError(describe("method", expected, value=method, remedy="Or pass all rows as one array."))
+        raise ValueError(
+            describe("method", expected, value=method, remedy="Or pass all rows as one array.")
+        )
     size = f"{_landmark_rank(problem)} landmarks" if method == "landmarks" else f"{n_rows} rows"
-    check_memory(_needs(problem, method), problem.memory_limit, f"method={method!r} with {size}", _REMEDY)
+    check_memory(
+        _needs(problem, method), problem.memory_limit, f"method={method!r} with {size}", _REMEDY
+    )
 
 
 def _landmark_rank(problem: NoveltyProblem) -> int:

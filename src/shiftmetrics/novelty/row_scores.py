@@ -12,7 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray, directions, float64_rows, to_float64
+from shiftmetrics._core.arrays import (
+    Array,
+    FloatArray,
+    IntArray,
+    directions,
+    float64_rows,
+    to_float64,
+)
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.neighbours import nearest_neighbours
 from shiftmetrics.novelty.gram import Gram
@@ -74,7 +81,9 @@ class RowScorer:
         values = [self.pooled.values_at(array, *function) for function in self._functions]
         parts = [*self._scored(values), self._neighbour_shares(array)]
         ranked = [
-            0.5 * (np.searchsorted(known, part, "left") + np.searchsorted(known, part, "right")) / len(known)
+            0.5
+            * (np.searchsorted(known, part, "left") + np.searchsorted(known, part, "right"))
+            / len(known)
             for known, part in zip(map(np.sort, self._parts), parts, strict=True)
         ]
         scores: FloatArray = np.mean(ranked, axis=0)
@@ -161,7 +170,9 @@ class RowScorer:
             if isinstance(gram.kernel, CosineKernel):
                 pair = directions(pair[0]), directions(pair[1])
             return nearest_neighbours(*pair, count)[1]
-        similar = gram.block(rows, landmarks) if points is None else gram.against(points, rows, landmarks)
+        similar = (
+            gram.block(rows, landmarks) if points is None else gram.against(points, rows, landmarks)
+        )
         return np.argsort(-similar, axis=1, kind="stable")[:, :count]
 
 

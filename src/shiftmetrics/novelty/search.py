@@ -21,7 +21,13 @@ from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.kinds import TINY, FoundMode, Kind, calibrated, found_at, merged, varimax
 from shiftmetrics.novelty.pooled import Pooled
-from shiftmetrics.novelty.relabelling import PermutationUnits, differences, extremes, symmetric, whitening_of
+from shiftmetrics.novelty.relabelling import (
+    PermutationUnits,
+    differences,
+    extremes,
+    symmetric,
+    whitening_of,
+)
 
 MOST_ROUNDS = 8
 MOST_TOGETHER = 10
@@ -132,7 +138,9 @@ def find_kinds(
             for side in sides
         ):
             more = rows.tested((MORE_DRAWS - 1) * (n_resamples + 1), rng, executor)
-            tested = _Statistics(np.concatenate([tested.values, more.values[..., 1:]], axis=2), tested.times)
+            tested = _Statistics(
+                np.concatenate([tested.values, more.values[..., 1:]], axis=2), tested.times
+            )
         if not number:
             search.n_resamples = tested.values.shape[2] - 1
         for side in sides:
@@ -170,7 +178,9 @@ def near_level(p_value: float, n_resamples: int, alpha: float) -> bool:
     """Tell whether other relabellings could turn the verdict: the exact interval of the p-value holds the level."""
     if not n_resamples:  # so few rows that none were relabelled
         return False
-    low, high = binomial_interval((p_value * (n_resamples + 1) - 1) / n_resamples, n_resamples, 0.95)
+    low, high = binomial_interval(
+        (p_value * (n_resamples + 1) - 1) / n_resamples, n_resamples, 0.95
+    )
     return low < alpha < high
 
 
@@ -200,7 +210,9 @@ class _SearchRows:
         self.pooled, self.units, self.weights, self.taken = pooled, units, weights, taken
         self.kept, n_units = kept.copy(), len(units.in_test)
         self.sums = pooled.sums(units.of_row, weights, n_units, kept)
-        self.size: FloatArray = np.bincount(units.of_row[kept], weights[kept], n_units).astype(np.float64)
+        self.size: FloatArray = np.bincount(units.of_row[kept], weights[kept], n_units).astype(
+            np.float64
+        )
         self.half = units.half(rng)
 
     @cached_property
@@ -208,7 +220,12 @@ class _SearchRows:
         return [whitening_of(part, float(self.size.sum())) for part in self.sums]
 
     def tested(
-        self, n_resamples: int, rng: np.random.Generator, executor: Executor | None, *, times: int = 1
+        self,
+        n_resamples: int,
+        rng: np.random.Generator,
+        executor: Executor | None,
+        *,
+        times: int = 1,
     ) -> _Statistics:
         """Return the statistics of the true labels and of relabelled rows."""
         drawn = self.units.relabelled(self.size, n_resamples, rng)
@@ -267,8 +284,14 @@ class _Look:
     def __init__(self, rows: _SearchRows, side: int, tested: _Statistics, alpha: float) -> None:
         gram, weights, kept = rows.pooled.gram, rows.weights, rows.kept
         self.side, self.own_rows = side, ~gram.in_test if side else gram.in_test
-        self._rows, self._p_value, self._width = rows, tested.p_values[side], tested.best_width(side)
-        self.kinds = self._kinds(np.ones(len(rows.half), bool), tested.cut(side, alpha), MOST_TOGETHER)
+        self._rows, self._p_value, self._width = (
+            rows,
+            tested.p_values[side],
+            tested.best_width(side),
+        )
+        self.kinds = self._kinds(
+            np.ones(len(rows.half), bool), tested.cut(side, alpha), MOST_TOGETHER
+        )
         self.found = []
         for kind in merged([self._at(kind) for kind in self.kinds], gram, self.own_rows):
             part = self._at(kind)
@@ -288,12 +311,18 @@ class _Look:
 
     def _at(self, kind: Kind) -> FoundMode:
         """Return a kind with the strengths and memberships of all rows that are not taken."""
-        return found_at(kind, self._rows.pooled.values(kind.width, kind.directions), self._rows.taken)
+        return found_at(
+            kind, self._rows.pooled.values(kind.width, kind.directions), self._rows.taken
+        )
 
     def _kinds(self, chosen: BoolArray, cut: float, most: int) -> list[Kind]:
         """Return the kinds of the eigenvalues above ``cut`` among the chosen units, parted by varimax."""
         rows, weights = self._rows, self._rows.weights
-        sums, size, labels = rows.sums[self._width][chosen], rows.size[chosen], rows.units.in_test[chosen]
+        sums, size, labels = (
+            rows.sums[self._width][chosen],
+            rows.size[chosen],
+            rows.units.in_test[chosen],
+        )
         whitening = whitening_of(sums, float(size.sum()))
         difference = symmetric(differences(~labels if self.side else labels, size) @ sums)
         eigenvalues, vectors = np.linalg.eigh(whitening @ difference @ whitening)
@@ -318,6 +347,8 @@ class _Look:
             Kind(bool(self.side), self._p_value, self._width, (part,))
             for part in (
                 calibrated(column, direction, weights, own, other)
-                for column, direction in zip((values * signs).T, (directions * signs).T, strict=True)
+                for column, direction in zip(
+                    (values * signs).T, (directions * signs).T, strict=True
+                )
             )
         ]

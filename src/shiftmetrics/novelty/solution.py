@@ -161,7 +161,9 @@ class NoveltySolution:
         return entropy(positive), slack, positive
 
 
-def solve_in(basis: FeatureMap, problem: NoveltyProblem, reason: str, *, vectors: bool) -> NoveltySolution:
+def solve_in(
+    basis: FeatureMap, problem: NoveltyProblem, reason: str, *, vectors: bool
+) -> NoveltySolution:
     """Solve the eigenproblem in the basis of a feature map.
 
     Parameters
@@ -243,7 +245,9 @@ def _moments_of_side(
     gram = basis.gram
     options: dict[str, Any] = {"noise": basis.noise, "in_order": gram.sequential}
     if not gram.on_workers:
-        return moments_of(basis.coordinates, weights, blocks, basis.size, executor=executor, **options)
+        return moments_of(
+            basis.coordinates, weights, blocks, basis.size, executor=executor, **options
+        )
     first, equal = blocks[0].start, weights.min() == weights.max()
     sent = weights[:1] if equal else weights
 

@@ -106,7 +106,9 @@ def moments_of(
 
         tiles = row_blocks(n_rows, 8 * size, block_bytes=_TILE_BYTES)
         with one_blas_thread():
-            parts = list(map(place, tiles) if in_order else map_blocks(place, tiles, executor=executor))
+            parts = list(
+                map(place, tiles) if in_order else map_blocks(place, tiles, executor=executor)
+            )
         share = weights[start - first : block.stop - first]
         products = _add_rank_update(products, buffer[:n_rows], share)
         if parts[0][1] is not None:
@@ -161,7 +163,9 @@ def difference(
         # Above this row a triangular factor has nothing in these columns.
         first = columns.start if factor.in_order else 0
         rows = slice(max(first, n_test), None)
-        block = _block_of_products(values, rows, columns, -eta * reference_weights[rows.start - n_test :])
+        block = _block_of_products(
+            values, rows, columns, -eta * reference_weights[rows.start - n_test :]
+        )
         reference_square += _block_square(block, columns)
         if first < n_test:
             rows = slice(first, n_test)
@@ -239,9 +243,13 @@ def eigenvalues_and_vectors(matrix: FloatArray, *, vectors: bool) -> tuple[Float
     return np.asarray(eigvalsh(matrix, overwrite_a=True, check_finite=False))[::-1].copy(), columns
 
 
-def _block_of_products(values: FloatArray, rows: slice, columns: slice, weights: FloatArray) -> FloatArray:
+def _block_of_products(
+    values: FloatArray, rows: slice, columns: slice, weights: FloatArray
+) -> FloatArray:
     """Return the sum of w f f' over ``rows``, its ``columns`` down to the last of them on the diagonal."""
-    product: FloatArray = values[rows, : columns.stop].T @ (values[rows, columns] * weights[:, None])
+    product: FloatArray = values[rows, : columns.stop].T @ (
+        values[rows, columns] * weights[:, None]
+    )
     return product
 
 

@@ -19,10 +19,18 @@ from shiftmetrics.stability.losses.base import Kind, Loss
 from shiftmetrics.stability.losses.fixed import FixedLoss
 from shiftmetrics.stability.problem import Prices, Shift, StabilityProblem, counted_passes
 from shiftmetrics.stability.result import ALREADY_AT_RISK, CONVERGED, StabilityResult
-from shiftmetrics.stability.sampling import interval_of_cost, interval_of_error_rate, interval_of_risk
+from shiftmetrics.stability.sampling import (
+    interval_of_cost,
+    interval_of_error_rate,
+    interval_of_risk,
+)
 
 _ROUNDING = 32.0 * float(np.finfo(np.float64).eps)
-_OPPOSITE: dict[Kind, Kind] = {"exact": "exact", "upper_bound": "lower_bound", "lower_bound": "upper_bound"}
+_OPPOSITE: dict[Kind, Kind] = {
+    "exact": "exact",
+    "upper_bound": "lower_bound",
+    "lower_bound": "upper_bound",
+}
 
 
 def stability_criterion(
@@ -117,7 +125,9 @@ def stability_criterion(
     base = result.base_losses
     alone, distance = None, None
     if not math.isinf(theta2):
-        fixed = StabilityProblem.of(FixedLoss(base), sample_weight, Prices(math.inf, theta2, divergence))
+        fixed = StabilityProblem.of(
+            FixedLoss(base), sample_weight, Prices(math.inf, theta2, divergence)
+        )
         solution = least_cost(fixed.dual, threshold)
         if math.isfinite(solution.bound):
             alone = fixed.realise(solution.parts).fields()["weights"]
@@ -196,7 +206,9 @@ def worst_case_risk(
             shift,
             value,
             lambda other: _carried_out(other, most_risk(other.dual, budget), "risk")[1],
-            lambda influence: (None, ()) if influence is None else interval_of_risk(shift, value, influence),
+            lambda influence: (
+                (None, ()) if influence is None else interval_of_risk(shift, value, influence)
+            ),
             error_bound=_error_bound(
                 solution,
                 shift,
@@ -320,7 +332,9 @@ def _result(
     )
 
 
-def _error_bound(solution: Solution, shift: Shift, *, reached: float, certified: float, size: float) -> float:
+def _error_bound(
+    solution: Solution, shift: Shift, *, reached: float, certified: float, size: float
+) -> float:
     """Return how far the exact value may be from the value.
 
     Parameters

@@ -95,7 +95,10 @@ def stability_curve(
         points,
         -1,
         settings=problem.settings(thresholds=None if given is None else list(given)),
-        prices={"theta1": np.full(len(points), prices.theta1), "theta2": np.full(len(points), prices.theta2)},
+        prices={
+            "theta1": np.full(len(points), prices.theta1),
+            "theta2": np.full(len(points), prices.theta2),
+        },
         highest_risk=problem.dual.highest_risk,
         n_passes=problem.dual.n_passes,
     )
@@ -201,7 +204,11 @@ def _curve(
 
     tables: list[dict[str, Any]] = []
     for point in points:
-        interval = {} if point.interval is None else {"low": point.interval.low, "high": point.interval.high}
+        interval = (
+            {}
+            if point.interval is None
+            else {"low": point.interval.low, "high": point.interval.high}
+        )
         tables.append({**vars(point), **vars(point.excess_risk), **interval})
     columns: dict[str, Any] = {name: column(field) for name, field in COLUMNS.items()}
     return StabilityCurve(

@@ -150,7 +150,9 @@ class StabilityCurve(Drawn, Result):
             prices = f"theta1 = {float(points.theta1[place]):.3g}, theta2 = {float(points.theta2[place]):.3g}"
             return f"{way} (cost {format_number(float(points.stability[place]))} at {prices})"
 
-        low, high = finite[[self.points.stability[finite].argmin(), self.points.stability[finite].argmax()]]
+        low, high = finite[
+            [self.points.stability[finite].argmin(), self.points.stability[finite].argmax()]
+        ]
         return f"The cheapest way to {risk} is {point(low)}, the dearest {point(high)}."
 
     def notes(self) -> list[str]:
@@ -172,9 +174,14 @@ class StabilityCurve(Drawn, Result):
         """Return a pandas DataFrame with a line for each point."""
         import pandas as pd
 
-        names = {"thresholds": "threshold", "shares": "share", "theta1": "theta1", "theta2": "theta2"}
+        names = {
+            "thresholds": "threshold",
+            "shares": "share",
+            "theta1": "theta1",
+            "theta2": "theta2",
+        }
         names |= {"stability": "stability", **COLUMNS}
         parts = {column: getattr(self.points, name) for name, column in names.items()}
-        return pd.DataFrame({name: part for name, part in parts.items() if part is not None}).assign(
-            status=self.points.statuses
-        )
+        return pd.DataFrame(
+            {name: part for name, part in parts.items() if part is not None}
+        ).assign(status=self.points.statuses)

@@ -80,7 +80,9 @@ class ExponentialStatistic(Statistic):
         fade = math.exp(other.shift - self.shift) if other.total > 0.0 else 0.0
         excess = 0.0
         if self.shift == 0.0:
-            excess = self.excess + (other.excess if other.shift == 0.0 else fade * other.total - other.weight)
+            excess = self.excess + (
+                other.excess if other.shift == 0.0 else fade * other.total - other.weight
+            )
         return type(self)(
             weight=self.weight + other.weight,
             shift=self.shift,
@@ -162,7 +164,9 @@ class NoReweighting(Divergence):
         """Take the means."""
         total = evaluate(0.0)
         assert isinstance(total, PlainStatistic)
-        return Moment(dual=dual, conjugate=total.value / total.weight, risk=total.loss / total.weight)
+        return Moment(
+            dual=dual, conjugate=total.value / total.weight, risk=total.loss / total.weight
+        )
 
     def density(self, value: FloatArray, moment: Moment) -> FloatArray:
         """Return ones."""
@@ -219,7 +223,9 @@ class KullbackLeibler(Divergence):
         assert isinstance(total, ExponentialStatistic)
         small = total.shift == 0.0 and total.excess > -0.5 * total.weight  # else log1p loses digits
         normaliser = (
-            math.log1p(total.excess / total.weight) if small else math.log(total.total / total.weight)
+            math.log1p(total.excess / total.weight)
+            if small
+            else math.log(total.total / total.weight)
         )
         return Moment(
             dual=dual,

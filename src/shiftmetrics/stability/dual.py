@@ -96,12 +96,16 @@ class Dual:
     def highest_risk(self) -> float:
         """The supremum of the risks that any plan reaches."""
         baseline = self.baseline
-        return baseline.reach / baseline.weight if math.isinf(self.divergence.theta2) else baseline.top
+        return (
+            baseline.reach / baseline.weight if math.isinf(self.divergence.theta2) else baseline.top
+        )
 
     @property
     def reach(self) -> AtReach:
         """Where the rows are when the risk is the highest."""
-        return AtReach(self.theta1, None if math.isinf(self.divergence.theta2) else self.baseline.top)
+        return AtReach(
+            self.theta1, None if math.isinf(self.divergence.theta2) else self.baseline.top
+        )
 
     def moment(self, dual: float) -> Moment:
         """Evaluate the conjugate at a dual price, or recall it."""
@@ -109,7 +113,9 @@ class Dual:
         if known is not None:
             return known
         # The normaliser is convex in h, so its tangents are lower bounds: the side from which Newton's is monotone.
-        start = max(known.normaliser + known.drift * (dual - known.dual) for known in self.moments.values())
+        start = max(
+            known.normaliser + known.drift * (dual - known.dual) for known in self.moments.values()
+        )
         moment = self._solve(AtDual(dual, self.theta1), dual, start)
         if math.isfinite(moment.risk) and math.isfinite(moment.conjugate):
             self.moments[dual] = moment
@@ -141,7 +147,9 @@ class Dual:
             return Probe(dual, moment.conjugate - dual * threshold, moment.risk - threshold, moment)
 
         def accept(bracket: Bracket[Moment]) -> bool:
-            return bracket.gap <= self.tolerance(bracket, threshold) and _settled(bracket, threshold)
+            return bracket.gap <= self.tolerance(bracket, threshold) and _settled(
+                bracket, threshold
+            )
 
         excess = threshold - self.baseline.risk
         guesses = [2.0 * self.theta1 * excess, self._without_moves(excess), 0.5 * self.upper]
@@ -164,7 +172,9 @@ class Dual:
     def _around(self, threshold: float) -> tuple[Moment, Moment | None]:
         """Return the evaluated moments whose risks are the nearest below and above a threshold."""
         below = [known for known in self.moments.values() if known.risk < threshold]
-        above = [known for known in self.moments.values() if known.risk >= threshold and known.dual > 0.0]
+        above = [
+            known for known in self.moments.values() if known.risk >= threshold and known.dual > 0.0
+        ]
         lowest = max(below, key=lambda known: known.dual, default=self.at_rest)
         return lowest, min(above, key=lambda known: known.dual, default=None)
 
@@ -266,7 +276,9 @@ def least_cost(dual: Dual, threshold: float) -> Solution:
             precise = bracket.gap <= dual.tolerance(bracket, threshold)
             status = CONVERGED if precise else MAX_ITER
             parts = parts_of(bracket, dual.theta1)
-            bound = max(-end.value - dual.rounding(end.x, end.state) for end in (bracket.low, bracket.high))
+            bound = max(
+                -end.value - dual.rounding(end.x, end.state) for end in (bracket.low, bracket.high)
+            )
             return Solution(status, parts, _root_of(bracket), bound, has_influence=True)
         if bracket.evaluations >= dual.max_iter:
             last = (PlanPart(AtDual(bracket.low.x, dual.theta1), bracket.low.state),)
@@ -298,7 +310,8 @@ def most_risk(dual: Dual, budget: float) -> Solution:
         status = CONVERGED if precise else MAX_ITER
         parts = parts_of(bracket, theta1)
         bound = min(
-            end.value + end.x * dual.rounding(1.0 / end.x, end.state) for end in (bracket.low, bracket.high)
+            end.value + end.x * dual.rounding(1.0 / end.x, end.state)
+            for end in (bracket.low, bracket.high)
         )
         return Solution(status, parts, 1.0 / _root_of(bracket), bound, has_influence=True)
     last = bracket.low
@@ -317,7 +330,9 @@ def parts_of(bracket: Bracket[Moment], theta1: float) -> tuple[PlanPart, ...]:
     if bracket.low is not bracket.high:
         ends.append((bracket.high, bracket.rest))
     return tuple(
-        PlanPart(AtDual(end.state.dual, theta1), end.state, share) for end, share in ends if share > 0.0
+        PlanPart(AtDual(end.state.dual, theta1), end.state, share)
+        for end, share in ends
+        if share > 0.0
     )
 
 

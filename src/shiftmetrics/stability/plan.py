@@ -251,7 +251,11 @@ class RowOutputs:
                     distances=np.sqrt(far.squared_distance[where]),
                     choices=None if far.choice is None else far.choice[where],
                 )
-        self.weights[rows], self.losses[rows], self.distances[rows] = mixture.density, loss, distance
+        self.weights[rows], self.losses[rows], self.distances[rows] = (
+            mixture.density,
+            loss,
+            distance,
+        )
         if choice is not None:
             self._choices[rows.start] = choice
 
@@ -293,7 +297,9 @@ class Mixture:
             return parts[0]
         first, second = parts
         step = second - first  # from the nearer place, so that no digit of a tiny share is lost
-        return np.where(self.share < self.rest, first + self.share * step, second - self.rest * step)
+        return np.where(
+            self.share < self.rest, first + self.share * step, second - self.rest * step
+        )
 
     @cached_property
     def loss(self) -> FloatArray:
@@ -307,7 +313,9 @@ class Mixture:
 
     def moved(self) -> FloatArray:
         """Return the part of each row that moves; 0 for a row without weight."""
-        moved = self.mean([(place.squared_distance > 0.0).astype(np.float64) for place in self.places])
+        moved = self.mean(
+            [(place.squared_distance > 0.0).astype(np.float64) for place in self.places]
+        )
         return moved * (self.density > 0.0)
 
     def apart(self) -> BoolArray:
@@ -317,8 +325,12 @@ class Mixture:
         apart |= np.abs(second.squared_distance - first.squared_distance) > _SAME * (
             second.squared_distance + first.squared_distance
         )
-        if first.choice is not None and second.choice is not None:  # two points, however near to each other
-            differ = (second.loss != first.loss) | (second.squared_distance != first.squared_distance)
+        if (
+            first.choice is not None and second.choice is not None
+        ):  # two points, however near to each other
+            differ = (second.loss != first.loss) | (
+                second.squared_distance != first.squared_distance
+            )
             apart |= (second.choice != first.choice) & differ
         return apart
 
@@ -334,7 +346,9 @@ class PlanPass:
     def __call__(self, loss: Loss, weights: FloatArray | None, rows: slice) -> PlanStatistic:
         """Map a block."""
         places = tuple(part.placement(loss, rows) for part in self.parts)
-        mixture = Mixture.of(places, [self._density(*pair) for pair in zip(self.parts, places, strict=True)])
+        mixture = Mixture.of(
+            places, [self._density(*pair) for pair in zip(self.parts, places, strict=True)]
+        )
         base, density = loss.base(rows), mixture.density
         weight = np.ones_like(base) if weights is None else weights[rows]
         reweighted = density if weights is None else weight * density

@@ -28,7 +28,14 @@ from shiftmetrics._core.validation import check_choice, check_number, check_weig
 from shiftmetrics.stability.divergence import DIVERGENCES, DivergenceName, divergence_of
 from shiftmetrics.stability.dual import Dual
 from shiftmetrics.stability.losses.base import Loss
-from shiftmetrics.stability.plan import PlanPart, PlanPass, PlanStatistic, RowOutputs, blocks_of, passes_over
+from shiftmetrics.stability.plan import (
+    PlanPart,
+    PlanPass,
+    PlanStatistic,
+    RowOutputs,
+    blocks_of,
+    passes_over,
+)
 from shiftmetrics.stability.result import ExcessRisk
 
 _ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
@@ -108,12 +115,16 @@ class StabilityProblem:
         """
         if not isinstance(loss, Loss):
             expected = "a loss object such as FixedLoss or ZeroOneLoss"
-            remedy = "Wrap losses as FixedLoss(losses), distances to an error as ZeroOneLoss(distances)."
+            remedy = (
+                "Wrap losses as FixedLoss(losses), distances to an error as ZeroOneLoss(distances)."
+            )
             raise TypeError(describe("loss", expected, type(loss).__name__, remedy))
         if loss.on_workers and sample_weight is not None:
             raise ValueError(
                 describe(
-                    "sample_weight", "None for a loss whose rows stay in parts", type(sample_weight).__name__
+                    "sample_weight",
+                    "None for a loss whose rows stay in parts",
+                    type(sample_weight).__name__,
                 )
             )
         keep_rows = keep_rows and not loss.on_workers
@@ -141,7 +152,9 @@ class StabilityProblem:
             max_iter=computing.max_iter,
         )
         confidence_level = None if interval is None else interval.confidence_level
-        return cls(part, weights, kept, loss, prices, dual, confidence_level, units, computing, keep_rows)
+        return cls(
+            part, weights, kept, loss, prices, dual, confidence_level, units, computing, keep_rows
+        )
 
     def settings(self, **question: Any) -> dict[str, Any]:
         """Return what a result should record of a call."""
@@ -171,7 +184,9 @@ class StabilityProblem:
         """Return what errors of sampling need of a plan: the one number of each row that leaves the workers."""
         kernel, loss = PlanPass(parts, self.dual.divergence, None), self.loss
         found = map_blocks(
-            lambda block: kernel.influence(loss, block), blocks_of(loss), executor=self.computing.executor
+            lambda block: kernel.influence(loss, block),
+            blocks_of(loss),
+            executor=self.computing.executor,
         )
         return np.concatenate(list(found))
 
@@ -242,7 +257,9 @@ class Shift:
     @property
     def effective_sample_fraction(self) -> float:
         """``1 / mean(W^2)``."""
-        return min(self.statistic.mean("density") ** 2 / self.statistic.mean("squared_density"), 1.0)
+        return min(
+            self.statistic.mean("density") ** 2 / self.statistic.mean("squared_density"), 1.0
+        )
 
     @property
     def imbalance(self) -> float:
@@ -285,7 +302,9 @@ class Shift:
         def spread(values: FloatArray | IntArray | None, default: FloatArray | None = None) -> Any:
             if kept is None or values is None:
                 return values
-            everywhere = np.zeros(whole.n_samples, dtype=values.dtype) if default is None else default.copy()
+            everywhere = (
+                np.zeros(whole.n_samples, dtype=values.dtype) if default is None else default.copy()
+            )
             everywhere[kept] = values
             return everywhere
 

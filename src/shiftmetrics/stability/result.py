@@ -87,7 +87,9 @@ class ExcessRisk(Record):
             "moves first": (self.corruption, self.reweighting, total),
             "weights first": (self.corruption_after, self.reweighting_first, total),
         }
-        return pd.DataFrame.from_dict(lines, orient="index", columns=["corruption", "reweighting", "total"])
+        return pd.DataFrame.from_dict(
+            lines, orient="index", columns=["corruption", "reweighting", "total"]
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -242,7 +244,9 @@ class StabilityResult(Drawn, Result):
         if not self.rms_move:
             return f"{start} by reweighting alone: once {self._growth_in_words(self.weights)}."
         alone = self.weights_alone
-        growth = "" if alone is None else f"; by reweighting alone, once {self._growth_in_words(alone)}"
+        growth = (
+            "" if alone is None else f"; by reweighting alone, once {self._growth_in_words(alone)}"
+        )
         return f"{start} once {self.shift_in_words()}{growth}."
 
     def _growth_in_words(self, weights: FloatArray | None) -> str:
@@ -266,7 +270,14 @@ class StabilityResult(Drawn, Result):
     def to_frame(self) -> Any:
         """Return one row of a pandas DataFrame with the scalar fields: first what moves, then the value."""
         frame = super().to_frame()
-        first = ["measure", "base_risk", "risk", "share_moved", "rms_move", "effective_sample_fraction"]
+        first = [
+            "measure",
+            "base_risk",
+            "risk",
+            "share_moved",
+            "rms_move",
+            "effective_sample_fraction",
+        ]
         rest = [name for name in frame if name not in (*first, *self.row_fields)]
         return frame[first + rest]
 
@@ -301,7 +312,8 @@ class StabilityResult(Drawn, Result):
             second = (splits.rows, splits.weights, splits.losses, splits.distances, splits.choices)
             pairs = zip(places.items(), second, strict=True)
             places = {
-                name: part if part is None else np.concatenate([part, more]) for (name, part), more in pairs
+                name: part if part is None else np.concatenate([part, more])
+                for (name, part), more in pairs
             }
         return {name: part for name, part in places.items() if part is not None}
 
@@ -313,7 +325,11 @@ class StabilityResult(Drawn, Result):
         """Say what the shift does to the rows."""
         longest = None if self.moved_distances is None else float(self.moved_distances.max())
         return shift_in_words(
-            self.rms_move, self.share_moved, self.effective_sample_fraction, longest, self.distance_unit
+            self.rms_move,
+            self.share_moved,
+            self.effective_sample_fraction,
+            longest,
+            self.distance_unit,
         )
 
     @property
@@ -336,15 +352,15 @@ class StabilityResult(Drawn, Result):
     def notes(self) -> list[str]:
         """Return the sentences that follow the headline."""
         first, *sentences = super().notes()
-        prices = ", ".join(f"{name} = {self.settings.get(name, 0.4):g}" for name in ("theta1", "theta2"))
+        prices = ", ".join(
+            f"{name} = {self.settings.get(name, 0.4):g}" for name in ("theta1", "theta2")
+        )
         value = format_number(self.value)
         if "budget" in self.settings:
             value = f"Worst-case risk {value} at the prices {prices} of moves and weights."
         else:
             threshold = format_number(self.settings.get("threshold", self.risk))
-            value = (
-                f"Stability {value} at risk threshold {threshold}: the least cost, at the prices {prices}."
-            )
+            value = f"Stability {value} at risk threshold {threshold}: the least cost, at the prices {prices}."
         sentences.insert(0, f"{value} {first}")
         if self.status.code == "converged":
             sentences += self.reference_values()

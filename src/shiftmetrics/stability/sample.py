@@ -9,7 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics._core.validation import check_choice, check_integer, check_vector, check_weights, describe
+from shiftmetrics._core.validation import (
+    check_choice,
+    check_integer,
+    check_vector,
+    check_weights,
+    describe,
+)
 from shiftmetrics.stability.result import NO_ROWS, StabilityResult
 
 SplitLines = Literal["separate", "heaviest"]
@@ -19,7 +25,11 @@ MISSING = "missing"
 
 
 def most_sensitive_sample(
-    result: StabilityResult, table: Any = None, *, moved: Any = None, splits: SplitLines = "separate"
+    result: StabilityResult,
+    table: Any = None,
+    *,
+    moved: Any = None,
+    splits: SplitLines = "separate",
 ) -> Any:
     """Return the most sensitive sample as a DataFrame: weight, move and loss of each row, in the order of the rows.
 
@@ -77,7 +87,9 @@ def most_sensitive_sample(
     places, changes = frame, {}
     if moved is not None:
         if frame is None:
-            raise ValueError(describe("table", "the rows before their moves", "none, with moved given"))
+            raise ValueError(
+                describe("table", "the rows before their moves", "none, with moved given")
+            )
         places = _moved_frame(result, frame, moved)
         changes = _changes(result, frame, places)
     base = result.base_losses
@@ -101,10 +113,14 @@ def most_sensitive_sample(
     if splits == "heaviest":
         sample = _heaviest(sample, rows, second)
         rows = np.arange(n_samples)
-    return sample.set_axis(pd.RangeIndex(n_samples)[rows] if frame is None else frame.index[rows], axis=0)
+    return sample.set_axis(
+        pd.RangeIndex(n_samples)[rows] if frame is None else frame.index[rows], axis=0
+    )
 
 
-def column_moves(result: StabilityResult, table: Any = None, moved: Any = None, *, units: Any = None) -> Any:
+def column_moves(
+    result: StabilityResult, table: Any = None, moved: Any = None, *, units: Any = None
+) -> Any:
     """Return how far the rows of the most sensitive sample move in each column, the farthest first.
 
     Parameters
@@ -158,11 +174,18 @@ def column_moves(result: StabilityResult, table: Any = None, moved: Any = None, 
     mass = result.all_places()["weight"]
     given = None if units is None else check_vector(units, "units", low=0.0)
     if given is not None and (len(given) != frame.shape[1] or not all(given)):
-        raise ValueError(describe("units", f"{frame.shape[1]} positive numbers, one a column", str(units)))
+        raise ValueError(
+            describe("units", f"{frame.shape[1]} positive numbers, one a column", str(units))
+        )
     lines = []
     for place, name in enumerate(frame.columns):
         change = changes[name]
-        line: dict[str, Any] = {"column": str(name), "unit": np.nan, "rms_move": np.nan, "mean_move": np.nan}
+        line: dict[str, Any] = {
+            "column": str(name),
+            "unit": np.nan,
+            "rms_move": np.nan,
+            "mean_move": np.nan,
+        }
         line["share_moved"] = float(np.average(change != 0, weights=mass))
         if change.dtype != bool:
             spread = float(np.nanstd(numbers_of(frame.iloc[:, place])))
@@ -182,7 +205,9 @@ def _moved_frame(result: StabilityResult, frame: Any, moved: Any) -> Any:
     places = frame_of(moved, "moved", len(result.all_places()["row"]), columns=list(frame.columns))
     if list(places.columns) != list(frame.columns):
         raise ValueError(
-            describe("moved", f"of the columns {list(frame.columns)[:5]}", f"{list(places.columns)[:5]}")
+            describe(
+                "moved", f"of the columns {list(frame.columns)[:5]}", f"{list(places.columns)[:5]}"
+            )
         )
     return places
 
@@ -221,7 +246,9 @@ def weights_of(result: StabilityResult) -> FloatArray:
     return result.weights
 
 
-def frame_of(table: Any, argument: str, n_rows: int, *, columns: Sequence[Any] | None = None) -> Any:
+def frame_of(
+    table: Any, argument: str, n_rows: int, *, columns: Sequence[Any] | None = None
+) -> Any:
     """Return a table of the right height as a DataFrame; arrays get the given column names, or numbers."""
     import pandas as pd
 
@@ -233,13 +260,19 @@ def frame_of(table: Any, argument: str, n_rows: int, *, columns: Sequence[Any] |
             raise ValueError(
                 describe(argument, "a table of shape (n_rows, n_columns)", f"shape {values.shape}")
             )
-        names = columns if columns is not None and len(columns) == values.shape[1] else range(values.shape[1])
+        names = (
+            columns
+            if columns is not None and len(columns) == values.shape[1]
+            else range(values.shape[1])
+        )
         table = pd.DataFrame(values, columns=pd.Index(names))
     if len(table) != n_rows:
         raise ValueError(describe(argument, f"of {n_rows} rows", f"{len(table)} rows"))
     repeated = table.columns[table.columns.duplicated()]
     if len(repeated):
-        raise ValueError(describe(argument, "a table of distinct column names", f"{repeated[0]!r} twice"))
+        raise ValueError(
+            describe(argument, "a table of distinct column names", f"{repeated[0]!r} twice")
+        )
     return table
 
 
@@ -247,7 +280,12 @@ def rows_known(table: Any, argument: str = "table") -> Any:
     """Return a table, or refuse a result without one."""
     if table is None:
         raise ValueError(
-            describe(argument, "the rows, which this result does not know", "none", "Give a table of them.")
+            describe(
+                argument,
+                "the rows, which this result does not know",
+                "none",
+                "Give a table of them.",
+            )
         )
     return table
 
@@ -328,7 +366,9 @@ def who_gains_weight(
     )
 
 
-def compare_columns(table: Any, before: FloatArray, after: FloatArray, *, max_levels: int = 20) -> Any:
+def compare_columns(
+    table: Any, before: FloatArray, after: FloatArray, *, max_levels: int = 20
+) -> Any:
     """Compare each column of a table under two sets of weights; see `who_gains_weight` for the answer."""
     import pandas as pd
 
@@ -349,9 +389,13 @@ def compare_columns(table: Any, before: FloatArray, after: FloatArray, *, max_le
     return frame.iloc[order].reset_index(drop=True)
 
 
-def _number_lines(values: FloatArray, before: FloatArray, after: FloatArray) -> list[dict[str, Any]]:
+def _number_lines(
+    values: FloatArray, before: FloatArray, after: FloatArray
+) -> list[dict[str, Any]]:
     known = np.isfinite(values)
-    lines = [line for line in _level_lines(np.where(known, "", MISSING), before, after) if line["level"]]
+    lines = [
+        line for line in _level_lines(np.where(known, "", MISSING), before, after) if line["level"]
+    ]
     numbers, old, new = values[known], before[known], after[known]
     if not len(numbers) or not old.sum() > 0.0 or not new.sum() > 0.0:
         return lines

@@ -40,7 +40,10 @@ def interval_of_risk(
     below, above = skewed_errors(influence, problem.n_units, problem.confidence_level)
     low = max(value - below, 0.0)
     return Interval(
-        low=low, high=value + above, confidence_level=problem.confidence_level, method="influence function"
+        low=low,
+        high=value + above,
+        confidence_level=problem.confidence_level,
+        method="influence function",
     ), ()
 
 
@@ -80,9 +83,7 @@ def _refused(shift: Shift, influence: FloatArray) -> tuple[str, ...]:
         return ()
     found = f"it rests on {rows:.3g} effective rows, below {LEAST_ROWS:g}"
     if skewness > MOST_SKEWED:
-        found = (
-            f"a few rows carry it (the skewness of their influence is {skewness:.2g}, above {MOST_SKEWED:g})"
-        )
+        found = f"a few rows carry it (the skewness of their influence is {skewness:.2g}, above {MOST_SKEWED:g})"
     return (
         f"No sampling interval of the worst case: {found}. Take more rows, or a lower threshold or budget.",
     )
@@ -118,7 +119,9 @@ def _end(problem: StabilityProblem, threshold: float, start: float, side: int) -
             return math.exp(place)
         return min(dual.upper / (1.0 + math.exp(-place)), math.nextafter(dual.upper, 0.0))
 
-    first = start if 0.0 < start < dual.upper and math.isfinite(start) else min(1.0, 0.5 * dual.upper)
+    first = (
+        start if 0.0 < start < dual.upper and math.isfinite(start) else min(1.0, 0.5 * dual.upper)
+    )
     place = math.log(first) if math.isinf(dual.upper) else -math.log(dual.upper / first - 1.0)
     with np.errstate(over="ignore", invalid="ignore"):
         step = _STEP if missing(between(place)) < 0.0 else -_STEP
@@ -126,7 +129,9 @@ def _end(problem: StabilityProblem, threshold: float, start: float, side: int) -
             risk = dual.moment(between(place)).risk
             if step > 0.0 and not target(between(place)) <= dual.highest_risk:
                 return math.inf
-            if step < 0.0 and risk - dual.baseline.risk <= 1e-3 * abs(risk - target(between(place))):
+            if step < 0.0 and risk - dual.baseline.risk <= 1e-3 * abs(
+                risk - target(between(place))
+            ):
                 return 0.0  # the risk as it is may be the threshold
             if (missing(between(place + step)) >= 0.0) == (step > 0.0):
                 break
@@ -153,7 +158,8 @@ def interval_of_error_rate(
     )
     two_rows, prices, computing = FixedLoss([0.0, 1.0]), problem.prices, problem.computing
     samples = [
-        StabilityProblem.of(two_rows, [1.0 - rate, rate], prices, computing=computing) for rate in rates
+        StabilityProblem.of(two_rows, [1.0 - rate, rate], prices, computing=computing)
+        for rate in rates
     ]
     edges = [value_at(sample) for sample in samples]
     exact = problem.weights is None and problem.units is None

@@ -63,7 +63,10 @@ def times_in_words(factor: float) -> str:
 def growth_in_words(weights: FloatArray, base_losses: FloatArray, errors: bool) -> str:
     """Say which rows gain weight: those that are wrong now, or the tenth with the highest losses."""
     if errors and base_losses.any():
-        factor, who = float(weights[base_losses > 0.0].mean()), "the weight of the rows that are wrong now"
+        factor, who = (
+            float(weights[base_losses > 0.0].mean()),
+            "the weight of the rows that are wrong now",
+        )
     else:
         worst = np.argsort(-base_losses, kind="stable")[: max(len(weights) // 10, 1)]
         factor, who = (
@@ -90,7 +93,9 @@ def most_grown(
 
 def halves_in_words(base_losses: FloatArray, settings: Mapping[str, Any]) -> str:
     """Say how far the risks of two random halves of the sample are apart, on the average."""
-    apart = 2.0 * math.sqrt(2.0 / math.pi) * float(np.std(base_losses)) / math.sqrt(len(base_losses))
+    apart = (
+        2.0 * math.sqrt(2.0 / math.pi) * float(np.std(base_losses)) / math.sqrt(len(base_losses))
+    )
     size = f"{format_number(apart)} in their means"
     if settings.get("errors"):
         size = f"{100 * apart:.2g} points of the error rate"

@@ -80,7 +80,11 @@ def test_the_cache_is_bounded_and_drops_the_oldest(tmp_path):
         os.utime(tmp_path / "small" / f"{key}.npz", ns=(age, -age * 10**9))
     assert cache.get("a") is not None  # used again: now the youngest
     cache.put("c", features)
-    assert (cache.get("a") is not None, cache.get("b"), cache.get("c") is not None) == (True, None, True)
+    assert (cache.get("a") is not None, cache.get("b"), cache.get("c") is not None) == (
+        True,
+        None,
+        True,
+    )
     cache.put("huge", np.ones((1000, 1)))
     assert cache.get("huge") is None
 

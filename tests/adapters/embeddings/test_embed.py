@@ -59,7 +59,9 @@ def test_tables_on_one_scale():
     unseen = TABLE.assign(kind="eel")
     np.testing.assert_array_equal(embed(unseen, encoder=fit_encoder("table", TABLE))[:, -2:], 0.0)
     numbers = np.array([[1.0, 5.0], [3.0, 9.0]])
-    np.testing.assert_array_equal(embed(numbers, encoder=fit_encoder("table", numbers)), [[-1, -1], [1, 1]])
+    np.testing.assert_array_equal(
+        embed(numbers, encoder=fit_encoder("table", numbers)), [[-1, -1], [1, 1]]
+    )
 
 
 def test_a_callable_gets_items_as_they_are():
@@ -82,7 +84,9 @@ def test_a_part_of_a_column_is_a_list_of_texts():
     column = pd.Series([*TEXTS, "a film"])
     encoder = fit_encoder("tfidf", TEXTS)
     for part in (column[2:4], column[[3, 2, 0]]):
-        np.testing.assert_array_equal(embed(part, encoder=encoder), embed(part.tolist(), encoder=encoder))
+        np.testing.assert_array_equal(
+            embed(part, encoder=encoder), embed(part.tolist(), encoder=encoder)
+        )
 
 
 @pytest.mark.parametrize(
@@ -108,10 +112,19 @@ def test_a_sentence_transformer(tmp_path, monkeypatch):
     (tmp_path / "vocab.txt").write_text("\n".join(words))
     place = tmp_path / "bert"
     transformers.BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(place)
-    shape = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
-    transformers.BertModel(transformers.BertConfig(vocab_size=len(words), **shape)).save_pretrained(place)
+    shape = {
+        "hidden_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 8,
+    }
+    transformers.BertModel(transformers.BertConfig(vocab_size=len(words), **shape)).save_pretrained(
+        place
+    )
     network = models.Transformer(str(place))
-    model = sentence_transformers.SentenceTransformer(modules=[network, models.Pooling(8)], device="cpu")
+    model = sentence_transformers.SentenceTransformer(
+        modules=[network, models.Pooling(8)], device="cpu"
+    )
     features = embed(TEXTS, encoder=model.encode)
     np.testing.assert_allclose(features, model.encode(TEXTS), rtol=1e-4, atol=1e-6)
 

@@ -51,7 +51,9 @@ def test_the_cosine_kernel_by_columns_or_by_rows(n_columns):
     eigenvalues = np.linalg.eigvalsh(unit @ unit.T / 60).clip(1e-300)
     expected = math.exp(-np.sum(eigenvalues * np.log(eigenvalues)))
     assert vendi_score(sample, kernel="cosine").value == pytest.approx(expected, rel=1e-9)
-    assert rke_score(sample, kernel="cosine").value == pytest.approx(1.0 / np.sum(eigenvalues**2), rel=1e-9)
+    assert rke_score(sample, kernel="cosine").value == pytest.approx(
+        1.0 / np.sum(eigenvalues**2), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("score", [rke_score, vendi_score])

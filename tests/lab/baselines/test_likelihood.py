@@ -17,7 +17,9 @@ def data():
 
 def log_density(rows, centers, log_variances):
     squares = ((rows[:, None] - centers) ** 2).sum(axis=2)
-    return -0.5 * squares / np.exp(log_variances) - 0.5 * rows.shape[1] * (np.log(2 * np.pi) + log_variances)
+    return -0.5 * squares / np.exp(log_variances) - 0.5 * rows.shape[1] * (
+        np.log(2 * np.pi) + log_variances
+    )
 
 
 def test_the_fit_is_the_maximum_that_another_optimiser_finds():
@@ -46,7 +48,9 @@ def test_the_value_is_the_difference_of_likelihoods(data):
     mean, scale = held_out.mean(axis=0), held_out.std(axis=0, ddof=1)
     rows, centers = (held_out - mean) / scale, (fresh - mean) / scale
     density = (
-        logsumexp(log_density(rows, centers, np.log(result.parts["variances"])) - np.log(150), axis=1).mean()
+        logsumexp(
+            log_density(rows, centers, np.log(result.parts["variances"])) - np.log(150), axis=1
+        ).mean()
         / 5
     )
     assert result.parts["log_likelihood"] == pytest.approx(density, abs=1e-12)
@@ -89,7 +93,9 @@ def test_units_do_not_matter(data):
 def test_a_constant_column_and_the_limit_of_rounds(data):
     training, held_out, fresh, _ = (np.c_[part, np.ones(150)] for part in data)
     assert np.isfinite(feature_likelihood_divergence(fresh, held_out, training=training).value)
-    short = feature_likelihood_divergence(fresh, held_out, training=training, computing=Computing(max_iter=1))
+    short = feature_likelihood_divergence(
+        fresh, held_out, training=training, computing=Computing(max_iter=1)
+    )
     assert short.status.code == "max_iter"
     assert not short.status.ok
     assert Result.from_json(short.to_json()).equals(short)
@@ -97,7 +103,9 @@ def test_a_constant_column_and_the_limit_of_rounds(data):
 
 def test_bad_input_is_named(data):
     training, held_out, fresh, _ = data
-    with pytest.raises(ValueError, match="training must be of as many columns as features, 5, got 2"):
+    with pytest.raises(
+        ValueError, match="training must be of as many columns as features, 5, got 2"
+    ):
         feature_likelihood_divergence(fresh, held_out, training=training[:, :2])
     with pytest.raises(ValueError, match="training must be an array of at least 4 row"):
         feature_likelihood_divergence(fresh, held_out, training=training[:3])

@@ -18,11 +18,17 @@ def by_loops(sample, reference, k):
     inside = cdist(sample, reference) <= np.array(radii)
     precision = np.mean([row.any() for row in inside])
     recall = np.mean(
-        [any(math.dist(y, x) <= radius for x, radius in zip(sample, own, strict=True)) for y in reference]
+        [
+            any(math.dist(y, x) <= radius for x, radius in zip(sample, own, strict=True))
+            for y in reference
+        ]
     )
     density = sum(row.sum() for row in inside) / (k * len(sample))
     coverage = np.mean([column.any() for column in inside.T])
-    rarity = [min([r for r, yes in zip(radii, row, strict=True) if yes], default=math.inf) for row in inside]
+    rarity = [
+        min([r for r, yes in zip(radii, row, strict=True) if yes], default=math.inf)
+        for row in inside
+    ]
     return precision, recall, density, coverage, rarity
 
 
@@ -49,7 +55,9 @@ def test_what_each_is_for():
     away = manifold_scores(rng.normal(size=(300, 4)) + 50.0, reference)
     assert same.parts["density"] == pytest.approx(1.0, abs=0.15)
     assert same.parts["coverage"] > 0.9
-    assert narrow.parts["precision"] > 0.95 > 0.6 > narrow.parts["recall"]  # faithful, and all alike
+    assert (
+        narrow.parts["precision"] > 0.95 > 0.6 > narrow.parts["recall"]
+    )  # faithful, and all alike
     assert wide.parts["precision"] < 0.5  # diverse, and not faithful
     assert wide.parts["recall"] > narrow.parts["recall"]
     assert (
@@ -67,7 +75,11 @@ def test_what_each_is_for():
 def test_copies_lie_inside_whatever_the_rounding():
     reference = np.random.default_rng(0).normal(size=(50, 8)) + 1e6
     result = manifold_scores(reference, reference, n_neighbours=1)
-    assert (result.parts["precision"], result.parts["recall"], result.parts["coverage"]) == (1.0, 1.0, 1.0)
+    assert (result.parts["precision"], result.parts["recall"], result.parts["coverage"]) == (
+        1.0,
+        1.0,
+        1.0,
+    )
     doubled = np.repeat(reference, 2, axis=0)  # radius 0
     assert manifold_scores(doubled, doubled, n_neighbours=1).parts["precision"] == 1.0
 

@@ -30,7 +30,9 @@ def server() -> Iterator[SimpleNamespace]:
                 return
             self.send_response(206 if start else 200)
             if start:
-                self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
+                self.send_header(
+                    "Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}"
+                )
             self.send_header("Content-Length", str(len(content) - start))
             self.end_headers()
             stop = start + state.break_after.pop(0) if state.break_after else len(content)
@@ -40,7 +42,9 @@ def server() -> Iterator[SimpleNamespace]:
             pass
 
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread = threading.Thread(
+        target=httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+    )
     thread.start()
     state.url = f"http://127.0.0.1:{httpd.server_port}"
     yield state

@@ -47,7 +47,9 @@ def contents(folder):
 def test_tar(tmp_path, mode):
     folder = extract(make_tar(tmp_path / "a.tar", mode=mode), tmp_path / "out")
     assert contents(folder) == FILES
-    assert not (folder / "top/one.txt").stat().st_mode & 0o111  # permissions in the archive are ignored
+    assert (
+        not (folder / "top/one.txt").stat().st_mode & 0o111
+    )  # permissions in the archive are ignored
 
 
 def test_zip_into_an_empty_folder(tmp_path):
@@ -67,7 +69,9 @@ def test_a_path_outside_the_folder_is_refused(tmp_path, name, make):
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "inner"]
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+@pytest.mark.parametrize(
+    "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE]
+)
 def test_links_and_devices_are_refused(tmp_path, kind):
     member = tarfile.TarInfo("innocent")
     member.type, member.linkname = kind, "/etc/passwd"

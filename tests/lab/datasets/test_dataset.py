@@ -77,14 +77,18 @@ def test_parts_must_be_as_long_as_X():
 
 def write_images(folder, sizes):
     for number, size in enumerate(sizes):
-        Image.fromarray(np.full((size, size), 40 * number, dtype=np.uint8)).save(folder / f"{number}.png")
+        Image.fromarray(np.full((size, size), 40 * number, dtype=np.uint8)).save(
+            folder / f"{number}.png"
+        )
     return ImageFiles(folder, [f"{number}.png" for number in range(len(sizes))])
 
 
 def test_images_are_read_as_rgb(tmp_path):
     images = write_images(tmp_path, [4, 4, 4])
     assert images.read().shape == (3, 4, 4, 3)
-    np.testing.assert_array_equal(images.read(np.array([False, True, True]))[:, 0, 0], [[40] * 3, [80] * 3])
+    np.testing.assert_array_equal(
+        images.read(np.array([False, True, True]))[:, 0, 0], [[40] * 3, [80] * 3]
+    )
     assert images.read([], size=4).shape == (0, 4, 4, 3)
 
 
@@ -100,7 +104,9 @@ def test_sixteen_bits_a_pixel_keep_their_greys(tmp_path):
 
 def test_images_of_several_sizes_are_resized_or_refused(tmp_path):
     images = write_images(tmp_path, [4, 6])
-    with pytest.raises(ValueError, match=r"must have one size, got \[\(4, 4, 3\), \(6, 6, 3\)\]. Pass size="):
+    with pytest.raises(
+        ValueError, match=r"must have one size, got \[\(4, 4, 3\), \(6, 6, 3\)\]. Pass size="
+    ):
         images.read()
     assert images.read(size=5).shape == (2, 5, 5, 3)
 

@@ -32,7 +32,9 @@ def test_a_broken_download_is_resumed_where_it_stopped(server, tmp_path):
 
 def test_what_arrived_is_kept_for_the_next_call(server, tmp_path):
     server.files["/a"], server.break_after = CONTENT, [2_000_000]
-    with pytest.raises(ConnectionError, match="ended after 2000000 of 3000000 bytes.*Call again to resume"):
+    with pytest.raises(
+        ConnectionError, match="ended after 2000000 of 3000000 bytes.*Call again to resume"
+    ):
         download(server.url + "/a", tmp_path / "a", checksum=SHA, progress=False, attempts=1)
     assert [file.name for file in tmp_path.iterdir()] == ["a.part"]
     download(server.url + "/a", tmp_path / "a", checksum=SHA, progress=False, attempts=1)
@@ -63,7 +65,9 @@ def test_a_complete_part_needs_no_bytes(server, tmp_path):
 
 def test_a_failing_checksum_leaves_nothing(server, tmp_path):
     server.files["/a"] = CONTENT[:-1] + b"x"
-    with pytest.raises(ValueError, match=r"must have sha256 .* got .* Delete it and download it again"):
+    with pytest.raises(
+        ValueError, match=r"must have sha256 .* got .* Delete it and download it again"
+    ):
         download(server.url + "/a", tmp_path / "a", checksum=SHA, progress=False)
     assert list(tmp_path.iterdir()) == []
 
@@ -116,7 +120,14 @@ def test_progress_is_shown_and_can_be_switched_off(server, tmp_path, capsys, mon
 )
 def test_bad_arguments(tmp_path, arguments, message):
     with pytest.raises(ValueError, match=message):
-        download(**{"url": "http://127.0.0.1:1/a", "target": tmp_path / "a", "checksum": SHA, **arguments})
+        download(
+            **{
+                "url": "http://127.0.0.1:1/a",
+                "target": tmp_path / "a",
+                "checksum": SHA,
+                **arguments,
+            }
+        )
     assert list(tmp_path.iterdir()) == []
 
 

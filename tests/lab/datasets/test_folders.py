@@ -45,7 +45,9 @@ def test_a_wrong_folder_shows_at_once(waterbirds):
     (folder / "000.Bird" / "bird_0.png").unlink()
     with pytest.raises(FileNotFoundError, match=r"bird_0.png', which is missing"):
         load("waterbirds", waterbirds)
-    pd.read_csv(folder / "metadata.csv").drop(columns="place").to_csv(folder / "metadata.csv", index=False)
+    pd.read_csv(folder / "metadata.csv").drop(columns="place").to_csv(
+        folder / "metadata.csv", index=False
+    )
     with pytest.raises(
         ValueError, match="one with columns img_filename, y, place, split, got one without place"
     ):
@@ -57,7 +59,12 @@ def test_a_wrong_folder_shows_at_once(waterbirds):
 def test_any_folder_with_a_table(waterbirds):
     folder = waterbirds / "waterbird_complete95_forest2water2"
     data = load(
-        "image_folder", folder, file="img_filename", label="place", split="split", split_names={0: "a"}
+        "image_folder",
+        folder,
+        file="img_filename",
+        label="place",
+        split="split",
+        split_names={0: "a"},
     )
     assert data.class_names == ("0", "1")
     assert data.split.tolist() == ["a", "a", "1", "2"]
@@ -174,7 +181,9 @@ def test_text_pairs_refuse(tmp_path):
     table.to_csv(file)
     with pytest.raises(ValueError, match=r"got one without \['text_revised'"):
         load("text_pairs", file)
-    with pytest.raises(ValueError, match="Column 'label_a' must be negative or positive, got 'maybe'"):
+    with pytest.raises(
+        ValueError, match="Column 'label_a' must be negative or positive, got 'maybe'"
+    ):
         load("text_pairs", file, edited="b", original="a")
     with pytest.raises(ValueError, match="split must be one of no such column"):
         load("text_pairs", file, edited="b", original="a", split="test")

@@ -22,7 +22,11 @@ CLASSES = np.array([3, 0, 9, 5], dtype=np.uint8)
 
 
 def idx_bytes(array):
-    return bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes()
+    return (
+        bytes([0, 0, 8, array.ndim])
+        + struct.pack(f">{array.ndim}I", *array.shape)
+        + array.tobytes()
+    )
 
 
 def cifar_bytes(pictures, labels):
@@ -40,7 +44,10 @@ def test_digits_are_bundled():
 @pytest.mark.parametrize("zipped", [False, True])
 @pytest.mark.parametrize("dot", [False, True])
 def test_mnist_from_idx_files(tmp_path, zipped, dot):
-    for stem, kind, array in (("t10k-images", "idx3-ubyte", DIGITS), ("t10k-labels", "idx1-ubyte", LABELS)):
+    for stem, kind, array in (
+        ("t10k-images", "idx3-ubyte", DIGITS),
+        ("t10k-labels", "idx1-ubyte", LABELS),
+    ):
         name = f"{stem}{'.' if dot else '-'}{kind}"
         content = idx_bytes(array)
         (tmp_path / (name + ".gz" if zipped else name)).write_bytes(
@@ -49,7 +56,9 @@ def test_mnist_from_idx_files(tmp_path, zipped, dot):
     data = load("mnist", tmp_path)
     np.testing.assert_array_equal(data.X, DIGITS)
     np.testing.assert_array_equal(data.y, LABELS)
-    with pytest.raises(FileNotFoundError, match="There is no 'train-images-idx3-ubyte' .or .gz. in"):
+    with pytest.raises(
+        FileNotFoundError, match="There is no 'train-images-idx3-ubyte' .or .gz. in"
+    ):
         load("mnist", tmp_path, split="train")
 
 
@@ -63,7 +72,10 @@ def test_mnist_downloads_with_checksums(server, tmp_path):
     import hashlib
 
     files = []
-    for name, array in (("t10k-images-idx3-ubyte.gz", DIGITS), ("t10k-labels-idx1-ubyte.gz", LABELS)):
+    for name, array in (
+        ("t10k-images-idx3-ubyte.gz", DIGITS),
+        ("t10k-labels-idx1-ubyte.gz", LABELS),
+    ):
         content = gzip.compress(idx_bytes(array))
         server.files[f"/{name}"] = content
         checksum = "sha256:" + hashlib.sha256(content).hexdigest()
@@ -81,7 +93,8 @@ def test_mnist_downloads_with_checksums(server, tmp_path):
 def test_the_home_of_data_can_be_set(tmp_path, monkeypatch):
     monkeypatch.setenv("SHIFTMETRICS_HOME", str(tmp_path))
     with pytest.raises(
-        FileNotFoundError, match=rf"no mnist data at '{tmp_path}/mnist'.*download=True .terms: LeCun"
+        FileNotFoundError,
+        match=rf"no mnist data at '{tmp_path}/mnist'.*download=True .terms: LeCun",
     ):
         load(
             "mnist",
@@ -129,7 +142,9 @@ def write_cifar(folder, layout):
         (folder / "test_batch.bin").write_bytes(cifar_bytes(PICTURES, CLASSES))
     elif layout == "python":
         planes = PICTURES.transpose(0, 3, 1, 2).reshape(len(PICTURES), -1)
-        (folder / "test_batch").write_bytes(pickle.dumps({b"data": planes, b"labels": CLASSES.tolist()}))
+        (folder / "test_batch").write_bytes(
+            pickle.dumps({b"data": planes, b"labels": CLASSES.tolist()})
+        )
     elif layout == "archive":
         (folder / "inner" / "cifar-10-batches-bin").mkdir(parents=True)
         (folder / "inner" / "cifar-10-batches-bin" / "test_batch.bin").write_bytes(
@@ -170,7 +185,9 @@ def test_cifar10_from_class_folders_and_joined_jpegs(tmp_path):
         files.append(np.frombuffer(buffer.getvalue(), np.uint8))
     offsets = np.cumsum([0, *map(len, files)])
     np.savez(tmp_path / "a.npz", jpeg=np.concatenate(files), offsets=offsets, labels=[1, 2])
-    np.testing.assert_allclose(load("cifar10", tmp_path / "a.npz").X.mean(axis=(1, 2, 3)), [10, 200], atol=1)
+    np.testing.assert_allclose(
+        load("cifar10", tmp_path / "a.npz").X.mean(axis=(1, 2, 3)), [10, 200], atol=1
+    )
 
 
 class Evil:
@@ -192,7 +209,9 @@ def test_old_pickles_name_the_old_place_of_numpy(tmp_path):
     planes = PICTURES.transpose(0, 3, 1, 2).reshape(len(PICTURES), -1)
     old = pickle.dumps({b"data": planes, b"labels": CLASSES.tolist()}, protocol=2)
     assert b"numpy._core.multiarray" in old or b"numpy.core.multiarray" in old
-    (tmp_path / "test_batch").write_bytes(old.replace(b"numpy._core.multiarray", b"numpy.core.multiarray"))
+    (tmp_path / "test_batch").write_bytes(
+        old.replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
+    )
     np.testing.assert_array_equal(load("cifar10", tmp_path).X, PICTURES)
     (tmp_path / "test_batch").write_bytes(content[:-30])
     with pytest.raises(ValueError, match="was refused"):
@@ -210,7 +229,9 @@ def test_a_truncated_batch_is_said(tmp_path):
 @pytest.fixture
 def corrupted(tmp_path):
     severities = np.repeat(np.arange(1, 6, dtype=np.uint8), 4)
-    np.save(tmp_path / "fog.npy", np.tile(PICTURES, (5, 1, 1, 1)) // severities[:, None, None, None])
+    np.save(
+        tmp_path / "fog.npy", np.tile(PICTURES, (5, 1, 1, 1)) // severities[:, None, None, None]
+    )
     np.save(tmp_path / "labels.npy", np.tile(CLASSES, 5))
     return tmp_path
 

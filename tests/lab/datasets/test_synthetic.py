@@ -32,13 +32,19 @@ def test_ideal_novelty(weights, reference_weights, eta, expected):
 
 def test_ideal_novelty_with_shared_modes_of_other_weight():
     # The shared modes at 0.4 in test, against 4 equal modes in the reference, of which 2 are shared.
-    sample = make_mixtures([0.15] * 4 + [0.2] * 2 + [0] * 2, [0] * 4 + [0.25] * 4, rng=0, n_samples=5)
+    sample = make_mixtures(
+        [0.15] * 4 + [0.2] * 2 + [0] * 2, [0] * 4 + [0.25] * 4, rng=0, n_samples=5
+    )
     assert sample.ideal_novelty() == pytest.approx(0.6 * np.log(4), abs=1e-12)
 
 
 def test_mixtures_have_their_weights_places_and_seed():
-    sample = make_mixtures([3, 1, 0], [0, 0, 1], n_samples=20_000, n_reference=50, scale=0.05, rng=0)
-    np.testing.assert_allclose(np.bincount(sample.modes, minlength=3) / 20_000, [0.75, 0.25, 0.0], atol=0.01)
+    sample = make_mixtures(
+        [3, 1, 0], [0, 0, 1], n_samples=20_000, n_reference=50, scale=0.05, rng=0
+    )
+    np.testing.assert_allclose(
+        np.bincount(sample.modes, minlength=3) / 20_000, [0.75, 0.25, 0.0], atol=0.01
+    )
     assert sample.reference.shape == (50, 2)
     centre = sample.features[sample.modes == 0].mean(axis=0)
     np.testing.assert_allclose(centre, [1.0, 0.0], atol=0.005)
@@ -74,7 +80,9 @@ def test_stability_below_the_error_rate_is_zero():
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
 @pytest.mark.parametrize("contradiction", [0.0, 0.1, 0.3, 0.95])
 def test_margin_scores_by_a_fine_grid(n_classes, contradiction):
-    sample = make_margin_scores(200, n_classes=n_classes, margin=3.0, contradiction=contradiction, rng=0)
+    sample = make_margin_scores(
+        200, n_classes=n_classes, margin=3.0, contradiction=contradiction, rng=0
+    )
     first, second = sample.scores.argmax(axis=1), sample.reference_scores.argmax(axis=1)
     assert np.mean(first != second) == sample.contradiction == contradiction
     values = []
@@ -137,6 +145,8 @@ def test_the_measures_find_the_stated_answers():
         stability = stability_criterion(loss, 0.3, **options)
         assert abs(stability.value - expected) < 4 * stability.standard_error + 1e-6
 
-    mixtures = make_mixtures([1] * 4 + [0] * 4, [0] * 4 + [1] * 4, n_samples=1500, scale=0.005, rng=0)
+    mixtures = make_mixtures(
+        [1] * 4 + [0] * 4, [0] * 4 + [1] * 4, n_samples=1500, scale=0.005, rng=0
+    )
     novelty = kernel_entropic_novelty(mixtures.features, mixtures.reference, bandwidth=0.2)
     assert novelty.value == pytest.approx(mixtures.ideal_novelty(), abs=0.02)

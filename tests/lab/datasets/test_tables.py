@@ -12,7 +12,17 @@ from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.datasets.acs import acs_features
 from shiftmetrics.lab.datasets.sources import RemoteFile, Source
 
-RACES = ["white", "black", "am_ind", "alaska", "am_alaska", "asian", "hawaiian", "other", "two_or_more"]
+RACES = [
+    "white",
+    "black",
+    "am_ind",
+    "alaska",
+    "am_alaska",
+    "asian",
+    "hawaiian",
+    "other",
+    "two_or_more",
+]
 
 
 def persons(n=400, seed=0):
@@ -26,9 +36,13 @@ def persons(n=400, seed=0):
             "RELP": rng.integers(0, 18, n),
             "RAC1P": rng.integers(1, 10, n),
             "COW": rng.integers(1, 10, n).astype(float),
-            "OCCP": rng.choice([10, 440, 500, 2100, 2145, 3000, 4850, 9760, 9830, 9920], n).astype(float),
+            "OCCP": rng.choice([10, 440, 500, 2100, 2145, 3000, 4850, 9760, 9830, 9920], n).astype(
+                float
+            ),
             "SCHL": rng.integers(1, 25, n).astype(float),
-            "PINCP": rng.choice([-500.0, 0.0, 100.0, 101.0, 30_000.0, 30_001.0, 50_000.0, 50_001.0], n),
+            "PINCP": rng.choice(
+                [-500.0, 0.0, 100.0, 101.0, 30_000.0, 30_001.0, 50_000.0, 50_001.0], n
+            ),
             "PWGTP": rng.integers(0, 200, n),
             "PUBCOV": rng.integers(1, 3, n),
             "CIT": rng.integers(1, 6, n),
@@ -158,7 +172,9 @@ def test_acs_refuses(tmp_path, arguments, message):
 
 
 def test_acs_names_missing_columns_and_empty_tasks():
-    with pytest.raises(ValueError, match="with the columns of 'income', got one without COW, PINCP"):
+    with pytest.raises(
+        ValueError, match="with the columns of 'income', got one without COW, PINCP"
+    ):
         acs_features(persons().drop(columns=["COW", "PINCP"]))
     with pytest.raises(ValueError, match="records that the task 'income' keeps, got none"):
         acs_features(persons().assign(AGEP=3))
@@ -194,7 +210,9 @@ def test_sivep_refuses(tmp_path):
     with pytest.raises(FileNotFoundError, match="one csv file in .* got 0"):
         load("sivep", tmp_path)
     patients().drop(columns="Age").to_csv(file, index=False)
-    with pytest.raises(ValueError, match=r"must be the SIVEP-Gripe table, got one without \['Age'\]"):
+    with pytest.raises(
+        ValueError, match=r"must be the SIVEP-Gripe table, got one without \['Age'\]"
+    ):
         load("sivep", file)
     patients(Region=[0, 1, 9]).to_csv(file, index=False)
     with pytest.raises(ValueError, match="Column 'Region' must be codes 0 to 4"):
@@ -225,7 +243,9 @@ def test_real_sivep_has_the_papers_counts(data_folder):
 @pytest.mark.realdata
 def test_real_employment_codes(data_folder):
     frame = pd.read_parquet(data_folder / "acs_employment_ma_2015_2018" / "employment.parquet")
-    X, y, rows = acs_features(frame.assign(ESR=np.where(frame.employed == 1, 1, 6)), task="employment")
+    X, y, rows = acs_features(
+        frame.assign(ESR=np.where(frame.employed == 1, 1, 6)), task="employment"
+    )
     assert X.shape == (80_000, 16)
     assert len(rows) == 80_000
     np.testing.assert_array_equal(y, frame.employed)

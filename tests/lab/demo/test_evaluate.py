@@ -34,7 +34,9 @@ def test_the_seed_fixes_everything(small):
     assert again.withheld == small.withheld
 
 
-@pytest.mark.parametrize("options", [{"withheld": 10}, {"withheld": -1}, {"seed": -1}, {"n_images": 50}])
+@pytest.mark.parametrize(
+    "options", [{"withheld": 10}, {"withheld": -1}, {"seed": -1}, {"n_images": 50}]
+)
 def test_arguments_out_of_range(options):
     with pytest.raises(ValueError, match=next(iter(options))):
         evaluate_digits(**options)

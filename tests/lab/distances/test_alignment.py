@@ -12,7 +12,11 @@ from shiftmetrics.lab.distances import pca_alignment
 def sample():
     rng = np.random.default_rng(0)
     labels = np.repeat(["seven", "two", "one"], 40)
-    centers = {"one": [4.0, 0.0, 0.0, 1.0], "two": [0.0, 0.0, 0.0, 0.0], "seven": [-4.0, 1.0, 0.0, 0.0]}
+    centers = {
+        "one": [4.0, 0.0, 0.0, 1.0],
+        "two": [0.0, 0.0, 0.0, 0.0],
+        "seven": [-4.0, 1.0, 0.0, 0.0],
+    }
     reference = np.array([centers[label] for label in labels]) + 0.5 * rng.normal(size=(120, 4))
     return reference + 0.3 * rng.normal(size=(120, 4)), reference, labels
 

@@ -37,7 +37,9 @@ def test_close_directions_keep_their_digits():
 @given(scale=st.floats(1e-150, 1e150), seed=st.integers(0, 100))
 def test_cosine_ignores_lengths(scale, seed):
     a, b = np.random.default_rng(seed).normal(size=(2, 3, 4))
-    assert cosine_distance(scale * a, b).value == pytest.approx(cosine_distance(a, b).value, abs=1e-14)
+    assert cosine_distance(scale * a, b).value == pytest.approx(
+        cosine_distance(a, b).value, abs=1e-14
+    )
 
 
 def test_centroids(features):
@@ -83,10 +85,14 @@ def test_frechet_is_that_of_torchmetrics(features):
 
 
 def test_frechet_of_axis_aligned_gaussians_is_the_closed_form():
-    corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])  # standard deviation sqrt(4 / 3)
+    corners = np.array(
+        [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]
+    )  # standard deviation sqrt(4 / 3)
     scale = np.array([2.0, 5.0])
     expected = 3.0**2 + (4.0 / 3.0) * ((scale - 1.0) ** 2).sum()
-    assert frechet_distance(corners * scale + [3.0, 0.0], corners).value == pytest.approx(expected, rel=1e-14)
+    assert frechet_distance(corners * scale + [3.0, 0.0], corners).value == pytest.approx(
+        expected, rel=1e-14
+    )
 
 
 @pytest.mark.parametrize("rows", [5, 12, 40])
@@ -130,18 +136,26 @@ def test_torch_and_other_dtypes(distance, features):
     a, b = features[0][:200], features[1][:200]
     expected = distance(a, b).value
     assert distance(torch.tensor(a), torch.tensor(b)).value == pytest.approx(expected, rel=1e-12)
-    assert distance(a.astype(np.float16), b.astype(np.float16)).value == pytest.approx(expected, rel=0.01)
-    assert math.isfinite(distance(np.arange(6).reshape(3, 2) + 1, np.eye(3, 2, dtype=bool) | True).value)
+    assert distance(a.astype(np.float16), b.astype(np.float16)).value == pytest.approx(
+        expected, rel=0.01
+    )
+    assert math.isfinite(
+        distance(np.arange(6).reshape(3, 2) + 1, np.eye(3, 2, dtype=bool) | True).value
+    )
 
 
 @pytest.mark.parametrize("distance", UNPAIRED)
 def test_bad_samples_are_named(distance):
     good = np.eye(3)
-    with pytest.raises(ValueError, match="reference must be of as many columns as features, 3, got 2"):
+    with pytest.raises(
+        ValueError, match="reference must be of as many columns as features, 3, got 2"
+    ):
         distance(good, good[:, :2])
     with pytest.raises(ValueError, match="features must be finite"):
         distance(good * np.nan, good)
-    with pytest.raises(ValueError, match="reference must be at most 1e.150 in size, got 1e.200. Standardise"):
+    with pytest.raises(
+        ValueError, match="reference must be at most 1e.150 in size, got 1e.200. Standardise"
+    ):
         distance(good, 1e200 * good)
     with pytest.raises(TypeError, match="features must hold real numbers"):
         distance([["a", "b"]], good)
@@ -150,5 +164,7 @@ def test_bad_samples_are_named(distance):
 
 
 def test_a_row_without_direction_is_named():
-    with pytest.raises(ValueError, match="reference must be free of rows of zeros, got zeros in row 1"):
+    with pytest.raises(
+        ValueError, match="reference must be free of rows of zeros, got zeros in row 1"
+    ):
         cosine_distance(np.ones((2, 2)), [[1.0, 0.0], [0.0, 0.0]])

@@ -27,10 +27,14 @@ def small(features):
 
 def test_the_gaussian_one_is_its_definition(small):
     expected = unbiased(*small, lambda x, y: math.exp(-((x - y) @ (x - y)) / (2.0 * 1.7**2)))
-    assert maximum_mean_discrepancy(*small, bandwidth=1.7).value == pytest.approx(expected, abs=1e-14)
+    assert maximum_mean_discrepancy(*small, bandwidth=1.7).value == pytest.approx(
+        expected, abs=1e-14
+    )
 
 
-@pytest.mark.parametrize(("degree", "gamma", "coef0"), [(3, None, 1.0), (2, 0.5, 0.0), (1, 1.0, 2.0)])
+@pytest.mark.parametrize(
+    ("degree", "gamma", "coef0"), [(3, None, 1.0), (2, 0.5, 0.0), (1, 1.0, 2.0)]
+)
 def test_the_polynomial_one_is_its_definition(small, degree, gamma, coef0):
     factor = 1.0 / 6.0 if gamma is None else gamma
     expected = unbiased(*small, lambda x, y: (factor * (x @ y) + coef0) ** degree)
@@ -66,7 +70,9 @@ def test_tiles_change_nothing(features, monkeypatch):
 def test_it_is_unbiased_and_its_standard_error_is_its_spread(shift):
     rng = np.random.default_rng(0)
     draws = [
-        maximum_mean_discrepancy(rng.normal(size=(60, 2)) + shift, rng.normal(size=(40, 2)), bandwidth=1.0)
+        maximum_mean_discrepancy(
+            rng.normal(size=(60, 2)) + shift, rng.normal(size=(40, 2)), bandwidth=1.0
+        )
         for _ in range(150)
     ]
     values = np.array([draw.value for draw in draws])

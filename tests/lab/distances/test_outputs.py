@@ -51,7 +51,9 @@ def test_total_variation_is_half_the_absolute_difference(outputs, probabilities)
     p, q = probabilities
     result = wasserstein_distance(*outputs)
     np.testing.assert_allclose(result.per_sample, 0.5 * np.abs(p - q).sum(axis=1), atol=1e-14)
-    expected = [transport_oracle(a, b, 1.0 - np.eye(5)) for a, b in zip(p[:10], q[:10], strict=True)]
+    expected = [
+        transport_oracle(a, b, 1.0 - np.eye(5)) for a, b in zip(p[:10], q[:10], strict=True)
+    ]
     np.testing.assert_allclose(result.per_sample[:10], expected, atol=1e-9)
 
 
@@ -59,7 +61,9 @@ def test_costs_of_classes_in_an_order_are_the_one_dimensional_distance(outputs, 
     positions = np.array([3.0, 0.0, 4.5, 1.0, 2.0])
     result = wasserstein_distance(*outputs, cost=np.abs(positions[:, None] - positions))
     assert result.settings["route"] == "line"
-    expected = [scipy_wasserstein(positions, positions, a, b) for a, b in zip(*probabilities, strict=True)]
+    expected = [
+        scipy_wasserstein(positions, positions, a, b) for a, b in zip(*probabilities, strict=True)
+    ]
     np.testing.assert_allclose(result.per_sample, expected, atol=1e-13)
 
 
@@ -86,7 +90,8 @@ def test_many_programs_in_batches_are_the_same_as_one_by_one():
     cost = np.linalg.norm(points[:, None] - points, axis=2)
     together = wasserstein_distance(p, q, cost=cost, kind="probabilities").per_sample
     alone = [
-        wasserstein_distance(p[[i]], q[[i]], cost=cost, kind="probabilities").value for i in range(0, 150, 15)
+        wasserstein_distance(p[[i]], q[[i]], cost=cost, kind="probabilities").value
+        for i in range(0, 150, 15)
     ]
     np.testing.assert_allclose(together[::15], alone, atol=1e-10)
 
@@ -109,7 +114,9 @@ def test_symmetric_ones_are_symmetric(distance, outputs):
 
 
 def test_kl_has_a_direction(outputs):
-    assert kl_divergence(*outputs).value != pytest.approx(kl_divergence(*outputs[::-1]).value, rel=0.01)
+    assert kl_divergence(*outputs).value != pytest.approx(
+        kl_divergence(*outputs[::-1]).value, rel=0.01
+    )
 
 
 @given(
@@ -118,11 +125,15 @@ def test_kl_has_a_direction(outputs):
     seed=st.integers(0, 1000),
     distance=st.sampled_from(DISTANCES),
 )
-def test_a_constant_added_to_a_row_changes_nothing_and_beta_is_a_scale(scale, shift, seed, distance):
+def test_a_constant_added_to_a_row_changes_nothing_and_beta_is_a_scale(
+    scale, shift, seed, distance
+):
     scores, reference = np.random.default_rng(seed).normal(size=(2, 4, 3))
     plain = distance(scores, reference).value
     assert distance(scores + shift, reference - shift).value == pytest.approx(plain, abs=1e-12)
-    assert distance(scores / scale, reference / scale, beta=scale).value == pytest.approx(plain, rel=1e-9)
+    assert distance(scores / scale, reference / scale, beta=scale).value == pytest.approx(
+        plain, rel=1e-9
+    )
 
 
 @given(seed=st.integers(0, 10_000), scale=st.floats(0.01, 50.0))
@@ -149,14 +160,18 @@ def test_an_infinite_divergence_is_a_status_with_a_remedy():
     assert result.status.code == "infinite"
     assert "Jensen-Shannon" in result.summary()
     assert Result.from_json(result.to_json()).equals(result)
-    assert kl_divergence([[1.0, 0.0]], [[0.5, 0.5]], kind="probabilities").value == pytest.approx(math.log(2))
+    assert kl_divergence([[1.0, 0.0]], [[0.5, 0.5]], kind="probabilities").value == pytest.approx(
+        math.log(2)
+    )
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_torch_lists_and_tables_give_the_same(distance, outputs):
     torch, pd = pytest.importorskip("torch"), pytest.importorskip("pandas")
     expected = distance(*outputs).value
-    assert distance(*(torch.tensor(part) for part in outputs)).value == pytest.approx(expected, abs=1e-14)
+    assert distance(*(torch.tensor(part) for part in outputs)).value == pytest.approx(
+        expected, abs=1e-14
+    )
     assert distance(*(part.tolist() for part in outputs)).value == expected
     scores, reference = (pd.DataFrame(part, columns=list("abcde")) for part in outputs)
     assert distance(scores, reference.iloc[::-1, ::-1]).value == pytest.approx(expected, abs=1e-14)
@@ -174,7 +189,9 @@ def test_a_cost_is_refused_where_it_has_no_effect():
         ValueError, match='cost must be None with this method, got a matrix. Pass method="wass'
     ):
         output_distance([[0.0, 1.0]], [[1.0, 0.0]], cost=np.eye(2))
-    with pytest.raises(ValueError, match="method must be one of 'kl', 'jensen_shannon', 'wasserstein'"):
+    with pytest.raises(
+        ValueError, match="method must be one of 'kl', 'jensen_shannon', 'wasserstein'"
+    ):
         output_distance([[0.0, 1.0]], [[1.0, 0.0]], method="hellinger")
 
 

@@ -19,7 +19,9 @@ def train():
     def make(objective):
         with torch.random.fork_rng():
             torch.manual_seed(0)
-            first, second = (torch.nn.Linear(*shape, dtype=torch.float64) for shape in ((2, 16), (16, 2)))
+            first, second = (
+                torch.nn.Linear(*shape, dtype=torch.float64) for shape in ((2, 16), (16, 2))
+            )
         model = torch.nn.Sequential(first, torch.nn.ELU(), second)
         fit(model, X, y, objective=objective, epochs=100, optimizer=0.02, rng=0, progress=False)
         return model, Batch(torch.as_tensor(X[:25]), torch.as_tensor(y[:25]))
@@ -68,9 +70,14 @@ def test_ball_search_against_a_grid(train, norm, radius):
     model, batch = train(Adversarial(radius=radius, norm=norm, n_steps=5))
     length = GRID.abs().amax(1) if norm == "linf" else GRID.norm(dim=1)
     moves = GRID[length <= radius + 1e-12]
-    best = [float(losses_on_grid(model, x, y, moves).max()) for x, y in zip(batch.x, batch.y, strict=True)]
+    best = [
+        float(losses_on_grid(model, x, y, moves).max())
+        for x, y in zip(batch.x, batch.y, strict=True)
+    ]
     objective = Adversarial(radius=radius, norm=norm)
-    moved = objective.worst_inputs(model, batch._replace(generator=torch.Generator().manual_seed(0)))
+    moved = objective.worst_inputs(
+        model, batch._replace(generator=torch.Generator().manual_seed(0))
+    )
     move = moved - batch.x
     size = move.abs().amax(1) if norm == "linf" else move.norm(dim=1)
     assert float(size.max()) <= radius * (1 + 1e-9)
@@ -98,7 +105,9 @@ def test_ball_around_a_linear_model_in_closed_form(norm, dual, features):
     margin = (2 * LABELS.numpy() - 1) * (ROWS.numpy() @ weights)
     expected = np.mean(np.log1p(np.exp(-(margin - 0.3 * np.linalg.norm(moving, dual)))))
     objective = Adversarial(radius=0.3, norm=norm, n_steps=100, features=features)
-    value = objective(linear(weights), Batch(ROWS, LABELS, generator=torch.Generator().manual_seed(0)))
+    value = objective(
+        linear(weights), Batch(ROWS, LABELS, generator=torch.Generator().manual_seed(0))
+    )
     # In l2, steps of a fixed length turn the move towards the gradient only so far (by a factor exp(-2.5)).
     assert float(value.detach()) == pytest.approx(expected, rel=1e-9 if norm == "linf" else 5e-3)
     assert float(value.detach()) <= expected * (1 + 1e-9)
@@ -112,7 +121,9 @@ def test_penalty_on_a_linear_model_against_the_one_dimensional_problem():
     norm = np.linalg.norm(weights)
     expected = [
         -minimize_scalar(
-            lambda u, m=m: penalty * u**2 - np.log1p(np.exp(-(m - u * norm))), bounds=(0, 5), method="bounded"
+            lambda u, m=m: penalty * u**2 - np.log1p(np.exp(-(m - u * norm))),
+            bounds=(0, 5),
+            method="bounded",
         ).fun
         for m in margin
     ]
@@ -167,7 +178,9 @@ def test_radius_zero_is_the_identity(network):
             "features must be positions",
         ),
         (
-            lambda: Adversarial(radius=0.1, low=0.0, high=1.0)(linear([1.0] * 3), Batch(ROWS, LABELS)),
+            lambda: Adversarial(radius=0.1, low=0.0, high=1.0)(
+                linear([1.0] * 3), Batch(ROWS, LABELS)
+            ),
             "x must be within the bounds 0.0 and 1.0, got values from -2",
         ),
     ],

@@ -5,7 +5,15 @@ import pytest
 import torch
 
 from shiftmetrics.lab.datasets import load, make_spurious_feature
-from shiftmetrics.lab.learners import ERM, IRM, LISA, Adversarial, NetworkClassifier, ValidationScore, fit
+from shiftmetrics.lab.learners import (
+    ERM,
+    IRM,
+    LISA,
+    Adversarial,
+    NetworkClassifier,
+    ValidationScore,
+    fit,
+)
 from shiftmetrics.lab.learners.selection import predict_scores
 from shiftmetrics.stability import FixedLoss, LogisticLoss, stability_criterion
 
@@ -94,7 +102,9 @@ def test_lisa_washes_out_the_domain(network, paired_interval, within_domain):
             )
             right = predict_scores(model, X_test).argmax(axis=1) == y_test
             worst.append(
-                min(right[(y_test == a) & (ground_test == b)].mean() for a in (0, 1) for b in (0, 1))
+                min(
+                    right[(y_test == a) & (ground_test == b)].mean() for a in (0, 1) for b in (0, 1)
+                )
             )
         gains.append(worst[1] - worst[0])
     assert paired_interval(gains)[0] > 0.05
@@ -108,7 +118,9 @@ def test_penalty_training_is_more_stable_at_equal_clean_risk(paired_interval):
 
         def evaluate(model, X=X_test, y=y_test):
             margin, weights = margins(model, X, y)
-            stability = stability_criterion(LogisticLoss(margin, float(np.linalg.norm(weights))), 1.0).value
+            stability = stability_criterion(
+                LogisticLoss(margin, float(np.linalg.norm(weights))), 1.0
+            ).value
             return float(np.logaddexp(0, -margin).mean()), stability
 
         robust = linear(11, seed)
@@ -138,7 +150,9 @@ def test_targeted_training_protects_its_feature_and_spares_the_rest(paired_inter
         for n_samples in (400, 2000):
             y = rng.integers(0, 2, n_samples)
             noise, means = np.array([1.0, 0.2, 0.5, 1.0]), np.array([1.0, 0.25, 0.4, 0.0])
-            samples.append((noise * rng.standard_normal((n_samples, 4)) + np.outer(2 * y - 1, means), y))
+            samples.append(
+                (noise * rng.standard_normal((n_samples, 4)) + np.outer(2 * y - 1, means), y)
+            )
         (X, y), (X_test, y_test) = samples
         stability, error = [], []
         for objective in (
@@ -147,7 +161,16 @@ def test_targeted_training_protects_its_feature_and_spares_the_rest(paired_inter
             Adversarial(penalty=0.3, n_steps=10),
         ):
             model = linear(4, seed)
-            fit(model, X, y, objective=objective, epochs=150, optimizer=0.05, rng=seed, progress=False)
+            fit(
+                model,
+                X,
+                y,
+                objective=objective,
+                epochs=150,
+                optimizer=0.05,
+                rng=seed,
+                progress=False,
+            )
             margin, weights = margins(model, X_test, y_test)
             stability.append(
                 stability_criterion(LogisticLoss(margin, abs(float(weights[target]))), 1.0).value
@@ -168,19 +191,27 @@ def test_tilting_serves_the_worst_subpopulation(paired_interval, options):
         def draw(n_samples, rng=rng):
             group, y = (rng.random(n_samples) < 0.1).astype(int), rng.integers(0, 2, n_samples)
             X = rng.standard_normal((n_samples, 2))
-            X[np.arange(n_samples), group] += 2.0 * (2 * y - 1)  # each group has its own telling feature
+            X[np.arange(n_samples), group] += 2.0 * (
+                2 * y - 1
+            )  # each group has its own telling feature
             return X, y, group
 
         (X, y, _), (X_test, y_test, group) = draw(1000), draw(4000)
         losses = []
         for objective in (None, ERM(**options)):
             model = NetworkClassifier(
-                hidden_units=(), objective=objective, epochs=150, learning_rate=0.05, random_state=seed
+                hidden_units=(),
+                objective=objective,
+                epochs=150,
+                learning_rate=0.05,
+                random_state=seed,
             )
             probabilities = model.fit(X, y).predict_proba(X_test)
             losses.append(-np.log(probabilities[np.arange(len(y_test)), y_test]))
         minority.append(losses[0][group == 1].mean() - losses[1][group == 1].mean())
-        plain, tilted = (stability_criterion(FixedLoss(part), 1.0, theta1=np.inf).value for part in losses)
+        plain, tilted = (
+            stability_criterion(FixedLoss(part), 1.0, theta1=np.inf).value for part in losses
+        )
         stability.append(tilted - plain)
     assert paired_interval(minority)[0] > 0.02
     assert paired_interval(stability)[0] > 0.02

@@ -71,7 +71,17 @@ def test_every_batch_has_its_share_of_each_domain(network):
         seen.append(np.bincount(batch.domain, minlength=3))
         return ERM()(model, batch)
 
-    fit(network(), X, Y, domain=domain, objective=objective, epochs=1, batch_size=50, rng=0, progress=False)
+    fit(
+        network(),
+        X,
+        Y,
+        domain=domain,
+        objective=objective,
+        epochs=1,
+        batch_size=50,
+        rng=0,
+        progress=False,
+    )
     np.testing.assert_array_equal(np.sum(seen, axis=0), [20, 60, 120])
     np.testing.assert_allclose(seen, [[5, 15, 30]] * 4, atol=1)
 
@@ -84,7 +94,17 @@ def test_a_transform_sees_each_batch(network):
         seen.append((len(batch.x), batch.epoch))
         return LISA(n_classes=2)(batch)
 
-    fit(network(), X, Y, domain=domain, transform=transform, epochs=2, batch_size=100, rng=0, progress=False)
+    fit(
+        network(),
+        X,
+        Y,
+        domain=domain,
+        transform=transform,
+        epochs=2,
+        batch_size=100,
+        rng=0,
+        progress=False,
+    )
     assert seen == [(100, 0), (100, 0), (100, 1), (100, 1)]
 
 
@@ -101,7 +121,9 @@ def test_early_stopping_keeps_the_best_model(network):
     assert result.best["score"].epoch == 3
     assert result.stopped
     assert result.best["score"].scores == [0.1, 0.5, 0.9, 0.3, 0.9, 0.2]
-    assert all(torch.equal(states[2][name], part) for name, part in result.model.state_dict().items())
+    assert all(
+        torch.equal(states[2][name], part) for name, part in result.model.state_dict().items()
+    )
 
 
 def test_one_run_keeps_the_best_model_of_each_score(network):
@@ -184,10 +206,12 @@ def test_a_collapsed_model_is_not_selected():
     with torch.no_grad():
         constant.weight.zero_()
         constant.bias.copy_(torch.tensor([1.0, 0.0]))
-    assert ValidationScore(criterion="agreement", X_shifted=X, X=X)(constant) == pytest.approx(0.0, abs=1e-9)
-    assert ValidationScore(criterion="agreement", X_shifted=X, X=X, prior=None)(constant) == pytest.approx(
-        np.log(2)
+    assert ValidationScore(criterion="agreement", X_shifted=X, X=X)(constant) == pytest.approx(
+        0.0, abs=1e-9
     )
+    assert ValidationScore(criterion="agreement", X_shifted=X, X=X, prior=None)(
+        constant
+    ) == pytest.approx(np.log(2))
 
 
 def test_prediction_in_batches_restores_the_mode(network):

@@ -34,7 +34,9 @@ def test_within_domains_domains_stay_and_labels_mix():
     batch = tagged_batch()
     mixed = LISA(n_classes=3, within_domain=1.0)(batch)
     torch.testing.assert_close(mixed.x[:, 3:], batch.x[:, 3:])
-    torch.testing.assert_close(mixed.y, mixed.x[:, :3])  # labels mix in the very share of the inputs
+    torch.testing.assert_close(
+        mixed.y, mixed.x[:, :3]
+    )  # labels mix in the very share of the inputs
     assert bool((mixed.y.max(dim=1).values < 1).all())
     torch.testing.assert_close(mixed.y.sum(dim=1), torch.ones(200, dtype=torch.float64))
 
@@ -60,7 +62,9 @@ def test_partners_are_drawn_evenly():
     domain = torch.as_tensor([0] * 3 + [1] * 3000)
     x = torch.zeros(3003, 3, dtype=torch.float64)
     x[:3] = torch.eye(3)
-    batch = Batch(x, torch.zeros(3003, dtype=torch.int64), domain, generator=torch.Generator().manual_seed(0))
+    batch = Batch(
+        x, torch.zeros(3003, dtype=torch.int64), domain, generator=torch.Generator().manual_seed(0)
+    )
     mixed = LISA(n_classes=2, within_domain=0.0)(batch)
     counts = (mixed.x[3:] > 0).double().mean(dim=0)
     np.testing.assert_allclose(counts, [1 / 3] * 3, atol=0.03)
@@ -83,10 +87,14 @@ def test_seeds():
 @pytest.mark.parametrize("weight", [0.0, 0.3, 0.75, 1.0])
 def test_cutmix_pastes_one_box_of_the_stated_area(weight):
     x, partner = torch.zeros(50, 2, 20, 30), torch.ones(50, 2, 20, 30)
-    mixed, kept = cutmix(x, partner, torch.full((50,), weight), generator=torch.Generator().manual_seed(0))
+    mixed, kept = cutmix(
+        x, partner, torch.full((50,), weight), generator=torch.Generator().manual_seed(0)
+    )
     torch.testing.assert_close(mixed.mean(dim=(1, 2, 3)), 1 - kept)
     torch.testing.assert_close(mixed[:, 0], mixed[:, 1])
-    assert bool((kept >= weight - 0.06).all())  # a box may leave the image, so more than the share may stay
+    assert bool(
+        (kept >= weight - 0.06).all()
+    )  # a box may leave the image, so more than the share may stay
     for image in mixed[:, 0]:
         rows, columns = image.any(dim=1).nonzero().ravel(), image.any(dim=0).nonzero().ravel()
         if len(rows):
@@ -98,7 +106,10 @@ def test_cutmix_pastes_one_box_of_the_stated_area(weight):
 def test_lisa_with_cutmix():
     images = torch.rand(40, 1, 8, 8)
     batch = Batch(
-        images, torch.arange(40) % 2, torch.arange(40) // 20, generator=torch.Generator().manual_seed(0)
+        images,
+        torch.arange(40) % 2,
+        torch.arange(40) // 20,
+        generator=torch.Generator().manual_seed(0),
     )
     mixed = LISA(n_classes=2, method="cutmix", within_domain=1.0)(batch)
     kept = (mixed.x == images).double().mean(dim=(1, 2, 3))
@@ -108,7 +119,9 @@ def test_lisa_with_cutmix():
 def test_mixup_is_a_weighted_mean():
     x, partner = torch.rand(4, 2, 3), torch.rand(4, 2, 3)
     weight = torch.tensor([0.0, 0.2, 0.9, 1.0])
-    expected = torch.stack([w * a + (1 - w) * b for w, a, b in zip(weight, x, partner, strict=True)])
+    expected = torch.stack(
+        [w * a + (1 - w) * b for w, a, b in zip(weight, x, partner, strict=True)]
+    )
     torch.testing.assert_close(mixup(x, partner, weight), expected)
 
 
@@ -118,9 +131,15 @@ def test_mixup_is_a_weighted_mean():
         (lambda: LISA(n_classes=1), "n_classes must be an integer at least 2"),
         (lambda: LISA(n_classes=2, method="cut"), "method must be one of 'mixup', 'cutmix'"),
         (lambda: LISA(n_classes=2, within_domain=1.1), "within_domain must be a number"),
-        (lambda: LISA(n_classes=2)(Batch(torch.eye(2), torch.arange(2))), "domain must be given for LISA"),
+        (
+            lambda: LISA(n_classes=2)(Batch(torch.eye(2), torch.arange(2))),
+            "domain must be given for LISA",
+        ),
         (lambda: LISA(n_classes=2)(tagged_batch()), "y must be labels from 0 to 1, got 0 to 2"),
-        (lambda: LISA(n_classes=3, method="cutmix")(tagged_batch()), 'for cutmix.*Use method="mixup"'),
+        (
+            lambda: LISA(n_classes=3, method="cutmix")(tagged_batch()),
+            'for cutmix.*Use method="mixup"',
+        ),
     ],
 )
 def test_bad_options(make, message):

@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from shiftmetrics.lab.learners import ERM, IRM, Batch
-from shiftmetrics.lab.learners.objectives import cross_entropy, irm_penalty, squared_error, tilted_mean
+from shiftmetrics.lab.learners.objectives import (
+    cross_entropy,
+    irm_penalty,
+    squared_error,
+    tilted_mean,
+)
 
 RNG = np.random.default_rng(0)
 SCORES = torch.as_tensor(RNG.standard_normal((20, 3)))
@@ -19,7 +24,9 @@ LOSSES = st.lists(st.floats(0, 50), min_size=1, max_size=8).map(
 
 
 def cross_entropy_by_hand(scores, y):
-    return [float(np.log(np.exp(row).sum()) - row[label]) for row, label in zip(scores, y, strict=True)]
+    return [
+        float(np.log(np.exp(row).sum()) - row[label]) for row, label in zip(scores, y, strict=True)
+    ]
 
 
 def test_cross_entropy_of_labels_and_of_distributions():
@@ -31,7 +38,9 @@ def test_cross_entropy_of_labels_and_of_distributions():
 
 def test_erm_is_the_mean_loss():
     value = ERM()(torch.nn.Identity(), Batch(SCORES, LABELS))
-    assert float(value) == pytest.approx(np.mean(cross_entropy_by_hand(SCORES.numpy(), LABELS.numpy())))
+    assert float(value) == pytest.approx(
+        np.mean(cross_entropy_by_hand(SCORES.numpy(), LABELS.numpy()))
+    )
     regression = ERM(loss=squared_error)(torch.nn.Identity(), Batch(SCORES[:, :1], SCORES[:, 1]))
     assert float(regression) == pytest.approx(float(((SCORES[:, 0] - SCORES[:, 1]) ** 2).mean()))
 
@@ -58,7 +67,8 @@ def test_irm_sums_risk_and_penalty_over_domains(penalty):
         [
             float(
                 (
-                    cross_entropy(SCORES[p], LABELS[p]).mean() + penalty * irm_penalty(SCORES[p], LABELS[p])
+                    cross_entropy(SCORES[p], LABELS[p]).mean()
+                    + penalty * irm_penalty(SCORES[p], LABELS[p])
                 ).detach()
             )
             for p in parts
@@ -70,7 +80,9 @@ def test_irm_sums_risk_and_penalty_over_domains(penalty):
 
 def test_irm_warms_up():
     batch = Batch(SCORES, LABELS, torch.zeros(20, dtype=torch.int64))
-    warm, cold = (IRM(penalty=100.0, warmup=5)(torch.nn.Identity(), batch._replace(epoch=e)) for e in (5, 4))
+    warm, cold = (
+        IRM(penalty=100.0, warmup=5)(torch.nn.Identity(), batch._replace(epoch=e)) for e in (5, 4)
+    )
     assert float(cold) == float(IRM(penalty=1.0)(torch.nn.Identity(), batch))
     assert float(warm) == float(IRM(penalty=100.0)(torch.nn.Identity(), batch))
 
@@ -93,7 +105,9 @@ def test_tilted_mean_lies_between_the_extremes(losses, tilt):
     value = float(tilted_mean(losses, tilt))
     low, high = float(losses.min()), float(losses.max())
     assert low - 1e-9 <= value <= high + 1e-9
-    assert value >= float(losses.mean()) - 1e-9 if tilt >= 0 else value <= float(losses.mean()) + 1e-9
+    assert (
+        value >= float(losses.mean()) - 1e-9 if tilt >= 0 else value <= float(losses.mean()) + 1e-9
+    )
 
 
 @given(LOSSES, st.floats(0.01, 5), st.floats(0, 100))
@@ -109,7 +123,9 @@ def test_tilted_mean_grows_with_its_tilt(losses, tilt, more):
 
 def test_tilted_mean_in_textbook_form_and_at_extremes():
     losses = torch.tensor([0.0, 1.0, 3.0], dtype=torch.float64)
-    assert float(tilted_mean(losses, 2.0)) == pytest.approx(np.log(np.mean(np.exp(2 * losses.numpy()))) / 2)
+    assert float(tilted_mean(losses, 2.0)) == pytest.approx(
+        np.log(np.mean(np.exp(2 * losses.numpy()))) / 2
+    )
     assert float(tilted_mean(losses, 1e-9)) == pytest.approx(4 / 3, abs=1e-6)
     assert float(tilted_mean(1e5 * losses, 100.0)) == pytest.approx(3e5, rel=1e-6)
     assert float(tilted_mean(losses, -1e4)) == pytest.approx(0.0, abs=1e-3)

@@ -65,7 +65,9 @@ def test_seed_clone_pipeline_and_grid_search():
     first = NetworkClassifier(epochs=20, random_state=3).fit(X, Y)
     again = clone(first).fit(X, Y)
     np.testing.assert_array_equal(first.predict_proba(X), again.predict_proba(X))
-    pipeline = make_pipeline(StandardScaler(), NetworkClassifier(epochs=20, random_state=3)).fit(X, Y)
+    pipeline = make_pipeline(StandardScaler(), NetworkClassifier(epochs=20, random_state=3)).fit(
+        X, Y
+    )
     assert pipeline.predict(X).shape == (400,)
     grid = {"objective": [ERM(temperature=0.5), Adversarial(penalty=1.0, n_steps=2), None]}
     search = GridSearchCV(NetworkClassifier(epochs=10, random_state=0), grid, cv=2).fit(X, Y)

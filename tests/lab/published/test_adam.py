@@ -12,7 +12,10 @@ from shiftmetrics.stability import HingeLoss, LogisticLoss, stability_criterion
 INF = np.inf
 WEIGHTS = np.array([0.9, -1.2])  # of norm 1.5
 MARGINS = -0.5 + 0.1 * np.arange(30)
-POINTS = MARGINS[:, None] * WEIGHTS / 2.25 + np.random.default_rng(0).normal(size=(30, 1)) * [1.2, 0.9]
+POINTS = MARGINS[:, None] * WEIGHTS / 2.25 + np.random.default_rng(0).normal(size=(30, 1)) * [
+    1.2,
+    0.9,
+]
 
 
 def logistic(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -115,7 +118,12 @@ def test_ends_that_are_no_answer_say_so() -> None:
     assert str(at_risk.status) == "already_at_risk"
     assert at_risk.value == pytest.approx(0.0, abs=1e-9)
     beyond = stability_criterion_adam(
-        hinge, POINTS, 9.0, theta1=INF, steps=AdamSteps(n_steps=50), exact=HingeLoss(MARGINS + 0.0, 0.0)
+        hinge,
+        POINTS,
+        9.0,
+        theta1=INF,
+        steps=AdamSteps(n_steps=50),
+        exact=HingeLoss(MARGINS + 0.0, 0.0),
     )
     assert str(beyond.status) == "unsettled"
     assert beyond.parts["exact_value"] == INF == beyond.parts["upper_bound"]
@@ -126,9 +134,21 @@ def test_ends_that_are_no_answer_say_so() -> None:
     ("change", "error", "message"),
     [
         ({"loss": 3.0}, TypeError, "loss must be callable, got float"),
-        ({"loss": lambda p: p[:, 0]}, TypeError, "loss must be a function that returns a pair of losses"),
-        ({"loss": lambda p: (p[:, 0], p[:, 0])}, ValueError, "loss must be a function that returns a pair"),
-        ({"loss": lambda p: (-1.0 + 0 * p[:, 0], p)}, ValueError, "losses of the points must be at least 0"),
+        (
+            {"loss": lambda p: p[:, 0]},
+            TypeError,
+            "loss must be a function that returns a pair of losses",
+        ),
+        (
+            {"loss": lambda p: (p[:, 0], p[:, 0])},
+            ValueError,
+            "loss must be a function that returns a pair",
+        ),
+        (
+            {"loss": lambda p: (-1.0 + 0 * p[:, 0], p)},
+            ValueError,
+            "losses of the points must be at least 0",
+        ),
         ({"points": [1.0, 2.0]}, ValueError, "points must be an array of shape"),
         ({"points": [[np.nan, 0.0]]}, ValueError, "losses of the points must be finite"),
         ({"unit": [1.0]}, ValueError, "unit must be of length 2"),
@@ -138,9 +158,17 @@ def test_ends_that_are_no_answer_say_so() -> None:
     ],
 )
 def test_bad_input(change: dict, error: type[Exception], message: str) -> None:
-    call = {"loss": logistic, "points": POINTS, "threshold": 1.0, "steps": AdamSteps(n_steps=1), **change}
+    call = {
+        "loss": logistic,
+        "points": POINTS,
+        "threshold": 1.0,
+        "steps": AdamSteps(n_steps=1),
+        **change,
+    }
     with pytest.raises(error, match=message):
-        stability_criterion_adam(call.pop("loss"), call.pop("points"), call.pop("threshold"), **call)
+        stability_criterion_adam(
+            call.pop("loss"), call.pop("points"), call.pop("threshold"), **call
+        )
 
 
 @pytest.mark.parametrize(

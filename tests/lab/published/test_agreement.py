@@ -46,7 +46,9 @@ def test_a_peak_is_found_where_nothing_is_in_the_way() -> None:
 
 @pytest.mark.parametrize("reduction", ["mean", "sum"])
 def test_the_steps_are_those_of_torch(reduction: str) -> None:
-    found = posterior_agreement_adam(SCORES, REFERENCE, epochs=40, step=0.05, beta0=0.3, reduction=reduction)
+    found = posterior_agreement_adam(
+        SCORES, REFERENCE, epochs=40, step=0.05, beta0=0.3, reduction=reduction
+    )
     a, b = torch.tensor(SCORES), torch.tensor(REFERENCE)
     beta = torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
     optimiser = torch.optim.Adam([beta], lr=0.05)
@@ -54,7 +56,9 @@ def test_the_steps_are_those_of_torch(reduction: str) -> None:
         assert beta.item() == pytest.approx(before, abs=1e-12)
         optimiser.zero_grad()
         rows = (
-            torch.logsumexp(beta * (a + b), 1) - torch.logsumexp(beta * a, 1) - torch.logsumexp(beta * b, 1)
+            torch.logsumexp(beta * (a + b), 1)
+            - torch.logsumexp(beta * a, 1)
+            - torch.logsumexp(beta * b, 1)
         )
         (-(rows.mean() if reduction == "mean" else rows.sum())).backward()
         optimiser.step()
@@ -72,7 +76,9 @@ def test_the_trace_holds_the_value_of_each_step() -> None:
 
 def test_seeds_repeat_and_differ() -> None:
     options = {"epochs": 3, "batch_size": 7}
-    first, again, other = (posterior_agreement_adam(SCORES, REFERENCE, rng=s, **options) for s in (1, 1, 2))
+    first, again, other = (
+        posterior_agreement_adam(SCORES, REFERENCE, rng=s, **options) for s in (1, 1, 2)
+    )
     np.testing.assert_array_equal(first.trace_beta, again.trace_beta)
     assert not np.array_equal(first.trace_beta, other.trace_beta)
     assert len(first.trace_beta) == 3 * 9

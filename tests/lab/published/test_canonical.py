@@ -29,13 +29,17 @@ def recovered(pairing, hidden):
 def test_correlation_sees_through_another_basis_where_neighbours_fail(networks, anchors):
     scores, reference, labels, reference_labels, hidden = networks
     rng = np.random.default_rng(1)
-    elsewhere = reference @ rng.normal(size=(CLASSES, 9)) + 5.0  # other units, axes and number of columns
+    elsewhere = (
+        reference @ rng.normal(size=(CLASSES, 9)) + 5.0
+    )  # other units, axes and number of columns
     options = (
         {"labels": labels, "reference_labels": reference_labels}
         if anchors == "class means"
         else {"seeds": np.c_[hidden[:40], np.arange(40)]}
     )
-    space, same = (canonical_coordinates(scores, side, **options) for side in (elsewhere, reference))
+    space, same = (
+        canonical_coordinates(scores, side, **options) for side in (elsewhere, reference)
+    )
     pairing, plain = pair_samples(*space[:2]), pair_samples(*same[:2])
     assert recovered(pairing, hidden) > 20 / ROWS
     assert recovered(pairing, hidden) == pytest.approx(recovered(plain, hidden), abs=0.05)

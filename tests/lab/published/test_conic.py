@@ -9,7 +9,13 @@ from sklearn.svm import LinearSVC
 from sample_losses import golden_loss, middle_threshold, random_loss
 from shiftmetrics import Perturbation, Result, model_stability
 from shiftmetrics.lab.published import stability_criterion_conic
-from shiftmetrics.stability import FixedLoss, HingeLoss, LogisticLoss, SquaredLoss, stability_criterion
+from shiftmetrics.stability import (
+    FixedLoss,
+    HingeLoss,
+    LogisticLoss,
+    SquaredLoss,
+    stability_criterion,
+)
 from shiftmetrics.stability.losses import Loss
 
 cp = pytest.importorskip("cvxpy")
@@ -47,8 +53,12 @@ def test_golden_numbers(
 
 
 @pytest.mark.parametrize("divergence", ["kl", "chi2"])
-@pytest.mark.parametrize(("theta1", "theta2"), [(0.4, 0.4), (0.2, INF), (INF, 0.3), (2.0, 0.1), (0.1, 5.0)])
-@pytest.mark.parametrize("kind", ["fixed", "zero_one", "hinge", "squared", "piecewise", "candidate"])
+@pytest.mark.parametrize(
+    ("theta1", "theta2"), [(0.4, 0.4), (0.2, INF), (INF, 0.3), (2.0, 0.1), (0.1, 5.0)]
+)
+@pytest.mark.parametrize(
+    "kind", ["fixed", "zero_one", "hinge", "squared", "piecewise", "candidate"]
+)
 def test_both_routes_agree(
     kind: str,
     theta1: float,
@@ -60,7 +70,12 @@ def test_both_routes_agree(
     loss = random_loss(kind, 3, 20)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 20)
     weights[:2] = 0.0
-    options = {"theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": weights}
+    options = {
+        "theta1": theta1,
+        "theta2": theta2,
+        "divergence": divergence,
+        "sample_weight": weights,
+    }
     threshold = middle_threshold(loss, theta1, theta2)
     conic = stability_criterion_conic(loss, threshold, **options)
     dual = stability_criterion(loss, threshold, **options)
@@ -104,12 +119,19 @@ def test_the_loss_of_a_model(loss: str) -> None:
     threshold = {"hinge": 1.0, "zero_one": 0.4}[loss]
     for divergence in ("kl", "chi2"):
         exact = model_stability(
-            model, X, y, threshold, loss=loss, divergence=divergence, perturbation=Perturbation(bounds=None)
+            model,
+            X,
+            y,
+            threshold,
+            loss=loss,
+            divergence=divergence,
+            perturbation=Perturbation(bounds=None),
         )
         programmed = exact.loss
         if loss == "hinge":  # the program takes the form without bounds
             programmed = HingeLoss(
-                (2 * y - 1) * model.decision_function(X), np.linalg.norm(model.coef_ * X.std(axis=0))
+                (2 * y - 1) * model.decision_function(X),
+                np.linalg.norm(model.coef_ * X.std(axis=0)),
             )
         conic = stability_criterion_conic(programmed, threshold, divergence=divergence)
         assert conic.value == pytest.approx(exact.value, abs=1e-7)
@@ -117,7 +139,9 @@ def test_the_loss_of_a_model(loss: str) -> None:
 
 
 @pytest.mark.parametrize("missing", ["cvxpy", "clarabel"])
-def test_a_missing_package_is_named_with_its_command(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named_with_its_command(
+    missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ImportError, match=r"Install them: pip install 'shiftmetrics\[conic\]'"):
         stability_criterion_conic(FixedLoss([0.0, 1.0]), 0.7)

@@ -15,7 +15,9 @@ REFERENCE = 2 * RNG.normal(size=(200, 4))
 SCORES = REFERENCE + RNG.normal(size=(200, 4))
 
 
-def by_definition(scores: np.ndarray, reference: np.ndarray, beta: float, prior: np.ndarray) -> float:
+def by_definition(
+    scores: np.ndarray, reference: np.ndarray, beta: float, prior: np.ndarray
+) -> float:
     """Mean over rows of E_q[-log p / pi]."""
     total = 0.0
     for a, b in zip(scores, reference, strict=True):
@@ -29,7 +31,9 @@ def by_definition(scores: np.ndarray, reference: np.ndarray, beta: float, prior:
 @pytest.mark.parametrize("prior", [None, [0.1, 0.2, 0.3, 0.4]])
 def test_the_definition(beta: float, prior: list[float] | None) -> None:
     result = description_length(SCORES, REFERENCE, beta=beta, prior=prior)
-    expected = by_definition(SCORES, REFERENCE, beta, np.full(4, 0.25) if prior is None else np.array(prior))
+    expected = by_definition(
+        SCORES, REFERENCE, beta, np.full(4, 0.25) if prior is None else np.array(prior)
+    )
     assert result.value == pytest.approx(expected, abs=1e-12)
     assert result.bits == pytest.approx(expected / math.log(2), abs=1e-12)
     assert result.per_sample.mean() == pytest.approx(result.value)

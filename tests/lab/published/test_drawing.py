@@ -10,7 +10,10 @@ LOSSES = np.random.default_rng(0).exponential(size=200)
 
 
 def test_reweightings_draw_where_their_weight_goes() -> None:
-    for result, share in ((worst_subpopulation_risk(LOSSES, 0.1), 0.05), (s_value(LOSSES, 1.5), None)):
+    for result, share in (
+        (worst_subpopulation_risk(LOSSES, 0.1), 0.05),
+        (s_value(LOSSES, 1.5), None),
+    ):
         axes = result.plot()
         assert axes.get_ylabel() == "fraction of the weight"
         half = axes.lines[-1].get_xdata()[0]  # half of the weight lies on so many rows
@@ -24,7 +27,9 @@ def test_gradient_steps_draw_how_the_risk_comes_to_the_threshold() -> None:
     def loss(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.log1p(np.exp(-points[:, 0])), -1.0 / (1.0 + np.exp(points))
 
-    result = stability_criterion_adam(loss, LOSSES[:, None], 0.7, steps=AdamSteps(n_steps=40, n_inner=5))
+    result = stability_criterion_adam(
+        loss, LOSSES[:, None], 0.7, steps=AdamSteps(n_steps=40, n_inner=5)
+    )
     axes = result.plot()
     assert axes.get_xlabel() == "step"
     np.testing.assert_allclose(axes.lines[0].get_ydata(), result.parts["trace_risk"])

@@ -62,16 +62,24 @@ def test_label_edges() -> None:
     chance = label_agreement(CLEAN, LABELS, confidence=1 / 3)
     assert chance.value == pytest.approx(0.0, abs=1e-12)
     prior = label_agreement(np.eye(3)[LABELS], LABELS, prior=np.bincount(LABELS))
-    assert prior.value == pytest.approx(-np.log(np.bincount(LABELS) / 250) @ np.bincount(LABELS) / 250)
+    assert prior.value == pytest.approx(
+        -np.log(np.bincount(LABELS) / 250) @ np.bincount(LABELS) / 250
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"confidence": 0.2}, "confidence must be at least 0.333333, the prior of a label, got 0.2"),
+        (
+            {"confidence": 0.2},
+            "confidence must be at least 0.333333, the prior of a label, got 0.2",
+        ),
         ({"confidence": 1.1}, "confidence must be a number"),
         ({"prior": "predicted"}, "prior must be None or an array"),
-        ({"prior": [0.0, 0.5, 0.5]}, "prior must be positive for every class that is a label, got 0 for 0"),
+        (
+            {"prior": [0.0, 0.5, 0.5]},
+            "prior must be positive for every class that is a label, got 0 for 0",
+        ),
         ({"labels": np.full(250, 3)}, "labels must be classes of the scores"),
     ],
 )

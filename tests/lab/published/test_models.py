@@ -38,7 +38,10 @@ def test_steps_on_a_linear_model_come_near_the_exact_route(tumours, logistic, di
     assert str(steps.status) == "settled"
     assert steps.parts["trace_risk"].shape == (301,)
     np.testing.assert_allclose(
-        steps.parts["moved_points"], exact.moved_rows(), rtol=0.02, atol=0.02 * exact.moved.units.max()
+        steps.parts["moved_points"],
+        exact.moved_rows(),
+        rtol=0.02,
+        atol=0.02 * exact.moved.units.max(),
     )
     assert Result.from_json(steps.to_json()).equals(steps)
 

@@ -95,11 +95,15 @@ def test_weights_priors_and_other_arrays() -> None:
     weights = RNG.integers(0, 3, size=250)
     rows = np.repeat(np.arange(250), weights)
     weighted = model_agreement(NOISY, 3 * CLEAN, sample_weight=weights)
-    assert weighted.value == pytest.approx(model_agreement(NOISY[rows], 3 * CLEAN[rows]).value, abs=2e-5)
+    assert weighted.value == pytest.approx(
+        model_agreement(NOISY[rows], 3 * CLEAN[rows]).value, abs=2e-5
+    )
     tensors = model_agreement(torch.tensor(NOISY), torch.tensor(3 * CLEAN))
     assert tensors.value == pytest.approx(model_agreement(NOISY, 3 * CLEAN).value, abs=1e-9)
     constant = np.tile([1.0, 0.0, 0.0], (250, 1))
-    assert model_agreement(constant, 2 * constant, prior="predicted").value == pytest.approx(0.0, abs=1e-12)
+    assert model_agreement(constant, 2 * constant, prior="predicted").value == pytest.approx(
+        0.0, abs=1e-12
+    )
     prior = [0.2, 0.3, 0.5]
     result = model_agreement(NOISY, CLEAN, prior=prior)
     assert result.value >= posterior_agreement(NOISY, CLEAN, prior=prior).value - 1e-6

@@ -36,12 +36,16 @@ def test_closed_forms(name: str, fraction: float) -> None:
     n = 200_000
     losses = law.ppf((np.arange(n) + 0.5) / n)  # the law itself, to about 1 / n
     result = worst_subpopulation_risk(losses, fraction)
-    assert result.value == pytest.approx(law.mean() if fraction == 1.0 else closed(fraction), rel=2e-4)
+    assert result.value == pytest.approx(
+        law.mean() if fraction == 1.0 else closed(fraction), rel=2e-4
+    )
     assert result.parts["base_risk"] == pytest.approx(law.mean(), rel=1e-4)
     if fraction < 1.0:
         assert result.parts["cutoff"] == pytest.approx(law.isf(fraction), rel=1e-3)
         excess = np.maximum(losses - law.isf(fraction), 0.0)
-        assert result.standard_error == pytest.approx(excess.std() / fraction / np.sqrt(n), rel=1e-3)
+        assert result.standard_error == pytest.approx(
+            excess.std() / fraction / np.sqrt(n), rel=1e-3
+        )
 
 
 @pytest.mark.parametrize(
@@ -81,7 +85,9 @@ def test_it_is_monotone_and_moves_with_the_losses() -> None:
     assert values == sorted(values, reverse=True)
     moved = worst_subpopulation_risk(3.0 * losses - 50.0, 0.1)
     assert moved.value == pytest.approx(3.0 * values[1] - 50.0)
-    assert moved.standard_error == pytest.approx(3.0 * worst_subpopulation_risk(losses, 0.1).standard_error)
+    assert moved.standard_error == pytest.approx(
+        3.0 * worst_subpopulation_risk(losses, 0.1).standard_error
+    )
 
 
 def test_prices_that_allow_it_reach_as_high() -> None:
@@ -101,8 +107,12 @@ def test_the_influence_is_the_derivative_in_the_weight_of_a_row() -> None:
     for row in range(0, 40, 7):
         more = weights.copy()
         more[row] *= 1 + 1e-6
-        slope = (worst_subpopulation_risk(losses, 0.3, sample_weight=more).value - result.value) / 1e-6
-        assert slope == pytest.approx(result.influence[row], abs=1e-4 * np.abs(result.influence).max())
+        slope = (
+            worst_subpopulation_risk(losses, 0.3, sample_weight=more).value - result.value
+        ) / 1e-6
+        assert slope == pytest.approx(
+            result.influence[row], abs=1e-4 * np.abs(result.influence).max()
+        )
 
 
 def test_groups_and_results() -> None:
@@ -126,13 +136,21 @@ def test_few_rows_are_warned_of() -> None:
     assert alone.value == 39.0
     assert str(alone.status) == "boundary"
     assert worst_subpopulation_risk(np.zeros(30), 0.5).standard_error is None
-    assert worst_subpopulation_risk(np.full(30, 0.7), 0.5).standard_error == pytest.approx(0.0, abs=1e-15)
+    assert worst_subpopulation_risk(np.full(30, 0.7), 0.5).standard_error == pytest.approx(
+        0.0, abs=1e-15
+    )
 
 
 @pytest.mark.parametrize(
     ("losses", "fraction", "options", "error", "message"),
     [
-        ([0.1, 0.2], 0.0, {}, ValueError, "fraction must be a number greater than 0 and at most 1, got 0.0"),
+        (
+            [0.1, 0.2],
+            0.0,
+            {},
+            ValueError,
+            "fraction must be a number greater than 0 and at most 1, got 0.0",
+        ),
         ([0.1, 0.2], 1.1, {}, ValueError, "fraction must be"),
         ([0.1, 0.2], "half", {}, TypeError, "fraction must be a real number"),
         ([0.1, np.nan], 0.5, {}, ValueError, "losses must be finite everywhere, got nan at row 1"),
@@ -140,7 +158,13 @@ def test_few_rows_are_warned_of() -> None:
         ([[0.1], [0.2]], 0.5, {}, ValueError, "losses must be a one-dimensional array"),
         (["a", "b"], 0.5, {}, TypeError, "losses must hold real numbers"),
         ([0.1, 0.2], 0.5, {"resampling": 1.0}, ValueError, "resampling must be"),
-        ([0.1, 0.2], 0.5, {"sample_weight": [1, -1]}, ValueError, "sample_weight must be at least 0"),
+        (
+            [0.1, 0.2],
+            0.5,
+            {"sample_weight": [1, -1]},
+            ValueError,
+            "sample_weight must be at least 0",
+        ),
         (
             [0.1, 0.2],
             0.5,
@@ -156,7 +180,9 @@ def test_bad_input(losses, fraction, options, error, message) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "fraction"), [("exponential", 0.2), ("normal", 0.1), ("uniform", 0.5)])
+@pytest.mark.parametrize(
+    ("name", "fraction"), [("exponential", 0.2), ("normal", 0.1), ("uniform", 0.5)]
+)
 def test_the_interval_covers(name: str, fraction: float) -> None:
     law, closed = LAWS[name]
     rng = np.random.default_rng(5)
@@ -164,7 +190,9 @@ def test_the_interval_covers(name: str, fraction: float) -> None:
     for _ in range(200):
         losses = np.repeat(law.rvs(500, random_state=rng), 2)
         interval = worst_subpopulation_risk(
-            losses, fraction, resampling=Resampling(confidence_level=0.9, groups=np.repeat(np.arange(500), 2))
+            losses,
+            fraction,
+            resampling=Resampling(confidence_level=0.9, groups=np.repeat(np.arange(500), 2)),
         ).interval
         covered += interval.low <= closed(fraction) <= interval.high
     assert 0.85 <= covered / 200 <= 0.95
@@ -173,7 +201,10 @@ def test_the_interval_covers(name: str, fraction: float) -> None:
 @pytest.mark.parametrize("scale", [2.0**-1000, 2.0**1000])
 def test_no_unit_is_too_large_or_too_small(scale: float) -> None:
     losses = np.random.default_rng(4).normal(size=60)
-    one, other = worst_subpopulation_risk(losses, 0.5), worst_subpopulation_risk(scale * losses, 0.5)
+    one, other = (
+        worst_subpopulation_risk(losses, 0.5),
+        worst_subpopulation_risk(scale * losses, 0.5),
+    )
     assert other.value == scale * one.value
     assert other.standard_error == scale * one.standard_error
     np.testing.assert_array_equal(one.weights, other.weights)

@@ -23,7 +23,8 @@ AMOUNT = {"blur": 1.0}  # a middling strength of each; 0.4 suits all others
 
 @pytest.mark.parametrize("name", CORRUPTIONS)
 @pytest.mark.parametrize(
-    "images", [GREY, COLOUR, BYTES, COLOUR.astype(np.float32), COLOUR.astype(np.float16), BYTES[..., :1]]
+    "images",
+    [GREY, COLOUR, BYTES, COLOUR.astype(np.float32), COLOUR.astype(np.float16), BYTES[..., :1]],
 )
 def test_every_corruption_keeps_shape_dtype_range_and_input(name, images):
     before = images.copy()
@@ -68,7 +69,8 @@ def test_more_strength_moves_images_further(name):
     smooth = np.linspace(0.1, 0.9, 32 * 32).reshape(1, 32, 32) + 0.1 * np.sin(np.arange(32))
     images = np.clip(np.repeat(smooth, 4, axis=0), 0, 1)
     moved = [
-        np.abs(CORRUPTIONS[name](images, strength=top * s, rng=0) - images).mean() for s in (0.25, 0.6, 1)
+        np.abs(CORRUPTIONS[name](images, strength=top * s, rng=0) - images).mean()
+        for s in (0.25, 0.6, 1)
     ]
     assert moved[0] < moved[1] < moved[2]
 
@@ -117,7 +119,9 @@ def test_brightness_contrast_and_pixelate_do_what_they_say():
     np.testing.assert_allclose(Brightness()(GREY / 2, strength=0.5), GREY / 2 + 0.5)
     np.testing.assert_allclose(Brightness(darker=True)(GREY, strength=1.0), 0.0)
     flat = Contrast()(COLOUR, strength=1.0)
-    np.testing.assert_allclose(flat, np.broadcast_to(COLOUR.mean(axis=(1, 2), keepdims=True), COLOUR.shape))
+    np.testing.assert_allclose(
+        flat, np.broadcast_to(COLOUR.mean(axis=(1, 2), keepdims=True), COLOUR.shape)
+    )
     coarse = Pixelate()(GREY.astype(np.float32), strength=0.5)
     blocks = GREY.reshape(5, 6, 2, 5, 2).mean(axis=(2, 4))
     np.testing.assert_allclose(coarse, blocks.repeat(2, axis=1).repeat(2, axis=2), atol=1e-6)
@@ -171,7 +175,11 @@ def test_real_photographs_and_digits_are_corrupted(name, data_folder):
     stored = np.load(data_folder / "cifar10_jpeg" / "test_10000.npz")
     photographs = np.stack(
         [
-            np.asarray(Image.open(io.BytesIO(stored["jpeg"][slice(*stored["offsets"][i : i + 2])].tobytes())))
+            np.asarray(
+                Image.open(
+                    io.BytesIO(stored["jpeg"][slice(*stored["offsets"][i : i + 2])].tobytes())
+                )
+            )
             for i in range(64)
         ]
     )

@@ -59,7 +59,9 @@ def test_norms_do_not_depend_on_blocks(monkeypatch):
     generator = np.random.default_rng(0)
     a, b = generator.random((50, 6)), generator.random((50, 6))
     whole = mixing._row_norms(a, b, "l2")
-    monkeypatch.setattr(mixing, "row_blocks", lambda n, _: [slice(i, min(i + 7, n)) for i in range(0, n, 7)])
+    monkeypatch.setattr(
+        mixing, "row_blocks", lambda n, _: [slice(i, min(i + 7, n)) for i in range(0, n, 7)]
+    )
     np.testing.assert_array_equal(mixing._row_norms(a, b, "l2"), whole)
     np.testing.assert_allclose(whole, np.linalg.norm(a - b, axis=1))
 
@@ -93,7 +95,13 @@ def test_tables_texts_and_tensors_are_mixed():
         (ONES[:0], ZEROS[:0], 0.5, ValueError, "at least one row"),
         (ONES, None, 0.5, TypeError, "reference must be the sample before"),
         (pd.DataFrame(ONES), ZEROS, 0.5, TypeError, "of one kind"),
-        (pd.DataFrame(ONES), pd.DataFrame(ZEROS, index=range(1, 11)), 0.5, ValueError, "index of reference"),
+        (
+            pd.DataFrame(ONES),
+            pd.DataFrame(ZEROS, index=range(1, 11)),
+            0.5,
+            ValueError,
+            "index of reference",
+        ),
         (
             pd.DataFrame(ONES),
             pd.DataFrame(ZEROS, columns=list("abc")),

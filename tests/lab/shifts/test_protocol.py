@@ -70,11 +70,17 @@ def test_only_steps_with_a_strength_can_be_chained():
 
 
 def test_rows_that_were_drawn_are_recorded_through_a_chain():
-    table = pd.DataFrame({"group": ["a"] * 8 + ["b"] * 2, "x": np.arange(10.0)}, index=list("klmnopqrst"))
+    table = pd.DataFrame(
+        {"group": ["a"] * 8 + ["b"] * 2, "x": np.arange(10.0)}, index=list("klmnopqrst")
+    )
     chain = SubgroupReweighting("group", {"a": 0.5, "b": 0.5}).at(1.0) >> ColumnNoise(["x"]).at(0.1)
     pair = apply_shift(chain, table, strength=1.0, rng=0)
     assert (pair.reference["group"] == "b").mean() == 0.5
-    assert list(pair.sample.index) == list(pair.reference.index) == [table.index[row] for row in pair.rows]
+    assert (
+        list(pair.sample.index)
+        == list(pair.reference.index)
+        == [table.index[row] for row in pair.rows]
+    )
     assert pair.shifted.all()
     assert np.abs(pair.sample["x"] - pair.reference["x"]).max() < 2.0
 

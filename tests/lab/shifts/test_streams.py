@@ -33,7 +33,9 @@ def test_uniforms_equal_the_generator_of_the_same_bits():
 def test_rows_seeds_and_purposes_are_independent():
     base = RowStreams(1, "a").uniforms(slice(0, 500), (8,))
     for other in (RowStreams(2, "a"), RowStreams(1, "b")):
-        assert abs(np.corrcoef(base.ravel(), other.uniforms(slice(0, 500), (8,)).ravel())[0, 1]) < 0.06
+        assert (
+            abs(np.corrcoef(base.ravel(), other.uniforms(slice(0, 500), (8,)).ravel())[0, 1]) < 0.06
+        )
     assert abs(np.corrcoef(base[:-1].ravel(), base[1:].ravel())[0, 1]) < 0.06
     rows = [RowStreams(1, "a").generator(row).random(200) for row in (0, 1)]
     assert abs(np.corrcoef(*rows)[0, 1]) < 0.2

@@ -65,7 +65,9 @@ def test_batches_give_what_the_whole_gives(table):
 
 def test_noise_is_in_units_of_each_column(table):
     noise = ColumnNoise()(table, strength=0.5, rng=0)
-    assert (noise["dose"] - table["dose"]).std() == pytest.approx(0.5 * table["dose"].std(), rel=0.05)
+    assert (noise["dose"] - table["dose"]).std() == pytest.approx(
+        0.5 * table["dose"].std(), rel=0.05
+    )
     assert (noise["age"] - table["age"]).std() == pytest.approx(0.5 * table["age"].std(), rel=0.05)
     assert abs(np.corrcoef(noise["dose"] - table["dose"], noise["age"] - table["age"])[0, 1]) < 0.1
     assert noise.dtypes.equals(table.dtypes)  # whole numbers stay whole
@@ -113,7 +115,11 @@ def test_swapped_categories_are_others_in_their_own_shares(table):
     some = CategorySwap(["age"])(table, strength=0.2, rng=0)
     assert (some["age"] != table["age"]).mean() == pytest.approx(0.2, abs=0.03)
     with_gaps = table.assign(sex=table["sex"].where(table["dose"] > 3))
-    assert CategorySwap(["sex"])(with_gaps, strength=1.0, rng=0)["sex"].isna().equals(with_gaps["sex"].isna())
+    assert (
+        CategorySwap(["sex"])(with_gaps, strength=1.0, rng=0)["sex"]
+        .isna()
+        .equals(with_gaps["sex"].isna())
+    )
 
 
 def test_unit_errors_multiply(table):
@@ -137,7 +143,12 @@ def test_arrays_are_tables_too():
 @pytest.mark.parametrize(
     ("shift", "X", "error", "message"),
     [
-        (ColumnNoise(["height"]), pd.DataFrame({"a": [1.0]}), ValueError, "columns must be among 'a'"),
+        (
+            ColumnNoise(["height"]),
+            pd.DataFrame({"a": [1.0]}),
+            ValueError,
+            "columns must be among 'a'",
+        ),
         (ColumnNoise(["a"]), pd.DataFrame({"a": ["x"]}), TypeError, "numeric columns"),
         (ColumnNoise("a"), pd.DataFrame({"a": [1.0]}), TypeError, "a list of column names"),
         (ColumnNoise([]), pd.DataFrame({"a": [1.0]}), ValueError, "an empty list"),
@@ -148,7 +159,12 @@ def test_arrays_are_tables_too():
             ValueError,
             r"scales\['a'\] must be a number",
         ),
-        (CategorySwap(["a"]), pd.DataFrame({"a": ["x", "x"]}), ValueError, "at least two categories"),
+        (
+            CategorySwap(["a"]),
+            pd.DataFrame({"a": ["x", "x"]}),
+            ValueError,
+            "at least two categories",
+        ),
         (
             UnitError(factor=float("nan")),
             pd.DataFrame({"a": [1.0]}),

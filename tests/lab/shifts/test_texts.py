@@ -39,7 +39,9 @@ def test_stronger_edits_continue_weaker_ones():
 
 
 @pytest.mark.parametrize(
-    "shift", [CharacterEdits(), SentimentWords(LABELS), SentimentWords(LABELS, agree=False)], ids=repr
+    "shift",
+    [CharacterEdits(), SentimentWords(LABELS), SentimentWords(LABELS, agree=False)],
+    ids=repr,
 )
 def test_texts_come_back_as_they_came(shift):
     series = pd.Series(REVIEWS, index=[5, 3, 1], name="review")
@@ -49,7 +51,9 @@ def test_texts_come_back_as_they_came(shift):
     assert shifted.tolist() == shift(REVIEWS, strength=4, rng=0)
     assert shift(REVIEWS, strength=0, rng=0) == REVIEWS
     assert apply_shift(shift, REVIEWS, strength=4, rng=0).shifted.all()
-    batches = shift(REVIEWS[:2] if isinstance(shift, CharacterEdits) else REVIEWS, strength=4, rng=0)
+    batches = shift(
+        REVIEWS[:2] if isinstance(shift, CharacterEdits) else REVIEWS, strength=4, rng=0
+    )
     assert batches[:2] == shift(REVIEWS, strength=4, rng=0)[:2]
     if isinstance(shift, CharacterEdits):
         assert shift(REVIEWS[2:], strength=4, rng=0, first_row=2) == shifted.tolist()[2:]
@@ -94,7 +98,12 @@ def test_replaced_words_keep_the_number_of_words_and_the_spaces():
         (SentimentWords([1]), ["a", "b"], ValueError, "labels must be of length 2"),
         (SentimentWords([2]), ["a"], ValueError, "one of 0 and 1"),
         (SentimentWords([1], mode="prepend"), ["a"], ValueError, "mode must be one of"),
-        (SentimentWords([1], positive=[]), ["a"], ValueError, "positive must be a list of at least one word"),
+        (
+            SentimentWords([1], positive=[]),
+            ["a"],
+            ValueError,
+            "positive must be a list of at least one word",
+        ),
     ],
 )
 def test_bad_input_is_named(shift, texts, error, message):
@@ -116,7 +125,9 @@ def test_reviews_under_the_three_attacks(data_folder):
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    pairs = pd.read_parquet(data_folder / "imdb_counterfactual" / "imdb_counterfactual_pairs.parquet")
+    pairs = pd.read_parquet(
+        data_folder / "imdb_counterfactual" / "imdb_counterfactual_pairs.parquet"
+    )
     train, test = pairs[pairs["split"] == "train"], pairs[pairs["split"] == "test"]
     texts, labels = test["text_original"], test["label_original"].to_numpy()
     model = make_pipeline(TfidfVectorizer(min_df=3), LogisticRegression())

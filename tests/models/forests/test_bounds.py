@@ -59,7 +59,9 @@ def test_no_error_is_nearer(name, n_classes, options) -> None:
         assert (sharper <= upper * (1 + 1e-9) + 1e-15).all()
     gains, _ = certified_distances(grid, question.codes, question.y, known, upper)
     right = (upper > 0) & np.isfinite(upper)
-    if name != "forest" and not options:  # single boxes may be as good where ties are all that is near
+    if (
+        name != "forest" and not options
+    ):  # single boxes may be as good where ties are all that is near
         assert (gains[right] > known[right]).any()
 
 
@@ -67,13 +69,18 @@ def nearest_by_enumeration(model, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the distance of each row to the nearest cell, between thresholds of any tree, that is an error."""
     edges = [
         np.unique(
-            np.concatenate([tree.tree_.threshold[tree.tree_.feature == k] for tree in model.estimators_])
+            np.concatenate(
+                [tree.tree_.threshold[tree.tree_.feature == k] for tree in model.estimators_]
+            )
         )
         for k in range(X.shape[1])
     ]
     lows = [np.concatenate([[-np.inf], edge]) for edge in edges]
     highs = [np.concatenate([edge, [np.inf]]) for edge in edges]
-    inside = [np.concatenate([[edge[0] - 1], 0.5 * (edge[1:] + edge[:-1]), [edge[-1] + 1]]) for edge in edges]
+    inside = [
+        np.concatenate([[edge[0] - 1], 0.5 * (edge[1:] + edge[:-1]), [edge[-1] + 1]])
+        for edge in edges
+    ]
     points, low, high = (np.array(list(itertools.product(*part))) for part in (inside, lows, highs))
     labels = model.predict(points)
     nearest = np.zeros(len(X))
@@ -110,7 +117,9 @@ def test_more_queries_bring_both_bounds_together(monkeypatch: pytest.MonkeyPatch
     y = (X[:, 0] * X[:, 1] + X[:, 2] ** 2 + 0.3 * rng.normal(size=120) > 1.0).astype(int)
     model = RandomForestClassifier(12, max_depth=5, random_state=0).fit(X, y)
     results = [
-        model_stability(model, X, y, 0.4, resampling=None, computing=Search(n_queries=n, progress=False))
+        model_stability(
+            model, X, y, 0.4, resampling=None, computing=Search(n_queries=n, progress=False)
+        )
         for n in (500, 5_000, 50_000)
     ]
     upper = [result.value for result in results]

@@ -32,7 +32,9 @@ CLASSIFIERS = [
     ExtraTreesClassifier(8, random_state=0),
     GradientBoostingClassifier(n_estimators=6, random_state=0),
     GradientBoostingClassifier(n_estimators=6, init="zero", random_state=0),
-    GradientBoostingClassifier(n_estimators=6, init=DummyClassifier(strategy="prior"), random_state=0),
+    GradientBoostingClassifier(
+        n_estimators=6, init=DummyClassifier(strategy="prior"), random_state=0
+    ),
     HistGradientBoostingClassifier(max_iter=6, random_state=0),
 ]
 REGRESSIONS = [
@@ -112,18 +114,24 @@ def test_xgboost_regressions(objective) -> None:
 def test_xgboost_stops_at_its_best_iteration() -> None:
     xgboost = pytest.importorskip("xgboost")
     X, y = load_breast_cancer(return_X_y=True)
-    model = xgboost.XGBClassifier(n_estimators=60, early_stopping_rounds=2, learning_rate=0.9, n_jobs=1)
+    model = xgboost.XGBClassifier(
+        n_estimators=60, early_stopping_rounds=2, learning_rate=0.9, n_jobs=1
+    )
     model.fit(X[:300], y[:300], eval_set=[(X[300:], y[300:])], verbose=False)
     forest = forest_of(model)
     assert forest.n_trees == model.best_iteration + 1 < 60
-    np.testing.assert_allclose(forest.probabilities(outputs_of(forest, X)), model.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(
+        forest.probabilities(outputs_of(forest, X)), model.predict_proba(X), atol=1e-6
+    )
 
 
 def test_xgboost_of_other_kinds_is_left_to_others() -> None:
     xgboost = pytest.importorskip("xgboost")
     X, y = load_breast_cancer(return_X_y=True)
     for options in ({"booster": "gblinear"}, {"missing": 0.0}):
-        assert forest_of(xgboost.XGBClassifier(n_estimators=3, n_jobs=1, **options).fit(X, y)) is None
+        assert (
+            forest_of(xgboost.XGBClassifier(n_estimators=3, n_jobs=1, **options).fit(X, y)) is None
+        )
 
 
 @pytest.mark.parametrize("load", [load_breast_cancer, load_iris])
@@ -169,7 +177,10 @@ def test_what_is_no_forest_is_none() -> None:
     X, y = load_iris(return_X_y=True)
     assert forest_of(LogisticRegression(max_iter=500).fit(X, y)) is None
     assert forest_of(object()) is None
-    assert forest_of(GradientBoostingClassifier(init=LogisticRegression(max_iter=500)).fit(X, y)) is None
+    assert (
+        forest_of(GradientBoostingClassifier(init=LogisticRegression(max_iter=500)).fit(X, y))
+        is None
+    )
     assert forest_of(DecisionTreeClassifier().fit(X, np.stack([y, y], axis=1))) is None
 
 
@@ -207,8 +218,12 @@ def xgboost_document(**changes):
 def test_a_dump_of_xgboost() -> None:
     forest = forest_of_json(xgboost_document())
     below = float(np.nextafter(np.float32(0.3), np.float32(0)))
-    points = np.array([[0.0, below], [0.0, 0.3], [0.0, np.nan]])  # 0.3 is read as float32, and < is strict
-    np.testing.assert_allclose(outputs_of(forest, points)[:, 1], np.log(1 / 3) + np.array([-1.0, 3.0, -1.0]))
+    points = np.array(
+        [[0.0, below], [0.0, 0.3], [0.0, np.nan]]
+    )  # 0.3 is read as float32, and < is strict
+    np.testing.assert_allclose(
+        outputs_of(forest, points)[:, 1], np.log(1 / 3) + np.array([-1.0, 3.0, -1.0])
+    )
     assert forest.link == "softmax"
     assert forest.n_features == 2
     stopped = forest_of_json(xgboost_document(attributes={"best_iteration": "0"}))
@@ -218,7 +233,11 @@ def test_a_dump_of_xgboost() -> None:
     assert forest_of_json(xgboost_document(gradient_booster__name="gblinear")) is None
     trees = xgboost_document()["learner"]["gradient_booster"]
     dropout = xgboost_document(
-        gradient_booster={"name": "dart", "gbtree": {**trees, "name": "gbtree"}, "weight_drop": [0.5, 1.0]}
+        gradient_booster={
+            "name": "dart",
+            "gbtree": {**trees, "name": "gbtree"},
+            "weight_drop": [0.5, 1.0],
+        }
     )
     expected = np.log(1 / 3) + 0.75 * np.array([-1.0, 3.0, -1.0])
     np.testing.assert_allclose(outputs_of(forest_of_json(dropout), points)[:, 1], expected)

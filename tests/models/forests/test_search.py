@@ -34,7 +34,9 @@ def table():
 
 def question_about(name, table, n_classes):
     score = table["size"] + table["count"] / 4 + 0.5 * table["fixed"] + (table["town"] == "b")
-    y = pd.qcut(score + np.random.default_rng(1).normal(0, 0.3, 160), n_classes, labels=False).to_numpy()
+    y = pd.qcut(
+        score + np.random.default_rng(1).normal(0, 0.3, 160), n_classes, labels=False
+    ).to_numpy()
     steps = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")
     model = make_pipeline(steps, MODELS[name]).fit(table, y)
     moves = Perturbation(
@@ -66,10 +68,14 @@ def test_moves_to_every_cell(name, n_classes, displaced, table) -> None:
     question = question_about(name, table, n_classes)
     grid, start = grid_of_question(question), question.codes
     blocks = [CellBlock.of(grid, start, question.y, output(k)) for k in range(n_classes)]
-    cells = reachable_cells(grid, start, np.random.default_rng(2)) if displaced else grid.cells(start)
+    cells = (
+        reachable_cells(grid, start, np.random.default_rng(2)) if displaced else grid.cells(start)
+    )
     moves = [block.moves(cells) for block in blocks]
     costs = [axis.costs(start) for axis in grid.axes]
-    spent = np.stack([cost[np.arange(12), cell] for cost, cell in zip(costs, cells.T, strict=True)], axis=1)
+    spent = np.stack(
+        [cost[np.arange(12), cell] for cost, cell in zip(costs, cells.T, strict=True)], axis=1
+    )
     present = np.stack([part.height[:, 0] for part in moves], axis=1)
     np.testing.assert_allclose(present, grid.outputs(cells), atol=1e-12)
     np.testing.assert_allclose(moves[0].spent[:, 0], spent.sum(axis=1), atol=1e-12)
@@ -109,4 +115,6 @@ def test_a_climb_takes_the_best_move_of_each_row(limited, table) -> None:
     others = np.arange(12) != 3
     here = block.moves(reached)
     for before, after in ((moves.squared, here.spent), (moves.heights, here.height)):
-        np.testing.assert_allclose(after[others, 0], before[np.arange(12), best][others], atol=1e-12)
+        np.testing.assert_allclose(
+            after[others, 0], before[np.arange(12), best][others], atol=1e-12
+        )

@@ -19,7 +19,9 @@ def run() -> Callable:
 
     def run(*arguments: object):
         # In a context of its own: what a command sets for its inputs ends with it, as with its process.
-        return contextvars.copy_context().run(runner.invoke, app, [str(argument) for argument in arguments])
+        return contextvars.copy_context().run(
+            runner.invoke, app, [str(argument) for argument in arguments]
+        )
 
     return run
 
@@ -44,20 +46,26 @@ def folder(tmp_path: Path) -> Path:
     """Return a folder of small inputs for each command."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 3, 60)
-    clean = pd.DataFrame(rng.normal(size=(60, 3)) + 3.0 * np.eye(3)[labels], columns=["cat", "dog", "eel"])
+    clean = pd.DataFrame(
+        rng.normal(size=(60, 3)) + 3.0 * np.eye(3)[labels], columns=["cat", "dog", "eel"]
+    )
     noisy = clean + rng.normal(size=(60, 3))
     names = [f"image-{i}" for i in range(60)]
     clean.assign(image=names, truth=labels).sample(frac=1, random_state=0).to_csv(
         tmp_path / "clean.csv", index=False
     )
-    noisy[["eel", "cat", "dog"]].assign(image=names, truth=labels).to_csv(tmp_path / "noisy.csv", index=False)
+    noisy[["eel", "cat", "dog"]].assign(image=names, truth=labels).to_csv(
+        tmp_path / "noisy.csv", index=False
+    )
     np.savez(tmp_path / "runs.npz", noisy=noisy.to_numpy(), clean=clean.to_numpy(), labels=labels)
 
     distances = np.maximum(rng.normal(0.6, 0.5, 80), 0.0)
     patients = pd.DataFrame(
         {"age": rng.integers(20, 90, 80), "distance": distances, "loss": rng.exponential(size=80)}
     )
-    patients.assign(died=rng.integers(0, 2, 80)).to_csv(tmp_path / "patients.csv", index_label="patient")
+    patients.assign(died=rng.integers(0, 2, 80)).to_csv(
+        tmp_path / "patients.csv", index_label="patient"
+    )
     np.save(tmp_path / "distances.npy", distances)
 
     reference = rng.normal(size=(70, 2))
@@ -66,7 +74,9 @@ def folder(tmp_path: Path) -> Path:
     pd.DataFrame(new, columns=["x", "y"]).assign(kind=["old"] * 40 + ["new"] * 20).to_csv(
         tmp_path / "new.csv", index=False
     )
-    pd.DataFrame(reference[:, ::-1], columns=["y", "x"]).to_csv(tmp_path / "reference.csv", index=False)
+    pd.DataFrame(reference[:, ::-1], columns=["y", "x"]).to_csv(
+        tmp_path / "reference.csv", index=False
+    )
     return tmp_path
 
 

@@ -9,7 +9,9 @@ from shiftmetrics.agreement import posterior_agreement
 
 
 def test_rows_are_matched_by_id_and_columns_by_name(run, folder):
-    result = run("agreement", folder / "noisy.csv", folder / "clean.csv", "--id", "image", "--label", "truth")
+    result = run(
+        "agreement", folder / "noisy.csv", folder / "clean.csv", "--id", "image", "--label", "truth"
+    )
     assert result.exit_code == 0, result.output
     with np.load(folder / "runs.npz") as arrays:
         expected = posterior_agreement(arrays["noisy"], arrays["clean"])
@@ -23,7 +25,10 @@ def test_ids_matter(run, folder):
     values = []
     for matching in (["--id", "image"], []):
         assert (
-            run("agreement", folder / "noisy.csv", folder / "clean.csv", *matching, *options).exit_code == 0
+            run(
+                "agreement", folder / "noisy.csv", folder / "clean.csv", *matching, *options
+            ).exit_code
+            == 0
         )
         values.append(json.loads((folder / "out.json").read_text())["value"])
     assert values[0] > values[1] + 0.1
@@ -67,7 +72,9 @@ def test_weights_come_from_a_column(run, folder):
     assert run("agreement", *arguments, "--json", folder / "out.json").exit_code == 0
     with np.load(folder / "runs.npz") as arrays:
         expected = posterior_agreement(arrays["noisy"], arrays["clean"], sample_weight=weights)
-    assert json.loads((folder / "out.json").read_text())["value"] == pytest.approx(expected.value, abs=1e-9)
+    assert json.loads((folder / "out.json").read_text())["value"] == pytest.approx(
+        expected.value, abs=1e-9
+    )
 
 
 def test_probabilities(run, folder):
@@ -97,7 +104,9 @@ def test_binary_margins_in_one_column(run, folder):
     )
     assert result.exit_code == 0, result.output
     expected = posterior_agreement(margins, margins + 0.1)
-    assert json.loads((folder / "o.json").read_text())["value"] == pytest.approx(expected.value, abs=1e-9)
+    assert json.loads((folder / "o.json").read_text())["value"] == pytest.approx(
+        expected.value, abs=1e-9
+    )
 
 
 def test_the_report_names_classes_accuracy_and_the_worst_pairs(run, folder):
@@ -124,9 +133,18 @@ def test_the_report_names_classes_accuracy_and_the_worst_pairs(run, folder):
     ("arguments", "message"),
     [
         (["noisy.csv", "clean.csv"], "got the column 'image', which looks like a row id"),
-        (["noisy.csv", "clean.csv", "--id", "image"], "got the column 'truth', which looks like a label"),
-        (["noisy.csv", "clean.csv", "--id", "picture"], "--id must name a column of SHIFTED, got 'picture'"),
-        (["noisy.csv", "runs.npz:clean", "--id", "image", "--label", "truth"], "--id must go with a table"),
+        (
+            ["noisy.csv", "clean.csv", "--id", "image"],
+            "got the column 'truth', which looks like a label",
+        ),
+        (
+            ["noisy.csv", "clean.csv", "--id", "picture"],
+            "--id must name a column of SHIFTED, got 'picture'",
+        ),
+        (
+            ["noisy.csv", "runs.npz:clean", "--id", "image", "--label", "truth"],
+            "--id must go with a table",
+        ),
         (
             ["noisy.csv", "clean.csv", "--id", "image", "--label", "label"],
             "column 'truth', which looks like a label",
@@ -140,11 +158,20 @@ def test_the_report_names_classes_accuracy_and_the_worst_pairs(run, folder):
         (["runs.npz:noisy", "runs.npz:labels"], "Labels have no scores"),
         (["runs.npz:noisy", "points.npz:new"], "must have the same shape, got (60, 3) and (60, 2)"),
         (["runs.npz:noisy", "runs.npz:clean[:9]"], "must have the same rows, got 60 and 9"),
-        (["runs.npz:noisy", "runs.npz:clean", "--prior", "flat"], "--prior must be uniform, predicted"),
+        (
+            ["runs.npz:noisy", "runs.npz:clean", "--prior", "flat"],
+            "--prior must be uniform, predicted",
+        ),
         (["runs.npz:noisy", "runs.npz:clean", "--prior", "1,x"], "--prior must be numbers"),
-        (["runs.npz:noisy", "runs.npz:clean", "--prior", "1,1"], "--prior must be of length 3, got length 2"),
+        (
+            ["runs.npz:noisy", "runs.npz:clean", "--prior", "1,1"],
+            "--prior must be of length 3, got length 2",
+        ),
         (["runs.npz:noisy", "runs.npz:clean", "--kind", "logits"], "--kind"),
-        (["runs.npz:noisy", "runs.npz:clean", "--kind", "probabilities"], "SHIFTED must be probabilities"),
+        (
+            ["runs.npz:noisy", "runs.npz:clean", "--kind", "probabilities"],
+            "SHIFTED must be probabilities",
+        ),
         (["runs.npz:noisy"], "Missing argument 'REFERENCE'"),
         (
             ["runs.npz:noisy", "runs.npz:clean", "--json", "no/out.json"],
@@ -187,7 +214,9 @@ def test_values_that_are_no_numbers_are_placed(fails, folder):
 
 
 def test_an_interval_draws_groups_together(run, fails, folder):
-    clean, noisy = (pd.read_csv(folder / name, index_col="image") for name in ("clean.csv", "noisy.csv"))
+    clean, noisy = (
+        pd.read_csv(folder / name, index_col="image") for name in ("clean.csv", "noisy.csv")
+    )
     scene = noisy.index.str[6:].astype(int) // 3
     noisy.assign(scene=scene).to_csv(folder / "scenes.csv")
     arguments = [

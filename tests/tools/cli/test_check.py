@@ -12,7 +12,9 @@ from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.stability import FixedLoss, stability_criterion
 
 PASSES = '[[rule]]\nname = "agrees"\nmeasure = "posterior_agreement"\nfield = "normalized"\nat_least = 0.1\n'
-FAILS = '[[rule]]\nname = "holds"\nmeasure = "stability"\nat_least = 9\nreason = "Agreed in March."\n'
+FAILS = (
+    '[[rule]]\nname = "holds"\nmeasure = "stability"\nat_least = 9\nreason = "Agreed in March."\n'
+)
 WARNS = FAILS.replace("holds", "warns") + 'severity = "warn"\n'
 LOST = '[[rule]]\nname = "lost"\nresult = "nowhere"\nat_least = 9\n'
 
@@ -24,7 +26,9 @@ def gate(tmp_path, run):
     clean = 3.0 * rng.normal(size=(60, 3))
     (tmp_path / "results").mkdir()
     posterior_agreement(clean + 0.1, clean).to_json(tmp_path / "results" / "agreement.json")
-    stability_criterion(FixedLoss(rng.random(30)), 0.7).to_json(tmp_path / "results" / "stability.json")
+    stability_criterion(FixedLoss(rng.random(30)), 0.7).to_json(
+        tmp_path / "results" / "stability.json"
+    )
 
     def gate(text, *options):
         (tmp_path / "rules.toml").write_text(text)
@@ -68,7 +72,14 @@ def test_a_terminal_gets_a_table(gate, monkeypatch):
 
 
 def test_files_are_written_whatever_the_outcome(gate, tmp_path):
-    files = ["--junit", tmp_path / "j.xml", "--json", tmp_path / "g.json", "--report", tmp_path / "r.html"]
+    files = [
+        "--junit",
+        tmp_path / "j.xml",
+        "--json",
+        tmp_path / "g.json",
+        "--report",
+        tmp_path / "r.html",
+    ]
     ended = gate(PASSES + FAILS + LOST, *files)
     assert ended.exit_code == 2
     assert all(f": {path}" in ended.stdout for path in files[1::2])
@@ -114,7 +125,9 @@ def test_what_it_refuses(gate, fails, tmp_path):
     assert "must not end like a data file" in refused(PASSES, "--report", results / "stability.npz")
     assert "would overwrite --rules" in refused(PASSES, "--json", rules)
     assert "in a folder that exists" in refused(PASSES, "--junit", tmp_path / "nowhere" / "j.xml")
-    assert "must be two files" in refused(PASSES, "--junit", tmp_path / "a", "--json", tmp_path / "a")
+    assert "must be two files" in refused(
+        PASSES, "--junit", tmp_path / "a", "--json", tmp_path / "a"
+    )
     assert "which is not there" in fails("check", tmp_path / "no.json", "--rules", rules)
     assert "which is not there" in fails("check", results, "--rules", tmp_path / "no.toml")
     assert "Missing option '--rules'" in fails("check", results)
@@ -124,9 +137,20 @@ def test_what_it_refuses(gate, fails, tmp_path):
 
 
 def test_intervals_of_agreement_are_checked(run, folder):
-    arguments = ["agreement", folder / "noisy.csv", folder / "clean.csv", "--id", "image", "--label", "truth"]
+    arguments = [
+        "agreement",
+        folder / "noisy.csv",
+        folder / "clean.csv",
+        "--id",
+        "image",
+        "--label",
+        "truth",
+    ]
     out = folder / "agreement.json"
-    assert run(*arguments, "--confidence-level", 0.9, "--resamples", 50, "--json", out, "-q").exit_code == 0
+    assert (
+        run(*arguments, "--confidence-level", 0.9, "--resamples", 50, "--json", out, "-q").exit_code
+        == 0
+    )
     (folder / "rules.toml").write_text(PASSES + 'using = "interval"\n')
     checked = run("check", out, "--rules", folder / "rules.toml")
     assert checked.exit_code == 0, checked.output
@@ -137,8 +161,6 @@ def test_intervals_of_agreement_are_checked(run, folder):
 
 def test_a_reader_that_leaves_early_does_not_open_the_gate(gate, tmp_path):
     assert gate(FAILS).exit_code == 1
-    command = (
-        f"{sys.executable} -m shiftmetrics check {tmp_path / 'results'} --rules {tmp_path / 'rules.toml'}"
-    )
+    command = f"{sys.executable} -m shiftmetrics check {tmp_path / 'results'} --rules {tmp_path / 'rules.toml'}"
     shell = ["bash", "-c", f"{command} >&1 | true; echo ${{PIPESTATUS[0]}}"]
     assert subprocess.run(shell, capture_output=True, text=True, check=True).stdout == "1\n"

@@ -30,7 +30,9 @@ def test_models_are_ranked_with_rows_matched_by_id(run, folder, models):
     assert "calm is the best of 2 models" in result.stdout
     assert "rank 1, accuracy" in result.stdout
     clean = pd.read_csv(folder / "clean.csv", index_col="image")[["cat", "dog", "eel"]]
-    tables = {name: pd.read_csv(folder / f"{name}.csv", index_col="image") for name in ("upset", "calm")}
+    tables = {
+        name: pd.read_csv(folder / f"{name}.csv", index_col="image") for name in ("upset", "calm")
+    }
     expected = compare_agreement(
         {name: table[list(clean)] for name, table in tables.items()},
         clean,
@@ -54,7 +56,9 @@ def test_each_model_may_have_its_reference(run, folder, models):
     ]
     arguments = [f"a={folder / 'runs.npz'}:noisy", f"b={folder / 'runs.npz'}:noisy", *references]
     assert run("compare", *arguments, "--json", folder / "out.json", "--quiet").exit_code == 0
-    models = {model["name"]: model for model in json.loads((folder / "out.json").read_text())["models"]}
+    models = {
+        model["name"]: model for model in json.loads((folder / "out.json").read_text())["models"]
+    }
     assert models["b"]["value"] > models["a"]["value"]  # b is compared with itself
 
 
@@ -72,9 +76,19 @@ def three(folder, models):
     guess = clean.assign(**{name: rng.normal(size=60) for name in ("cat", "dog", "eel")})
     guess.to_csv(folder / "guess.csv", index=False)
     references = [
-        part for name in ("clean", "clean", "guess") for part in ("--reference", folder / f"{name}.csv")
+        part
+        for name in ("clean", "clean", "guess")
+        for part in ("--reference", folder / f"{name}.csv")
     ]
-    return [*models, f"guess={folder / 'guess.csv'}", *references, "--id", "image", "--resamples", 50]
+    return [
+        *models,
+        f"guess={folder / 'guess.csv'}",
+        *references,
+        "--id",
+        "image",
+        "--resamples",
+        50,
+    ]
 
 
 def test_three_models_vote_unless_there_are_labels(run, folder, three):
@@ -84,7 +98,8 @@ def test_three_models_vote_unless_there_are_labels(run, folder, three):
     assert "accuracy" not in plain.stdout
     labelled = run("compare", *three, "--columns", "cat,dog,eel", "--label", "truth")
     assert (
-        "calm is the best of 3 models by mean of accuracy and macro F1 after the shift: 0." in labelled.stdout
+        "calm is the best of 3 models by mean of accuracy and macro F1 after the shift: 0."
+        in labelled.stdout
     )
     by_name = run("compare", *three, "--columns", "cat,dog,eel", "--label", "truth", "--criterion", "roc_auc_ovr",
                   "--kind", "scores")  # fmt: skip
@@ -94,7 +109,11 @@ def test_three_models_vote_unless_there_are_labels(run, folder, three):
 
 
 def test_labels_of_other_rows_estimate_the_accuracy(run, folder, three):
-    others = [part for name in ("clean", "clean", "guess") for part in ("--labelled", folder / f"{name}.csv")]
+    others = [
+        part
+        for name in ("clean", "clean", "guess")
+        for part in ("--labelled", folder / f"{name}.csv")
+    ]
     result = run(
         "compare",
         *three,
@@ -127,7 +146,9 @@ def test_errors_name_what_was_typed(fails, folder, models):
         "compare", *models, *clean, "--criterion", "accuracy"
     )
     assert "--groups must name a column" in fails("compare", *models, *clean, "--groups", "nothing")
-    assert "--confidence-level must be" in fails("compare", *models, *clean, "--confidence-level", "95")
+    assert "--confidence-level must be" in fails(
+        "compare", *models, *clean, "--confidence-level", "95"
+    )
     assert "--resamples must be" in fails("compare", *models, *clean, "--resamples", "1")
 
 
@@ -165,4 +186,6 @@ def test_results_that_cannot_be_compared_are_refused(run, fails, folder):
     assert "would overwrite" in fails("compare", *files, "--json", files[1])
     assert "which does not exist" in fails("compare", files[0], folder / "nothing.json")
     assert "a name for each model" in fails("compare", files[0], files[0])
-    assert "--reference must be given once" in fails("compare", folder / "clean.csv", folder / "noisy.csv")
+    assert "--reference must be given once" in fails(
+        "compare", folder / "clean.csv", folder / "noisy.csv"
+    )

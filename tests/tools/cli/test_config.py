@@ -41,7 +41,9 @@ from run_configurations import CONFIG, ONE
         ("seed = 3", 'output = "/proc/here"', "The output folder must be one that can be made, got '/proc/here'"),
     ],
 )  # fmt: skip
-def test_slips_are_found_before_anything_is_computed(fails, write, folder, monkeypatch, old, new, message):
+def test_slips_are_found_before_anything_is_computed(
+    fails, write, folder, monkeypatch, old, new, message
+):
     def computed(*_, **__):
         raise AssertionError("computed")
 
@@ -63,7 +65,9 @@ def test_a_file_that_is_missing_or_a_folder(fails, folder):
 
 
 def test_an_option_in_two_spellings(fails, write):
-    config = CONFIG.replace("images =", 'reference_images = "x.npy"\nreference-images = "y.npy"\nimages =')
+    config = CONFIG.replace(
+        "images =", 'reference_images = "x.npy"\nreference-images = "y.npy"\nimages ='
+    )
     assert "novelty 'points' must name each option once, got 'reference-images' in two" in fails(
         "run", write(config)
     )
@@ -77,7 +81,9 @@ def test_inputs_are_not_overwritten(fails, run, write, folder):
     name = "noise"
     shifted = ["results/noise.json", "results/later.json"]
     """
-    assert "SHIFTED must be there, got noise.json, which does not exist." in fails("run", write(results))
+    assert "SHIFTED must be there, got noise.json, which does not exist." in fails(
+        "run", write(results)
+    )
     assert run("run", write(ONE)).exit_code == 0
     assert "noise.json would overwrite SHIFTED, noise.json." in fails("run", write(results))
 

@@ -74,7 +74,8 @@ def test_the_whole_demonstration(run, tmp_path):
     document = json.loads((tmp_path / "results.json").read_text())
     assert len(document["results"]) == 4
     assert all(
-        Path(tmp_path / name).stat().st_size for name in ("report.html", "results.json", "results.npz")
+        Path(tmp_path / name).stat().st_size
+        for name in ("report.html", "results.json", "results.npz")
     )
 
 

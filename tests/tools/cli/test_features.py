@@ -66,7 +66,16 @@ def test_folders_of_images(run, photos):
 
 def test_texts(run, reviews):
     files = reviews / "new.csv", reviews / "old.csv"
-    options = ["--text", "review", "--kernel", "cosine", "--label", "kind", "--report", reviews / "r.html"]
+    options = [
+        "--text",
+        "review",
+        "--kernel",
+        "cosine",
+        "--label",
+        "kind",
+        "--report",
+        reviews / "r.html",
+    ]
     ended = run("novelty", *files, *options)
     assert ended.exit_code == 0, ended.output
     assert "frequencies of words (TF-IDF)" in ended.stdout
@@ -86,15 +95,21 @@ def test_bad_folders_are_named(fails, photos):
     (photos / "empty").mkdir()
     assert "There are no images in" in fails("novelty", new, photos / "empty")
     assert f"There is no folder '{old / '00.png'}'" in fails("novelty", new, old / "00.png")
-    assert "--id must be left out for folders of images" in fails("novelty", new, old, "--id", "name")
-    assert "--text must be left out for folders of images" in fails("novelty", new, old, "--text", "name")
+    assert "--id must be left out for folders of images" in fails(
+        "novelty", new, old, "--id", "name"
+    )
+    assert "--text must be left out for folders of images" in fails(
+        "novelty", new, old, "--text", "name"
+    )
     (old / "broken.png").write_text("not an image")
     assert "broken.png" in fails("novelty", new, old)
 
 
 def test_bad_texts_are_named(fails, reviews, folder):
     files = reviews / "new.csv", reviews / "old.csv"
-    assert "--text must name a column of TEST, got 'words'" in fails("novelty", *files, "--text", "words")
+    assert "--text must name a column of TEST, got 'words'" in fails(
+        "novelty", *files, "--text", "words"
+    )
     assert "--columns must be left out beside --text" in fails(
         "novelty", *files, "--text", "review", "--columns", "kind"
     )

@@ -13,7 +13,9 @@ COMMANDS = ("demo", "agreement", "stability", "novelty", "compare", "check", "ru
 
 
 def script(*arguments: object, **options) -> subprocess.CompletedProcess[str]:
-    path = shutil.which("shiftmetrics", path=str(Path(sys.executable).parent)) or shutil.which("shiftmetrics")
+    path = shutil.which("shiftmetrics", path=str(Path(sys.executable).parent)) or shutil.which(
+        "shiftmetrics"
+    )
     assert path is not None, "the script is not installed"
     return subprocess.run(
         [path, *map(str, arguments)], capture_output=True, text=True, check=False, **options
@@ -27,7 +29,10 @@ def test_the_installed_script_prints_its_version():
 
 def test_the_module_runs_as_the_script():
     done = subprocess.run(
-        [sys.executable, "-m", "shiftmetrics", "--version"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "shiftmetrics", "--version"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stdout) == (0, f"shiftmetrics {__version__}\n")
 
@@ -61,7 +66,10 @@ def test_every_command_explains_itself(run, command):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["agreemnt"], "No such command 'agreemnt'. Did you mean 'agreement'? Try 'shiftmetrics --help'."),
+        (
+            ["agreemnt"],
+            "No such command 'agreemnt'. Did you mean 'agreement'? Try 'shiftmetrics --help'.",
+        ),
         (["--loud"], "No such option"),
         (["agreement"], "Missing argument 'SHIFTED'. Try 'shiftmetrics agreement --help'."),
         (["novelty", "a.csv", "b.csv", "--eta", "much"], "'--eta'"),
@@ -75,7 +83,10 @@ def test_the_script_fails_with_one_line_and_code_2(tmp_path):
     done = script("agreement", "missing.csv", "other.csv", "--report", "r.html", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr == "error: SHIFTED must be an existing file, got 'missing.csv', which is not there.\n"
+    assert (
+        done.stderr
+        == "error: SHIFTED must be an existing file, got 'missing.csv', which is not there.\n"
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -100,7 +111,9 @@ def test_tracebacks_on_request(run, monkeypatch):
 def test_files_are_written_even_when_the_reader_leaves(folder):
     arguments = "agreement runs.npz:noisy runs.npz:clean --json o.json --report r.html"
     command = f"{sys.executable} -m shiftmetrics {arguments} | head -1"
-    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False
+    )
     assert "Traceback" not in done.stderr
     assert (folder / "o.json").is_file()
     assert (folder / "r.html").is_file()
@@ -122,7 +135,9 @@ def test_an_error_that_nobody_reads_is_still_an_error(tmp_path):
 @pytest.mark.parametrize("output", ["| head -1", "| true", ">&-"])
 def test_an_output_that_nobody_reads_is_no_failure(folder, arguments, output):
     command = f"{sys.executable} -m shiftmetrics {arguments} {output}; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -133,14 +148,18 @@ def test_an_output_that_nobody_reads_is_no_failure(folder, arguments, output):
 )
 def test_a_full_disk_is_named(folder, output, message):
     command = f"{sys.executable} -m shiftmetrics agreement runs.npz:noisy runs.npz:clean {output}"
-    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize("module", ["typer", "numpy", "shiftmetrics.agreement", "shiftmetrics.views"])
+@pytest.mark.parametrize(
+    "module", ["typer", "numpy", "shiftmetrics.agreement", "shiftmetrics.views"]
+)
 def test_an_interrupt_ends_with_130_also_while_a_module_is_imported(folder, module):
     code = f"""
 import os, signal, sys

@@ -41,16 +41,21 @@ def place(tmp_path_factory):
     rows["cost"] = (3.0 * score + 10.0).round(3)
     rows.to_csv(folder / "rows.csv", index_label="patient")
     pipeline = make_pipeline(
-        make_column_transformer((OneHotEncoder(), ["ward"]), remainder=StandardScaler()), LogisticRegression()
+        make_column_transformer((OneHotEncoder(), ["ward"]), remainder=StandardScaler()),
+        LogisticRegression(),
     )
     joblib.dump(pipeline.fit(rows[COLUMNS], rows["died"]), folder / "model.joblib")
     array = LogisticRegression().fit(rows[["age", "pulse"]].to_numpy(), rows["died"])
     (folder / "array.pkl").write_bytes(pickle.dumps(array))
     rows[["age", "pulse", "died"]].to_csv(folder / "numbers.csv", index=False)
     np.savez(
-        folder / "numbers.npz", X=rows[["age", "pulse"]].to_numpy(), y=(rows["died"] == "yes").to_numpy(int)
+        folder / "numbers.npz",
+        X=rows[["age", "pulse"]].to_numpy(),
+        y=(rows["died"] == "yes").to_numpy(int),
     )
-    joblib.dump(LinearRegression().fit(rows[["age", "pulse"]], rows["cost"]), folder / "cost.joblib")
+    joblib.dump(
+        LinearRegression().fit(rows[["age", "pulse"]], rows["cost"]), folder / "cost.joblib"
+    )
     (folder / "mymodels.py").write_text(
         "class Sign:\n"
         "    classes_ = [0, 1]\n"
@@ -83,7 +88,9 @@ def test_a_pipeline_on_a_table(run, place, rows, tmp_path):
         "--id", "patient", "--json", tmp_path / "o.json", "--report", tmp_path / "r.html",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
-    expected = model_stability(joblib.load(place / "model.joblib"), rows[COLUMNS], rows["died"], 0.4)
+    expected = model_stability(
+        joblib.load(place / "model.joblib"), rows[COLUMNS], rows["died"], 0.4
+    )
     assert expected.headline() in result.stdout
     assert "does not see: 'weight', 'nurse', 'cost'" in result.stdout
     back = Result.from_json(tmp_path / "o.json")
@@ -119,7 +126,9 @@ def test_where_rows_may_move(run, place, rows, tmp_path):
         sample_weight=rows["weight"],
         perturbation=moves,
     )
-    assert json.loads((tmp_path / "o.json").read_text())["value"] == pytest.approx(expected.value, rel=1e-9)
+    assert json.loads((tmp_path / "o.json").read_text())["value"] == pytest.approx(
+        expected.value, rel=1e-9
+    )
     model_cost = run(
         "stability", place / "rows.csv", *asked(place / "model.joblib"),
         "--cost", "range", "--json", tmp_path / "c.json",
@@ -128,7 +137,9 @@ def test_where_rows_may_move(run, place, rows, tmp_path):
     expected = model_stability(
         model, rows[COLUMNS], rows["died"], 0.4, perturbation=Perturbation(cost="range")
     )
-    assert json.loads((tmp_path / "c.json").read_text())["value"] == pytest.approx(expected.value, rel=1e-9)
+    assert json.loads((tmp_path / "c.json").read_text())["value"] == pytest.approx(
+        expected.value, rel=1e-9
+    )
     frozen = run(
         "stability", place / "rows.csv", *asked(place / "model.joblib"),
         "--features", "pulse", "--integer", "pulse",
@@ -138,7 +149,10 @@ def test_where_rows_may_move(run, place, rows, tmp_path):
 
 def test_models_of_arrays(run, place, rows):
     expected = model_stability(
-        pickle.loads((place / "array.pkl").read_bytes()), rows[["age", "pulse"]].to_numpy(), rows["died"], 0.4
+        pickle.loads((place / "array.pkl").read_bytes()),
+        rows[["age", "pulse"]].to_numpy(),
+        rows["died"],
+        0.4,
     )
     result = run(
         "stability",
@@ -201,10 +215,12 @@ def test_features_and_groups_come_beside(run, place, rows, tmp_path):
     for who in ("Ann", "Bob"):
         assert f"within nurse = {who}\t" in result.stdout
     _, features = read_results(tmp_path / "o.json").values()
-    assert [part.feature for part in features.features] == [part.feature for part in expected.features]
+    assert [part.feature for part in features.features] == [
+        part.feature for part in expected.features
+    ]
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     for part in (
-        "The most harmful features.",
+        "The most influential features.",
         "Groups, the least stable first.",
         "Values of one feature resampled",
         ">nurse = Ann<",
@@ -232,7 +248,11 @@ def test_rows_that_belong_together(run, place, rows, tmp_path):
     assert result.exit_code == 0, result.output
     model = joblib.load(place / "model.joblib")
     expected = model_stability(
-        model, rows[COLUMNS], rows["died"], 0.4, resampling=Resampling(groups=visits, confidence_level=0.9)
+        model,
+        rows[COLUMNS],
+        rows["died"],
+        0.4,
+        resampling=Resampling(groups=visits, confidence_level=0.9),
     )
     assert Result.from_json(tmp_path / "o.json").interval.equals(expected.interval)
 
@@ -275,16 +295,25 @@ def test_costs_by_column(run, fails, place, rows, tmp_path):
         *asked(place / "model.joblib"),
     ]
     result = run(
-        *arguments, "--cost", "ward=0.1,age=inf", "--feature-stability", "--json", tmp_path / "o.json"
+        *arguments,
+        "--cost",
+        "ward=0.1,age=inf",
+        "--feature-stability",
+        "--json",
+        tmp_path / "o.json",
     )
     assert result.exit_code == 0, result.output
     model = joblib.load(place / "model.joblib")
     moves = Perturbation(cost={"ward": 0.1, "age": np.inf})
     expected = feature_stability(model, rows[COLUMNS], rows["died"], 0.4, perturbation=moves)
     _, features = read_results(tmp_path / "o.json").values()
-    assert [part.feature for part in features.features] == [part.feature for part in expected.features]
+    assert [part.feature for part in features.features] == [
+        part.feature for part in expected.features
+    ]
     assert {part.feature for part in features.features} == {"ward", "pulse"}
-    assert features.features[0].worst_case_risk == pytest.approx(expected.features[0].worst_case_risk)
+    assert features.features[0].worst_case_risk == pytest.approx(
+        expected.features[0].worst_case_risk
+    )
     assert "--cost must be a scale, or COLUMN=COST" in fails(*arguments, "--cost", "ward=cheap")
     assert "--cost must be one of 'std'" in fails(*arguments, "--cost", "metres")
 
@@ -324,12 +353,21 @@ def test_boundaries_are_answers(run, place, tmp_path, threshold):
             "must name an object that can be opened here, got 'broken.joblib'",
         ),
         (["--model", "number.joblib", "--target", "died"], "--model must"),
-        (["--model", "nowhere:model", "--target", "died"], "must name an object that can be opened"),
+        (
+            ["--model", "nowhere:model", "--target", "died"],
+            "must name an object that can be opened",
+        ),
         (["--model", "json:nothing", "--target", "died"], "must name an object that can be opened"),
-        (["--model", "model.joblib", "--target", "dead"], "--target must name a column of FILE, got 'dead'"),
+        (
+            ["--model", "model.joblib", "--target", "dead"],
+            "--target must name a column of FILE, got 'dead'",
+        ),
         (["--model", "model.joblib", "--target", "age"], "--target must"),
         (["--model", "model.joblib", "--target", "cost", "--loss", "squared"], "--loss must"),
-        (["--model", "model.joblib", "--target", "died", "--immutable", "wart"], "--immutable must"),
+        (
+            ["--model", "model.joblib", "--target", "died", "--immutable", "wart"],
+            "--immutable must",
+        ),
         (
             ["--model", "model.joblib", "--target", "died", "--bounds", "age"],
             "--bounds must be data, none, or COLUMN",
@@ -339,11 +377,20 @@ def test_boundaries_are_answers(run, place, tmp_path, threshold):
             "must be a pair with lowest <= highest",
         ),
         (["--model", "model.joblib", "--target", "died", "--method", "magic"], "--method must"),
-        (["--model", "model.joblib", "--target", "died", "--weight", "w"], "--weight must name a column"),
+        (
+            ["--model", "model.joblib", "--target", "died", "--weight", "w"],
+            "--weight must name a column",
+        ),
         (["--model", "model.joblib", "--target", "died", "--id", "w"], "--id must name a column"),
-        (["--model", "model.joblib", "--target", "died", "--label", "w"], "--label must name a column"),
+        (
+            ["--model", "model.joblib", "--target", "died", "--label", "w"],
+            "--label must name a column",
+        ),
         (["--model", "model.joblib", "--target", "died", "--theta1", "-1"], "--theta1 must"),
-        (["--model", "model.joblib", "--target", "died", "--cost", "metres"], "--cost must be one of"),
+        (
+            ["--model", "model.joblib", "--target", "died", "--cost", "metres"],
+            "--cost must be one of",
+        ),
     ],
 )
 def test_bad_input_is_one_line_and_writes_nothing(fails, place, monkeypatch, arguments, message):
@@ -361,7 +408,9 @@ def test_columns_that_the_model_needs(fails, place):
         place / "numbers.csv",
         *asked(place / "model.joblib"),
     )
-    assert "FILE must have the columns that --model was fitted on, got none called 'ward'" in message
+    assert (
+        "FILE must have the columns that --model was fitted on, got none called 'ward'" in message
+    )
 
 
 def test_missing_cells_that_the_model_refuses_are_named(fails, place, rows, tmp_path):
@@ -372,7 +421,9 @@ def test_missing_cells_that_the_model_refuses_are_named(fails, place, rows, tmp_
         tmp_path / "rows.csv",
         *asked(place / "model.joblib"),
     )
-    assert "FILE must be free of missing cells for this Pipeline, got 1 in column 'pulse'" in message
+    assert (
+        "FILE must be free of missing cells for this Pipeline, got 1 in column 'pulse'" in message
+    )
 
 
 def test_empty_cells_stay_empty(run, rows, tmp_path):
@@ -394,7 +445,9 @@ def test_empty_cells_stay_empty(run, rows, tmp_path):
     assert (expected.kind, expected.search.route) == ("exact", "linear")
     assert expected.headline() in said.stdout
     (back,) = read_results(tmp_path / "o.json").values()
-    pd.testing.assert_frame_equal(back.moved_rows().isna(), rows[COLUMNS].isna(), check_index_type=False)
+    pd.testing.assert_frame_equal(
+        back.moved_rows().isna(), rows[COLUMNS].isna(), check_index_type=False
+    )
     page = (tmp_path / "r.html").read_text()
     assert "age = missing" in page
     assert ">nan" not in page
@@ -402,7 +455,11 @@ def test_empty_cells_stay_empty(run, rows, tmp_path):
 
 def test_bounds_as_they_are_typed():
     assert parse_bounds("data") == "data"
-    assert parse_bounds("a=1:2, b=:3,c=0:") == {"a": (1.0, 2.0), "b": (-np.inf, 3.0), "c": (0.0, np.inf)}
+    assert parse_bounds("a=1:2, b=:3,c=0:") == {
+        "a": (1.0, 2.0),
+        "b": (-np.inf, 3.0),
+        "c": (0.0, np.inf),
+    }
     for text in ("a", "a=1", "a=x:2", "=", ""):
         if text:
             with pytest.raises(ValueError, match="--bounds must be data, none"):
@@ -426,7 +483,9 @@ def test_a_decision_at_another_probability_with_costs_of_errors(run, place, tmp_
     assert given.exit_code == 0, given.output
     (result,) = read_results(out).values()
     rule = Decision(model, 0.3, {"yes": 10.0})
-    assert result.value == pytest.approx(model_stability(rule, rows[COLUMNS], rows["died"], 1.5).value)
+    assert result.value == pytest.approx(
+        model_stability(rule, rows[COLUMNS], rows["died"], 1.5).value
+    )
     assert result.settings["decision"] == {"threshold": 0.3, "costs": {"yes": 10.0}}
     for costs, message in (
         ("yes", "--error-costs must be LABEL=COST"),

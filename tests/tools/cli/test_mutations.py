@@ -71,7 +71,9 @@ def originals(folder: Path) -> dict[Path, Callable[[Path], Any]]:
     readers["one.json"] = lambda path: (Result.from_json(path), read_result_files([path]))
     readers["many.json"] = lambda path: (read_results(path), read_result_files([path]))
     readers["one.npz"] = lambda path: read_results(path.with_suffix(".json"))
-    (folder / "rules.toml").write_text('[[rule]]\nname = "r"\nat_least = 0.5\nfield = "parts.a.value"\n')
+    (folder / "rules.toml").write_text(
+        '[[rule]]\nname = "r"\nat_least = 0.5\nfield = "parts.a.value"\n'
+    )
     readers["rules.toml"] = read_rules
     (folder / "config.toml").write_text(
         'seed = 1\ntrust = false\n[[agreement]]\nname = "n"\nshifted = "s.csv"\nreference = ["s.csv"]\nbeta = 2.0\n'
@@ -104,7 +106,9 @@ def mutated(content: bytes, rng: random.Random) -> bytes:
     """Return the bytes with one to four changes."""
     found = bytearray(content)
     for _ in range(rng.randint(1, 4)):
-        start = min(int(len(found) * rng.random() ** 2), max(len(found) - 1, 0))  # more often in headers
+        start = min(
+            int(len(found) * rng.random() ** 2), max(len(found) - 1, 0)
+        )  # more often in headers
         stop = start + rng.choice([0, 1, 1, 2, 8, 64])
         kind = rng.randrange(6)
         if kind == 0:
@@ -162,7 +166,9 @@ def test_damaged_files_are_refused_in_words(seed: int) -> None:
 
 def test_the_originals_are_read(tmp_path: Path) -> None:
     for path, read in originals(tmp_path).items():
-        if path.suffix not in (".parquet", ".npz") and path.name != "words.csv":  # lists, two arrays, words
+        if (
+            path.suffix not in (".parquet", ".npz") and path.name != "words.csv"
+        ):  # lists, two arrays, words
             read(path)
 
 

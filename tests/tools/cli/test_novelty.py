@@ -20,7 +20,14 @@ def expected(folder, **options):
 
 
 def test_columns_match_by_name(run, folder):
-    arguments = [folder / "new.csv", folder / "reference.csv", "--label", "kind", "--bandwidth", "1.0"]
+    arguments = [
+        folder / "new.csv",
+        folder / "reference.csv",
+        "--label",
+        "kind",
+        "--bandwidth",
+        "1.0",
+    ]
     result = run("novelty", *arguments, "--json", folder / "o.json", "--report", folder / "r.html")
     assert result.exit_code == 0, result.output
     stored = json.loads((folder / "o.json").read_text())
@@ -66,7 +73,10 @@ def test_images_are_features_and_pictures(run, folder):
     new, known = 0.1 * rng.random(size=(60, 4, 4)), 0.1 * rng.random(size=(60, 4, 4))
     new[:20, :2] += 0.9
     np.savez(folder / "images.npz", new=new, known=known)
-    source, report = (f"{folder / 'images.npz'}:{name}" for name in ("new", "known")), folder / "r.html"
+    source, report = (
+        (f"{folder / 'images.npz'}:{name}" for name in ("new", "known")),
+        folder / "r.html",
+    )
     result = run("novelty", *source, "--report", report)
     assert result.exit_code == 0, result.output
     assert "images of 4 x 4; its features are their pixels" in result.stdout
@@ -76,7 +86,9 @@ def test_images_are_features_and_pictures(run, folder):
 def test_pictures_beside_the_features(run, folder):
     report = folder / "r.html"
     source = f"{folder / 'points.npz'}:new", f"{folder / 'points.npz'}:reference"
-    result = run("novelty", *source, "--images", f"{folder / 'points.npz'}:images", "--report", report)
+    result = run(
+        "novelty", *source, "--images", f"{folder / 'points.npz'}:images", "--report", report
+    )
     assert result.exit_code == 0, result.output
     assert "data:image/png" in report.read_text()
 
@@ -87,7 +99,14 @@ def test_labels_of_the_test_sample_from_a_file(run, folder):
     report = folder / "r.html"
     assert (
         run(
-            "novelty", *source, "--label", folder / "kinds.npy", "--bandwidth", "1", "--report", report
+            "novelty",
+            *source,
+            "--label",
+            folder / "kinds.npy",
+            "--bandwidth",
+            "1",
+            "--report",
+            report,
         ).exit_code
         == 0
     )
@@ -120,9 +139,18 @@ def test_columns_in_different_units_are_said_and_scaled(run, folder, tmp_path):
         (["new.csv", "noisy.csv", "--label", "kind"], "which looks like a"),
         (["points.npz:new", "points.npz:images"], "REFERENCE must be of as many columns"),
         (["points.npz:new", "points.npz:images[:,0]"], "REFERENCE must be of as many columns"),
-        (["points.npz:new[0]", "points.npz:reference"], "TEST must be an array of shape (n_samples"),
-        (["points.npz:new[:1]", "points.npz:reference"], "TEST must be an array of at least 2 row(s)"),
-        (["points.npz:new", "points.npz:reference", "--eta", "0.5"], "--eta must be a number at least 1"),
+        (
+            ["points.npz:new[0]", "points.npz:reference"],
+            "TEST must be an array of shape (n_samples",
+        ),
+        (
+            ["points.npz:new[:1]", "points.npz:reference"],
+            "TEST must be an array of at least 2 row(s)",
+        ),
+        (
+            ["points.npz:new", "points.npz:reference", "--eta", "0.5"],
+            "--eta must be a number at least 1",
+        ),
         (
             ["points.npz:new", "points.npz:reference", "--bandwidth", "0"],
             "--bandwidth must be a number greater than 0",
@@ -139,7 +167,10 @@ def test_columns_in_different_units_are_said_and_scaled(run, folder, tmp_path):
             ["points.npz:new", "points.npz:reference", "--images", "points.npz:images[1:]"],
             "got 59 for 60 rows",
         ),
-        (["points.npz:new", "points.npz:reference", "--label", "runs.npz:labels[:3]"], "got 3 for 60 rows"),
+        (
+            ["points.npz:new", "points.npz:reference", "--label", "runs.npz:labels[:3]"],
+            "got 3 for 60 rows",
+        ),
         (["points.npz:new", "points.npz:reference", "--method", "magic"], "'--method'"),
     ],
 )
@@ -164,13 +195,17 @@ def test_pairs_are_aligned_by_id_and_intervals_are_made(run, folder, tmp_path):
     before.to_csv(tmp_path / "before.csv", index=False)
     after.sample(frac=1.0, random_state=0).to_csv(tmp_path / "after.csv", index=False)
     files = tmp_path / "after.csv", tmp_path / "before.csv", "--id", "id", "--bandwidth", "1.5"
-    result = run("novelty", *files, "--paired", "--confidence-level", "0.9", "--json", tmp_path / "o.json")
+    result = run(
+        "novelty", *files, "--paired", "--confidence-level", "0.9", "--json", tmp_path / "o.json"
+    )
     assert result.exit_code == 0, result.output
     stored = json.loads((tmp_path / "o.json").read_text())
     assert stored["settings"]["resampling"]["paired"] is True
     assert stored["share_interval"]["confidence_level"] == 0.9
     assert stored["value"] < 0.2  # partners stand side by side
     before[:50].to_csv(tmp_path / "fewer.csv", index=False)
-    refused = run("novelty", tmp_path / "after.csv", tmp_path / "fewer.csv", "--bandwidth", "1.5", "--paired")
+    refused = run(
+        "novelty", tmp_path / "after.csv", tmp_path / "fewer.csv", "--bandwidth", "1.5", "--paired"
+    )
     assert refused.exit_code == 2
     assert run("novelty", *files, "--confidence-level", "2").exit_code == 2

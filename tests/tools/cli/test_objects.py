@@ -83,7 +83,9 @@ def test_objects_give_what_files_give(run, place, typed, same):
 def test_what_is_no_sample_is_named(fails, place, folder, typed, message):
     (folder / "broken.py").write_text("1 / 0")
     (folder / "broken.joblib").write_bytes(b"no pickle")
-    assert message in fails("agreement", typed.replace("M:", f"{place}:"), "runs.npz:clean", "--trust")
+    assert message in fails(
+        "agreement", typed.replace("M:", f"{place}:"), "runs.npz:clean", "--trust"
+    )
 
 
 def test_content_of_every_kind():
@@ -103,9 +105,7 @@ def test_tensors_are_content():
 
 @pytest.mark.slow
 def test_an_object_in_a_run(run, place, folder):
-    table = (
-        f'[[agreement]]\nname = "a"\nshifted = "{place}:noisy"\nreference = "clean.joblib"\nid = "image"\n'
-    )
+    table = f'[[agreement]]\nname = "a"\nshifted = "{place}:noisy"\nreference = "clean.joblib"\nid = "image"\n'
     (folder / "config.toml").write_text(f"trust = true\n{table}")
     assert run("run", "config.toml").exit_code == 0
     (folder / "config.toml").write_text(f"{table}trust = true\n")
@@ -179,13 +179,17 @@ def test_an_answer_at_the_terminal_is_trust(run, place, folder, monkeypatch, ans
     monkeypatch.setattr("shiftmetrics.tools.cli.signature.at_terminal", lambda: True)
     monkeypatch.setattr("shiftmetrics.tools.cli.objects._allowed", set())
     monkeypatch.setattr(
-        "typer.confirm", lambda text, **_: asked.append((text, (folder / "opened").exists())) or answer
+        "typer.confirm",
+        lambda text, **_: asked.append((text, (folder / "opened").exists())) or answer,
     )
     (folder / "hostile.py").write_text(HOSTILE)
     sys.modules.pop("hostile", None)
     done = run("stability", "hostile:scores", "--losses", "9", "-r", "0.4")
     assert asked == [
-        ("Opening FILE, hostile:scores, runs the code inside it. Do you trust those who wrote it?", False)
+        (
+            "Opening FILE, hostile:scores, runs the code inside it. Do you trust those who wrote it?",
+            False,
+        )
     ]
     assert (folder / "opened").exists() is opens
     assert ("needs" in done.output or "must" in done.output) is opens
@@ -195,9 +199,13 @@ def test_an_answer_at_the_terminal_is_trust(run, place, folder, monkeypatch, ans
 @pytest.mark.parametrize("leave", [sys.exit, os._exit])
 def test_a_file_that_exits_is_an_error(fails, place, folder, leave):
     joblib.dump(Leaves(leave), folder / "exit.joblib")
-    assert "got 'exit.joblib' (SystemExit: 0)" in fails("agreement", "exit.joblib", "clean.csv", "--trust")
+    assert "got 'exit.joblib' (SystemExit: 0)" in fails(
+        "agreement", "exit.joblib", "clean.csv", "--trust"
+    )
     (folder / "leaver.py").write_text("import os\nos._exit(0)\n")
-    assert "got 'leaver:x' (SystemExit: 0)" in fails("agreement", "leaver:x", "clean.csv", "--trust")
+    assert "got 'leaver:x' (SystemExit: 0)" in fails(
+        "agreement", "leaver:x", "clean.csv", "--trust"
+    )
 
 
 def test_a_model_that_exits_while_it_predicts_is_an_error(fails, place, folder):
@@ -205,7 +213,9 @@ def test_a_model_that_exits_while_it_predicts_is_an_error(fails, place, folder):
         "class Model:\n    classes_ = [0, 1]\n    def predict(self, X):\n        raise SystemExit(0)\n"
         "    predict_proba = predict\nmodel = Model()\n"
     )
-    arguments = "stability patients.csv --model quitter:model --target died --id patient -r 0.4 --trust"
+    arguments = (
+        "stability patients.csv --model quitter:model --target died --id patient -r 0.4 --trust"
+    )
     assert "ended, with exit code 0, by code that it opened" in fails(*arguments.split())
 
 
@@ -216,7 +226,17 @@ def test_skops_needs_no_trust_for_types_that_it_knows(run, fails, place, folder)
     rows = pd.read_csv("patients.csv")
     skops.dump(LogisticRegression().fit(rows[["age", "loss"]], rows["died"]), "model.skops")
     skops.dump(Leaves(print), "unknown.skops")
-    arguments = ["stability", "patients.csv", "--target", "died", "--id", "patient", "-r", "0.9", "--model"]
+    arguments = [
+        "stability",
+        "patients.csv",
+        "--target",
+        "died",
+        "--id",
+        "patient",
+        "-r",
+        "0.9",
+        "--model",
+    ]
     done = run(*arguments, "model.skops")
     assert done.exit_code == 0, done.output
     assert "Give --trust" in fails(*arguments, "unknown.skops")

@@ -39,7 +39,9 @@ def value_of(path: Path) -> float:
 
 
 @pytest.mark.slow
-def test_folders_and_patterns_give_the_number_of_arrays(run: Callable, folders: tuple[Path, Path]) -> None:
+def test_folders_and_patterns_give_the_number_of_arrays(
+    run: Callable, folders: tuple[Path, Path]
+) -> None:
     shifted, original = folders
     json, report = shifted.parent / "r.json", shifted.parent / "r.html"
     for pair in (folders, (shifted / "*.parquet", original / "*.parquet")):
@@ -60,9 +62,13 @@ def test_novelty_of_folders(run: Callable, folders: tuple[Path, Path]) -> None:
 def test_models_in_folders_are_compared(run: Callable, folders: tuple[Path, Path]) -> None:
     shifted, original = folders
     json = shifted.parent / "r.json"
-    result = run("compare", f"m={shifted}", f"n={original}", "--reference", original, "--json", json)
+    result = run(
+        "compare", f"m={shifted}", f"n={original}", "--reference", original, "--json", json
+    )
     assert result.exit_code == 0, result.output
-    exact = compare_agreement({"m": SHIFTED, "n": REFERENCE}, REFERENCE, resampling=Resampling(rng=0))
+    exact = compare_agreement(
+        {"m": SHIFTED, "n": REFERENCE}, REFERENCE, resampling=Resampling(rng=0)
+    )
     assert value_of(json) == pytest.approx(exact.value, rel=1e-12)
 
 
@@ -110,12 +116,20 @@ def test_stability_of_folders(run: Callable, fails: Callable, tmp_path: Path) ->
     assert value_of(json) == pytest.approx(exact.value, rel=1e-12)
     small = ["--threshold", "0.45", "--memory-limit", "1000000"]
     assert "Out of memory. X, of 600 rows" in fails("stability", folder, *of_model, *small)
-    assert "Out of memory. loss, of 600 rows" in fails("stability", folder, "--distances", "distance", *small)
-    assert "--target must name a column of FILE" in fails("stability", folder, *of_model[:-1], "z", *fitting)
-    assert "--id must be left out for several" in fails("stability", folder, *of_model, *fitting, "--id", "a")
+    assert "Out of memory. loss, of 600 rows" in fails(
+        "stability", folder, "--distances", "distance", *small
+    )
+    assert "--target must name a column of FILE" in fails(
+        "stability", folder, *of_model[:-1], "z", *fitting
+    )
+    assert "--id must be left out for several" in fails(
+        "stability", folder, *of_model, *fitting, "--id", "a"
+    )
 
 
-def test_agreement_within_a_memory_limit(run: Callable, fails: Callable, folders: tuple[Path, Path]) -> None:
+def test_agreement_within_a_memory_limit(
+    run: Callable, fails: Callable, folders: tuple[Path, Path]
+) -> None:
     assert run("agreement", *folders, "--memory-limit", "100000000").exit_code == 0
     assert "needs 16.03 MiB of memory, got a limit of 976.6 KiB" in fails(
         "agreement", *folders, "--memory-limit", "1000000"
@@ -143,7 +157,9 @@ main()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_an_interrupt_in_the_middle_ends_with_130_and_leaves_nothing(folders: tuple[Path, Path]) -> None:
+def test_an_interrupt_in_the_middle_ends_with_130_and_leaves_nothing(
+    folders: tuple[Path, Path],
+) -> None:
     folder = folders[0].parent
     before = sorted(folder.rglob("*"))
     done = subprocess.run(
@@ -156,7 +172,9 @@ def test_an_interrupt_in_the_middle_ends_with_130_and_leaves_nothing(folders: tu
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_an_interrupt_while_a_model_is_opened_is_no_error_of_the_model(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a,died\n1,0\n2,1\n")
-    (tmp_path / "late.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nmodel = 1\n")
+    (tmp_path / "late.py").write_text(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nmodel = 1\n"
+    )
     code = (
         "import signal, sys\n"
         "from shiftmetrics.tools.cli import main\n"

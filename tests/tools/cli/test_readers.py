@@ -30,7 +30,9 @@ def test_every_kind_of_file_gives_the_same_numbers(tmp_path):
     frame.to_parquet(tmp_path / "s.parquet")
     np.save(tmp_path / "s.npy", SCORES)
     np.savez(tmp_path / "s.npz", only=SCORES)
-    np.savez_compressed(tmp_path / "deep.npz", runs=np.stack([SCORES + 1, SCORES]), other=np.zeros(2))
+    np.savez_compressed(
+        tmp_path / "deep.npz", runs=np.stack([SCORES + 1, SCORES]), other=np.zeros(2)
+    )
     for name in (
         "s.csv",
         "s.csv.gz",
@@ -65,12 +67,18 @@ def test_large_arrays_are_mapped_and_not_copied(tmp_path):
 
 
 def test_an_npz_of_several_arrays_lists_them(tmp_path):
-    np.savez(tmp_path / "s.npz", log_probs=np.zeros((4, 5, 6, 3), np.float32), labels=np.zeros(6, np.uint8))
+    np.savez(
+        tmp_path / "s.npz",
+        log_probs=np.zeros((4, 5, 6, 3), np.float32),
+        labels=np.zeros(6, np.uint8),
+    )
     with pytest.raises(ValueError, match=r"got none; it holds 'log_probs', 'labels'"):
         read(tmp_path / "s.npz")
     with pytest.raises(ValueError, match=r"got 'logits'; it holds 'log_probs'"):
         read(f"{tmp_path / 's.npz'}:logits")
-    with pytest.raises(ValueError, match=r"index inside the shape \(4, 5, 6, 3\), got s.npz:log_probs\[7\]"):
+    with pytest.raises(
+        ValueError, match=r"index inside the shape \(4, 5, 6, 3\), got s.npz:log_probs\[7\]"
+    ):
         read(f"{tmp_path / 's.npz'}:log_probs[7]")
 
 
@@ -100,7 +108,9 @@ def test_truncated_files_say_so(tmp_path, name, keep):
     }[name]()
     content = path.read_bytes()
     path.write_bytes(content[: int(keep * len(content)) if keep < 1 else keep])
-    with pytest.raises(ValueError, match=r"SHIFTED must be an? .*truncated or of another kind") as error:
+    with pytest.raises(
+        ValueError, match=r"SHIFTED must be an? .*truncated or of another kind"
+    ) as error:
         read(path)
     assert "\n" not in str(error.value)
 
@@ -242,7 +252,9 @@ def test_damaged_arrays_are_named(tmp_path):
         (tmp_path / name).write_bytes(damaged)
     (tmp_path / "corrupt.npz").write_bytes(content[:200] + b"x" * 50 + content[250:])
     for name in ("token.npy", "huge.npy", "encrypted.npz", "packed.npz", "corrupt.npz"):
-        with pytest.raises(ValueError, match=rf"SHIFTED must be an .*{name}', which cannot be read") as error:
+        with pytest.raises(
+            ValueError, match=rf"SHIFTED must be an .*{name}', which cannot be read"
+        ) as error:
             read(tmp_path / name)
         assert "\n" not in str(error.value)
 
@@ -281,10 +293,16 @@ def test_files_of_others_are_not_replaced(fails, run, folder, monkeypatch):
     for option, name in (("--json", "package.json"), ("--report", "page.html")):
         before = (folder / name).read_text()
         message = fails("agreement", "runs.npz:noisy", "runs.npz:clean", option, name)
-        assert f"{option} must not replace a file that shiftmetrics did not write, got '{name}'" in message
+        assert (
+            f"{option} must not replace a file that shiftmetrics did not write, got '{name}'"
+            in message
+        )
         assert (folder / name).read_text() == before
     for _ in range(2):  # its own it does
-        assert run("agreement", "runs.npz:noisy", "runs.npz:clean", "--json", "o.json", "-q").exit_code == 0
+        assert (
+            run("agreement", "runs.npz:noisy", "runs.npz:clean", "--json", "o.json", "-q").exit_code
+            == 0
+        )
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,14 @@ def test_more_noise_means_less_agreement(run, data_folder, tmp_path):
     values = []
     for level in (1, 2, 3):
         out = tmp_path / f"{level}.json"
-        run("agreement", f"{source}:log_probs[{level},1]", f"{source}:log_probs[0,1]", "--json", out, "-q")
+        run(
+            "agreement",
+            f"{source}:log_probs[{level},1]",
+            f"{source}:log_probs[0,1]",
+            "--json",
+            out,
+            "-q",
+        )
         values.append(value_of(out))
     assert values[0] > values[1] > values[2]
 
@@ -83,7 +90,9 @@ def test_a_release_of_networks_in_one_run(run, data_folder, tmp_path):
     assert "Passed: 2 checks of 2 rules" in done.stdout
     results = tmp_path / "results"
     assert 2.0 < value_of(results / "vgg19.json") < np.log(16)
-    assert value_of(results / "networks.json") > 2.0  # by the predicted prior, so not the same number
+    assert (
+        value_of(results / "networks.json") > 2.0
+    )  # by the predicted prior, so not the same number
     page = (results / "report.html").read_text(encoding="utf-8")
     assert len(page.encode()) < 1_000_000
     assert "Five networks under noise" in page
@@ -131,7 +140,9 @@ def test_generations_of_a_generator_trained_on_itself(run, data_folder, tmp_path
     with np.load(data_folder / "mnist_test" / "mnist_t10k.npz") as arrays:
         real = arrays["images"][:500]
         pca = PCA(20, random_state=0).fit(arrays["images"].reshape(10_000, -1) / 255)
-    features = {f"made{g}": pca.transform(images.reshape(500, -1) / 255) for g, images in enumerate(made)}
+    features = {
+        f"made{g}": pca.transform(images.reshape(500, -1) / 255) for g, images in enumerate(made)
+    }
     pictures = {f"pictures{g}": images for g, images in enumerate(made)}
     real_features = pca.transform(real.reshape(500, -1) / 255)
     np.savez(tmp_path / "runs.npz", real=real_features, real_pictures=real, **features, **pictures)
@@ -167,7 +178,9 @@ def test_a_pipeline_of_patients_from_its_file(run, data_folder, tmp_path):
     ethnicities = np.array(["Mixed", "White", "Black", "East Asian", "Indigenous"])
     table = table.assign(Region=regions[table["Region"]], Ethnicity=ethnicities[table["Ethnicity"]])
     train, test = table[:3441], table[3441:]
-    encoder = make_column_transformer((OneHotEncoder(), ["Region", "Ethnicity"]), remainder=StandardScaler())
+    encoder = make_column_transformer(
+        (OneHotEncoder(), ["Region", "Ethnicity"]), remainder=StandardScaler()
+    )
     model = make_pipeline(encoder, LogisticRegression(max_iter=2000))
     model.fit(train.drop(columns="is_dead"), train["is_dead"])
     joblib.dump(model, tmp_path / "model.joblib")
@@ -225,11 +238,11 @@ def test_a_release_gate_on_networks_under_noise(run, data_folder, tmp_path):
             "agreement", f"{source}:log_probs[{level},1]", f"{source}:log_probs[0,1]", "--confidence-level", 0.95,
             "--resamples", 200, "--json", tmp_path / f"noise-{level}.json", "-q",
         )  # fmt: skip
-    rule = (
-        '[[rule]]\nname = "at noise {0}"\nresult = "noise-{0}"\nfield = "equivalent_error"\nat_most = 0.03\n'
-    )
+    rule = '[[rule]]\nname = "at noise {0}"\nresult = "noise-{0}"\nfield = "equivalent_error"\nat_most = 0.03\n'
     (tmp_path / "rules.toml").write_text(rule.format(1) + rule.format(3))
-    checked = run("check", tmp_path, "--rules", tmp_path / "rules.toml", "--report", tmp_path / "r.html")
+    checked = run(
+        "check", tmp_path, "--rules", tmp_path / "rules.toml", "--report", tmp_path / "r.html"
+    )
     assert checked.exit_code == 1, checked.output
     assert [line.split("\t")[0] for line in checked.stdout.splitlines()[:2]] == ["passed", "failed"]
     assert (tmp_path / "r.html").stat().st_size < 1_000_000

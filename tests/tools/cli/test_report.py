@@ -24,14 +24,28 @@ def test_one_page_of_a_folder(run, results, folder):
     assert done.exit_code == 0, done.output
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "<h1>Release &lt;4&gt;</h1>" in page
-    for shown in ("noise", "patients", "points", 'id="agreement"', 'id="stability"', 'id="novelty"'):
+    for shown in (
+        "noise",
+        "patients",
+        "points",
+        'id="agreement"',
+        'id="stability"',
+        'id="novelty"',
+    ):
         assert shown in page, shown
     for line in ("noise: ", "patients: ", "points: New", "Report: page.html"):
         assert line in done.stdout
 
 
 def test_one_page_of_files_and_report_is_another_word_for_output(run, results, folder):
-    done = run("report", results / "noise.json", results / "points.json", "--report", "page.html", "--quiet")
+    done = run(
+        "report",
+        results / "noise.json",
+        results / "points.json",
+        "--report",
+        "page.html",
+        "--quiet",
+    )
     assert (done.exit_code, done.output) == (0, "")
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert 'id="stability"' not in page

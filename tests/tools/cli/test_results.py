@@ -85,9 +85,17 @@ def test_results_of_every_corner_are_known(tmp_path):
     [
         ("x.json", "[1, 2]", "x.json: source must be the JSON of a result"),
         ("x.json", "{", "x.json'. path must be a file with the JSON of results"),
-        ("x.json", '{"schema_version": 99, "type": "A", "measure": "a"}', "schema_version 2, got 99"),
+        (
+            "x.json",
+            '{"schema_version": 99, "type": "A", "measure": "a"}',
+            "schema_version 2, got 99",
+        ),
         ("x.json", '{"schema_version": 2, "results": [3]}', "RESULTS must be files of results"),
-        ("x.json", '{"schema_version": 2, "results": [{"type": "A"}]}', "RESULTS must be files of results"),
+        (
+            "x.json",
+            '{"schema_version": 2, "results": [{"type": "A"}]}',
+            "RESULTS must be files of results",
+        ),
         ("x.json", '{"schema_version": 2, "results": []}', "at least one result, got none"),
         (
             "x.json",
@@ -109,7 +117,9 @@ def test_what_is_missing_or_empty_is_refused(tmp_path):
     with pytest.raises(ValueError, match="at least one result, got none"):
         read_result_files([tmp_path])
     (tmp_path / "broken.json").write_text('{"schema_version": 2, "measu')
-    with pytest.raises(ValueError, match="broken.json"):  # half of a result must not go missing in silence
+    with pytest.raises(
+        ValueError, match="broken.json"
+    ):  # half of a result must not go missing in silence
         read_result_files([tmp_path])
 
 

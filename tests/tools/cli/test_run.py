@@ -30,7 +30,10 @@ def test_results_are_those_of_the_commands_alone(run, write, folder, monkeypatch
             "patients",
             "stability patients.csv --distances distance --threshold 0.4 --id patient --curve --seed 3",
         ),
-        ("points", "novelty points.npz:new points.npz:reference --images points.npz:images --seed 3"),
+        (
+            "points",
+            "novelty points.npz:new points.npz:reference --images points.npz:images --seed 3",
+        ),
     ]
     for name, command in alone:
         assert run(*command.split(), "--json", f"alone-{name}.json").exit_code == 0
@@ -38,7 +41,9 @@ def test_results_are_those_of_the_commands_alone(run, write, folder, monkeypatch
         found = list(read_results(written / f"{name}.json").values())
         assert len(found) == len(expected)
         assert all(one.equals(other) for one, other in zip(found, expected, strict=True))
-    assert found[0].settings["resampling"]["rng"] == 3  # of the last, from the seed of the whole file
+    assert (
+        found[0].settings["resampling"]["rng"] == 3
+    )  # of the last, from the seed of the whole file
     names = list(read_result_files([written]).results)  # what rules and `check` call them
     assert names == ["noise", "patients", "patients: Stability over risk thresholds", "points"]
 
@@ -60,7 +65,10 @@ def test_the_page_shows_everything_with_its_rows(run, write, folder):
                 "--report", folder / "alone.html")  # fmt: skip
     assert alone.exit_code == 0
     pairs = (
-        (folder / "alone.html").read_text(encoding="utf-8").split("The pairs agree least")[0].count("<svg")
+        (folder / "alone.html")
+        .read_text(encoding="utf-8")
+        .split("The pairs agree least")[0]
+        .count("<svg")
     )
     assert page.count("<svg") > pairs > 0  # the drawings of the command, and those of the others
 
@@ -68,7 +76,12 @@ def test_the_page_shows_everything_with_its_rows(run, write, folder):
 @pytest.mark.slow
 def test_a_line_for_each_measurement_and_none_when_quiet(run, write):
     done = run("run", write(CONFIG))
-    for line in ("[1/3] noise: agreement", "[2/3] patients: stability", "[3/3] points: novelty", "Report: "):
+    for line in (
+        "[1/3] noise: agreement",
+        "[2/3] patients: stability",
+        "[3/3] points: novelty",
+        "Report: ",
+    ):
         assert line in done.stdout
     quiet = run("run", write(ONE), "--quiet")
     assert (quiet.exit_code, quiet.output) == (0, "")
@@ -115,7 +128,13 @@ def test_options_may_be_lists_tables_and_spelt_with_dashes(run, write, folder, m
     typed = "compare small=noisy.csv large=clean.csv --reference clean.csv --id image --label truth --resamples 50"
     assert (
         run(
-            *typed.split(), "--prior", "0.2,0.3,0.5", "--columns", "cat,dog,eel", "--json", "typed.json"
+            *typed.split(),
+            "--prior",
+            "0.2,0.3,0.5",
+            "--columns",
+            "cat,dog,eel",
+            "--json",
+            "typed.json",
         ).exit_code
         == 0
     )
@@ -152,7 +171,10 @@ def test_every_command_that_measures_can_stand_in_a_file():
 def test_a_dry_run_reads_and_writes_nothing(run, fails, write, folder):
     done = run("run", write(CONFIG), "--dry-run")
     assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout == "Measurements with their inputs in order: 3. Nothing was computed or written.\n"
+    assert (
+        done.stdout
+        == "Measurements with their inputs in order: 3. Nothing was computed or written.\n"
+    )
     assert not (folder / "results").exists()
     assert "clear.csv" in fails("run", write(CONFIG.replace("clean.csv", "clear.csv")), "--dry-run")
 
@@ -259,7 +281,9 @@ def test_only_our_own_files_are_replaced(fails, run, write, folder):
     ]:
         kept = (results / name).read_text()
         (results / name).write_text(text)
-        assert f"file that shiftmetrics did not write, got '{results / name}'" in fails("run", write(ONE))
+        assert f"file that shiftmetrics did not write, got '{results / name}'" in fails(
+            "run", write(ONE)
+        )
         assert (results / name).read_text() == text
         (results / name).write_text(kept)
     (results / "noise.json").unlink()

@@ -4,7 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics.tools.cli.samples import align_samples, read_sample, same_labels, shared, split_names
+from shiftmetrics.tools.cli.samples import (
+    align_samples,
+    read_sample,
+    same_labels,
+    shared,
+    split_names,
+)
 
 RNG = np.random.default_rng(0)
 SCORES = pd.DataFrame(RNG.normal(size=(6, 3)), columns=["cat", "dog", "eel"])
@@ -33,7 +39,9 @@ def test_ids_labels_and_weights_are_taken_out_of_the_scores(tmp_path):
 
 
 def test_named_columns_come_in_the_order_they_are_named(tmp_path):
-    sample = read_sample(write(tmp_path, "s.csv", SCORES), "SHIFTED", role="scores", columns="eel, cat")
+    sample = read_sample(
+        write(tmp_path, "s.csv", SCORES), "SHIFTED", role="scores", columns="eel, cat"
+    )
     np.testing.assert_allclose(sample.numbers(), SCORES[["eel", "cat"]])
 
 
@@ -44,7 +52,12 @@ def test_names_split_as_in_csv():
 @pytest.mark.parametrize(
     ("column", "values", "role", "message"),
     [
-        ("id", RNG.normal(size=6), "scores", "'id', which looks like a row id. Say so with --id id"),
+        (
+            "id",
+            RNG.normal(size=6),
+            "scores",
+            "'id', which looks like a row id. Say so with --id id",
+        ),
         ("Image_ID", list("abcdef"), "features", "looks like a row id"),
         ("Unnamed: 0", range(6), "features", "--id 'Unnamed: 0'"),
         ("label", [0, 1, 0, 1, 0, 1], "scores", "looks like a label. Say so with --label label"),
@@ -103,7 +116,9 @@ def test_columns_that_are_not_there_are_named(tmp_path, options, message):
 )
 def test_text_among_the_scores_is_caught(tmp_path, values, message):
     with pytest.raises(ValueError, match=message):
-        read_sample(write(tmp_path, "s.csv", SCORES.assign(colour=values)), "SHIFTED", role="scores")
+        read_sample(
+            write(tmp_path, "s.csv", SCORES.assign(colour=values)), "SHIFTED", role="scores"
+        )
 
 
 def test_a_slip_among_numbers_is_named(tmp_path):
@@ -126,7 +141,9 @@ def test_rows_match_by_id_and_columns_by_name(tmp_path):
 def test_ids_on_one_side_only_are_refused(tmp_path):
     frame = SCORES.assign(image=list("abcdef"))
     np.save(tmp_path / "r.npy", SCORES.to_numpy())
-    first = read_sample(write(tmp_path, "s.csv", frame), "SHIFTED", role="scores", id_column="image")
+    first = read_sample(
+        write(tmp_path, "s.csv", frame), "SHIFTED", role="scores", id_column="image"
+    )
     second = read_sample(str(tmp_path / "r.npy"), "REFERENCE", role="scores")
     with pytest.raises(ValueError, match="--id must name a column of both files"):
         align_samples(first, second, align="labels", rows=True)
@@ -170,7 +187,9 @@ def test_paired_labels_that_differ_reveal_rows_in_another_order(tmp_path):
     options = {"role": "scores", "label": "truth"}
     first = read_sample(write(tmp_path, "s.csv", frame), "SHIFTED", **options)
     second = read_sample(write(tmp_path, "r.csv", frame.iloc[::-1]), "REFERENCE", **options)
-    with pytest.raises(ValueError, match="--label must agree in paired rows, but 4 of 6 rows differ"):
+    with pytest.raises(
+        ValueError, match="--label must agree in paired rows, but 4 of 6 rows differ"
+    ):
         same_labels(first, second, "truth")
 
 

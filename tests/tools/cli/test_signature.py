@@ -122,6 +122,8 @@ def test_every_option_of_a_computation_has_an_effect(run, folder, monkeypatch, c
     monkeypatch.chdir(folder)
     values = {"atol": "1e-3", "rtol": "1e-3", "max_iter": "300", "memory_limit": "1000000000"}
     known = {parameter.name for parameter in load_command(command.split()[0]).params}
-    typed = [f"--{name.replace('_', '-')}={value}" for name, value in values.items() if name in known]
+    typed = [
+        f"--{name.replace('_', '-')}={value}" for name, value in values.items() if name in known
+    ]
     done = run(*command.split(), *typed)
     assert done.exit_code == 0, done.output

@@ -52,8 +52,12 @@ def test_losses_prices_and_weights(run, folder, divergence):
     )
     assert result.exit_code == 0, result.output
     loss = FixedLoss(frame["loss"].to_numpy())
-    expected = stability_criterion(loss, 1.3, theta2=0.2, divergence=divergence, sample_weight=weights)
-    assert json.loads((folder / "o.json").read_text())["value"] == pytest.approx(expected.value, rel=1e-9)
+    expected = stability_criterion(
+        loss, 1.3, theta2=0.2, divergence=divergence, sample_weight=weights
+    )
+    assert json.loads((folder / "o.json").read_text())["value"] == pytest.approx(
+        expected.value, rel=1e-9
+    )
 
 
 def test_rows_that_belong_together_widen_the_interval(run, folder):
@@ -83,21 +87,31 @@ def test_rows_that_belong_together_widen_the_interval(run, folder):
     first, curve = read_results(folder / "o.json").values()
     assert first.equals(expected)
     same = stability_curve(
-        loss, curve.points.thresholds, resampling=Resampling(groups=frame["visit_of"], confidence_level=0.8)
+        loss,
+        curve.points.thresholds,
+        resampling=Resampling(groups=frame["visit_of"], confidence_level=0.8),
     )
     np.testing.assert_allclose(curve.points.standard_errors, same.points.standard_errors, rtol=1e-9)
 
 
 def test_a_vector_in_an_array_file(run, folder):
-    result = run("stability", folder / "distances.npy", "--distances", "0", "-r", "0.4", "--theta1", "inf")
-    expected = stability_criterion(ZeroOneLoss(np.load(folder / "distances.npy")), 0.4, theta1=np.inf)
+    result = run(
+        "stability", folder / "distances.npy", "--distances", "0", "-r", "0.4", "--theta1", "inf"
+    )
+    expected = stability_criterion(
+        ZeroOneLoss(np.load(folder / "distances.npy")), 0.4, theta1=np.inf
+    )
     assert expected.headline() in result.stdout
 
 
-@pytest.mark.parametrize(("threshold", "status"), [("0.01", "already_at_risk"), ("1.5", "unattainable")])
+@pytest.mark.parametrize(
+    ("threshold", "status"), [("0.01", "already_at_risk"), ("1.5", "unattainable")]
+)
 def test_boundaries_are_answers(run, folder, threshold, status):
     arguments = [folder / "distances.npy", "--distances", "0", "-r", threshold]
-    result = run("stability", *arguments, "--json", folder / "o.json", "--report", folder / "r.html")
+    result = run(
+        "stability", *arguments, "--json", folder / "o.json", "--report", folder / "r.html"
+    )
     assert result.exit_code == 0, result.output
     assert status in result.stdout
     assert json.loads((folder / "o.json").read_text())["status"]["code"] == status
@@ -111,10 +125,22 @@ def test_boundaries_are_answers(run, folder, threshold, status):
             ["patients.csv", "-r", "0.4", "--losses", "loss", "--distances", "distance"],
             "must say which numbers",
         ),
-        (["patients.csv", "-r", "0.4", "--losses", "los"], "--losses must name a column of FILE, got 'los'"),
-        (["patients.csv", "-r", "0.4", "--losses", "0"], "--losses must name a column of FILE, got '0'"),
-        (["patients.csv", "-r", "0.4", "--losses", "loss", "--id", "name"], "--id must name a column"),
-        (["patients.csv", "-r", "0.4", "--losses", "loss", "--label", "dead"], "--label must name a column"),
+        (
+            ["patients.csv", "-r", "0.4", "--losses", "los"],
+            "--losses must name a column of FILE, got 'los'",
+        ),
+        (
+            ["patients.csv", "-r", "0.4", "--losses", "0"],
+            "--losses must name a column of FILE, got '0'",
+        ),
+        (
+            ["patients.csv", "-r", "0.4", "--losses", "loss", "--id", "name"],
+            "--id must name a column",
+        ),
+        (
+            ["patients.csv", "-r", "0.4", "--losses", "loss", "--label", "dead"],
+            "--label must name a column",
+        ),
         (
             ["distances.npy", "-r", "0.4", "--distances", "d"],
             "--distances must name a column of FILE, got 'd'; it has '0'",
@@ -127,7 +153,10 @@ def test_boundaries_are_answers(run, folder, threshold, status):
         (["distances.npy", "--distances", "0", "-r", "high"], "'--threshold'"),
         (["distances.npy", "--distances", "0", "-r", "nan"], "--threshold must be"),
         (["distances.npy", "--distances", "0", "-r", "0.4", "--theta1", "0"], "--theta1 must be"),
-        (["points.npz:new[:,0]", "--losses", "0", "-r", "0.4"], "--losses must be at least 0 everywhere"),
+        (
+            ["points.npz:new[:,0]", "--losses", "0", "-r", "0.4"],
+            "--losses must be at least 0 everywhere",
+        ),
         (
             ["distances.npy", "--distances", "0", "-r", "0.4", "--weight", "points.npz:new[:,0]"],
             "--weight must",

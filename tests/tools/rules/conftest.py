@@ -65,7 +65,9 @@ def gauge() -> Callable:
         interval = fields.pop("interval", None)
         if interval is not None:
             interval = Interval(low=interval[0], high=interval[1])
-        return Gauge(value=value, **{"error_bound": 0.0, "n_samples": 10, "interval": interval, **fields})
+        return Gauge(
+            value=value, **{"error_bound": 0.0, "n_samples": 10, "interval": interval, **fields}
+        )
 
     return gauge
 

@@ -71,7 +71,12 @@ def test_opposite_bounds_never_both_pass(gauge, value, below, above, error, boun
             assert both.count("passed") == (2 if bound == value else 1)
 
 
-@given(value=finite, below=small, above=small, bounds=st.lists(finite, min_size=2, max_size=6, unique=True))
+@given(
+    value=finite,
+    below=small,
+    above=small,
+    bounds=st.lists(finite, min_size=2, max_size=6, unique=True),
+)
 def test_passing_is_monotone_in_the_bound(gauge, value, below, above, bounds):
     result = gauge(value, interval=(value - below, value + above))
     for side, order in (("at_least", 1), ("at_most", -1)):
@@ -153,7 +158,11 @@ def test_rules_choose_results_by_name_and_measure(gauge, results):
     assert chosen(result="noise/*") == []
     assert chosen(result="noise/mild") == ["noise/mild"]
     assert chosen(result="blur") == ["blur"]
-    assert chosen(measure="gauge") == chosen(measure="tests.gauge") == ["noise/mild", "noise/strong", "blur"]
+    assert (
+        chosen(measure="gauge")
+        == chosen(measure="tests.gauge")
+        == ["noise/mild", "noise/strong", "blur"]
+    )
     assert chosen(measure="novelty") == ["novelty"]
     assert chosen(measure="kernel_entropic_novelty") == ["novelty"]
     assert chosen(measure="stability") == ["stability"]

@@ -66,7 +66,9 @@ def test_paths_lead_to_fields_properties_and_parts(path, expected, gauge, gauge_
     ],
 )
 def test_paths_that_lead_nowhere_say_what_there_is(path, message, gauge, gauge_part):
-    result = gauge(parts=(gauge_part(name="head", value=3.0),), settings={"threshold": 0.2, "odd": 1j})
+    result = gauge(
+        parts=(gauge_part(name="head", value=3.0),), settings={"threshold": 0.2, "odd": 1j}
+    )
     with pytest.raises(ValueError, match=message):
         look(result, path)
 
@@ -115,7 +117,10 @@ def test_what_a_search_may_have_missed_counts(gauge):
 
 
 def test_infinite_values_stay_themselves(gauge):
-    assert (look(gauge(math.inf), "value").low, look(gauge(math.inf), "value").high) == (math.inf, math.inf)
+    assert (look(gauge(math.inf), "value").low, look(gauge(math.inf), "value").high) == (
+        math.inf,
+        math.inf,
+    )
     searched = look(gauge(math.inf, kind="upper_bound", lower_bound=3.0), "value")
     assert (searched.low, searched.high) == (3.0, math.inf)
 
@@ -169,7 +174,9 @@ def test_columns_that_say_nothing_of_a_number_are_an_interval_too():
 def test_points_of_a_series_that_was_searched_are_bounds(results):
     curve = results["curve"]
     assert look(curve, "points.stability.0").low == curve.points.stability[0]
-    assert look(dataclasses.replace(curve, kind="upper_bound"), "points.stability.0").low == -math.inf
+    assert (
+        look(dataclasses.replace(curve, kind="upper_bound"), "points.stability.0").low == -math.inf
+    )
     assert (
         look(dataclasses.replace(curve, kind="upper_bound"), "points.thresholds.0").low
         == curve.points.thresholds[0]
@@ -180,7 +187,11 @@ def test_parts_are_chosen_by_their_names(results):
     compared = results["compare"]
     calm = next(part for part in compared.models if part.name == "calm")
     found = look(compared, "models.calm.value")
-    assert (found.value, found.low, found.high) == (calm.value, calm.interval.low, calm.interval.high)
+    assert (found.value, found.low, found.high) == (
+        calm.value,
+        calm.interval.low,
+        calm.interval.high,
+    )
     with pytest.raises(ValueError, match="Did you mean 'calm'"):
         look(compared, "models.calmer.value")
 

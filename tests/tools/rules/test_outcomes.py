@@ -21,11 +21,13 @@ def checked(gauge):
 def test_the_gate_adds_up(checked, gauge):
     assert [len(part) for part in (checked.failed, checked.warned, checked.errors)] == [1, 1, 1]
     assert (
-        checked.headline() == "Error: 4 checks of 4 rules, 1 passed, 1 failed, 1 warned, 1 could not be made."
+        checked.headline()
+        == "Error: 4 checks of 4 rules, 1 passed, 1 failed, 1 warned, 1 could not be made."
     )
     assert (checked.passed, checked.exit_code) == (False, 2)
     alone = {
-        name: check_results({"it": gauge()}, [Rule(at_least=bound)]) for name, bound in (("a", 0), ("b", 9))
+        name: check_results({"it": gauge()}, [Rule(at_least=bound)])
+        for name, bound in (("a", 0), ("b", 9))
     }
     assert (alone["a"].passed, alone["a"].exit_code) == (True, 0)
     assert (alone["b"].passed, alone["b"].exit_code) == (False, 1)
@@ -40,7 +42,10 @@ def test_the_gate_adds_up(checked, gauge):
 def test_the_text_names_what_stands_in_the_way(checked):
     lines = str(checked).splitlines()
     assert lines[0] == checked.headline()
-    assert lines[1] == "fails: failed. it: value 1, counted as 0.5 (95 % interval): not at least 5. Too low."
+    assert (
+        lines[1]
+        == "fails: failed. it: value 1, counted as 0.5 (95 % interval): not at least 5. Too low."
+    )
     assert len(lines) == 4
 
 
@@ -56,7 +61,12 @@ def test_json_holds_the_outcomes(checked, tmp_path):
     document = json.loads((tmp_path / "gate.json").read_text())
     assert document == json.loads(text)
     assert (document["passed"], document["exit_code"]) == (False, 2)
-    assert [part["ended"] for part in document["outcomes"]] == ["passed", "failed", "warned", "error"]
+    assert [part["ended"] for part in document["outcomes"]] == [
+        "passed",
+        "failed",
+        "warned",
+        "error",
+    ]
     assert document["outcomes"][2]["rule"]["at_least"] == "inf"
     assert document["outcomes"][3]["rule"]["equal_to"] == {"text": "inf"}
 

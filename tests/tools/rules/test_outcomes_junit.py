@@ -13,7 +13,17 @@ ATTRIBUTES = {
     "testsuites": ({"name"}, {"tests", "failures", "errors", "time", "disabled"}),
     "testsuite": (
         {"name", "tests"},
-        {"failures", "errors", "skipped", "time", "timestamp", "hostname", "id", "package", "disabled"},
+        {
+            "failures",
+            "errors",
+            "skipped",
+            "time",
+            "timestamp",
+            "hostname",
+            "id",
+            "package",
+            "disabled",
+        },
     ),
     "testcase": ({"name", "classname"}, {"time", "assertions", "status"}),
     "failure": (set(), {"message", "type"}),
@@ -36,7 +46,9 @@ def check_schema(element):
     if element.tag in ("testsuites", "testsuite"):
         cases = list(element.iter("testcase"))
         assert int(element.get("tests")) == len(cases)
-        assert int(element.get("failures")) == sum(case.find("failure") is not None for case in cases)
+        assert int(element.get("failures")) == sum(
+            case.find("failure") is not None for case in cases
+        )
         assert int(element.get("errors")) == sum(case.find("error") is not None for case in cases)
         for name in ("tests", "failures", "errors", "skipped"):
             assert int(element.get(name, 0)) >= 0
@@ -71,7 +83,11 @@ def test_each_rule_and_result_is_a_test_case(write):
     assert failure.get("message") == "value 1: not at least 5."
     assert "Agreed in March." in failure.text
     assert cases["warns [a]", gauge].find("failure") is None
-    assert cases["warns [a]", gauge].find("system-out").text.startswith("Warning: value 1: not at least 5.")
+    assert (
+        cases["warns [a]", gauge]
+        .find("system-out")
+        .text.startswith("Warning: value 1: not at least 5.")
+    )
     assert "'nowhere'" in cases["lost", "shiftmetrics"].find("error").get("message")
 
 

@@ -8,7 +8,9 @@ import pytest
 from shiftmetrics.tools.rules import read_rules
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "gates.md"
-BLOCKS = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+BLOCKS = re.findall(
+    r"^```toml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+)
 
 
 @pytest.mark.parametrize("position", range(len(BLOCKS)))

@@ -33,7 +33,10 @@ def test_a_rule_without_a_name_is_called_by_its_words():
     ("keys", "message"),
     [
         ({}, "or the first two together, got none"),
-        ({"at_least": 0.9, "at_most": 0.8}, "leave something that passes, got at least 0.9 and at most 0.8"),
+        (
+            {"at_least": 0.9, "at_most": 0.8},
+            "leave something that passes, got at least 0.9 and at most 0.8",
+        ),
         ({"equal_to": 1, "at_most": 2}, "got at_most and equal_to"),
         ({"at_least": 1, "at_most": 3, "equal_to": 2}, "got at_least and at_most and equal_to"),
         ({"at_least": math.nan}, "at_least must be a number"),

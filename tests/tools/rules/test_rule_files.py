@@ -56,8 +56,14 @@ def test_a_mapping_is_what_a_file_holds():
             "[[rule]]\nname = 'gate'\natleast = 1",
             r"rules.toml: Rule 1 \('gate'\) .* got 'atleast'. Did you mean 'at_least'",
         ),
-        ("[[rule]]\nat_least = 1\n[[rule]]\nequals = 1", "Rule 2 .* got 'equals'. Did you mean 'equal_to'"),
-        ("[[rule]]\nname = 'gate'", r"Rule 1 \('gate'\): The bound of a rule must be one of at_least"),
+        (
+            "[[rule]]\nat_least = 1\n[[rule]]\nequals = 1",
+            "Rule 2 .* got 'equals'. Did you mean 'equal_to'",
+        ),
+        (
+            "[[rule]]\nname = 'gate'",
+            r"Rule 1 \('gate'\): The bound of a rule must be one of at_least",
+        ),
         ("[[rule]]\nat_least = nan", "Rule 1: at_least must be a number"),
         ("[[rule]]\nat_least = '1'", "Rule 1: at_least must be a real number"),
         ("[[rule]]\nname = 3\nat_least = 1", "Rule 1: name must be a text"),

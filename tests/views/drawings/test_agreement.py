@@ -37,7 +37,9 @@ def _close_figures():
     plt.close("all")
 
 
-@pytest.mark.parametrize("result", [CURVES, SPLIT, MATRIX, RATES], ids=lambda result: result.headline()[:20])
+@pytest.mark.parametrize(
+    "result", [CURVES, SPLIT, MATRIX, RATES], ids=lambda result: result.headline()[:20]
+)
 def test_every_result_draws_itself(result):
     axes = result.plot()
     assert axes.get_title(loc="left")
@@ -54,7 +56,9 @@ def test_curves_are_the_numbers():
     np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), CURVES.afr_t.value[0, -1])
     assert "power 1" in axes.get_title(loc="left")
     axes = plot(agreement_curves(SHIFTED, CLEAN, ratios=[0.0]), y="beta")
-    assert np.isnan(axes.get_lines()[0].get_ydata()).all(), "an infinite beta has no place on the axis"
+    assert np.isnan(axes.get_lines()[0].get_ydata()).all(), (
+        "an infinite beta has no place on the axis"
+    )
 
 
 def test_what_a_curve_lacks_is_said():
@@ -73,7 +77,9 @@ def test_the_ranking_is_in_order():
 
 def test_bars_are_parts_of_the_agreement():
     heights = [bar.get_height() for bar in plot(SPLIT, kind="contributions").patches]
-    np.testing.assert_array_equal(heights, [group.log_pa for group in SPLIT.contributions.groups.values()])
+    np.testing.assert_array_equal(
+        heights, [group.log_pa for group in SPLIT.contributions.groups.values()]
+    )
 
 
 def test_a_matrix_keeps_its_numbers_whatever_the_order():

@@ -20,7 +20,14 @@ def results() -> dict:
     model = LogisticRegression().fit(X, y)
     return {
         f"theta1 = {price}": model_stability(
-            model, X, y, 0.9, loss="log_loss", theta1=price, theta2=price, computing=Search(method="blackbox")
+            model,
+            X,
+            y,
+            0.9,
+            loss="log_loss",
+            theta1=price,
+            theta2=price,
+            computing=Search(method="blackbox"),
         )
         for price in (0.2, 0.4)
     }
@@ -30,7 +37,14 @@ def test_risks_end_at_the_threshold(results: dict) -> None:
     for result in results.values():
         trace = result.search.trace
         n_rounds = len(trace.values)
-        assert n_rounds == len(trace.duals) == len(trace.risks) == len(trace.gaps) == len(trace.queries) > 2
+        assert (
+            n_rounds
+            == len(trace.duals)
+            == len(trace.risks)
+            == len(trace.gaps)
+            == len(trace.queries)
+            > 2
+        )
         assert abs(trace.risks[-1] - 0.9) < 1e-9
         assert abs(trace.risks[-1] - 0.9) <= abs(trace.risks[0] - 0.9)
         # what the dual of each round promised at most is what later rounds found at least

@@ -25,7 +25,9 @@ def _close():
 
 def test_bars_are_the_worst_cases_and_dots_the_averages(result) -> None:
     ax = result.plot()
-    assert [label.get_text() for label in ax.get_yticklabels()] == [part.feature for part in result.features]
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        part.feature for part in result.features
+    ]
     np.testing.assert_allclose(
         [bar.get_x() + bar.get_width() for bar in ax.patches],
         [part.worst_case_risk for part in result.features],

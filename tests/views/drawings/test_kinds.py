@@ -23,7 +23,9 @@ SCORES = RNG.normal(size=(80, 3))
 AGREEMENT = posterior_agreement(SCORES + 0.5 * RNG.normal(size=(80, 3)), SCORES)
 MOVES = stability_criterion(ZeroOneLoss(RNG.random(50)), 0.3)
 WEIGHTS = stability_criterion(FixedLoss(RNG.random(50)), 0.7)
-NOVELTY = kernel_entropic_novelty(RNG.normal(size=(40, 2)) + 2, RNG.normal(size=(50, 2)), bandwidth=1.0)
+NOVELTY = kernel_entropic_novelty(
+    RNG.normal(size=(40, 2)) + 2, RNG.normal(size=(50, 2)), bandwidth=1.0
+)
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +34,9 @@ def _close_figures():
     plt.close("all")
 
 
-@pytest.mark.parametrize("result", [AGREEMENT, MOVES, WEIGHTS, NOVELTY], ids=lambda result: result.title)
+@pytest.mark.parametrize(
+    "result", [AGREEMENT, MOVES, WEIGHTS, NOVELTY], ids=lambda result: result.title
+)
 def test_every_result_draws_itself(result):
     axes = result.plot()
     assert axes.get_title(loc="left")

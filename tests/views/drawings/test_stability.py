@@ -40,7 +40,9 @@ def clouds(ax) -> list[np.ndarray]:
 
 
 def test_rows_stand_where_they_stood_and_where_they_end():
-    ax = plot(RESULT, table=POINTS, moved=places(), predict=lambda rows: rows[:, 0] > 0, kind="sample")
+    ax = plot(
+        RESULT, table=POINTS, moved=places(), predict=lambda rows: rows[:, 0] > 0, kind="sample"
+    )
     before, *_, after = [cloud for cloud in clouds(ax) if len(cloud) >= 60]
     assert set(map(tuple, before.round(9))) == set(map(tuple, POINTS.round(9)))
     assert (after[:, 0] <= 1e-12).mean() > 0.3
@@ -59,7 +61,11 @@ def test_colours_tell_labels_or_moves():
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts == ["rows that change", "rows that do not", "as it was"]
     labelled = plot(RESULT, table=POINTS, labels=["cat", "dog"] * 30, kind="sample")
-    assert [text.get_text() for text in labelled.get_legend().get_texts()] == ["cat", "dog", "as it was"]
+    assert [text.get_text() for text in labelled.get_legend().get_texts()] == [
+        "cat",
+        "dog",
+        "as it was",
+    ]
     weights = stability_criterion(FixedLoss(np.linspace(0, 1, 60)), 0.6)
     ax = plot(weights, table=POINTS, kind="sample")
     assert ax.get_legend().get_texts()[0].get_text() == "as large as its weight"
@@ -67,7 +73,9 @@ def test_colours_tell_labels_or_moves():
 
 def test_of_many_columns_two_are_drawn():
     rng = np.random.default_rng(1)
-    table = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd")).assign(ward=["A", "B"] * 30)
+    table = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd")).assign(
+        ward=["A", "B"] * 30
+    )
     asked = []
 
     def predict(rows):
@@ -102,15 +110,17 @@ def test_rows_with_missing_numbers_are_left_out_and_counted():
     table.loc[:9, "a"] = np.nan
     ax = plot(RESULT, table=table, columns=["a", "b"], kind="sample")
     before = next(cloud for cloud in clouds(ax) if len(cloud) >= 50)
-    np.testing.assert_allclose(np.unique(before, axis=0), np.unique(table[["a", "b"]].dropna(), axis=0))
+    np.testing.assert_allclose(
+        np.unique(before, axis=0), np.unique(table[["a", "b"]].dropna(), axis=0)
+    )
     assert "(50 of 60 rows)" in ax.get_title(loc="left")
     flipped = plot(RESULT, table=table, columns=["ward", "a"], kind="sample")
     cloud = next(cloud for cloud in clouds(flipped) if len(cloud) >= 50)
     assert set(cloud[:, 0]) == {0.0, 1.0}
     table["b"] = np.nan
-    assert "(0 of 60 rows)" in plot(RESULT, table=table, columns=["a", "b"], kind="sample").get_title(
-        loc="left"
-    )
+    assert "(0 of 60 rows)" in plot(
+        RESULT, table=table, columns=["a", "b"], kind="sample"
+    ).get_title(loc="left")
 
 
 @pytest.mark.parametrize(
@@ -131,7 +141,13 @@ def test_what_cannot_be_drawn_is_said(options, message):
 def test_categories_have_no_boundary():
     table = pd.DataFrame({"x": POINTS[:, 0], "ward": ["A", "B"] * 30})
     with pytest.raises(ValueError, match="columns of numbers only"):
-        plot(RESULT, table=table, columns=["x", "ward"], predict=lambda rows: rows["x"] > 0, kind="sample")
+        plot(
+            RESULT,
+            table=table,
+            columns=["x", "ward"],
+            predict=lambda rows: rows["x"] > 0,
+            kind="sample",
+        )
 
 
 def test_curves_over_thresholds_and_prices_draw_themselves():

@@ -35,7 +35,9 @@ def context():
         class_names=["cat", "dog", "eel"], names=[f"image-{i}" for i in range(60)],
     )  # fmt: skip
     loss = ZeroOneLoss(np.maximum(np.random.default_rng(1).normal(1, 1, 60), 0))
-    table = pd.DataFrame({"age": rng.integers(20, 90, 60), "height": rng.normal(170, 9, 60), "word": "x"})
+    table = pd.DataFrame(
+        {"age": rng.integers(20, 90, 60), "height": rng.normal(170, 9, 60), "word": "x"}
+    )
     return Context(
         description="A model of pets.",
         facts={"Model": "a forest"},

@@ -12,7 +12,9 @@ import pytest
 
 from shiftmetrics.views.report import render_report
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 SCHEMES = {"light": "1", "dark": "0"}
 PROBE = """
 <script>%s</script>
@@ -49,7 +51,9 @@ def axe_core() -> Path | None:
     """Find axe-core where npm installed it: AXE_CORE names the file, or it is among the global packages."""
     places = [os.environ.get("AXE_CORE", "")]
     if shutil.which("npm"):
-        root = subprocess.run(["npm", "root", "--global"], capture_output=True, text=True, check=False)
+        root = subprocess.run(
+            ["npm", "root", "--global"], capture_output=True, text=True, check=False
+        )
         places.append(f"{root.stdout.strip()}/axe-core/axe.min.js")
     return next((Path(place) for place in places if place and Path(place).is_file()), None)
 
@@ -62,9 +66,13 @@ def probed(results, context, tmp_path_factory):
         pytest.skip(
             "needs Chromium, and axe-core from npm (AXE_CORE=.../axe.min.js, or npm install --global)"
         )
-    page = re.sub(r"<meta http-equiv[^>]*>", "", render_report(results, title="Pets", context=context))
+    page = re.sub(
+        r"<meta http-equiv[^>]*>", "", render_report(results, title="Pets", context=context)
+    )
     path = tmp_path_factory.mktemp("page") / "page.html"
-    path.write_text(page.replace("</body>", PROBE % library.read_text("utf-8") + "</body>"), encoding="utf-8")
+    path.write_text(
+        page.replace("</body>", PROBE % library.read_text("utf-8") + "</body>"), encoding="utf-8"
+    )
     return path
 
 
@@ -79,7 +87,9 @@ def test_axe_core_finds_nothing(probed, width, scheme):
         f"--user-data-dir={probed.parent / 'profile'}", frame.as_uri(),
     ]  # fmt: skip
     dom = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
-    answer = json.loads(html.unescape(re.search(r'<pre id="answer">(.*?)</pre>', dom, re.DOTALL)[1]))
+    answer = json.loads(
+        html.unescape(re.search(r'<pre id="answer">(.*?)</pre>', dom, re.DOTALL)[1])
+    )
     assert answer["width"] == width
     assert answer["dark"] == (scheme == "dark")
     assert answer["checked"] > 15

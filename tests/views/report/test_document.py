@@ -79,7 +79,17 @@ def test_elements_nest_and_identifiers_are_unique(page):
 def test_nothing_is_loaded_from_elsewhere(page):
     parsed = Page(page)
     names = {tag for tag, _ in parsed.elements}
-    assert not names & {"script", "link", "iframe", "object", "embed", "base", "video", "audio", "form"}
+    assert not names & {
+        "script",
+        "link",
+        "iframe",
+        "object",
+        "embed",
+        "base",
+        "video",
+        "audio",
+        "form",
+    }
     for tag, attributes in parsed.elements:
         for name, value in attributes.items():
             assert not name.startswith("on"), (tag, name)

@@ -32,8 +32,12 @@ def test_rules_stand_before_the_cards(results):
 
 @pytest.mark.slow
 def test_a_gate_that_is_passed_says_so(results):
-    assert 'class="gate passed"' in page_of(results, Rule(measure="posterior_agreement", at_least=0.0))
-    assert 'class="gate failed"' in page_of(results, Rule(measure="posterior_agreement", at_least=9))
+    assert 'class="gate passed"' in page_of(
+        results, Rule(measure="posterior_agreement", at_least=0.0)
+    )
+    assert 'class="gate failed"' in page_of(
+        results, Rule(measure="posterior_agreement", at_least=9)
+    )
     assert 'class="gate' not in render_report(results)
 
 

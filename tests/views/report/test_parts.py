@@ -11,7 +11,14 @@ from shiftmetrics.views.report.parts import number, percent
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.5, "50.0 %"), (1.0, "100.0 %"), (0.0, "0.0 %"), (0.0001, "0.01 %"), (None, "–"), (float("nan"), "–")],
+    [
+        (0.5, "50.0 %"),
+        (1.0, "100.0 %"),
+        (0.0, "0.0 %"),
+        (0.0001, "0.01 %"),
+        (None, "–"),
+        (float("nan"), "–"),
+    ],
 )
 def test_percent(value, text):
     assert percent(value) == text
@@ -35,7 +42,10 @@ def test_curves_over_levels_of_a_shift_have_their_chart():
     rng = np.random.default_rng(0)
     clean = rng.normal(size=(90, 3)) + 2 * np.eye(3)[rng.integers(3, size=90)]
     shifted = {power: clean + power * rng.normal(size=(90, 3)) for power in (0.5, 1.0, 2.0)}
-    models = {"plain": shifted, "robust": {power: (scores + clean) / 2 for power, scores in shifted.items()}}
+    models = {
+        "plain": shifted,
+        "robust": {power: (scores + clean) / 2 for power, scores in shifted.items()},
+    }
     curves = agreement_curves(models, dict.fromkeys(models, clean), ratios=[1.0])
     page = render_report(curves)
     assert page.count("<figure>") == 2

@@ -45,7 +45,9 @@ def test_photographs_are_small_and_keep_their_colours():
 
 def test_values_beyond_the_range_and_missing_ones_are_clipped():
     image = np.array([[-5.0, np.nan], [0.5, 9.0]])
-    np.testing.assert_array_equal(decode(thumbnail(image, value_range=(0, 1), alt="a")), [[0, 0], [128, 255]])
+    np.testing.assert_array_equal(
+        decode(thumbnail(image, value_range=(0, 1), alt="a")), [[0, 0], [128, 255]]
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,8 @@ def test_a_constant_image_is_no_division_by_zero():
 
 
 @pytest.mark.parametrize(
-    ("shape", "is_batch"), [((5, 8, 8), True), ((5, 8, 8, 3), True), ((5, 8), False), ((2, 3, 4, 5), False)]
+    ("shape", "is_batch"),
+    [((5, 8, 8), True), ((5, 8, 8, 3), True), ((5, 8), False), ((2, 3, 4, 5), False)],
 )
 def test_batches_of_images_are_known_by_their_shape(shape, is_batch):
     assert is_image_batch(np.zeros(shape)) is is_batch

@@ -102,7 +102,10 @@ def test_the_card_holds_the_reference_values(result):
 def test_features_and_groups(people):
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(*people)
     result = feature_stability(
-        tree, *people, 0.4, perturbation=Perturbation(by=np.where(people[0]["age"] > 60, EVIL, "young"))
+        tree,
+        *people,
+        0.4,
+        perturbation=Perturbation(by=np.where(people[0]["age"] > 60, EVIL, "young")),
     )
     page = render_report({"tree": result, "moves": model_stability(tree, *people, 0.4)})
     assert "Values of one feature resampled" in page
@@ -131,11 +134,14 @@ def test_categories_and_weights_count(people):
     X, y = people
     rng = np.random.default_rng(0)
     weight = rng.uniform(0.5, 2.0, 90)
-    result = model_stability(LogisticRegression().fit(X, y), X, y, 0.45, sample_weight=weight, theta2=0.05)
+    result = model_stability(
+        LogisticRegression().fit(X, y), X, y, 0.45, sample_weight=weight, theta2=0.05
+    )
     near = np.abs(X["age"] - 60) < 8
     facts = X.assign(ward=np.where(near, "near", "far"), name=[f"person {i}" for i in range(90)])
     page = render_report(
-        result, context=Context(rows={"Stability": Rows(table=facts, sample_weight=weight, labels=y)})
+        result,
+        context=Context(rows={"Stability": Rows(table=facts, sample_weight=weight, labels=y)}),
     )
     share = 100 * weight[near].sum() / weight.sum()
     assert f'ward = near</td><td class="n">{share:.1f}\N{NO-BREAK SPACE}%' in page

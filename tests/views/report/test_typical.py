@@ -31,7 +31,9 @@ def result():
 
 @pytest.fixture(scope="module")
 def rows():
-    table = pd.DataFrame({"size": np.r_[np.zeros(30), np.ones(20)], "colour": ["red"] * 30 + ["blue"] * 20})
+    table = pd.DataFrame(
+        {"size": np.r_[np.zeros(30), np.ones(20)], "colour": ["red"] * 30 + ["blue"] * 20}
+    )
     return {
         "table": table,
         "reference_table": pd.DataFrame({"size": np.zeros(40)}),
@@ -74,7 +76,9 @@ def test_tables_reach_the_page(result, rows):
 
 
 def test_texts_reach_the_page_escaped_and_cut(result):
-    texts = [f"<i>old</i> {i} " + "word " * 100 for i in range(30)] + [f"<b>new</b> {i}" for i in range(20)]
+    texts = [f"<i>old</i> {i} " + "word " * 100 for i in range(30)] + [
+        f"<b>new</b> {i}" for i in range(20)
+    ]
     shown = page(result, texts=texts, reference_texts=[f"known {i}" for i in range(40)])
     mode = result.modes[0]
     assert f"<b>{mode.exemplars[0]}</b> &lt;b&gt;new&lt;/b&gt; {mode.exemplars[0] - 30}" in shown
@@ -109,7 +113,8 @@ def test_what_is_missing_shows_itself_in_the_reference(result, rows):
     text = page(swapped, **other_way)
     card = text[text.index("Missing 1") :]
     assert re.search(
-        r"Labels of its members: new \((9\d|100)\s%\).* members in the reference, 0 in the test", card
+        r"Labels of its members: new \((9\d|100)\s%\).* members in the reference, 0 in the test",
+        card,
     )
     assert re.search(r"colour blue \d+\s% \(40\s%\)", card)
     assert "then the nearest to them in the test sample" in card
@@ -140,7 +145,10 @@ def test_modes_are_shown_and_none_where_nothing_is_new(result, rows):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ({"texts": ["a"] * 10}, r"rows\['new'\].texts must be of 50 rows, as the sample, got 10 rows"),
+        (
+            {"texts": ["a"] * 10},
+            r"rows\['new'\].texts must be of 50 rows, as the sample, got 10 rows",
+        ),
         ({"reference_labels": ["a"] * 50}, "reference_labels must be of 40 rows"),
         (
             {"images": np.zeros((50, 3, 8, 8))},

@@ -72,9 +72,13 @@ def embed(
     """
     batch_size = check_integer(batch_size, "batch_size", low=1)
     if isinstance(encoder, type) or not callable(encoder):
-        remedy = f"Pass fit_encoder({encoder!r}, both samples)." if encoder in list(LEARNERS) else ""
+        remedy = (
+            f"Pass fit_encoder({encoder!r}, both samples)." if encoder in list(LEARNERS) else ""
+        )
         raise TypeError(
-            describe("encoder", "a callable, or what fit_encoder returns", value=encoder, remedy=remedy)
+            describe(
+                "encoder", "a callable, or what fit_encoder returns", value=encoder, remedy=remedy
+            )
         )
     known = check_items(items)
     if cache is None:
@@ -85,7 +89,9 @@ def embed(
     if not isinstance(identity, str):
         remedy = "Set it to a name and version, or pass no cache."
         raise ValueError(
-            describe("encoder.identity", "a string that names the encoder", value=identity, remedy=remedy)
+            describe(
+                "encoder.identity", "a string that names the encoder", value=identity, remedy=remedy
+            )
         )
     key = hashlib.sha256(f"{digest(known)} {identity}".encode()).hexdigest()
     features = cache.get(key)

@@ -87,7 +87,9 @@ def fit_encoder(name: str, items: Any, **options: int) -> LearnedEncoder:
         expected = "a list of texts" if name == "tfidf" else "images or rows of a table"
         raise TypeError(describe("items", f"{expected} for {name!r}", type(items).__name__))
     model = learner(known, **options)
-    identity = f"{name} {sorted(options.items())} scikit-learn {sklearn.__version__} {digest(known)}"
+    identity = (
+        f"{name} {sorted(options.items())} scikit-learn {sklearn.__version__} {digest(known)}"
+    )
     return LearnedEncoder(name, model, identity)
 
 
@@ -108,7 +110,9 @@ def _fit_pca(items: Any, *, n_components: int = 50) -> Any:
     return make_pipeline(FunctionTransformer(_pixels), pca).fit(items)
 
 
-def _fit_tfidf(texts: list[str], *, max_features: int = 2000, n_components: int | None = None) -> Any:
+def _fit_tfidf(
+    texts: list[str], *, max_features: int = 2000, n_components: int | None = None
+) -> Any:
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.pipeline import make_pipeline
@@ -148,7 +152,9 @@ def check_items(items: Any) -> Any:
         If there are none, or an array has one axis.
     """
     if isinstance(items, str | bytes):
-        raise TypeError(describe("items", "several items", "one text", "Put a single text into a list."))
+        raise TypeError(
+            describe("items", "several items", "one text", "Put a single text into a list.")
+        )
     if len(items) == 0:
         raise ValueError(describe("items", "at least one item", "none"))
     if is_table(items):
@@ -158,7 +164,9 @@ def check_items(items: Any) -> Any:
         for row, entry in enumerate(entries):
             if not isinstance(entry, str):
                 got = f"{entry!r} at row {row}"
-                raise TypeError(describe("items", "texts only", got, "Drop or fill such rows first."))
+                raise TypeError(
+                    describe("items", "texts only", got, "Drop or fill such rows first.")
+                )
         return list(entries)
     array: npt.NDArray[Any] = to_numpy(as_array(items, "items"))
     if array.ndim < 2:

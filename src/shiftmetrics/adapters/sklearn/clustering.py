@@ -113,7 +113,9 @@ class DifferentialClustering(ClusterMixin, TransformerMixin, BaseEstimator):  # 
             check_choice(self.kernel, "kernel", ("gaussian", "cosine"))
         rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         if (y is None) == (reference is None):
-            expected = "given, or y with the origin of each row (1 sample, 0 reference), and not both"
+            expected = (
+                "given, or y with the origin of each row (1 sample, 0 reference), and not both"
+            )
             raise ValueError(describe("reference", expected, "neither" if y is None else "both"))
         if reference is not None:
             origin = np.ones(len(rows), dtype=bool)

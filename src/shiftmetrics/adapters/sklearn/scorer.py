@@ -99,7 +99,9 @@ class AgreementScorer:
         sample, reference = self.pair(X)
         scores, kind = response_of(estimator, sample, self.response_method)
         reference_scores, _ = response_of(estimator, reference, self.response_method)
-        return posterior_agreement(scores, reference_scores, kind=kind, **{"prior": self.prior, **options})
+        return posterior_agreement(
+            scores, reference_scores, kind=kind, **{"prior": self.prior, **options}
+        )
 
     def pair(self, X: Any) -> tuple[Any, Any]:
         """Return the shifted sample and, row by row, what it was before."""

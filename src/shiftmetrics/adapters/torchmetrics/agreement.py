@@ -16,7 +16,12 @@ from torchmetrics.utilities.distributed import gather_all_tensors
 
 from shiftmetrics._core.probabilities import look_like_probabilities
 from shiftmetrics._core.validation import check_choice, check_integer, check_number, describe
-from shiftmetrics.adapters.torchmetrics.states import LabelFreeMetric, check_seen, device_only, scalar
+from shiftmetrics.adapters.torchmetrics.states import (
+    LabelFreeMetric,
+    check_seen,
+    device_only,
+    scalar,
+)
 from shiftmetrics.agreement.grid import (
     BETA_RANGE,
     AgreementGridStatistic,
@@ -102,20 +107,36 @@ class PosteriorAgreement(LabelFreeMetric):
             num_classes = len(prior)
         if num_classes is None and not exact:
             raise TypeError(
-                describe("num_classes", "given where exact=False", "None", "Pass num_classes, or exact=True.")
+                describe(
+                    "num_classes",
+                    "given where exact=False",
+                    "None",
+                    "Pass num_classes, or exact=True.",
+                )
             )
-        self.num_classes = None if num_classes is None else check_integer(num_classes, "num_classes", low=2)
+        self.num_classes = (
+            None if num_classes is None else check_integer(num_classes, "num_classes", low=2)
+        )
         self.kind = check_choice(kind, "kind", KINDS)
-        self.floor = None if floor is None else check_number(floor, "floor", low=0.0, high=1.0, open_low=True)
+        self.floor = (
+            None
+            if floor is None
+            else check_number(floor, "floor", low=0.0, high=1.0, open_low=True)
+        )
         self.exact = bool(exact)
         if self.exact and beta_range is not None:
             remedy = "It is the grid of sums: pass exact=False."
-            raise ValueError(describe("beta_range", "None where exact=True", value=beta_range, remedy=remedy))
+            raise ValueError(
+                describe("beta_range", "None where exact=True", value=beta_range, remedy=remedy)
+            )
         self.beta_range = check_range(BETA_RANGE if beta_range is None else beta_range)
         if isinstance(prior, str) and not exact:
             raise ValueError(
                 describe(
-                    "prior", 'an array or "uniform" where exact=False', value=prior, remedy="Pass exact=True."
+                    "prior",
+                    'an array or "uniform" where exact=False',
+                    value=prior,
+                    remedy="Pass exact=True.",
                 )
             )
         if given:
@@ -128,7 +149,9 @@ class PosteriorAgreement(LabelFreeMetric):
             self.add_state("reference_scores", default=[], dist_reduce_fx="cat")
         else:
             size = self._empty_statistic().pack().size
-            self.add_state("sums", default=torch.zeros(size, dtype=torch.float64), dist_reduce_fx="sum")
+            self.add_state(
+                "sums", default=torch.zeros(size, dtype=torch.float64), dist_reduce_fx="sum"
+            )
 
     def update(self, scores: Tensor, reference_scores: Tensor) -> None:
         """Add a batch of pairs.
@@ -150,9 +173,14 @@ class PosteriorAgreement(LabelFreeMetric):
             floor=self.floor,
             n_classes=self._n_classes() or None,
         )
-        if self._update_count == 1 and self.kind == "scores" and look_like_probabilities(pairs.scores):
+        if (
+            self._update_count == 1
+            and self.kind == "scores"
+            and look_like_probabilities(pairs.scores)
+        ):
             warnings.warn(
-                'scores look like probabilities. If they are, pass kind="probabilities".', stacklevel=3
+                'scores look like probabilities. If they are, pass kind="probabilities".',
+                stacklevel=3,
             )
         if self.exact:
             self.scores.append(_two_columns(scores, self.kind))
@@ -171,7 +199,9 @@ class PosteriorAgreement(LabelFreeMetric):
     def result(self) -> PosteriorAgreementResult:
         """Return the whole result: beta, error bound, equivalent error, effective classes, status, summary."""
         with self.sync_context(
-            dist_sync_fn=self.dist_sync_fn, should_sync=self._to_sync, should_unsync=self._should_unsync
+            dist_sync_fn=self.dist_sync_fn,
+            should_sync=self._to_sync,
+            should_unsync=self._should_unsync,
         ):
             return self._result()
 
@@ -183,9 +213,13 @@ class PosteriorAgreement(LabelFreeMetric):
         ValueError
             If its settings differ (beta_range, classes, prior, kind, floor, exact or not).
         """
-        theirs: Any = incoming_state.metric_state if isinstance(incoming_state, Metric) else incoming_state
+        theirs: Any = (
+            incoming_state.metric_state if isinstance(incoming_state, Metric) else incoming_state
+        )
         if isinstance(theirs, dict) and "signature" in theirs:
-            _one_signature(torch.stack([self.signature, theirs["signature"].to(self.signature.device)]))
+            _one_signature(
+                torch.stack([self.signature, theirs["signature"].to(self.signature.device)])
+            )
         super().merge_state(incoming_state)
 
     def sync(
@@ -199,10 +233,14 @@ class PosteriorAgreement(LabelFreeMetric):
         available = distributed_available or self.distributed_available_fn
         if should_sync and not self._is_synced and callable(available) and available():
             gather = dist_sync_fn or gather_all_tensors
-            _one_signature(torch.stack(gather(self.signature, group=process_group or self.process_group)))
+            _one_signature(
+                torch.stack(gather(self.signature, group=process_group or self.process_group))
+            )
             if self.exact:  # one type and one shape everywhere, also where there are no rows
                 own = torch.tensor([self._n_classes()], device=self.device)
-                n_columns = int(torch.stack(gather(own, group=process_group or self.process_group)).max())
+                n_columns = int(
+                    torch.stack(gather(own, group=process_group or self.process_group)).max()
+                )
                 blank = torch.zeros((0, n_columns), dtype=torch.float64, device=self.device)
                 self.scores = [torch.cat([blank, *(part.double() for part in self.scores)])]
                 self.reference_scores = [
@@ -229,7 +267,9 @@ class PosteriorAgreement(LabelFreeMetric):
         n_classes = self._n_classes()
         prior = np.full(n_classes, 1.0 / n_classes) if uniform else np.asarray(self.prior)
         betas = grid_betas(*self.beta_range)
-        return grid_result(statistic, betas, prior, kind=self.kind, floor=self.floor, uniform=uniform)
+        return grid_result(
+            statistic, betas, prior, kind=self.kind, floor=self.floor, uniform=uniform
+        )
 
     def _empty_statistic(self) -> AgreementGridStatistic:
         blank = np.zeros(len(grid_betas(*self.beta_range)))
@@ -244,9 +284,18 @@ class PosteriorAgreement(LabelFreeMetric):
 
     def _signature(self) -> Tensor:
         """Return numbers that stand for the settings."""
-        code = zlib.crc32(repr(None if self.prior is None else np.asarray(self.prior).tolist()).encode())
+        code = zlib.crc32(
+            repr(None if self.prior is None else np.asarray(self.prior).tolist()).encode()
+        )
         floor = -1.0 if self.floor is None else self.floor
-        settings = (self.exact, self.num_classes or 0, KINDS.index(self.kind), floor, code, *self.beta_range)
+        settings = (
+            self.exact,
+            self.num_classes or 0,
+            KINDS.index(self.kind),
+            floor,
+            code,
+            *self.beta_range,
+        )
         return torch.tensor([float(part) for part in settings], dtype=torch.float64)
 
 

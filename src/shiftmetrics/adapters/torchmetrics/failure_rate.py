@@ -58,7 +58,9 @@ class AttackFailureRate(LabelFreeMetric):
         for name in ("kept", "right", "labelled", "total"):
             self.add_state(name, default=torch.zeros((), dtype=torch.long), dist_reduce_fx="sum")
 
-    def update(self, scores: Tensor, reference_scores: Tensor, labels: Tensor | None = None) -> None:
+    def update(
+        self, scores: Tensor, reference_scores: Tensor, labels: Tensor | None = None
+    ) -> None:
         """Add a batch.
 
         Parameters
@@ -69,7 +71,10 @@ class AttackFailureRate(LabelFreeMetric):
         labels : Tensor of shape (n_rows,), optional
             True classes.
         """
-        shifted, reference = _predicted(scores, "scores"), _predicted(reference_scores, "reference_scores")
+        shifted, reference = (
+            _predicted(scores, "scores"),
+            _predicted(reference_scores, "reference_scores"),
+        )
         _check_length(reference, "reference_scores", len(shifted))
         self.kept = self.kept + (shifted == reference).sum()
         self.total = self.total + len(shifted)
@@ -93,8 +98,12 @@ class AttackFailureRate(LabelFreeMetric):
 
 def _predicted(scores: Tensor, argument: str) -> Tensor:
     if not isinstance(scores, Tensor) or scores.ndim not in (1, 2):
-        got = f"shape {tuple(scores.shape)}" if isinstance(scores, Tensor) else type(scores).__name__
-        raise TypeError(describe(argument, "a tensor of shape (n_rows, n_classes) or (n_rows,)", got))
+        got = (
+            f"shape {tuple(scores.shape)}" if isinstance(scores, Tensor) else type(scores).__name__
+        )
+        raise TypeError(
+            describe(argument, "a tensor of shape (n_rows, n_classes) or (n_rows,)", got)
+        )
     if scores.is_floating_point() and not bool(torch.isfinite(scores).all()):
         raise ValueError(describe(argument, "finite everywhere", "NaN or infinity"))
     if scores.ndim == 2:
@@ -105,4 +114,6 @@ def _predicted(scores: Tensor, argument: str) -> Tensor:
 def _check_length(values: Tensor, argument: str, length: int) -> None:
     if values.ndim != 1 or len(values) != length:
         got = f"shape {tuple(values.shape)}"
-        raise ValueError(describe(argument, f"of length {length} like scores", got, "Rows are pairs."))
+        raise ValueError(
+            describe(argument, f"of length {length} like scores", got, "Rows are pairs.")
+        )

@@ -3,7 +3,9 @@
 try:
     import torch as _torch  # noqa: F401
 except ImportError as error:
-    raise ImportError("shiftmetrics.lab.attacks needs torch: pip install 'shiftmetrics[torch]'") from error
+    raise ImportError(
+        "shiftmetrics.lab.attacks needs torch: pip install 'shiftmetrics[torch]'"
+    ) from error
 
 from shiftmetrics.lab.attacks.apgd import apgd
 from shiftmetrics.lab.attacks.gradient import fgsm, noise, pgd

@@ -14,7 +14,11 @@ from shiftmetrics.attacks.model import RowLoss, margin_loss
 from shiftmetrics.attacks.problem import AttackOptions, AttackProblem
 from shiftmetrics.attacks.search import AttackResult, run_search
 from shiftmetrics.lab.attacks.gradient import Worst
-from shiftmetrics.lab.attacks.losses import ATTACK_LOSSES, MIN_CLASSES, targeted_difference_of_logits_ratio
+from shiftmetrics.lab.attacks.losses import (
+    ATTACK_LOSSES,
+    MIN_CLASSES,
+    targeted_difference_of_logits_ratio,
+)
 
 _RHO = 0.75  # share of steps that must raise the loss
 _MOMENTUM = 0.75

@@ -156,7 +156,12 @@ def pgd(
                 value, gradient, logits = part.gradient(move, row_loss)
                 going = worst.update(rows, move, value, margin_loss(logits, part.y))
                 if early_stop and not bool(going.all()):
-                    rows, part, move, gradient = rows[going], part.take(going), move[going], gradient[going]
+                    rows, part, move, gradient = (
+                        rows[going],
+                        part.take(going),
+                        move[going],
+                        gradient[going],
+                    )
                 if norm == "l2":  # clipping a sign loses nothing, clipping a length does
                     gradient = part.within(gradient, move)
                 move = move + steepest(gradient, norm) * (2.5 / n_steps * part.radius)[:, None]
@@ -230,7 +235,15 @@ def noise(
         return _stretch(problem, direction)
 
     return run_search(
-        search, model, X, y, name="noise", norm=norm, options=options, strength=strength, needs_gradient=False
+        search,
+        model,
+        X,
+        y,
+        name="noise",
+        norm=norm,
+        options=options,
+        strength=strength,
+        needs_gradient=False,
     )
 
 
@@ -266,5 +279,9 @@ class Worst:
         wrong = margin > 0
         better = torch.where(wrong == self.wrong[rows], value > self.value[rows], wrong)
         rows = rows[better]
-        self.move[rows], self.value[rows], self.wrong[rows] = move[better], value[better], wrong[better]
+        self.move[rows], self.value[rows], self.wrong[rows] = (
+            move[better],
+            value[better],
+            wrong[better],
+        )
         return ~wrong

@@ -61,16 +61,24 @@ def run_attack(
     >>> result.distance, result.success
     (array([2.5]), array([False]))
     """
-    name = getattr(attack, "name", None) or getattr(attack, "__name__", None) or type(attack).__name__
+    name = (
+        getattr(attack, "name", None) or getattr(attack, "__name__", None) or type(attack).__name__
+    )
     if not callable(attack):
         raise TypeError(describe("attack", "a callable (model, x, y) -> x_adv", value=attack))
 
     def search(problem: AttackProblem, generator: torch.Generator) -> Tensor:
         result = attack(model, problem.x, problem.y)
-        x_adv = torch.as_tensor(result.x_adv if isinstance(result, AttackResult) else result).detach()
+        x_adv = torch.as_tensor(
+            result.x_adv if isinstance(result, AttackResult) else result
+        ).detach()
         shape = tuple(problem.x.shape)
         if tuple(x_adv.shape) != shape or not bool(torch.isfinite(x_adv).all()):
-            got = "values that are not finite" if x_adv.shape == shape else f"shape {tuple(x_adv.shape)}"
+            got = (
+                "values that are not finite"
+                if x_adv.shape == shape
+                else f"shape {tuple(x_adv.shape)}"
+            )
             raise ValueError(
                 describe("attack", f"a function that returns finite inputs of shape {shape}", got)
             )

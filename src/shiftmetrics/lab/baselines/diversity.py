@@ -8,7 +8,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, directions, entropy, float64_rows, to_float64
+from shiftmetrics._core.arrays import (
+    Array,
+    FloatArray,
+    directions,
+    entropy,
+    float64_rows,
+    to_float64,
+)
 from shiftmetrics._core.blocks import map_reduce, one_blas_thread, row_blocks
 from shiftmetrics._core.neighbours import TILE_POINTS, distance_blocks
 from shiftmetrics._core.options import Computing, check_memory, check_memory_limit, computing_of
@@ -109,7 +116,9 @@ def vendi_score(
             "Take fewer rows, or order=2, which needs no matrix.",
         )
         with np.errstate(under="ignore"):
-            eigenvalues = np.linalg.eigvalsh(_cosine_moment(sample) if direct else _gram(sample, similarity))
+            eigenvalues = np.linalg.eigvalsh(
+                _cosine_moment(sample) if direct else _gram(sample, similarity)
+            )
         shares = np.maximum(eigenvalues, 0.0)
         nats = _renyi(shares / shares.sum(), order)
         value = math.exp(nats)
@@ -125,7 +134,9 @@ def vendi_score(
         n_samples=n_rows,
         parts={"entropy": nats, "bandwidth": width},
         remark=f"Among {n_rows} rows.",
-        settings=settings_of(order=order, kernel=kernel, bandwidth=bandwidth, rng=0 if rng is None else rng),
+        settings=settings_of(
+            order=order, kernel=kernel, bandwidth=bandwidth, rng=0 if rng is None else rng
+        ),
     )
 
 
@@ -179,7 +190,9 @@ def inception_score(
         raise ValueError(describe("n_splits", f"at most the number of rows, {n_rows}", n_splits))
     # Rows are dealt by number, so that the array itself stays where it is.
     part_of = (
-        check_rng(rng).permutation(np.arange(n_rows) % n_splits) if n_splits > 1 else np.zeros(n_rows, int)
+        check_rng(rng).permutation(np.arange(n_rows) % n_splits)
+        if n_splits > 1
+        else np.zeros(n_rows, int)
     )
 
     def sums(rows: slice) -> FloatArray:
@@ -226,12 +239,16 @@ def _mean_square(sample: Array, similarity: Kernel, executor: Executor | None) -
         return map_reduce(squares, distance_blocks(sample), executor=executor) / n_rows**2
 
 
-def _prepare(features: Any, kernel: str, bandwidth: Any, rng: Any) -> tuple[Array, Kernel, float | None]:
+def _prepare(
+    features: Any, kernel: str, bandwidth: Any, rng: Any
+) -> tuple[Array, Kernel, float | None]:
     """Return the checked sample, its kernel, and the bandwidth."""
     sample = check_matrix(features, "features", min_rows=2)
     if check_choice(kernel, "kernel", ("gaussian", "cosine")) == "cosine":
         if bandwidth != "auto":
-            raise ValueError(describe("bandwidth", "left out with kernel='cosine'", value=bandwidth))
+            raise ValueError(
+                describe("bandwidth", "left out with kernel='cosine'", value=bandwidth)
+            )
         check_directions(sample, "features")
         return sample, CosineKernel(), None
     if isinstance(bandwidth, str):

@@ -135,7 +135,9 @@ def feature_likelihood_divergence(
     converged = fit.converged and base_fit.converged
     warnings: tuple[str, ...] = ()
     if value > _MEMORISED:
-        warnings = ("The value is very high: most rows of the sample may be copies of training rows.",)
+        warnings = (
+            "The value is very high: most rows of the sample may be copies of training rows.",
+        )
     gap = 100.0 * (score - own)
     return Distance(
         name="Feature likelihood divergence",
@@ -154,7 +156,9 @@ def feature_likelihood_divergence(
             "n_training": len(trained),
         },
         remark=f"0 is as good as fresh data. Generalisation gap: {format_number(gap)}.",
-        settings=settings_of(align=align, rng=0 if rng is None else rng, computing=options.settings()),
+        settings=settings_of(
+            align=align, rng=0 if rng is None else rng, computing=options.settings()
+        ),
         warnings=warnings,
     )
 
@@ -215,9 +219,13 @@ def _fit(centers: FloatArray, rows: FloatArray, options: Computing) -> _Fit:
         shares /= total[:, None]
         back /= total
         weights = shares.sum(axis=0)
-        reached = weights > np.finfo(np.float64).tiny  # a centre that explains no row keeps its variance
+        reached = (
+            weights > np.finfo(np.float64).tiny
+        )  # a centre that explains no row keeps its variance
         spread = np.einsum("ij,ij->j", shares, squares)
-        variances = np.where(reached, spread / np.where(reached, weights, 1.0) / n_columns, variances)
+        variances = np.where(
+            reached, spread / np.where(reached, weights, 1.0) / n_columns, variances
+        )
         variances = np.maximum(variances, least)
         if back.sum() > 0.0:
             broad = max(float(back @ far) / float(back.sum()) / n_columns, least)
@@ -231,7 +239,9 @@ def _terms(squares: FloatArray, variances: FloatArray, n_columns: int) -> FloatA
 
 def _log_likelihood(rows: FloatArray, centers: FloatArray, variances: FloatArray) -> float:
     """Return the mean log-likelihood of ``rows`` in nats per column."""
-    terms = _terms(pairwise_distances(rows, centers) ** 2, variances, rows.shape[1]) - math.log(len(centers))
+    terms = _terms(pairwise_distances(rows, centers) ** 2, variances, rows.shape[1]) - math.log(
+        len(centers)
+    )
     top = terms.max(axis=1)
     mean = float(np.mean(top + np.log(np.exp(terms - top[:, None]).sum(axis=1))))
     return mean / int(rows.shape[1])

@@ -34,7 +34,19 @@ _RAW = {
     ),
 }
 _NEEDED = {
-    "income": ("SEX", "AGEP", "WKHP", "MAR", "RELP", "RAC1P", "COW", "OCCP", "SCHL", "PINCP", "PWGTP"),
+    "income": (
+        "SEX",
+        "AGEP",
+        "WKHP",
+        "MAR",
+        "RELP",
+        "RAC1P",
+        "COW",
+        "OCCP",
+        "SCHL",
+        "PINCP",
+        "PWGTP",
+    ),
     "public_coverage": (
         "SEX",
         "AGEP",
@@ -125,7 +137,11 @@ def load_acs(
         terms="US Census Bureau, public domain",
     )
     place = locate(path, source, download=download, progress=progress)
-    files = [place] if place.is_file() else [_state_file(place, folder, state, year) for state in states]
+    files = (
+        [place]
+        if place.is_file()
+        else [_state_file(place, folder, state, year) for state in states]
+    )
     frames = [_read_persons(file, {*_NEEDED[task], domain}) for file in files]
     frame = pd.concat(frames, ignore_index=True)
     X, y, kept = acs_features(frame, task=task, standardize=standardize)
@@ -200,7 +216,11 @@ def acs_features(
     missing = [column for column in _NEEDED[task] if column not in persons.columns]
     if missing:
         raise ValueError(
-            describe("persons", f"a table with the columns of {task!r}", f"one without {', '.join(missing)}")
+            describe(
+                "persons",
+                f"a table with the columns of {task!r}",
+                f"one without {', '.join(missing)}",
+            )
         )
     raw = persons[list(_NEEDED[task])].apply(pd.to_numeric, errors="coerce")
     keep = _kept(raw, task).to_numpy()
@@ -275,7 +295,11 @@ def _schooling(column: Any) -> dict[str, Any]:
 
 def _state_file(place: Path, folder: str, state: str, year: int) -> Path:
     """Find a state's file where folktables, or our own download, put it."""
-    name = f"psam_p{codes.STATES[state]}.csv" if year >= 2017 else f"ss{year % 100}p{state.lower()}.csv"
+    name = (
+        f"psam_p{codes.STATES[state]}.csv"
+        if year >= 2017
+        else f"ss{year % 100}p{state.lower()}.csv"
+    )
     for base in (place / folder, place):
         for file in (base / name, base / f"csv_p{state.lower()}" / name):
             if file.is_file():

@@ -162,7 +162,9 @@ def _read_folder(place: Path, split: str) -> tuple[npt.NDArray[np.uint8], IntArr
             continue
         parts = [read(file) for file in files]
         pixels = np.concatenate([part[0] for part in parts]).reshape(-1, 3, 32, 32)
-        return np.ascontiguousarray(pixels.transpose(0, 2, 3, 1)), np.concatenate([part[1] for part in parts])
+        return np.ascontiguousarray(pixels.transpose(0, 2, 3, 1)), np.concatenate(
+            [part[1] for part in parts]
+        )
     if (place / split).is_dir():
         return _read_class_folders(place / split)
     raise FileNotFoundError(
@@ -177,7 +179,10 @@ def _read_binary(file: Path) -> tuple[npt.NDArray[np.uint8], IntArray]:
     if content.size == 0 or content.size % 3073:
         raise ValueError(
             describe(
-                f"The file {str(file)!r}", "rows of 3,073 bytes", f"{content.size} bytes", "It is truncated."
+                f"The file {str(file)!r}",
+                "rows of 3,073 bytes",
+                f"{content.size} bytes",
+                "It is truncated.",
             )
         )
     rows = content.reshape(-1, 3073)
@@ -190,7 +195,9 @@ class _ArrayUnpickler(pickle.Unpickler):
     _ALLOWED = frozenset({("_reconstruct", "multiarray"), ("ndarray", "numpy"), ("dtype", "numpy")})
 
     def find_class(self, module: str, name: str) -> Any:
-        if (name, module.rpartition(".")[2]) in self._ALLOWED and module.partition(".")[0] == "numpy":
+        if (name, module.rpartition(".")[2]) in self._ALLOWED and module.partition(".")[
+            0
+        ] == "numpy":
             if name == "_reconstruct":
                 # numpy.core, where old pickles look for it, is deprecated.
                 return np.empty(0).__reduce__()[0]
@@ -205,7 +212,9 @@ class _ArrayUnpickler(pickle.Unpickler):
 def _read_pickle(file: Path) -> tuple[npt.NDArray[np.uint8], IntArray]:
     try:
         batch = _ArrayUnpickler(io.BytesIO(file.read_bytes()), encoding="bytes").load()
-        return np.asarray(batch[b"data"], dtype=np.uint8), np.asarray(batch[b"labels"], dtype=np.int64)
+        return np.asarray(batch[b"data"], dtype=np.uint8), np.asarray(
+            batch[b"labels"], dtype=np.int64
+        )
     except (pickle.UnpicklingError, EOFError, KeyError, TypeError, ValueError, IndexError) as error:
         raise ValueError(
             f"The file {str(file)!r} must be a batch of CIFAR-10 arrays and was refused ({error}). "
@@ -219,7 +228,9 @@ def _read_class_folders(folder: Path) -> tuple[npt.NDArray[np.uint8], IntArray]:
     for label, class_name in enumerate(CIFAR10_CLASSES):
         files = sorted((folder / class_name).glob("*.*"))
         if not files:
-            raise FileNotFoundError(f"There are no images in {str(folder / class_name)!r}. Check the path.")
+            raise FileNotFoundError(
+                f"There are no images in {str(folder / class_name)!r}. Check the path."
+            )
         names.extend(f"{class_name}/{file.name}" for file in files)
         labels.extend([label] * len(files))
     return ImageFiles(folder, names).read(), np.asarray(labels, dtype=np.int64)

@@ -60,7 +60,9 @@ class Dataset:
         for part in ("y", "domain", "split"):
             values = getattr(self, part)
             if values is not None and len(values) != n_samples:
-                raise ValueError(describe(part, f"of length {n_samples}, as X", f"length {len(values)}"))
+                raise ValueError(
+                    describe(part, f"of length {n_samples}, as X", f"length {len(values)}")
+                )
 
     def __len__(self) -> int:
         return len(self.y)
@@ -246,7 +248,9 @@ def image_files(folder: str | os.PathLike[str]) -> ImageFiles:
     if not place.is_dir():
         raise FileNotFoundError(f"There is no folder {str(place)!r}. Check the path.")
     found = sorted(
-        file for file in place.rglob("*") if file.suffix.lower() in SUFFIXES and not file.name.startswith(".")
+        file
+        for file in place.rglob("*")
+        if file.suffix.lower() in SUFFIXES and not file.name.startswith(".")
     )
     if not found:
         raise FileNotFoundError(

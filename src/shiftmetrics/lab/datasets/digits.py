@@ -134,14 +134,22 @@ def read_idx(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
     dtype, n_axes = np.dtype(_IDX_TYPES[content[2]]), content[3]
     header = 4 + 4 * n_axes
     if len(content) < header:
-        raise ValueError(f"The file {str(file)!r} is truncated inside its header. Download it again.")
+        raise ValueError(
+            f"The file {str(file)!r} is truncated inside its header. Download it again."
+        )
     shape = tuple(int(size) for size in np.frombuffer(content, ">u4", n_axes, 4))
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     if len(content) != header + size:
         raise ValueError(
-            describe(f"The file {str(file)!r}", f"{header + size} bytes for shape {shape}", f"{len(content)}")
+            describe(
+                f"The file {str(file)!r}",
+                f"{header + size} bytes for shape {shape}",
+                f"{len(content)}",
+            )
         )
-    return np.frombuffer(content, dtype, offset=header).reshape(shape).astype(dtype.newbyteorder("="))
+    return (
+        np.frombuffer(content, dtype, offset=header).reshape(shape).astype(dtype.newbyteorder("="))
+    )
 
 
 def image_arrays(stored: Any, file: Path) -> tuple[npt.NDArray[np.uint8], IntArray]:
@@ -149,7 +157,9 @@ def image_arrays(stored: Any, file: Path) -> tuple[npt.NDArray[np.uint8], IntArr
     if "labels" in stored and "images" in stored:
         return np.asarray(stored["images"]), np.asarray(stored["labels"], dtype=np.int64)
     if "labels" in stored and "jpeg" in stored and "offsets" in stored:
-        return _decode(stored["jpeg"], stored["offsets"]), np.asarray(stored["labels"], dtype=np.int64)
+        return _decode(stored["jpeg"], stored["offsets"]), np.asarray(
+            stored["labels"], dtype=np.int64
+        )
     raise ValueError(
         describe(
             f"The file {str(file)!r}",
@@ -183,4 +193,6 @@ def _idx_file(place: Path, stem: str, kind: str) -> Path:
             return find(place, name)
         except FileNotFoundError:
             continue
-    raise FileNotFoundError(f"There is no '{stem}-{kind}' (or .gz) in {str(place)!r}. Check the path.")
+    raise FileNotFoundError(
+        f"There is no '{stem}-{kind}' (or .gz) in {str(place)!r}. Check the path."
+    )

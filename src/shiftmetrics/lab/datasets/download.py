@@ -74,7 +74,11 @@ def download(
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     resumed = part.exists() and part.stat().st_size > 0
-    _retry(lambda: _continue(url, part, progress=progress, timeout=timeout, name=path.name), url, attempts)
+    _retry(
+        lambda: _continue(url, part, progress=progress, timeout=timeout, name=path.name),
+        url,
+        attempts,
+    )
     try:
         verify(part, expected)
     except ValueError:
@@ -83,7 +87,9 @@ def download(
             raise
         # The part may have belonged to another version of the file: once more, from the start.
         _retry(
-            lambda: _continue(url, part, progress=progress, timeout=timeout, name=path.name), url, attempts
+            lambda: _continue(url, part, progress=progress, timeout=timeout, name=path.name),
+            url,
+            attempts,
         )
         try:
             verify(part, expected)
@@ -99,7 +105,9 @@ def download(
 def digest(path: Path, algorithm: str) -> str:
     """Return the hexadecimal digest of a file."""
     with path.open("rb") as stream:
-        return hashlib.file_digest(stream, lambda: hashlib.new(algorithm, usedforsecurity=False)).hexdigest()
+        return hashlib.file_digest(
+            stream, lambda: hashlib.new(algorithm, usedforsecurity=False)
+        ).hexdigest()
 
 
 def verify(path: Path, checksum: str | None) -> None:
@@ -124,7 +132,9 @@ def _expected(path: Path, checksum: str | None) -> str | None:
         checksum = pin.read_text(encoding="utf-8").strip()
     algorithm, _, wanted = checksum.partition(":")
     if len(wanted) != _HEX_DIGITS.get(algorithm) or set(wanted.lower()) - set("0123456789abcdef"):
-        raise ValueError(describe("checksum", "'sha256:' or 'md5:' and hexadecimal digits", value=checksum))
+        raise ValueError(
+            describe("checksum", "'sha256:' or 'md5:' and hexadecimal digits", value=checksum)
+        )
     return checksum
 
 
@@ -166,14 +176,17 @@ def _continue(url: str, part: Path, *, progress: bool, timeout: float, name: str
             return
         raise
     with response:
-        continues = response.status == 206 and str(response.headers.get("Content-Range", "")).startswith(
-            f"bytes {start}-"
-        )
+        continues = response.status == 206 and str(
+            response.headers.get("Content-Range", "")
+        ).startswith(f"bytes {start}-")
         if not continues:
             start = 0
         length = response.headers.get("Content-Length")
         total = None if length is None else start + int(length)
-        with part.open("ab" if continues else "wb") as out, _bar(name, start, total, progress) as bar:
+        with (
+            part.open("ab" if continues else "wb") as out,
+            _bar(name, start, total, progress) as bar,
+        ):
             while chunk := response.read(_CHUNK):
                 out.write(chunk)
                 bar.update(len(chunk))

@@ -64,7 +64,9 @@ def load_imdb(
     for label, name in enumerate(("neg", "pos")):
         files = sorted((folder / name).glob("*.txt"), key=_review_number)
         if not files:
-            raise FileNotFoundError(f"There are no text files in {str(folder / name)!r}. Check the path.")
+            raise FileNotFoundError(
+                f"There are no text files in {str(folder / name)!r}. Check the path."
+            )
         texts.extend(file.read_text(encoding="utf-8") for file in files)
         labels.extend([label] * len(files))
     return Dataset(
@@ -125,7 +127,9 @@ def load_text_pairs(
     if missing:
         raise ValueError(
             describe(
-                f"The table {str(file)!r}", f"one with columns {', '.join(needed)}", f"one without {missing}"
+                f"The table {str(file)!r}",
+                f"one with columns {', '.join(needed)}",
+                f"one without {missing}",
             )
         )
     if split is not None:
@@ -163,7 +167,9 @@ def _labels(column: Any) -> IntArray:
         words = [value.strip().lower() for value in values]
         unknown = sorted(set(words) - set(_CLASSES))
         if unknown:
-            raise ValueError(describe(f"Column {column.name!r}", "negative or positive", value=unknown[0]))
+            raise ValueError(
+                describe(f"Column {column.name!r}", "negative or positive", value=unknown[0])
+            )
         return np.asarray([_CLASSES.index(word) for word in words], dtype=np.int64)
     return np.asarray(values, dtype=np.int64)
 

@@ -83,7 +83,9 @@ def load_sivep(
         if not frame[name].isin(range(len(values))).all():
             raise ValueError(
                 describe(
-                    f"Column {name!r}", f"codes 0 to {len(values) - 1}", f"{sorted(set(frame[name]))[:8]}"
+                    f"Column {name!r}",
+                    f"codes 0 to {len(values) - 1}",
+                    f"{sorted(set(frame[name]))[:8]}",
                 )
             )
     X = frame.drop(columns=[_LABEL, *frame.columns.intersection([_LEAK])]).astype(np.float64)

@@ -98,7 +98,9 @@ def locate(
             )
         return place
     if place.is_file():
-        raise ValueError(describe("path", "a folder when download=True", f"the file {str(place)!r}"))
+        raise ValueError(
+            describe("path", "a folder when download=True", f"the file {str(place)!r}")
+        )
     place.mkdir(parents=True, exist_ok=True)
     for remote in source.files:
         archive = place / remote.name
@@ -121,17 +123,25 @@ def find(place: Path, name: str) -> Path:
     """
     if place.name == name:
         return place
-    for candidate in (place / name, *sorted(place.glob(f"*/{name}")), *sorted(place.glob(f"*/*/{name}"))):
+    for candidate in (
+        place / name,
+        *sorted(place.glob(f"*/{name}")),
+        *sorted(place.glob(f"*/*/{name}")),
+    ):
         if candidate.exists():
             return candidate
-    raise FileNotFoundError(f"There is no {name!r} in {str(place)!r} or its folders. Check the path.")
+    raise FileNotFoundError(
+        f"There is no {name!r} in {str(place)!r} or its folders. Check the path."
+    )
 
 
 MNIST = Source(
     name="mnist",
     files=tuple(
         RemoteFile(
-            url=f"https://ossci-datasets.s3.amazonaws.com/mnist/{name}", name=name, checksum=f"md5:{checksum}"
+            url=f"https://ossci-datasets.s3.amazonaws.com/mnist/{name}",
+            name=name,
+            checksum=f"md5:{checksum}",
         )
         for name, checksum in (
             ("train-images-idx3-ubyte.gz", "f68b3c2dcbeaaa9fbdd348bbdeb94873"),

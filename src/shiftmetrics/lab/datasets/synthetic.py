@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.validation import check_integer, check_number, check_rng, check_vector, describe
+from shiftmetrics._core.validation import (
+    check_integer,
+    check_number,
+    check_rng,
+    check_vector,
+    describe,
+)
 from shiftmetrics.lab.datasets.dataset import Dataset
 
 
@@ -97,11 +103,15 @@ def make_mixtures(
     if shares.size != reference_shares.size:
         raise ValueError(
             describe(
-                "reference_weights", f"of length {shares.size}, as weights", f"length {reference_shares.size}"
+                "reference_weights",
+                f"of length {shares.size}, as weights",
+                f"length {reference_shares.size}",
             )
         )
     check_integer(n_samples, "n_samples", low=1)
-    n_reference = n_samples if n_reference is None else check_integer(n_reference, "n_reference", low=1)
+    n_reference = (
+        n_samples if n_reference is None else check_integer(n_reference, "n_reference", low=1)
+    )
     check_number(scale, "scale", low=0.0)
     generator = check_rng(rng)
     angles = 2.0 * np.pi * np.arange(shares.size) / shares.size
@@ -175,7 +185,11 @@ class GaussianClasses:
     def reweighting_stability(self, threshold: float, theta2: float) -> float:
         """Return the population's 0/1 stability against reweighting alone (``theta1 = inf``, KL)."""
         p, r = self.error, threshold
-        return 0.0 if r <= p else theta2 * (r * math.log(r / p) + (1 - r) * math.log((1 - r) / (1 - p)))
+        return (
+            0.0
+            if r <= p
+            else theta2 * (r * math.log(r / p) + (1 - r) * math.log((1 - r) / (1 - p)))
+        )
 
 
 def make_gaussian_classes(

@@ -189,7 +189,9 @@ def load_celeba(
     class_names = ("not blond", "blond")
     return _image_dataset(
         name="celebA",
-        images=ImageFiles(table.parent / "img_align_celeba", attributes["image_id"].astype(str).tolist()),
+        images=ImageFiles(
+            table.parent / "img_align_celeba", attributes["image_id"].astype(str).tolist()
+        ),
         y=y,
         domain=y if domain == "label" else male,
         split=_named(partition["partition"], _SPLITS),

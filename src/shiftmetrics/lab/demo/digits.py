@@ -33,7 +33,9 @@ def split_digits(seed: int, n_images: int | None = None) -> Digits:
     data = load("digits")
     images, labels = data.X[:n_images], data.y[:n_images]
     parts = train_test_split(images, labels, test_size=0.5, stratify=labels, random_state=seed)
-    return Digits(train_images=parts[0], test_images=parts[1], train_labels=parts[2], test_labels=parts[3])
+    return Digits(
+        train_images=parts[0], test_images=parts[1], train_labels=parts[2], test_labels=parts[3]
+    )
 
 
 def pixels(images: FloatArray) -> FloatArray:

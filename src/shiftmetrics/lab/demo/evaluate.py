@@ -90,7 +90,9 @@ class Demonstration:
     withheld: WithheldDigit
 
 
-def evaluate_digits(*, seed: int = 0, withheld: int = WITHHELD, n_images: int | None = None) -> Demonstration:
+def evaluate_digits(
+    *, seed: int = 0, withheld: int = WITHHELD, n_images: int | None = None
+) -> Demonstration:
     """Fit a classifier of handwritten digits and put all three measures to it.
 
     Parameters

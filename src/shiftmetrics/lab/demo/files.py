@@ -96,7 +96,12 @@ def write_inputs(found: Demonstration, folder: Path, *, seed: int) -> Path:
         )
     write_text(folder / "rules.toml", RULES.format(rotation=rotation, noise=noise))
     text = CONFIG.format(
-        seed=seed, rotation=rotation, noise=noise, stability=stability, threshold=BROKEN_RISK, novelty=novelty
+        seed=seed,
+        rotation=rotation,
+        noise=noise,
+        stability=stability,
+        threshold=BROKEN_RISK,
+        novelty=novelty,
     )
     write_text(folder / "config.toml", text)
     return folder / "config.toml"

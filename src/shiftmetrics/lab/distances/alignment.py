@@ -25,7 +25,9 @@ CONSTANT = Status(
 )
 
 
-def pca_alignment(features: Any, reference: Any, *, labels: Any = None, align: Align = "labels") -> Distance:
+def pca_alignment(
+    features: Any, reference: Any, *, labels: Any = None, align: Align = "labels"
+) -> Distance:
     """Compare the first principal component of a sample's features with that of its reference.
 
     Two readings of a representation (V. Jimenez Rodriguez, master thesis, ETH Zurich 2024, experiment 5c): a high
@@ -74,7 +76,9 @@ def pca_alignment(features: Any, reference: Any, *, labels: Any = None, align: A
     >>> round(result.value, 12), round(result.parts["class_variance"], 12), round(result.parts["correlation"], 12)
     (0.0, 0.0, 1.0)
     """
-    first, second = check_pairs(features, reference, "features", "reference", align=align, min_rows=2)
+    first, second = check_pairs(
+        features, reference, "features", "reference", align=align, min_rows=2
+    )
     n_samples = int(first.shape[0])
     codes = None
     if labels is not None:
@@ -85,7 +89,9 @@ def pca_alignment(features: Any, reference: Any, *, labels: Any = None, align: A
     correlation = 0.0 if constant else float(np.mean(first_side.values * second_side.values))
     sign = -1.0 if correlation < 0.0 else 1.0
     rows = np.zeros(n_samples) if constant else (sign * first_side.values - second_side.values) ** 2
-    within, reference_within = (None if codes is None else _within(side.values, codes) for side in sides)
+    within, reference_within = (
+        None if codes is None else _within(side.values, codes) for side in sides
+    )
     parts = {
         "class_variance": within,
         "reference_class_variance": reference_within,

@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, directions, float64_rows, namespace, to_float64
+from shiftmetrics._core.arrays import (
+    Array,
+    FloatArray,
+    directions,
+    float64_rows,
+    namespace,
+    to_float64,
+)
 from shiftmetrics._core.blocks import map_blocks, map_reduce, row_blocks
 from shiftmetrics._core.confidence import normal_interval
 from shiftmetrics._core.options import Computing, computing_of
@@ -87,8 +94,12 @@ def feature_distance(
     if method == "cosine":
         first, second = check_pairs(features, reference, "features", "reference", align=align)
         rows = _cosine_rows(first, second, options.executor)
-        return mean_distance("Cosine distance", rows, 1.0, n_classes=int(first.shape[1]), settings=settings)
-    first, second = check_samples(features, reference, align=align, min_rows=2 if method == "frechet" else 1)
+        return mean_distance(
+            "Cosine distance", rows, 1.0, n_classes=int(first.shape[1]), settings=settings
+        )
+    first, second = check_samples(
+        features, reference, align=align, min_rows=2 if method == "frechet" else 1
+    )
     compute = _frechet if method == "frechet" else _centroid
     return compute(first, second, options.executor, settings_of(**settings))
 
@@ -107,7 +118,9 @@ def _cosine_rows(first: Array, second: Array, executor: Executor | None) -> Floa
     return np.concatenate(list(map_blocks(distances_of, blocks, executor=executor)))
 
 
-def _centroid(first: Array, second: Array, executor: Executor | None, settings: dict[str, Any]) -> Distance:
+def _centroid(
+    first: Array, second: Array, executor: Executor | None, settings: dict[str, Any]
+) -> Distance:
     arrays = (first, second)
     for array, name in zip(arrays, ("features", "reference"), strict=True):
         check_magnitude(array, name)
@@ -125,7 +138,9 @@ def _centroid(first: Array, second: Array, executor: Executor | None, settings: 
         units="units of the features",
         value=value,
         error_bound=EPSILON * (32 + int(first.shape[1])) * size,
-        interval=None if error is None else normal_interval(value, error, LEVEL, "delta method", least=0.0),
+        interval=None
+        if error is None
+        else normal_interval(value, error, LEVEL, "delta method", least=0.0),
         status=COMPUTED,
         n_samples=int(first.shape[0]),
         n_reference=int(second.shape[0]),
@@ -134,7 +149,9 @@ def _centroid(first: Array, second: Array, executor: Executor | None, settings: 
     )
 
 
-def _frechet(first: Array, second: Array, executor: Executor | None, settings: dict[str, Any]) -> Distance:
+def _frechet(
+    first: Array, second: Array, executor: Executor | None, settings: dict[str, Any]
+) -> Distance:
     from scipy.linalg import svdvals
 
     a = gaussian_fit(first, "features", executor=executor)

@@ -67,7 +67,9 @@ def gaussian_fit(
     block_bytes = max(BLOCK_BYTES, 8 * columns * _BLOCK_ROWS * columns)
     with one_blas_thread():
         return map_reduce(
-            fit, row_blocks(int(array.shape[0]), 8 * columns, block_bytes=block_bytes), executor=executor
+            fit,
+            row_blocks(int(array.shape[0]), 8 * columns, block_bytes=block_bytes),
+            executor=executor,
         )
 
 

@@ -22,7 +22,9 @@ from shiftmetrics._core.validation import (
 
 Kind = Literal["scores", "probabilities"]
 
-PAIRING_REMEDY = "Rows are pairs: see shiftmetrics.agreement.pair_samples for samples that are not paired."
+PAIRING_REMEDY = (
+    "Rows are pairs: see shiftmetrics.agreement.pair_samples for samples that are not paired."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,9 @@ class OutputPairs:
         return np.concatenate(list(map_blocks(map_block, blocks)))
 
 
-def distributions(array: Array, rows: slice, *, kind: Kind, beta: float = 1.0) -> tuple[Array, Array]:
+def distributions(
+    array: Array, rows: slice, *, kind: Kind, beta: float = 1.0
+) -> tuple[Array, Array]:
     """Return the class distributions of a slice of rows and their logarithms, -inf where they are 0."""
     block = float64_rows(array, rows)
     xp = namespace(block)
@@ -70,7 +74,9 @@ def distributions(array: Array, rows: slice, *, kind: Kind, beta: float = 1.0) -
     return xp.exp(log_p), log_p
 
 
-def check_outputs(scores: Any, reference_scores: Any, *, kind: str, beta: float, align: Align) -> OutputPairs:
+def check_outputs(
+    scores: Any, reference_scores: Any, *, kind: str, beta: float, align: Align
+) -> OutputPairs:
     """Return paired outputs, or raise an error that names the argument."""
     kind = check_choice(kind, "kind", ("scores", "probabilities"))
     beta = check_number(beta, "beta", low=0.0)
@@ -104,16 +110,23 @@ def check_pairs(
     if a.shape[0] != b.shape[0]:
         raise ValueError(
             describe(
-                second_name, f"of as many rows as {first_name}, {a.shape[0]}", f"{b.shape[0]}", PAIRING_REMEDY
+                second_name,
+                f"of as many rows as {first_name}, {a.shape[0]}",
+                f"{b.shape[0]}",
+                PAIRING_REMEDY,
             )
         )
     check_same_shape(a, b, first_name, second_name)
     return a, b
 
 
-def check_samples(features: Any, reference: Any, *, align: Align, min_rows: int = 1) -> tuple[Array, Array]:
+def check_samples(
+    features: Any, reference: Any, *, align: Align, min_rows: int = 1
+) -> tuple[Array, Array]:
     """Return the features of two samples that are not paired: as many columns, of one library."""
-    features, reference = align_tables(features, reference, "features", "reference", align=align, rows=False)
+    features, reference = align_tables(
+        features, reference, "features", "reference", align=align, rows=False
+    )
     a = check_matrix(features, "features", min_rows=min_rows)
     b = check_matrix(reference, "reference", min_rows=min_rows)
     check_same_library(a, b, "features", "reference")

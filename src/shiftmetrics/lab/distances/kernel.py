@@ -13,11 +13,22 @@ import numpy as np
 from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, to_float64
 from shiftmetrics._core.blocks import map_reduce, one_blas_thread, row_blocks
 from shiftmetrics._core.confidence import normal_interval
-from shiftmetrics._core.neighbours import TILE_BYTES, TILE_POINTS, distance_blocks, pairwise_distances
+from shiftmetrics._core.neighbours import (
+    TILE_BYTES,
+    TILE_POINTS,
+    distance_blocks,
+    pairwise_distances,
+)
 from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align
-from shiftmetrics._core.validation import check_choice, check_integer, check_number, check_rng, describe
+from shiftmetrics._core.validation import (
+    check_choice,
+    check_integer,
+    check_number,
+    check_rng,
+    describe,
+)
 from shiftmetrics.lab.distances.inputs import check_samples
 from shiftmetrics.lab.distances.result import COMPUTED, LEVEL, Distance
 
@@ -103,7 +114,9 @@ def maximum_mean_discrepancy(
         seed = 0 if rng is None else rng
         if isinstance(bandwidth, str):
             if bandwidth != "median":
-                raise ValueError(describe("bandwidth", 'a positive number or "median"', value=bandwidth))
+                raise ValueError(
+                    describe("bandwidth", 'a positive number or "median"', value=bandwidth)
+                )
             width = _median_distance(first, second, check_rng(seed))
         else:
             width = check_number(bandwidth, "bandwidth", low=0.0, open_low=True)
@@ -165,7 +178,10 @@ def _discrepancy(
 ) -> Distance:
     n, m = int(first.shape[0]), int(second.shape[0])
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
-        x, y = _row_sums(first, second, kernel, executor), _row_sums(second, first, kernel, executor)
+        x, y = (
+            _row_sums(first, second, kernel, executor),
+            _row_sums(second, first, kernel, executor),
+        )
     xx, yy, xy = float(x.own.sum()), float(y.own.sum()), float(x.cross.sum())
     value = xx / (n * (n - 1)) + yy / (m * (m - 1)) - 2.0 * xy / (n * m)
     if not math.isfinite(value):
@@ -179,10 +195,14 @@ def _discrepancy(
         )
     # Leave one row out: the jackknife, from the row sums alone.
     without_x = (
-        (xx - 2.0 * x.own) / ((n - 1) * (n - 2)) + yy / (m * (m - 1)) - 2.0 * (xy - x.cross) / ((n - 1) * m)
+        (xx - 2.0 * x.own) / ((n - 1) * (n - 2))
+        + yy / (m * (m - 1))
+        - 2.0 * (xy - x.cross) / ((n - 1) * m)
     )
     without_y = (
-        xx / (n * (n - 1)) + (yy - 2.0 * y.own) / ((m - 1) * (m - 2)) - 2.0 * (xy - y.cross) / (n * (m - 1))
+        xx / (n * (n - 1))
+        + (yy - 2.0 * y.own) / ((m - 1) * (m - 2))
+        - 2.0 * (xy - y.cross) / (n * (m - 1))
     )
     variance = (n - 1) * float(without_x.var()) + (m - 1) * float(without_y.var())
     error = math.sqrt(variance)
@@ -200,7 +220,9 @@ def _discrepancy(
     )
 
 
-def _row_sums(features: Array, others: Array, kernel: BlockKernel, executor: Executor | None) -> _RowSums:
+def _row_sums(
+    features: Array, others: Array, kernel: BlockKernel, executor: Executor | None
+) -> _RowSums:
     """Sum the kernel over tiles, for each row of ``features``."""
     n_rows = int(features.shape[0])
     own, cross = np.zeros(n_rows), np.zeros(n_rows)
@@ -225,7 +247,10 @@ def _row_sums(features: Array, others: Array, kernel: BlockKernel, executor: Exe
 
 def _median_distance(first: Array, second: Array, rng: np.random.Generator) -> float:
     drawn = np.concatenate(
-        [to_float64(array)[rng.permutation(int(array.shape[0]))[:_MEDIAN_ROWS]] for array in (first, second)]
+        [
+            to_float64(array)[rng.permutation(int(array.shape[0]))[:_MEDIAN_ROWS]]
+            for array in (first, second)
+        ]
     )
     distances = pairwise_distances(drawn, drawn)
     positive = distances[np.triu_indices(len(drawn), 1)]

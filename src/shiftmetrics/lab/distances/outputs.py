@@ -84,7 +84,9 @@ def output_distance(
     """
     check_choice(method, "method", METHODS)
     if cost is not None and method != "wasserstein":
-        raise ValueError(describe("cost", "None with this method", "a matrix", 'Pass method="wasserstein".'))
+        raise ValueError(
+            describe("cost", "None with this method", "a matrix", 'Pass method="wasserstein".')
+        )
     pairs = check_outputs(scores, reference_scores, kind=kind, beta=beta, align=align)
     settings = {"method": method, "kind": kind, "beta": beta, "align": align}
     if method == "wasserstein":
@@ -99,7 +101,13 @@ def output_distance(
         rows = pairs.map_rows(_kl_rows if method == "kl" else _js_rows)
         magnitude = float(rows[:, 1].mean()) if np.isfinite(rows[:, 1]).all() else 0.0
     return mean_distance(
-        name, rows[:, 0], magnitude, units=units, n_classes=pairs.n_classes, gap=gap, settings=settings
+        name,
+        rows[:, 0],
+        magnitude,
+        units=units,
+        n_classes=pairs.n_classes,
+        gap=gap,
+        settings=settings,
     )
 
 

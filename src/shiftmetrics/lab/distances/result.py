@@ -60,7 +60,9 @@ class Distance(Result):
     def headline(self) -> str:
         """Return one sentence with the value, its units and its standard error."""
         error = (
-            "" if self.standard_error is None else f" (standard error {format_number(self.standard_error)})"
+            ""
+            if self.standard_error is None
+            else f" (standard error {format_number(self.standard_error)})"
         )
         units = f" {self.units}" if self.units else ""
         return f"{self.name}: {format_number(self.value)}{units}{error}. {self.remark}".rstrip()

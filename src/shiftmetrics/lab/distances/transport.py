@@ -57,16 +57,24 @@ class TransportCost:
         matrix = to_float64(check_matrix(cost, "cost"))
         expected = (n_classes, n_classes)
         if matrix.shape != expected:
-            raise ValueError(describe("cost", f"a matrix of shape {expected}", f"shape {matrix.shape}"))
+            raise ValueError(
+                describe("cost", f"a matrix of shape {expected}", f"shape {matrix.shape}")
+            )
         if (matrix < 0.0).any():
             row, column = np.argwhere(matrix < 0.0)[0]
             raise ValueError(
-                describe("cost", "non-negative", f"{matrix[row, column]:g} from class {row} to {column}")
+                describe(
+                    "cost", "non-negative", f"{matrix[row, column]:g} from class {row} to {column}"
+                )
             )
         if np.diagonal(matrix).any():
             where = int(np.flatnonzero(np.diagonal(matrix))[0])
             raise ValueError(
-                describe("cost", "0 from each class to itself", f"{matrix[where, where]:g} at class {where}")
+                describe(
+                    "cost",
+                    "0 from each class to itself",
+                    f"{matrix[where, where]:g} at class {where}",
+                )
             )
         largest = float(matrix.max())
         if np.array_equal(matrix, largest * equal):
@@ -135,7 +143,9 @@ class TransportCost:
         from scipy.optimize import linprog
         from scipy.sparse import csr_array
 
-        costs = np.concatenate([self.cost[np.ix_(plan.sources, plan.sinks)].ravel() for plan in batch])
+        costs = np.concatenate(
+            [self.cost[np.ix_(plan.sources, plan.sinks)].ravel() for plan in batch]
+        )
         supply_of, demand_of, masses = [], [], []
         first_row = 0
         for plan in batch:
@@ -158,7 +168,10 @@ class TransportCost:
             A_eq=constraints[kept],
             b_eq=mass[kept],
             method="highs",
-            options={"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE},
+            options={
+                "primal_feasibility_tolerance": _TOLERANCE,
+                "dual_feasibility_tolerance": _TOLERANCE,
+            },
         )
         if solution.status != 0:  # it is feasible and bounded by construction
             raise RuntimeError(f"The transport program was not solved: {solution.message}")

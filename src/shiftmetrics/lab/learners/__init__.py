@@ -7,7 +7,9 @@ An objective is called as ``objective(model, batch)`` and returns the loss to mi
 try:
     import torch as _torch  # noqa: F401
 except ImportError as error:
-    raise ImportError("shiftmetrics.lab.learners needs torch: pip install 'shiftmetrics[torch]'") from error
+    raise ImportError(
+        "shiftmetrics.lab.learners needs torch: pip install 'shiftmetrics[torch]'"
+    ) from error
 
 from shiftmetrics.lab.learners.adversarial import Adversarial
 from shiftmetrics.lab.learners.fit import fit

@@ -110,10 +110,14 @@ class Adversarial:
         moved = self.worst_inputs(model, batch)
         losses = self.loss(model(moved), batch.y)
         if self.penalty is not None:
-            losses = losses - self.penalty * (moved - batch.x).reshape(len(moved), -1).square().sum(dim=1)
+            losses = losses - self.penalty * (moved - batch.x).reshape(len(moved), -1).square().sum(
+                dim=1
+            )
         return losses.mean()
 
-    def _by_penalty(self, model: nn.Module, batch: Batch, movable: Tensor, penalty: float) -> Tensor:
+    def _by_penalty(
+        self, model: nn.Module, batch: Batch, movable: Tensor, penalty: float
+    ) -> Tensor:
         def gain(move: Tensor, losses: Tensor) -> Tensor:
             return losses - penalty * move.square().sum(dim=1)
 
@@ -125,7 +129,9 @@ class Adversarial:
         start = torch.zeros_like(movable)
         return _search(model, batch, self.loss, movable, gain, step, self.n_steps or 20, start)
 
-    def _within_ball(self, model: nn.Module, batch: Batch, movable: Tensor, radius: float) -> Tensor:
+    def _within_ball(
+        self, model: nn.Module, batch: Batch, movable: Tensor, radius: float
+    ) -> Tensor:
         radii = torch.full((len(batch.x),), radius, dtype=batch.x.dtype, device=batch.x.device)
         flat = batch.x.reshape(len(batch.x), -1)
         _check_bounds(flat, self.low, self.high)
@@ -143,7 +149,9 @@ class Adversarial:
         generator = batch.generator or torch.Generator().manual_seed(0)
         start = random_move(movable.cpu(), movable[0].cpu(), radii.cpu(), self.norm, generator)
         start = inside(start.to(flat))
-        return _search(model, batch, self.loss, movable, lambda _, losses: losses, step, n_steps, start)
+        return _search(
+            model, batch, self.loss, movable, lambda _, losses: losses, step, n_steps, start
+        )
 
 
 def _search(
@@ -185,7 +193,9 @@ def _movable(x: Tensor, features: Sequence[int] | None) -> Tensor:
     last = x.shape[-1]
     wrong = [feature for feature in features if not 0 <= int(feature) < last]
     if wrong or not len(features):
-        raise ValueError(describe("features", f"positions from 0 to {last - 1}", value=wrong[:3] or "none"))
+        raise ValueError(
+            describe("features", f"positions from 0 to {last - 1}", value=wrong[:3] or "none")
+        )
     mask = torch.zeros_like(x)
     mask[..., list(features)] = 1.0
     return mask.reshape(len(x), -1)
@@ -195,5 +205,9 @@ def _check_bounds(flat: Tensor, low: float | None, high: float | None) -> None:
     seen = (float(flat.min()), float(flat.max()))
     if (low is not None and seen[0] < low) or (high is not None and seen[1] > high):
         raise ValueError(
-            describe("x", f"within the bounds {low} and {high}", f"values from {seen[0]:g} to {seen[1]:g}")
+            describe(
+                "x",
+                f"within the bounds {low} and {high}",
+                f"values from {seen[0]:g} to {seen[1]:g}",
+            )
         )

@@ -147,7 +147,11 @@ def fit(
             total = 0.0
             for rows in _batches(data, batch_size or len(data.x), generator):
                 batch = Batch(
-                    data.x[rows], data.y[rows], _take(data.domain, rows), epoch=epoch, generator=generator
+                    data.x[rows],
+                    data.y[rows],
+                    _take(data.domain, rows),
+                    epoch=epoch,
+                    generator=generator,
                 )
                 loss = objective(model, batch if transform is None else transform(batch))
                 optimizer.zero_grad(set_to_none=True)
@@ -171,7 +175,9 @@ def fit(
     if best:
         model.load_state_dict(next(iter(best.values())).state)
     model.eval()
-    return FitResult(model=model, losses=np.asarray(losses), best=best, stopped=len(losses) < epochs)
+    return FitResult(
+        model=model, losses=np.asarray(losses), best=best, stopped=len(losses) < epochs
+    )
 
 
 def _data(model: nn.Module, X: Any, y: Any, domain: Any, batch_size: int | None) -> Batch:
@@ -181,7 +187,9 @@ def _data(model: nn.Module, X: Any, y: Any, domain: Any, batch_size: int | None)
         raise ValueError(describe("X", "an array of at least 1 row(s)", "0"))
     if x.is_floating_point() and not bool(torch.isfinite(x).all()):
         raise ValueError(
-            describe("X", "finite everywhere", "NaN or infinity", "Drop or impute these rows first.")
+            describe(
+                "X", "finite everywhere", "NaN or infinity", "Drop or impute these rows first."
+            )
         )
     given = as_array(y, "y")
     labels = torch.as_tensor(given if isinstance(given, Tensor) else np.array(given)).to(x.device)
@@ -191,7 +199,9 @@ def _data(model: nn.Module, X: Any, y: Any, domain: Any, batch_size: int | None)
         raise TypeError(describe("domain", "integers", f"{domains.dtype}"))
     for argument, values in (("y", labels), ("domain", domains)):
         if values is not None and len(values) != len(x):
-            raise ValueError(describe(argument, f"of length {len(x)}, as X", f"length {len(values)}"))
+            raise ValueError(
+                describe(argument, f"of length {len(x)}, as X", f"length {len(values)}")
+            )
     if batch_size is not None:
         check_integer(batch_size, "batch_size", low=1)
     return Batch(x, labels, domains)

@@ -93,5 +93,8 @@ def grid_search(
             best = (float(value), model)
     assert best is not None  # there is at least one value
     return GridResult(
-        value=best[0], model=best[1], values=np.asarray(values, dtype=np.float64), scores=np.asarray(scores)
+        value=best[0],
+        model=best[1],
+        values=np.asarray(values, dtype=np.float64),
+        scores=np.asarray(scores),
     )

@@ -136,7 +136,9 @@ class LISA:
     def __call__(self, batch: Batch) -> Batch:
         """Return the mixed batch, whose labels are distributions over the classes."""
         if batch.domain is None:
-            raise ValueError("domain must be given for LISA, got None. Pass the domain of each row.")
+            raise ValueError(
+                "domain must be given for LISA, got None. Pass the domain of each row."
+            )
         n_samples, generator = len(batch.x), batch.generator
         within = torch.rand(n_samples, generator=generator).to(batch.y.device) < self.within_domain
         partner = torch.where(

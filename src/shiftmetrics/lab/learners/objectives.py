@@ -180,7 +180,9 @@ class ERM:
                 raise ValueError(
                     'domain must be given for level="domains", got None. Pass the domain of each row.'
                 )
-            losses = torch.stack([losses[batch.domain == domain].mean() for domain in distinct(batch.domain)])
+            losses = torch.stack(
+                [losses[batch.domain == domain].mean() for domain in distinct(batch.domain)]
+            )
         return tilted_mean(losses, self.strength)
 
 

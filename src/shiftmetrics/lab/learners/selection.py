@@ -60,7 +60,9 @@ def as_input(X: Any, model: nn.Module) -> torch.Tensor:
     like = parameter_of(model)
     if like is None:
         return x if is_tensor else x.to(torch.get_default_dtype())
-    return x.to(device=like.device, dtype=x.dtype if is_tensor and not x.is_floating_point() else like.dtype)
+    return x.to(
+        device=like.device, dtype=x.dtype if is_tensor and not x.is_floating_point() else like.dtype
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -135,7 +137,9 @@ def _by_labels(criterion: str, scores: FloatArray, labels: Any) -> float:
 
     from shiftmetrics.comparison.scorers import KnownScores
 
-    return float(get_scorer(criterion)(KnownScores(scores, np.arange(n_classes)), np.arange(n_rows), labels))
+    return float(
+        get_scorer(criterion)(KnownScores(scores, np.arange(n_classes)), np.arange(n_rows), labels)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -171,10 +171,16 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _network(self, n_features: int, n_classes: int) -> nn.Sequential:
-        widths = [n_features, *(check_integer(width, "hidden_units", low=1) for width in self.hidden_units)]
+        widths = [
+            n_features,
+            *(check_integer(width, "hidden_units", low=1) for width in self.hidden_units),
+        ]
         layers: list[nn.Module] = []
         for before, after in itertools.pairwise(widths):
-            layers += [nn.Linear(before, after, dtype=torch.float64), _ACTIVATIONS[self.activation]()]
+            layers += [
+                nn.Linear(before, after, dtype=torch.float64),
+                _ACTIVATIONS[self.activation](),
+            ]
         return nn.Sequential(*layers, nn.Linear(widths[-1], n_classes, dtype=torch.float64))
 
     def _scores(self, X: Any) -> FloatArray:

@@ -31,7 +31,13 @@ from shiftmetrics._core.validation import (
 from shiftmetrics.lab.published.result import PublishedResult
 from shiftmetrics.lab.published.steps import Adam
 from shiftmetrics.stability.criterion import stability_criterion
-from shiftmetrics.stability.divergence import DIVERGENCES, Divergence, DivergenceName, Moment, divergence_of
+from shiftmetrics.stability.divergence import (
+    DIVERGENCES,
+    Divergence,
+    DivergenceName,
+    Moment,
+    divergence_of,
+)
 from shiftmetrics.stability.losses import CandidateLoss, Loss
 
 PointLoss = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
@@ -182,7 +188,9 @@ def stability_criterion_adam(
     base = _checked_losses(loss, start)
     weights = check_weights(sample_weight, "sample_weight", len(base))
     steps = AdamSteps() if steps is None else steps
-    run = _take_steps(loss, start, units, limits, threshold, theta1, price, weights, steps, progress=progress)
+    run = _take_steps(
+        loss, start, units, limits, threshold, theta1, price, weights, steps, progress=progress
+    )
 
     distances = np.sqrt(run.squared)
     known = CandidateLoss(
@@ -190,7 +198,9 @@ def stability_criterion_adam(
     )
     quiet = Computing(progress=False)
     prices: dict[str, Any] = {"theta1": theta1, "theta2": theta2, "divergence": divergence}
-    solved = stability_criterion(known, threshold, **prices, sample_weight=sample_weight, computing=quiet)
+    solved = stability_criterion(
+        known, threshold, **prices, sample_weight=sample_weight, computing=quiet
+    )
     status = UNSETTLED
     if threshold <= solved.base_risk:
         status = ALREADY_AT_RISK
@@ -199,7 +209,9 @@ def stability_criterion_adam(
     value = float(run.values[-1])
     exact_value, error = None, math.inf
     if exact is not None:
-        best = stability_criterion(exact, threshold, **prices, sample_weight=sample_weight, computing=quiet)
+        best = stability_criterion(
+            exact, threshold, **prices, sample_weight=sample_weight, computing=quiet
+        )
         exact_value, error = best.value, best.error_bound
         if value != best.value:  # not inf and inf
             error += abs(value - best.value)
@@ -226,7 +238,9 @@ def stability_criterion_adam(
         ),
         warnings=()
         if exact is not None
-        else ("Nothing certifies how far the value is from the exact one; upper_bound is a bound.",),
+        else (
+            "Nothing certifies how far the value is from the exact one; upper_bound is a bound.",
+        ),
         sentence=(
             f"{steps.n_steps} Adam steps end at stability {format_number(value)} with risk "
             f"{format_number(run.moment.risk)} at threshold {format_number(threshold)}{certified}. "
@@ -270,7 +284,9 @@ class _Run:
         value = _transformed(self.moment.dual, theta1, self.losses, self.squared)
         density = price.density(value, self.moment)
         influence = price.influence(value, self.moment)
-        share = np.full(len(value), 1.0 / len(value)) if weights is None else weights / weights.sum()
+        share = (
+            np.full(len(value), 1.0 / len(value)) if weights is None else weights / weights.sum()
+        )
         return -share * (influence - share @ influence), density
 
 
@@ -328,7 +344,9 @@ def _moment(
     """Return the conjugate at fixed points: its mean over rows, and alpha where the divergence has one."""
     value = _transformed(dual, theta1, losses, squared)
     start = float(np.average(value, weights=weights))  # from here Newton's method is monotone
-    return divergence.solve(dual, lambda level: divergence.statistic(value, losses, weights, level), start)
+    return divergence.solve(
+        dual, lambda level: divergence.statistic(value, losses, weights, level), start
+    )
 
 
 def _transformed(dual: float, theta1: float, losses: FloatArray, squared: FloatArray) -> FloatArray:
@@ -343,8 +361,12 @@ def _checked_losses(loss: PointLoss, start: FloatArray) -> FloatArray:
     answer = loss(start.copy())
     expected = f"a pair of losses {start.shape[:1]} and gradients {start.shape}"
     if not isinstance(answer, tuple) or len(answer) != 2:
-        raise TypeError(describe("loss", f"a function that returns {expected}", type(answer).__name__))
+        raise TypeError(
+            describe("loss", f"a function that returns {expected}", type(answer).__name__)
+        )
     shapes = tuple(np.shape(part) for part in answer)
     if shapes != (start.shape[:1], start.shape):
-        raise ValueError(describe("loss", f"a function that returns {expected}", f"shapes {shapes}"))
+        raise ValueError(
+            describe("loss", f"a function that returns {expected}", f"shapes {shapes}")
+        )
     return check_vector(answer[0], "losses of the points", low=0.0)

@@ -142,7 +142,9 @@ def posterior_agreement_adam(
     computing = computing_of(computing)
     options: dict[str, Any] = {"kind": kind, "prior": prior, "floor": floor}
     pairs = prepare_pairs(scores, reference_scores, **options)
-    pairs, _ = survey(pairs, predicted=isinstance(named_prior(prior), str), executor=computing.executor)
+    pairs, _ = survey(
+        pairs, predicted=isinstance(named_prior(prior), str), executor=computing.executor
+    )
     size = pairs.n_samples if batch_size is None else check_integer(batch_size, "batch_size", low=1)
     betas, values = _descend(
         pairs, step, beta0, epochs, min(size, pairs.n_samples), reduction, seed, computing
@@ -169,7 +171,9 @@ def draw_steps(run: Any, ax: Any = None) -> Any:
     ax = new_axes(ax)
     ax.plot(np.append(run.trace_beta, run.beta), color=TEST)
     if math.isfinite(run.best.beta):
-        line_at(ax, "y", run.best.beta, f"certified maximum at {run.best.beta:.3g}", color=REFERENCE)
+        line_at(
+            ax, "y", run.best.beta, f"certified maximum at {run.best.beta:.3g}", color=REFERENCE
+        )
     ax.set(xlabel="step", ylabel="inverse temperature beta")
     ax.set_title("Where gradient steps take beta")
     return ax
@@ -210,5 +214,6 @@ def _batches(pairs: ScorePairs, batch_size: int, rng: np.random.Generator) -> It
     for start in range(0, pairs.n_samples, batch_size):
         rows = order[start : start + batch_size]
         yield pairs.replace(
-            scores=take_rows(pairs.scores, rows), reference_scores=take_rows(pairs.reference_scores, rows)
+            scores=take_rows(pairs.scores, rows),
+            reference_scores=take_rows(pairs.reference_scores, rows),
         )

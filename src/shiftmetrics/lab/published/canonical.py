@@ -11,7 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, take_rows, to_float64
+from shiftmetrics._core.arrays import (
+    Array,
+    FloatArray,
+    IntArray,
+    float64_rows,
+    take_rows,
+    to_float64,
+)
 from shiftmetrics._core.blocks import map_blocks, map_reduce, row_blocks
 from shiftmetrics._core.validation import check_magnitude, check_matrix, check_number, describe
 from shiftmetrics.agreement.pairing import rows_of_classes
@@ -122,7 +129,9 @@ def _check_seeds(seeds: Any, counts: tuple[int, int]) -> IntArray:
         expected = "at least 2 pairs of positions, of shape (n_seeds, 2)"
         raise ValueError(describe("seeds", expected, f"shape {pairs.shape} of {pairs.dtype}"))
     if pairs.min() < 0 or (pairs.max(axis=0) >= counts).any():
-        expected = f"positions from 0 to {counts[0] - 1} in features and {counts[1] - 1} in reference"
+        expected = (
+            f"positions from 0 to {counts[0] - 1} in features and {counts[1] - 1} in reference"
+        )
         raise ValueError(describe("seeds", expected, pairs.max(axis=0).tolist()))
     return pairs.astype(np.int64)
 
@@ -150,7 +159,9 @@ class CanonicalSpace:
     def coordinates(self, features: Array, *, reference: bool = False) -> FloatArray:
         """Return the canonical variables of the rows, each weighted by its correlation: (n_rows, n_components)."""
         mean = self.reference_mean if reference else self.mean
-        directions = (self.reference_directions if reference else self.directions) * self.correlations
+        directions = (
+            self.reference_directions if reference else self.directions
+        ) * self.correlations
 
         def project(rows: slice) -> FloatArray:
             return np.asarray((to_float64(float64_rows(features, rows)) - mean) @ directions)
@@ -169,17 +180,23 @@ def fit_class_means(
     spaces = [_moments(features, "features"), _moments(reference, "reference")]
     means = [
         class_means(array, part, n_classes) - space.mean
-        for array, part, space in zip((features, reference), (codes, reference_codes), spaces, strict=True)
+        for array, part, space in zip(
+            (features, reference), (codes, reference_codes), spaces, strict=True
+        )
     ]
     means = [part - weights @ part for part in means]
     cross = (means[0] * weights[:, None]).T @ means[1]
     return _solve(spaces[0], spaces[1], cross, n_classes - 1, ridge)
 
 
-def fit_pairs(features: Array, reference: Array, seeds: IntArray, *, ridge: float) -> CanonicalSpace:
+def fit_pairs(
+    features: Array, reference: Array, seeds: IntArray, *, ridge: float
+) -> CanonicalSpace:
     """Fit on known pairs: rows of ``features`` and of ``reference``, of shape (n_pairs, 2)."""
     spaces = [_moments(features, "features"), _moments(reference, "reference")]
-    sides = [to_float64(array[seeds[:, side], ...]) for side, array in enumerate((features, reference))]
+    sides = [
+        to_float64(array[seeds[:, side], ...]) for side, array in enumerate((features, reference))
+    ]
     sides = [side - side.mean(axis=0) for side in sides]
     cross = sides[0].T @ sides[1] / len(seeds)
     return _solve(spaces[0], spaces[1], cross, len(seeds) - 1, ridge)
@@ -221,10 +238,14 @@ def _whitening(moments: Moments, ridge: float) -> FloatArray:
     return vectors * scales
 
 
-def _solve(first: Moments, second: Moments, cross: FloatArray, max_rank: int, ridge: float) -> CanonicalSpace:
+def _solve(
+    first: Moments, second: Moments, cross: FloatArray, max_rank: int, ridge: float
+) -> CanonicalSpace:
     left, right = _whitening(first, ridge), _whitening(second, ridge)
     u, correlations, v = np.linalg.svd(left.T @ cross @ right, full_matrices=False)
-    kept = correlations[:max_rank] > _NEGLIGIBLE * max(float(correlations[0]), np.finfo(np.float64).tiny)
+    kept = correlations[:max_rank] > _NEGLIGIBLE * max(
+        float(correlations[0]), np.finfo(np.float64).tiny
+    )
     rank = int(kept.sum())
     if not rank:
         raise ValueError(

@@ -104,7 +104,9 @@ def stability_criterion_conic(
     0.069033
     """
     threshold = check_number(threshold, "threshold", low=0.0)
-    problem = StabilityProblem.of(loss, sample_weight, Prices(theta1, theta2, divergence), resampling)
+    problem = StabilityProblem.of(
+        loss, sample_weight, Prices(theta1, theta2, divergence), resampling
+    )
     return least_shift(problem, threshold, _least_cost_by_program(problem, threshold))
 
 
@@ -150,7 +152,9 @@ class _Program:
         self.prices, self.threshold = problem.prices, threshold
         self.pieces = _conic_form(problem.loss, problem.prices.theta1)
         n = problem.loss.n_samples
-        self.weights = np.ones(n) / n if problem.weights is None else problem.weights / problem.weights.sum()
+        self.weights = (
+            np.ones(n) / n if problem.weights is None else problem.weights / problem.weights.sum()
+        )
 
     def solve(self) -> tuple[float, float]:
         """Return the price and the value."""
@@ -162,7 +166,9 @@ class _Program:
         elif self.prices.divergence == "kl":  # Theorem 2
             t, eta = cp.Variable(), cp.Variable(len(weights))
             constraints += [
-                cp.ExpCone(p - t, np.full(len(weights), theta2), eta),  # theta2 exp((p - t) / theta2) <= eta
+                cp.ExpCone(
+                    p - t, np.full(len(weights), theta2), eta
+                ),  # theta2 exp((p - t) / theta2) <= eta
                 weights @ eta <= theta2,
             ]
             conjugate = t
@@ -182,7 +188,9 @@ class _Program:
         except cp.error.SolverError as error:
             raise RuntimeError(f"Clarabel failed ({error}). Use stability_criterion.") from error
         if program.status not in ("optimal", "optimal_inaccurate"):
-            raise RuntimeError(f"Clarabel ended with status {program.status}. Use stability_criterion.")
+            raise RuntimeError(
+                f"Clarabel ended with status {program.status}. Use stability_criterion."
+            )
         return float(h.value), -float(program.value)
 
     def _worst_cases(self, h: Any, p: Any) -> list[Any]:
@@ -200,7 +208,9 @@ class _Program:
             if pieces.q[rows, k].any():
                 worst = worst + square * pieces.q[rows, k]
             constraints.append(worst <= p[rows])
-        if pieces.stretched is not None:  # h l / (1 - h / h_max) = h_max l (1 / (1 - h / h_max) - 1)
+        if (
+            pieces.stretched is not None
+        ):  # h l / (1 - h / h_max) = h_max l (1 / (1 - h / h_max) - 1)
             growth, largest = cp.Variable(), pieces.largest
             constraints.append(cp.inv_pos(1.0 - h / largest) <= growth)
             constraints.append(largest * pieces.stretched * (growth - 1.0) <= p)

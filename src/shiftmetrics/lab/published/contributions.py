@@ -27,7 +27,9 @@ class ApproximateContribution(NamedTuple):
     overlap_log_pa: float
 
 
-def approximate_contributions(result: PosteriorAgreementResult) -> dict[str, ApproximateContribution]:
+def approximate_contributions(
+    result: PosteriorAgreementResult,
+) -> dict[str, ApproximateContribution]:
     """Approximate what each group of pairs adds to log PA, as the thesis does [1]_.
 
     Parameters
@@ -61,7 +63,9 @@ def approximate_contributions(result: PosteriorAgreementResult) -> dict[str, App
     """
     if result.contributions is None or result.settings.get("prior") != "uniform":
         remedy = "Call agreement_contributions with prior=None."
-        raise ValueError(describe("result", "contributions with a uniform prior", "another result", remedy))
+        raise ValueError(
+            describe("result", "contributions with a uniform prior", "another result", remedy)
+        )
     groups = result.contributions.groups
     weight = float(result.n_samples)
     # AFR_T before the shift: right in the reference; AFR_P: kept.

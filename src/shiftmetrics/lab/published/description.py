@@ -122,7 +122,9 @@ def description_length(
     used = prior
     if beta is None:
         computing = Computing(executor=executor)
-        fitted = posterior_agreement(scores, reference_scores, prior=prior, computing=computing, **options)
+        fitted = posterior_agreement(
+            scores, reference_scores, prior=prior, computing=computing, **options
+        )
         beta, used = fitted.beta, fitted.prior
     pairs = prepare_pairs(scores, reference_scores, prior=used, **options)
     pairs, limits = survey(pairs, predicted=isinstance(named_prior(used), str), executor=executor)
@@ -136,7 +138,9 @@ def description_length(
     ):
         lengths[rows], overlaps[rows] = both
     value, agreement = (_mean(part, pairs.weights) for part in (lengths, overlaps))
-    error = rounding_error(np.asarray([inner if math.isfinite(inner) else 0.0]), limits, pairs.prior)
+    error = rounding_error(
+        np.asarray([inner if math.isfinite(inner) else 0.0]), limits, pairs.prior
+    )
     return DescriptionLength(
         value=value,
         error_bound=2.0 * float(error[0]),

@@ -82,12 +82,20 @@ def model_stability_adam(
     """
     check_choice(loss, "loss", ("log_loss", "hinge", "squared"))
     question = question_of(
-        model, X, y, loss=loss, theta1=theta1, theta2=theta2, perturbation=perturbation_of(perturbation)
+        model,
+        X,
+        y,
+        loss=loss,
+        theta1=theta1,
+        theta2=theta2,
+        perturbation=perturbation_of(perturbation),
     )
     point_loss, exact = _gradients(question)
     domain = question.domain
     low, high = domain.limits(question.codes)
-    bounded = bool(np.isfinite(low[:, domain.sliding]).any() or np.isfinite(high[:, domain.sliding]).any())
+    bounded = bool(
+        np.isfinite(low[:, domain.sliding]).any() or np.isfinite(high[:, domain.sliding]).any()
+    )
     result = stability_criterion_adam(
         point_loss,
         question.codes,
@@ -121,13 +129,18 @@ def _gradients(question: Question) -> tuple[PointLoss, Loss | None]:
     """
     if is_network(question.model):
         if np.isnan(question.codes).any():
-            raise ValueError(describe("X", "free of missing cells for the gradient of a network", "some"))
+            raise ValueError(
+                describe("X", "free of missing cells for the gradient of a network", "some")
+            )
         return _of_network(question), None
     linear = LinearRoute().accepts(question.model, question.loss)
     scores = AdditiveScores.of(question) if linear else None
     if scores is not None:
         point_loss = _of_scores(question, scores)
-        losses, formula = question.losses(question.codes, slice(None)), point_loss(question.codes)[0]
+        losses, formula = (
+            question.losses(question.codes, slice(None)),
+            point_loss(question.codes)[0],
+        )
         if question.loss == "log_loss":
             losses, formula = np.minimum(losses, _HIGHEST), np.minimum(formula, _HIGHEST)
         if np.allclose(losses, formula, rtol=_TOLERANCE, atol=_TOLERANCE):

@@ -116,10 +116,21 @@ def label_agreement(
     prior = named_prior(prior)
     if isinstance(prior, str):
         raise ValueError(
-            describe("prior", "None or an array", value=prior, remedy="Labels have frequencies: pass those.")
+            describe(
+                "prior",
+                "None or an array",
+                value=prior,
+                remedy="Labels have frequencies: pass those.",
+            )
         )
     pairs = prepare_pairs(
-        scores, scores, kind=kind, prior=prior, sample_weight=sample_weight, floor=floor, pairing=pairing
+        scores,
+        scores,
+        kind=kind,
+        prior=prior,
+        sample_weight=sample_weight,
+        floor=floor,
+        pairing=pairing,
     )
     labels = align_rows(scores, labels, "labels", pairing)
     columns = label_columns(labels, "labels", scores, pairs.n_classes, pairs.n_samples)
@@ -156,14 +167,18 @@ def _oracle(pairs: ScorePairs, labels: Any, confidence: float) -> FloatArray:
     """Return log(q / pi) of an oracle for each label among the classes of positive prior, one label a row."""
     missing = labels[pairs.prior[labels] == 0.0]
     if len(missing):
-        raise ValueError(describe("prior", "positive for every class that is a label", f"0 for {missing[0]}"))
+        raise ValueError(
+            describe("prior", "positive for every class that is a label", f"0 for {missing[0]}")
+        )
     prior = pairs.prior[pairs.prior > 0.0]
     least = float(pairs.prior[labels].max())
     if confidence < least:
         raise ValueError(
             describe("confidence", f"at least {least:g}, the prior of a label", f"{confidence:g}")
         )
-    ratio = np.broadcast_to(((1.0 - confidence) / (1.0 - prior))[:, None], (len(prior), len(prior))).copy()
+    ratio = np.broadcast_to(
+        ((1.0 - confidence) / (1.0 - prior))[:, None], (len(prior), len(prior))
+    ).copy()
     np.fill_diagonal(ratio, confidence / prior)
     with np.errstate(divide="ignore"):
         return np.log(ratio)

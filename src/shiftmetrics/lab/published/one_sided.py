@@ -53,7 +53,11 @@ class OneSidedLimits(Statistic):
     @property
     def value(self) -> float:
         """Agreement towards infinite beta."""
-        return -math.inf if self.contradicting > 0.0 else (self.pair_limit - self.single_limit) / self.weight
+        return (
+            -math.inf
+            if self.contradicting > 0.0
+            else (self.pair_limit - self.single_limit) / self.weight
+        )
 
 
 def fixed_at(pairs: ScorePairs, side: int, beta: float) -> Offset:
@@ -119,12 +123,16 @@ def solve_one_side(
     fall = -limits.fall / limits.weight
 
     def rounding(betas: FloatArray) -> FloatArray:
-        return np.asarray(UNIT_ROUNDOFF * (len(prior) + 16.0 + (8.0 + n_rows) * (betas * fall + size)))
+        return np.asarray(
+            UNIT_ROUNDOFF * (len(prior) + 16.0 + (8.0 + n_rows) * (betas * fall + size))
+        )
 
     return maximize_difference(
         evaluate,
         evaluate(np.zeros(1)),
-        Tail(min(0.0, limits.fall / limits.weight), limits.single_limit / limits.weight, limits.value),
+        Tail(
+            min(0.0, limits.fall / limits.weight), limits.single_limit / limits.weight, limits.value
+        ),
         atol=atol,
         max_evaluations=max_iter,
         guesses=guesses,
@@ -147,17 +155,27 @@ def one_sided_rows(
             with np.errstate(divide="ignore"):
                 return np.asarray(np.log((both * best).sum(axis=1)) - np.log(best @ prior))
         value, _ = log_partition(block[side], prior, beta)
-        return np.asarray(_shifted_partition(block[side], offset(rows, block[:2]), prior, beta)[0] - value)
+        return np.asarray(
+            _shifted_partition(block[side], offset(rows, block[:2]), prior, beta)[0] - value
+        )
 
     return np.concatenate(list(map_blocks(kernel, pairs.slices(), executor=executor)))
 
 
 def _sums(
-    scores: FloatArray, offset: FloatArray, weights: FloatArray, prior: FloatArray, betas: FloatArray
+    scores: FloatArray,
+    offset: FloatArray,
+    weights: FloatArray,
+    prior: FloatArray,
+    betas: FloatArray,
 ) -> AgreementStatistic:
     pair = [_shifted_partition(scores, offset, prior, float(beta)) for beta in betas]
     single = [log_partition(scores, prior, float(beta)) for beta in betas]
-    columns = [np.asarray([part[k] @ weights for part in parts]) for parts in (pair, single) for k in (0, 1)]
+    columns = [
+        np.asarray([part[k] @ weights for part in parts])
+        for parts in (pair, single)
+        for k in (0, 1)
+    ]
     return AgreementStatistic(float(weights.sum()), *columns)
 
 
@@ -173,7 +191,9 @@ def _shifted_partition(
     return top[:, 0] + np.log(total), (terms * scores).sum(axis=1) / total
 
 
-def _limits(scores: FloatArray, offset: FloatArray, weights: FloatArray, prior: FloatArray) -> OneSidedLimits:
+def _limits(
+    scores: FloatArray, offset: FloatArray, weights: FloatArray, prior: FloatArray
+) -> OneSidedLimits:
     possible = np.isfinite(offset)
     best = scores == 0.0
     shared = np.where(best & possible, np.exp(offset), 0.0) @ prior

@@ -123,7 +123,9 @@ def s_value(
         title="s-value",
         higher_is_better=False,
         value=value,
-        error_bound=value * math.expm1(solved.error_bound) if math.isfinite(solved.error_bound) else value,
+        error_bound=value * math.expm1(solved.error_bound)
+        if math.isfinite(solved.error_bound)
+        else value,
         interval=interval,
         status=solved.status,
         n_samples=solved.n_samples,
@@ -221,13 +223,17 @@ def worst_subpopulation_risk(
     values = values / scale
     binary = bool(np.isin(values * scale, (0.0, 1.0)).all())
     errors = values * scale if binary else np.zeros_like(values)  # an error rate, where it is one
-    problem = StabilityProblem.of(FixedLoss(errors), sample_weight, Prices(math.inf, 1.0, "kl"), resampling)
+    problem = StabilityProblem.of(
+        FixedLoss(errors), sample_weight, Prices(math.inf, 1.0, "kl"), resampling
+    )
     present = values if problem.kept is None else values[problem.kept]
     share = problem.weights if problem.weights is not None else np.ones(len(present))
     share = share / share.sum()
     cutoff, above = _cutoff(present, share, fraction)
     tied = float(share[present == cutoff].sum())
-    at_cutoff = min((fraction - above) / tied, 1.0)  # the part of the tied rows that belongs to the worst
+    at_cutoff = min(
+        (fraction - above) / tied, 1.0
+    )  # the part of the tied rows that belongs to the worst
     weights = ((present > cutoff) + at_cutoff * (present == cutoff)) / fraction
     value = cutoff + float(share @ np.maximum(present - cutoff, 0.0)) / fraction
     influence = problem.unit_sums(np.maximum(present - cutoff, 0.0) / fraction + cutoff - value)
@@ -243,7 +249,9 @@ def worst_subpopulation_risk(
         low, high = (min(rate / fraction, 1.0) for rate in rates)
         exact = problem.weights is None and problem.units is None
         method = "exact binomial" if exact else "binomial with the effective sample size"
-        interval = Interval(low=low, high=high, confidence_level=problem.confidence_level, method=method)
+        interval = Interval(
+            low=low, high=high, confidence_level=problem.confidence_level, method=method
+        )
     elif problem.confidence_level is not None and standard_error is not None:
         interval = normal_interval(
             scale * value, standard_error, problem.confidence_level, "influence function"

@@ -136,7 +136,9 @@ def model_agreement(
         scores, reference_scores, computing=Computing(executor=executor, atol=atol), **options
     )
     if math.isinf(result.beta):  # no pair disagrees: nothing agrees more than the limit
-        ends = SeparateBetas(result.beta, result.beta, result.value, result.error_bound, settled=True)
+        ends = SeparateBetas(
+            result.beta, result.beta, result.value, result.error_bound, settled=True
+        )
         return _model_agreement(ends, BOUNDARY, result)
     pairs = prepare_pairs(scores, reference_scores, **{**options, "prior": result.prior})
     pairs, limits = survey(pairs, executor=executor)
@@ -145,11 +147,15 @@ def model_agreement(
         pairs, limits, start, result.value, atol=atol, max_turns=max_turns, executor=executor
     )
     status = MAX_ITER if not ends.settled else NO_AGREEMENT if ends.value <= 0.0 else LOCAL
-    ends = ends._replace(beta=ends.beta * pairs.scale, reference_beta=ends.reference_beta * pairs.scale)
+    ends = ends._replace(
+        beta=ends.beta * pairs.scale, reference_beta=ends.reference_beta * pairs.scale
+    )
     return _model_agreement(ends, status, result)
 
 
-def _model_agreement(ends: SeparateBetas, status: Status, common: PosteriorAgreementResult) -> ModelAgreement:
+def _model_agreement(
+    ends: SeparateBetas, status: Status, common: PosteriorAgreementResult
+) -> ModelAgreement:
     return ModelAgreement(
         value=ends.value,
         error_bound=ends.error,

@@ -38,7 +38,10 @@ def check_images(images: Any, argument: str = "X") -> npt.NDArray[Any]:
     if not isinstance(images, np.ndarray):
         raise TypeError(
             describe(
-                argument, "a NumPy array of images", type(images).__name__, "Convert it with numpy.asarray."
+                argument,
+                "a NumPy array of images",
+                type(images).__name__,
+                "Convert it with numpy.asarray.",
             )
         )
     if images.dtype != np.uint8 and images.dtype.kind != "f":
@@ -82,7 +85,12 @@ class ImageShift(SampleShift):
         check_images(X)
 
     def _shift(
-        self, X: npt.NDArray[Any], strength: float, streams: RowStreams, first_row: int, progress: bool
+        self,
+        X: npt.NDArray[Any],
+        strength: float,
+        streams: RowStreams,
+        first_row: int,
+        progress: bool,
     ) -> npt.NDArray[Any]:
         images = X if X.ndim == 4 else X[..., None]
         corrupted = np.empty_like(images)
@@ -101,7 +109,9 @@ class ImageShift(SampleShift):
         return corrupted.reshape(X.shape)
 
     @abstractmethod
-    def _corrupt(self, images: UnitImages, strength: float, streams: RowStreams, rows: slice) -> UnitImages:
+    def _corrupt(
+        self, images: UnitImages, strength: float, streams: RowStreams, rows: slice
+    ) -> UnitImages:
         """Return corrupted images; values outside [0, 1] are clipped afterwards."""
 
 
@@ -132,7 +142,9 @@ class GaussianNoise(ImageShift):
 
     max_strength: ClassVar[float] = 1.0
 
-    def _corrupt(self, images: UnitImages, strength: float, streams: RowStreams, rows: slice) -> UnitImages:
+    def _corrupt(
+        self, images: UnitImages, strength: float, streams: RowStreams, rows: slice
+    ) -> UnitImages:
         return images + strength / 3.0 * streams.normals(rows, images.shape[1:])
 
 
@@ -152,7 +164,9 @@ class ShotNoise(ImageShift):
 
     max_strength: ClassVar[float] = 1.0
 
-    def _corrupt(self, images: UnitImages, strength: float, streams: RowStreams, rows: slice) -> UnitImages:
+    def _corrupt(
+        self, images: UnitImages, strength: float, streams: RowStreams, rows: slice
+    ) -> UnitImages:
         quantum = strength**2
         # A mean so large that the generator refuses it has noise far below any pixel's resolution.
         counts = [
@@ -177,7 +191,9 @@ class ImpulseNoise(ImageShift):
 
     max_strength: ClassVar[float] = 1.0
 
-    def _corrupt(self, images: UnitImages, strength: float, streams: RowStreams, rows: slice) -> UnitImages:
+    def _corrupt(
+        self, images: UnitImages, strength: float, streams: RowStreams, rows: slice
+    ) -> UnitImages:
         draws = streams.uniforms(rows, (2, *images.shape[1:]))
         salt = draws[:, 1] < 0.5
         return np.where(draws[:, 0] < strength, salt.astype(np.float32), images)
@@ -199,7 +215,9 @@ class Blur(ImageShift):
 
     max_strength: ClassVar[float] = 100.0
 
-    def _corrupt(self, images: UnitImages, strength: float, streams: RowStreams, rows: slice) -> UnitImages:
+    def _corrupt(
+        self, images: UnitImages, strength: float, streams: RowStreams, rows: slice
+    ) -> UnitImages:
         from scipy.ndimage import gaussian_filter
 
         return np.asarray(gaussian_filter(images, (0, strength, strength, 0)))
@@ -225,7 +243,9 @@ class Brightness(ImageShift):
     darker: bool = False
     max_strength: ClassVar[float] = 1.0
 
-    def _corrupt(self, images: UnitImages, strength: float, streams: RowStreams, rows: slice) -> UnitImages:
+    def _corrupt(
+        self, images: UnitImages, strength: float, streams: RowStreams, rows: slice
+    ) -> UnitImages:
         return images - strength if self.darker else images + strength
 
 
@@ -243,7 +263,9 @@ class Contrast(ImageShift):
 
     max_strength: ClassVar[float] = 1.0
 
-    def _corrupt(self, images: UnitImages, strength: float, streams: RowStreams, rows: slice) -> UnitImages:
+    def _corrupt(
+        self, images: UnitImages, strength: float, streams: RowStreams, rows: slice
+    ) -> UnitImages:
         means = images.mean(axis=(1, 2), keepdims=True)
         return np.asarray(means + (1.0 - strength) * (images - means))
 
@@ -265,7 +287,9 @@ class Pixelate(ImageShift):
 
     max_strength: ClassVar[float] = 1.0
 
-    def _corrupt(self, images: UnitImages, strength: float, streams: RowStreams, rows: slice) -> UnitImages:
+    def _corrupt(
+        self, images: UnitImages, strength: float, streams: RowStreams, rows: slice
+    ) -> UnitImages:
         from PIL import Image
 
         height, width, n_channels = images.shape[1:]
@@ -277,7 +301,9 @@ class Pixelate(ImageShift):
             for channel in range(n_channels):
                 plane = Image.fromarray(np.ascontiguousarray(image[..., channel]))
                 reduced = plane.resize(small, Image.Resampling.BOX)
-                target[..., channel] = np.asarray(reduced.resize((width, height), Image.Resampling.NEAREST))
+                target[..., channel] = np.asarray(
+                    reduced.resize((width, height), Image.Resampling.NEAREST)
+                )
         return corrupted
 
 
@@ -301,10 +327,14 @@ class JPEG(ImageShift):
     def _check(self, X: Any) -> None:
         if check_images(X).ndim == 4 and X.shape[3] == 4:
             raise ValueError(
-                describe("X", "grey or colour images for JPEG", "4 channels", "Drop the alpha channel.")
+                describe(
+                    "X", "grey or colour images for JPEG", "4 channels", "Drop the alpha channel."
+                )
             )
 
-    def _corrupt(self, images: UnitImages, strength: float, streams: RowStreams, rows: slice) -> UnitImages:
+    def _corrupt(
+        self, images: UnitImages, strength: float, streams: RowStreams, rows: slice
+    ) -> UnitImages:
         quality = max(1, round(100 * (1 - strength)))
         corrupted = np.empty_like(images)
         for image, target in zip(images, corrupted, strict=True):

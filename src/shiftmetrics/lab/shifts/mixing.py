@@ -10,7 +10,13 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
 from shiftmetrics._core.blocks import map_blocks, row_blocks
-from shiftmetrics._core.validation import check_choice, check_number, check_vector, describe, seed_of
+from shiftmetrics._core.validation import (
+    check_choice,
+    check_number,
+    check_vector,
+    describe,
+    seed_of,
+)
 from shiftmetrics.lab.shifts.protocol import ShiftedSample, ShiftStep
 from shiftmetrics.lab.shifts.rows import choose_rows, n_rows, rows_differ
 
@@ -84,7 +90,9 @@ def mix(
 def _open(shifted: Any, reference: Any) -> tuple[Any, Any, tuple[ShiftStep, ...]]:
     if isinstance(shifted, ShiftedSample):
         if reference is not None:
-            raise TypeError(describe("reference", "left out when shifted is a ShiftedSample", "both"))
+            raise TypeError(
+                describe("reference", "left out when shifted is a ShiftedSample", "both")
+            )
         return shifted.sample, shifted.reference, shifted.steps
     if reference is None:
         raise TypeError(describe("reference", "the sample before the shift", "None"))
@@ -119,7 +127,9 @@ def _row_count(ratio: float, total: int) -> int:
 
 def _row_norms(shifted: Any, reference: Any, norm: str) -> FloatArray:
     if not (array_api_compat.is_array_api_obj(shifted) or hasattr(shifted, "to_numpy")):
-        raise TypeError(describe("shifted", "an array of numbers", type(shifted).__name__, "Pass the norms."))
+        raise TypeError(
+            describe("shifted", "an array of numbers", type(shifted).__name__, "Pass the norms.")
+        )
     if hasattr(shifted, "to_numpy"):
         shifted, reference = shifted.to_numpy(), reference.to_numpy()
     row_bytes = 8 * math.prod(shifted.shape[1:])

@@ -44,7 +44,14 @@ class SampleShift(ABC):
     whole_strength: ClassVar[bool] = False
 
     def __call__(
-        self, X: Any, /, *, strength: float, rng: Any = None, first_row: int = 0, progress: bool = True
+        self,
+        X: Any,
+        /,
+        *,
+        strength: float,
+        rng: Any = None,
+        first_row: int = 0,
+        progress: bool = True,
     ) -> Any:
         """Return the shifted sample, of the type, shape and order of ``X``.
 
@@ -91,7 +98,9 @@ class SampleShift(ABC):
         """Raise a TypeError or ValueError unless ``X`` is what this shift works on."""
 
     @abstractmethod
-    def _shift(self, X: Any, strength: float, streams: RowStreams, first_row: int, progress: bool) -> Any:
+    def _shift(
+        self, X: Any, strength: float, streams: RowStreams, first_row: int, progress: bool
+    ) -> Any:
         """Return the shifted sample; ``X`` is checked and ``strength`` is positive."""
 
 
@@ -114,7 +123,14 @@ class Chain:
     steps: tuple[tuple[Shift, float], ...]
 
     def __call__(
-        self, X: Any, /, *, strength: float = 1.0, rng: Any = None, first_row: int = 0, progress: bool = True
+        self,
+        X: Any,
+        /,
+        *,
+        strength: float = 1.0,
+        rng: Any = None,
+        first_row: int = 0,
+        progress: bool = True,
     ) -> Any:
         """Return the sample after all steps; see `SampleShift` for the parameters."""
         seed = seed_of(rng)
@@ -252,7 +268,9 @@ def apply_shift(shift: Shift, X: Any, *, strength: float, rng: Any = None) -> Sh
     seed = seed_of(rng)
     sample, rows, steps = _trace(shift, X, strength, seed)
     if n_rows(sample) != rows.size:
-        raise ValueError(describe("shift", f"a function that keeps the {rows.size} rows", n_rows(sample)))
+        raise ValueError(
+            describe("shift", f"a function that keeps the {rows.size} rows", n_rows(sample))
+        )
     reference = X if np.array_equal(rows, np.arange(n_rows(X))) else take_rows(X, rows)
     return ShiftedSample(
         sample=sample,
@@ -263,7 +281,9 @@ def apply_shift(shift: Shift, X: Any, *, strength: float, rng: Any = None) -> Sh
     )
 
 
-def _trace(shift: Shift, X: Any, strength: float, seed: int) -> tuple[Any, IntArray, tuple[ShiftStep, ...]]:
+def _trace(
+    shift: Shift, X: Any, strength: float, seed: int
+) -> tuple[Any, IntArray, tuple[ShiftStep, ...]]:
     """Return the shifted sample, where its rows stood in ``X``, and the steps, chains unrolled."""
     rows = np.arange(n_rows(X), dtype=np.int64)
     if isinstance(shift, Chain):

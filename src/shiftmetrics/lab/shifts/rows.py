@@ -44,7 +44,8 @@ def _labelled_differ(first: Any, second: Any) -> BoolArray:
     """Compare by position, column by column: corrupted columns may have another dtype."""
     if getattr(first, "ndim", 1) == 2:
         columns = [
-            _labelled_differ(first.iloc[:, place], second.iloc[:, place]) for place in range(first.shape[1])
+            _labelled_differ(first.iloc[:, place], second.iloc[:, place])
+            for place in range(first.shape[1])
         ]
         return np.stack(columns, axis=1) if columns else np.zeros((len(first), 0), dtype=bool)
     a_missing, b_missing = first.isna().to_numpy(dtype=bool), second.isna().to_numpy(dtype=bool)
@@ -90,10 +91,21 @@ def _choose_labelled(mask: BoolArray, shifted: Any, reference: Any) -> Any:
 
     if list(shifted.index) != list(reference.index):
         raise ValueError(
-            describe("shifted", "a table with the index of reference", "another index", "Align them first.")
+            describe(
+                "shifted",
+                "a table with the index of reference",
+                "another index",
+                "Align them first.",
+            )
         )
     if getattr(shifted, "ndim", 1) == 2 and list(shifted.columns) != list(reference.columns):
-        raise ValueError(describe("shifted", "a table with the columns of reference", list(shifted.columns)))
+        raise ValueError(
+            describe("shifted", "a table with the columns of reference", list(shifted.columns))
+        )
     parts = [shifted.iloc[np.flatnonzero(mask)], reference.iloc[np.flatnonzero(~mask)]]
     order = np.argsort(np.concatenate([np.flatnonzero(mask), np.flatnonzero(~mask)]), kind="stable")
-    return pd.concat([part for part in parts if len(part)]).iloc[order] if len(mask) else reference.copy()
+    return (
+        pd.concat([part for part in parts if len(part)]).iloc[order]
+        if len(mask)
+        else reference.copy()
+    )

@@ -75,7 +75,9 @@ class SubgroupReweighting(SampleShift):
         ]
         return np.concatenate(picked).astype(np.int64)
 
-    def _shift(self, X: Any, strength: float, streams: RowStreams, first_row: int, progress: bool) -> Any:
+    def _shift(
+        self, X: Any, strength: float, streams: RowStreams, first_row: int, progress: bool
+    ) -> Any:
         if first_row:
             raise ValueError(
                 describe(
@@ -107,9 +109,13 @@ class SubgroupReweighting(SampleShift):
                     first_few(unknown, 6),
                 )
             )
-        target = np.array([check_number(self.shares.get(value, 0.0), "shares", low=0.0) for value in values])
+        target = np.array(
+            [check_number(self.shares.get(value, 0.0), "shares", low=0.0) for value in values]
+        )
         if not math.isclose(target.sum(), 1.0, abs_tol=1e-6):
-            raise ValueError(describe("shares", "numbers that sum to 1", f"a sum of {target.sum():g}"))
+            raise ValueError(
+                describe("shares", "numbers that sum to 1", f"a sum of {target.sum():g}")
+            )
         observed = np.bincount(groups, minlength=len(values)) / len(frame)
         return np.asarray(groups, dtype=np.int64), observed, target / target.sum()
 

@@ -44,7 +44,9 @@ class TableShift(SampleShift):
             if not names:
                 raise ValueError(
                     describe(
-                        "X", f"a table with a column for {type(self).__name__}", first_few(frame.columns, 6)
+                        "X",
+                        f"a table with a column for {type(self).__name__}",
+                        first_few(frame.columns, 6),
                     )
                 )
             return names
@@ -64,10 +66,17 @@ class TableShift(SampleShift):
     def _check_column(self, column: pd.Series[Any], name: Column) -> None:
         if not is_numeric(column):
             raise TypeError(
-                describe("columns", "numeric columns", f"{name!r} of dtype {column.dtype}", "Leave it out.")
+                describe(
+                    "columns",
+                    "numeric columns",
+                    f"{name!r} of dtype {column.dtype}",
+                    "Leave it out.",
+                )
             )
 
-    def _shift(self, X: Any, strength: float, streams: RowStreams, first_row: int, progress: bool) -> Any:
+    def _shift(
+        self, X: Any, strength: float, streams: RowStreams, first_row: int, progress: bool
+    ) -> Any:
         frame = as_frame(X)
         rows = slice(first_row, first_row + len(frame))
         shifted = frame.copy()
@@ -80,7 +89,12 @@ class TableShift(SampleShift):
 
     @abstractmethod
     def _corrupt(
-        self, column: pd.Series[Any], name: Column, strength: float, streams: RowStreams, rows: slice
+        self,
+        column: pd.Series[Any],
+        name: Column,
+        strength: float,
+        streams: RowStreams,
+        rows: slice,
     ) -> Any:
         """Return the corrupted column."""
 
@@ -115,10 +129,17 @@ class ColumnNoise(TableShift):
     max_strength: ClassVar[float] = math.inf
 
     def _corrupt(
-        self, column: pd.Series[Any], name: Column, strength: float, streams: RowStreams, rows: slice
+        self,
+        column: pd.Series[Any],
+        name: Column,
+        strength: float,
+        streams: RowStreams,
+        rows: slice,
     ) -> Any:
         scale = (
-            float(column.std(ddof=0)) if self.scales is None or name not in self.scales else self.scales[name]
+            float(column.std(ddof=0))
+            if self.scales is None or name not in self.scales
+            else self.scales[name]
         )
         scale = check_number(scale, f"scales[{name!r}]", low=0.0)
         noise = strength * scale * streams.normals(rows)
@@ -163,7 +184,12 @@ class MissingValues(TableShift):
         """Every column can miss values."""
 
     def _corrupt(
-        self, column: pd.Series[Any], name: Column, strength: float, streams: RowStreams, rows: slice
+        self,
+        column: pd.Series[Any],
+        name: Column,
+        strength: float,
+        streams: RowStreams,
+        rows: slice,
     ) -> Any:
         lost = streams.uniforms(rows) < strength
         if not lost.any():
@@ -204,11 +230,20 @@ class CategorySwap(TableShift):
     def _check_column(self, column: pd.Series[Any], name: Column) -> None:
         if column.nunique() < 2:
             raise ValueError(
-                describe("columns", "columns of at least two categories", f"{name!r}, which has one or none")
+                describe(
+                    "columns",
+                    "columns of at least two categories",
+                    f"{name!r}, which has one or none",
+                )
             )
 
     def _corrupt(
-        self, column: pd.Series[Any], name: Column, strength: float, streams: RowStreams, rows: slice
+        self,
+        column: pd.Series[Any],
+        name: Column,
+        strength: float,
+        streams: RowStreams,
+        rows: slice,
     ) -> Any:
         import pandas as pd
 
@@ -252,7 +287,12 @@ class UnitError(TableShift):
     factor: float = 10.0
 
     def _corrupt(
-        self, column: pd.Series[Any], name: Column, strength: float, streams: RowStreams, rows: slice
+        self,
+        column: pd.Series[Any],
+        name: Column,
+        strength: float,
+        streams: RowStreams,
+        rows: slice,
     ) -> Any:
         factor = check_number(self.factor, "factor")
         wrong = streams.uniforms(rows) < strength
@@ -301,7 +341,9 @@ def _put(column: pd.Series[Any], where: BoolArray, values: Any) -> Any:
 
     if isinstance(column.dtype, pd.CategoricalDtype):
         known = set(column.cat.categories)
-        new = [value for value in np.atleast_1d(np.asarray(values, dtype=object)) if value not in known]
+        new = [
+            value for value in np.atleast_1d(np.asarray(values, dtype=object)) if value not in known
+        ]
         if new:
             column = column.cat.add_categories(list(dict.fromkeys(new)))
         replaced = column.copy()

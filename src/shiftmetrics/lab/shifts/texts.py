@@ -52,7 +52,9 @@ class TextShift(SampleShift):
     def _check(self, X: Any) -> None:
         _check_texts(X)
 
-    def _shift(self, X: Any, strength: float, streams: RowStreams, first_row: int, progress: bool) -> Any:
+    def _shift(
+        self, X: Any, strength: float, streams: RowStreams, first_row: int, progress: bool
+    ) -> Any:
         texts = progress_bar(progress, type(self).__name__, over=X, unit="text")
         edited = [
             self._edit(text, int(strength), row, streams.generator(row))
@@ -95,7 +97,9 @@ class CharacterEdits(TextShift):
     def _check(self, X: Any) -> None:
         if not isinstance(self.alphabet, str) or len(set(self.alphabet)) < 2:
             raise ValueError(
-                describe("alphabet", "a str of at least two distinct characters", value=self.alphabet)
+                describe(
+                    "alphabet", "a str of at least two distinct characters", value=self.alphabet
+                )
             )
         super()._check(X)
 
@@ -154,7 +158,11 @@ class SentimentWords(TextShift):
         super()._check(X)
         check_choice(self.mode, "mode", ("add", "replace"))
         for words, argument in ((self.positive, "positive"), (self.negative, "negative")):
-            if isinstance(words, str) or not words or not all(isinstance(word, str) for word in words):
+            if (
+                isinstance(words, str)
+                or not words
+                or not all(isinstance(word, str) for word in words)
+            ):
                 raise ValueError(describe(argument, "a list of at least one word", value=words))
         labels = np.asarray(self.labels)
         if labels.ndim != 1 or not np.isin(labels, (0, 1)).all():
@@ -166,18 +174,26 @@ class SentimentWords(TextShift):
                 )
             )
 
-    def _shift(self, X: Any, strength: float, streams: RowStreams, first_row: int, progress: bool) -> Any:
+    def _shift(
+        self, X: Any, strength: float, streams: RowStreams, first_row: int, progress: bool
+    ) -> Any:
         n_labels = len(self.labels)
         if (n_labels != len(X)) if first_row == 0 else (n_labels < first_row + len(X)):
             raise ValueError(
-                describe("labels", f"of length {first_row + len(X)}, one for each text", f"length {n_labels}")
+                describe(
+                    "labels",
+                    f"of length {first_row + len(X)}, one for each text",
+                    f"length {n_labels}",
+                )
             )
         return super()._shift(X, strength, streams, first_row, progress)
 
     def _edit(self, text: str, n_edits: int, row: int, rng: np.random.Generator) -> str:
         positive = bool(np.asarray(self.labels)[row]) == self.agree
         lexicon = self.positive if positive else self.negative
-        pieces = re.findall(r"\S+|\s+", text)  # words and the white space between them, which is kept
+        pieces = re.findall(
+            r"\S+|\s+", text
+        )  # words and the white space between them, which is kept
         words = [place for place, piece in enumerate(pieces) if not piece.isspace()]
         added = [lexicon[int(draw * len(lexicon))] for draw in rng.random(n_edits)]
         if self.mode == "replace":
@@ -189,16 +205,25 @@ class SentimentWords(TextShift):
         before: dict[int, list[str]] = {}
         for place, word in zip(rng.choice(words, size=n_edits), added, strict=True):
             before.setdefault(int(place), []).append(word)
-        return "".join(" ".join([*before.get(place, ()), piece]) for place, piece in enumerate(pieces))
+        return "".join(
+            " ".join([*before.get(place, ()), piece]) for place, piece in enumerate(pieces)
+        )
 
 
 def _check_texts(X: Any) -> None:
     if isinstance(X, str) or is_table(X) or not (isinstance(X, list | tuple) or is_labelled(X)):
         raise TypeError(
-            describe("X", "a list or pandas Series of texts", type(X).__name__, "Pass one column, or a list.")
+            describe(
+                "X",
+                "a list or pandas Series of texts",
+                type(X).__name__,
+                "Pass one column, or a list.",
+            )
         )
     if not len(X):
         raise ValueError(describe("X", "at least one text", "none"))
     for row, text in enumerate(X):
         if not isinstance(text, str):
-            raise TypeError(describe("X", "texts (str) only", f"{text!r} at row {row}", "Drop or fill it."))
+            raise TypeError(
+                describe("X", "texts (str) only", f"{text!r} at row {row}", "Drop or fill it.")
+            )

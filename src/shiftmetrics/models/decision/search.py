@@ -267,7 +267,9 @@ def cross(nearest: NearestSoFar, starts: FloatArray, *, n_steps: int) -> FloatAr
     return best
 
 
-def look_around(nearest: NearestSoFar, which: IntArray, directions: FloatArray, radii: FloatArray) -> None:
+def look_around(
+    nearest: NearestSoFar, which: IntArray, directions: FloatArray, radii: FloatArray
+) -> None:
     """Evaluate points at distances (n_rows, n_radii) in directions (n_directions, n_numeric)."""
     space = nearest.space
     moves = radii[:, :, None, None] * directions[None, None]
@@ -275,7 +277,9 @@ def look_around(nearest: NearestSoFar, which: IntArray, directions: FloatArray, 
     nearest.evaluate(which, space.points(space.origin[which], which, moves))
 
 
-def search_outwards(nearest: NearestSoFar, which: IntArray, rng: np.random.Generator, n_queries: int) -> None:
+def search_outwards(
+    nearest: NearestSoFar, which: IntArray, rng: np.random.Generator, n_queries: int
+) -> None:
     """Look for a first error in random directions, sparse and dense, and along the columns, ever farther out."""
     space = nearest.space
     p = space.n_numeric

@@ -108,7 +108,9 @@ class NearestSoFar:
 _SHORTENINGS = 5  # queries
 
 
-def shorten(nearest: NearestSoFar, which: IntArray, columns: BoolArray | None = None, *, leap: float) -> None:
+def shorten(
+    nearest: NearestSoFar, which: IntArray, columns: BoolArray | None = None, *, leap: float
+) -> None:
     """Shorten the moves of the best points: a little first, then by bisection.
 
     Parameters
@@ -189,7 +191,9 @@ def shorten_columns(nearest: NearestSoFar, which: IntArray) -> None:
         shorten(nearest, which[worth], columns[worth], leap=0.05)
 
 
-def jump(nearest: NearestSoFar, which: IntArray, rng: np.random.Generator, *, n_queries: int) -> None:
+def jump(
+    nearest: NearestSoFar, which: IntArray, rng: np.random.Generator, *, n_queries: int
+) -> None:
     """Try one more jump of the rows themselves and of their best points.
 
     Parameters
@@ -214,7 +218,9 @@ _FOR_TRIALS = 12  # queries kept for the points that a slide leads to
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-def slide(nearest: NearestSoFar, which: IntArray, rng: np.random.Generator, *, width: float) -> None:
+def slide(
+    nearest: NearestSoFar, which: IntArray, rng: np.random.Generator, *, width: float
+) -> None:
     """Move the best errors towards the point of their boundary nearest to the row.
 
     The boundary is taken for a plane. A normal of it comes from where it is crossed on lines through the row, one
@@ -283,7 +289,9 @@ def slide(nearest: NearestSoFar, which: IntArray, rng: np.random.Generator, *, w
     nearest.evaluate(which, space.points(base, which, trials))
 
 
-def _shorter(start: FloatArray, target: FloatArray, shares: FloatArray, length: FloatArray) -> FloatArray:
+def _shorter(
+    start: FloatArray, target: FloatArray, shares: FloatArray, length: FloatArray
+) -> FloatArray:
     """Return moves on the way from ``start`` to ``target``, scaled to ``length``."""
     change = target - start
     ways = start[:, None, :] + shares[None, :, None] * change[:, None, :]

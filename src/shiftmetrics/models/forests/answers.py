@@ -106,7 +106,9 @@ class Choices:
         if self.weights is not None:
             self.risks = self.risks + self.weights[:, rows] @ losses
 
-    def _nearest(self, rows: slice, squared: FloatArray, margins: FloatArray) -> tuple[FloatArray, IntArray]:
+    def _nearest(
+        self, rows: slice, squared: FloatArray, margins: FloatArray
+    ) -> tuple[FloatArray, IntArray]:
         """Return the least squared distance to an error of each row, and the choice that leads there."""
         tolerance = self.forest.tolerance
         squared = np.where(margins <= tolerance, squared, np.inf)
@@ -138,8 +140,12 @@ class Choices:
             )
         moved = np.flatnonzero(np.isfinite(squared[:, 0]))
         distances = np.where(self.wrong, 0.0, np.inf)
-        distances[moved] = question.domain.distances(self.place(moved, kept[moved, 0]), start[moved])
-        return Answer(loss=ZeroOneLoss(distances), points=lambda rows, _, __: self.place(rows, kept[rows, 0]))
+        distances[moved] = question.domain.distances(
+            self.place(moved, kept[moved, 0]), start[moved]
+        )
+        return Answer(
+            loss=ZeroOneLoss(distances), points=lambda rows, _, __: self.place(rows, kept[rows, 0])
+        )
 
 
 def _widened(part: Array, width: int, fill: float) -> Array:
@@ -175,7 +181,10 @@ def worthwhile(
     key[everyone, stay] = -1.0
     # By distance, and among equals by loss, the highest first.
     order = np.lexsort((-losses, key), axis=1)
-    near, high = np.take_along_axis(squared, order, axis=1), np.take_along_axis(losses, order, axis=1)
+    near, high = (
+        np.take_along_axis(squared, order, axis=1),
+        np.take_along_axis(losses, order, axis=1),
+    )
     high = np.where(np.isfinite(near), high, -np.inf)
     before = np.maximum.accumulate(high, axis=1)
     keep = np.ones(high.shape, dtype=bool)

@@ -88,14 +88,20 @@ class NumberAxis:
     def contains(self, sets: CellSets, cells: IntArray) -> BoolArray:
         """Return which sets contain cells, of shape (n_sets, n_rows)."""
         inside: BoolArray = (sets.low[:, None] <= cells) & (cells <= sets.high[:, None])
-        return inside | (sets.missing[:, None] & (cells == self.n_open)) if self.some_missing else inside
+        return (
+            inside | (sets.missing[:, None] & (cells == self.n_open))
+            if self.some_missing
+            else inside
+        )
 
     def put(self, points: FloatArray, start: FloatArray, cells: IntArray) -> None:
         """Move each row, in place, to its nearest place in a cell; back to the start in the cell it came from."""
         place, _ = self._places(start, cells[:, None], cells[:, None])
         points[:, self.column] = place[:, 0]
 
-    def _places(self, start: FloatArray, low: IntArray, high: IntArray) -> tuple[FloatArray, BoolArray]:
+    def _places(
+        self, start: FloatArray, low: IntArray, high: IntArray
+    ) -> tuple[FloatArray, BoolArray]:
         """Return the nearest places in ranges of cells, and whether the row may go there."""
         x = start[:, self.column, None]
         ends = np.concatenate([[-np.inf], np.nextafter(self.edges, np.inf), [np.inf]])
@@ -106,11 +112,17 @@ class NumberAxis:
             return np.broadcast_to(x, place.shape), ~(below | above)
         if self.domain.integer[self.column]:
             with np.errstate(invalid="ignore"):
-                place = np.where(below, x + np.ceil(first - x), np.where(above, x + np.floor(last - x), x))
+                place = np.where(
+                    below, x + np.ceil(first - x), np.where(above, x + np.floor(last - x), x)
+                )
             # A threshold beside a whole number, as 1e-35 beside 0, is lost in the difference: one step more.
-            place += np.where(below & (place < first), 1.0, np.where(above & (place > last), -1.0, 0.0))
+            place += np.where(
+                below & (place < first), 1.0, np.where(above & (place > last), -1.0, 0.0)
+            )
         lowest, highest = (limit[:, self.column, None] for limit in self.domain.limits(start))
-        fits: BoolArray = (place >= np.maximum(first, lowest)) & (place <= np.minimum(last, highest))
+        fits: BoolArray = (place >= np.maximum(first, lowest)) & (
+            place <= np.minimum(last, highest)
+        )
         return place, fits
 
 
@@ -172,5 +184,7 @@ def axes_without_edges(domain: Domain, X: FloatArray) -> list[Axis]:
         axes.append(StateAxis(wider, len(flip.states), id(flip) in able))
     for column in np.flatnonzero(~domain.flipping).tolist():
         some_missing = bool(np.isnan(X[:, column]).any())
-        axes.append(NumberAxis(column, np.empty(0), domain, bool(domain.movable[column]), some_missing))
+        axes.append(
+            NumberAxis(column, np.empty(0), domain, bool(domain.movable[column]), some_missing)
+        )
     return sorted(axes, key=lambda axis: int(axis.columns[0]))

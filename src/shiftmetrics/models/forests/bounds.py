@@ -26,9 +26,13 @@ _MOST_JOINT = 4_000  # pairs of boxes beyond which a shorter distance is tried
 _MOST_LEAVES = 6  # leaves within reach, for each tree, at the first distance that is tried
 _SHRINK = 0.7  # factor from one squared distance to the next
 _MOST_TRIALS = 4
-_MOST_MEETINGS = 4_000_000  # pairs with boxes of all trees left, beyond which a shorter distance is tried
+_MOST_MEETINGS = (
+    4_000_000  # pairs with boxes of all trees left, beyond which a shorter distance is tried
+)
 _BLOCK_BYTES = 1 << 26
-_NEAR = 0.25  # share of the rows, the nearest to an error, that get a sharper bound: these move first
+_NEAR = (
+    0.25  # share of the rows, the nearest to an error, that get a sharper bound: these move first
+)
 
 
 def lower_loss(question: Question, grid: Grid) -> CandidateLoss | None:
@@ -80,16 +84,24 @@ def _bounds_of_block(
         least = -highest(-values[y]) - rounding
         losses = -np.log(np.clip(least, forest.clip, 1.0))
     else:
-        ahead = np.full((forest.n_outputs, *squared.shape), -np.inf)  # how far each rival may get ahead
+        ahead = np.full(
+            (forest.n_outputs, *squared.shape), -np.inf
+        )  # how far each rival may get ahead
         for rival in range(forest.n_outputs):
             rows = np.flatnonzero(y != rival)
-            lead = highest(values[rival] - values[y]) + (forest.base[rival] - forest.base[y])[:, None]
+            lead = (
+                highest(values[rival] - values[y]) + (forest.base[rival] - forest.base[y])[:, None]
+            )
             ahead[rival, rows] = lead[rows] + rounding
         if loss == "log_loss":
             losses = np.logaddexp(0.0, np.logaddexp.reduce(forest.slope * ahead, axis=0))
         else:
             margin = -ahead.max(axis=0)
-            losses = np.maximum(1.0 - margin, 0.0) if loss == "hinge" else (margin <= 0.0).astype(np.float64)
+            losses = (
+                np.maximum(1.0 - margin, 0.0)
+                if loss == "hinge"
+                else (margin <= 0.0).astype(np.float64)
+            )
     # Until every tree is counted (each row is in a box of each), the sums are not sums yet.
     last = forest.n_trees - 1
     ordered, losses = ordered[:, last:], losses[:, last:]
@@ -149,14 +161,21 @@ class _Joint:
                 meet &= others.low[:, axis] <= part.high[:, axis, None]
             able = np.zeros(len(meet), dtype=bool)
             for rival, margin in enumerate(others.margins.T):
-                least = np.minimum.reduceat(np.where(meet, margin, np.inf), first, axis=1).sum(axis=1)
+                least = np.minimum.reduceat(np.where(meet, margin, np.inf), first, axis=1).sum(
+                    axis=1
+                )
                 able |= part.margins[:, rival] + least + base[rival] <= 0.0
             kept.append(able)
         return self.take(np.concatenate(kept))
 
 
 def certified_distances(
-    grid: Grid, start: FloatArray, y: IntArray, lower: FloatArray, upper: FloatArray, n_queries: int = 500
+    grid: Grid,
+    start: FloatArray,
+    y: IntArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    n_queries: int = 500,
 ) -> tuple[FloatArray, dict[int, IntArray]]:
     """Return squared distances below which rows have no error, at least the known ones.
 
@@ -193,7 +212,9 @@ def certified_distances(
     for row in right[np.argsort(upper[right], kind="stable")[:n_sought]].tolist():
         here = start[row : row + 1]
         costs = np.zeros(grid.boxes.low.shape)
-        for position, (axis, (bounded, sets, which)) in enumerate(zip(grid.axes, grid.sides, strict=True)):
+        for position, (axis, (bounded, sets, which)) in enumerate(
+            zip(grid.axes, grid.sides, strict=True)
+        ):
             costs[bounded, position] = axis.set_costs(here, sets)[0, which]
         # The cell of a missing value is in all boxes that are near enough: that axis has no part.
         gone = np.array([np.isnan(here[0, axis.columns]).any() for axis in grid.axes])
@@ -203,7 +224,9 @@ def certified_distances(
                 break
             joint = _joined(grid, costs, gone, int(y[row]), trial, int(_MOST_JOINT * effort))
             if joint is not None:
-                squared[row] = max(squared[row], min(joint.costs.sum(axis=1).min(initial=np.inf), trial))
+                squared[row] = max(
+                    squared[row], min(joint.costs.sum(axis=1).min(initial=np.inf), trial)
+                )
                 if len(joint.low):
                     best = int(joint.costs.sum(axis=1).argmin())
                     nearest[row] = _nearest_cells(grid, here, joint.low[best], joint.high[best])

@@ -70,7 +70,11 @@ class CellBlock:
 
     @classmethod
     def of(
-        cls, grid: Grid, start: FloatArray, y: Array, height_of: Callable[[FloatArray, Array], FloatArray]
+        cls,
+        grid: Grid,
+        start: FloatArray,
+        y: Array,
+        height_of: Callable[[FloatArray, Array], FloatArray],
     ) -> Self:
         """Compute the costs of all cells."""
         costs = np.concatenate([grid.axes[axis].costs(start) for axis in grid.active], axis=1)
@@ -101,7 +105,9 @@ class CellBlock:
         active, spent = self.grid.active, self.spent(cells)
         total = spent.sum(axis=1, keepdims=True)
         squared = np.repeat(total - spent, self.grid.n_cells[active], axis=1) + self.costs
-        heights = self.height_of(np.concatenate(list(self.grid.along(cells, active)), axis=1), self.y)
+        heights = self.height_of(
+            np.concatenate(list(self.grid.along(cells, active)), axis=1), self.y
+        )
         height = np.take_along_axis(heights, cells[:, active[:1]], axis=1)
         squared[squared > np.reshape(self.limit, (-1, 1))] = np.inf
         return CellMoves(heights, squared, height, total)
@@ -182,7 +188,10 @@ def _steepest(moves: CellMoves) -> FloatArray:
 def worth(price: FloatArray | float) -> Score:
     """Prefer what gains most height, less its cost at a price."""
     return lambda moves: (
-        moves.heights - moves.height - price * (moves.squared - moves.spent) - GAIN * 1e-3 * (1.0 + price)
+        moves.heights
+        - moves.height
+        - price * (moves.squared - moves.spent)
+        - GAIN * 1e-3 * (1.0 + price)
     )
 
 

@@ -127,7 +127,11 @@ class Forest(Tree):
         """Return class probabilities of shape (..., n_classes)."""
         from scipy.special import softmax
 
-        return outputs if self.link == "probability" else np.asarray(softmax(self.slope * outputs, axis=-1))
+        return (
+            outputs
+            if self.link == "probability"
+            else np.asarray(softmax(self.slope * outputs, axis=-1))
+        )
 
     def predictions(self, outputs: FloatArray) -> FloatArray:
         """Return the predictions of a regression, of shape (...)."""
@@ -138,7 +142,9 @@ class Forest(Tree):
             return np.asarray(expit(numbers))
         return np.exp(numbers) if self.link == "exp" else numbers
 
-    def margins(self, outputs: FloatArray, labels: IntArray, *, head_start: float = 0.0) -> FloatArray:
+    def margins(
+        self, outputs: FloatArray, labels: IntArray, *, head_start: float = 0.0
+    ) -> FloatArray:
         """Return the lead of the class of each row over the best other one; negative where it is wrong.
 
         ``outputs`` have shape (n_rows, ..., n_outputs); the margins have shape (n_rows, ...). Classes before that of

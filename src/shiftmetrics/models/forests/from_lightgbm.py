@@ -56,7 +56,11 @@ def forest_of_text(text: str) -> Forest | None:
         trees.append(tree)
     if not trees:
         return None
-    slopes = [float(option.removeprefix("sigmoid:")) for option in options if option.startswith("sigmoid:")]
+    slopes = [
+        float(option.removeprefix("sigmoid:"))
+        for option in options
+        if option.startswith("sigmoid:")
+    ]
     return Forest.joined(
         trees,
         base=np.zeros(n_outputs),
@@ -88,14 +92,20 @@ def _tree(fields: dict[str, str], output: int) -> Tree | None:
     threshold = numbers("threshold", np.float64)
     subset = np.where(categorical, threshold, LEAF).astype(np.int64)
     near = np.abs(threshold) <= _ZERO
-    threshold = np.where(near, np.where(threshold < 0.0, np.nextafter(-_ZERO, -1.0), _ZERO), threshold)
+    threshold = np.where(
+        near, np.where(threshold < 0.0, np.nextafter(-_ZERO, -1.0), _ZERO), threshold
+    )
     # NaN is read as 0 where none was seen in training.
-    missing_left = np.where(missing == _NOTHING_MISSING, threshold >= 0.0, (decision & _DEFAULT_LEFT) > 0)
+    missing_left = np.where(
+        missing == _NOTHING_MISSING, threshold >= 0.0, (decision & _DEFAULT_LEFT) > 0
+    )
     missing_left &= ~categorical  # what is no category goes right
 
     def children(name: str) -> Any:
         child = numbers(name, np.int64)
-        leaf = n_splits - child - 1  # leaf k is written as -(k + 1), and stands behind the splits here
+        leaf = (
+            n_splits - child - 1
+        )  # leaf k is written as -(k + 1), and stands behind the splits here
         return np.concatenate([np.where(child < 0, leaf, child), np.full(n_leaves, LEAF)])
 
     values = np.asarray(fields["leaf_value"].split(), dtype=np.float64)

@@ -78,7 +78,9 @@ def _encoder(model: Any, question: Question) -> Encode | None:
     return encode
 
 
-def grid_of(forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None = None) -> Grid | None:
+def grid_of(
+    forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None = None
+) -> Grid | None:
     """Cut the axes of a domain at the thresholds of a forest.
 
     Parameters
@@ -116,7 +118,9 @@ def grid_of(forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None
     axis_of[inner] = owner[feature]
     if forest.subset is not None:
         by_category = np.unique(axis_of[forest.subset >= 0])
-        if any(isinstance(axes[position], NumberAxis) for position in by_category[by_category >= 0]):
+        if any(
+            isinstance(axes[position], NumberAxis) for position in by_category[by_category >= 0]
+        ):
             return None
     edge, swapped = forest.threshold.copy(), np.zeros(len(forest.feature), dtype=bool)
     if encode is not None:
@@ -134,7 +138,9 @@ def grid_of(forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None
         edges = np.unique(edge[nodes])
         edges = edges[np.isfinite(edges)]
         axes[position] = replace(axis, edges=edges)
-        cut[nodes] = np.where(edge[nodes] == -np.inf, -1, np.searchsorted(edges, edge[nodes], side="left"))
+        cut[nodes] = np.where(
+            edge[nodes] == -np.inf, -1, np.searchsorted(edges, edge[nodes], side="left")
+        )
         if encode is not None and axis.some_missing:
             without = X[:1].copy()
             without[:, axis.column] = np.nan
@@ -144,9 +150,16 @@ def grid_of(forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None
     always_left = forest.goes_left(fixed, first[0, forest.feature[fixed]])
     goes_left |= dict(zip(fixed.tolist(), always_left.tolist(), strict=True))
     left, right = forest.left, forest.right
-    forest = replace(forest, left=np.where(swapped, right, left), right=np.where(swapped, left, right))
+    forest = replace(
+        forest, left=np.where(swapped, right, left), right=np.where(swapped, left, right)
+    )
     boxes = Boxes.of(
-        axes, forest, axis=axis_of, cut=cut, missing_left=missing_left ^ swapped, goes_left=goes_left
+        axes,
+        forest,
+        axis=axis_of,
+        cut=cut,
+        missing_left=missing_left ^ swapped,
+        goes_left=goes_left,
     )
     return Grid(tuple(axes), forest, boxes)
 
@@ -159,22 +172,30 @@ def _dependence(axes: Sequence[Axis], X: FloatArray, encode: Encode) -> BoolArra
     smallest, largest = _ranges(X)
     tried = [rows]
     for axis in axes:
-        if isinstance(axis, StateAxis):  # every state, since its encoded column may be that of no other
+        if isinstance(
+            axis, StateAxis
+        ):  # every state, since its encoded column may be that of no other
             size = len(rows) * -(-axis.n_cells // len(rows))
-            place = np.arange(2 * size)  # each row in two states: one of them is not that of the row
+            place = np.arange(
+                2 * size
+            )  # each row in two states: one of them is not that of the row
             changed = rows[place % len(rows)]
             axis.flip.put(changed, (place + place // size) % axis.n_cells)
         else:
             changed = rows.copy()
             low, high = smallest[axis.column], largest[axis.column]
-            spread = np.linspace(low - 0.1 * (high - low) - 1.0, high + 0.1 * (high - low) + 1.0, len(rows))
+            spread = np.linspace(
+                low - 0.1 * (high - low) - 1.0, high + 0.1 * (high - low) + 1.0, len(rows)
+            )
             changed[:, axis.column] = np.where(spread == rows[:, axis.column], high + 2.0, spread)
             if axis.some_missing:
                 changed = np.concatenate([changed, rows])
                 changed[len(rows) :, axis.column] = np.nan
         tried.append(changed)
     # In one call: pipelines take as long for a few rows as for many.
-    before, *after = np.split(encode(np.concatenate(tried)), np.cumsum([len(part) for part in tried])[:-1])
+    before, *after = np.split(
+        encode(np.concatenate(tried)), np.cumsum([len(part) for part in tried])[:-1]
+    )
     moved = (differs(part, before[np.arange(len(part)) % len(rows)]).any(axis=0) for part in after)
     return np.stack(list(moved))
 
@@ -185,7 +206,9 @@ def _ranges(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.nanmin(held, axis=0), np.nanmax(held, axis=0)
 
 
-def _encoded_states(axes: Sequence[Axis], X: FloatArray, encode: Encode | None) -> dict[int, FloatArray]:
+def _encoded_states(
+    axes: Sequence[Axis], X: FloatArray, encode: Encode | None
+) -> dict[int, FloatArray]:
     """Return the inputs of the trees at each state, by the position of the axis."""
     points = {}
     for position, axis in enumerate(axes):
@@ -200,7 +223,12 @@ def _encoded_states(axes: Sequence[Axis], X: FloatArray, encode: Encode | None) 
 
 
 def _edges_before(
-    forest: Forest, nodes: IntArray, owner: IntArray, axes: Sequence[Axis], X: FloatArray, encode: Encode
+    forest: Forest,
+    nodes: IntArray,
+    owner: IntArray,
+    axes: Sequence[Axis],
+    X: FloatArray,
+    encode: Encode,
 ) -> tuple[FloatArray, BoolArray]:
     """Find each threshold on the scale of the column that a pipeline maps to it, by bisection over floats.
 
@@ -208,11 +236,15 @@ def _edges_before(
     grows.
     """
     edge, falls = forest.threshold[nodes], np.zeros(len(nodes), dtype=bool)
-    columns = np.array([axis.column if isinstance(axis, NumberAxis) else LEAF for axis in axes] + [LEAF])
+    columns = np.array(
+        [axis.column if isinstance(axis, NumberAxis) else LEAF for axis in axes] + [LEAF]
+    )
     column = columns[owner[forest.feature[nodes]]]
     sought = np.flatnonzero(column >= 0)
     if sought.size:
-        keys = np.stack([column[sought], forest.feature[nodes[sought]], edge[sought].view(np.int64)])
+        keys = np.stack(
+            [column[sought], forest.feature[nodes[sought]], edge[sought].view(np.int64)]
+        )
         (column, feature, threshold), place = np.unique(keys, axis=1, return_inverse=True)
         edges, swapped = _bisect(column, feature, threshold.view(np.float64), X, encode)
         edge[sought], falls[sought] = edges[place.ravel()], swapped[place.ravel()]

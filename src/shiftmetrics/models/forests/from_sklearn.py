@@ -34,7 +34,9 @@ def read_sklearn(model: Any) -> Forest | None:
         return _averaged(model.estimators_, model)
     if isinstance(model, ensemble.GradientBoostingClassifier | ensemble.GradientBoostingRegressor):
         return _boosted(model)
-    if isinstance(model, ensemble.HistGradientBoostingClassifier | ensemble.HistGradientBoostingRegressor):
+    if isinstance(
+        model, ensemble.HistGradientBoostingClassifier | ensemble.HistGradientBoostingRegressor
+    ):
         return _histogram(model)
     return None
 
@@ -112,7 +114,9 @@ def _histogram(model: Any) -> Forest | None:
                 right=nodes["right"],
                 value=nodes["value"],
                 output=output,
-                subset=np.where(nodes["is_categorical"] & ~leaf, nodes["bitset_idx"].astype(np.int64), LEAF),
+                subset=np.where(
+                    nodes["is_categorical"] & ~leaf, nodes["bitset_idx"].astype(np.int64), LEAF
+                ),
                 left_categories=np.pad(bits(sets), ((0, 0), (0, 1))) if len(sets) else None,
             )
             trees.append(tree)

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics.models.forests.forest import LEAF, SINGLE_ROUNDING, Forest, Link, Tree, edge_for_float32
+from shiftmetrics.models.forests.forest import (
+    LEAF,
+    SINGLE_ROUNDING,
+    Forest,
+    Link,
+    Tree,
+    edge_for_float32,
+)
 
 _LINKS: dict[str, Link] = {
     "binary:logistic": "softmax",
@@ -29,7 +36,9 @@ _LINKS: dict[str, Link] = {
 def read_xgboost(model: Any) -> Forest | None:
     """Return a fitted scikit-learn wrapper of XGBoost as a forest, or None where its trees are of another kind."""
     missing = getattr(model, "missing", math.nan)
-    if not (isinstance(missing, float) and math.isnan(missing)):  # other values of x would be missing ones
+    if not (
+        isinstance(missing, float) and math.isnan(missing)
+    ):  # other values of x would be missing ones
         return None
     document = json.loads(bytes(model.get_booster().save_raw("json")))
     return forest_of_json(document)
@@ -53,7 +62,9 @@ def forest_of_json(document: Mapping[str, Any]) -> Forest | None:
         return None
     trees = []
     used = _n_used(learner, model)
-    for k, (tree, output) in enumerate(list(zip(model["trees"], model["tree_info"], strict=True))[:used]):
+    for k, (tree, output) in enumerate(
+        list(zip(model["trees"], model["tree_info"], strict=True))[:used]
+    ):
         if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
             return None
         trees.append(_tree(tree, output, 1.0 if weights is None else float(weights[k])))
@@ -70,7 +81,10 @@ def forest_of_json(document: Mapping[str, Any]) -> Forest | None:
 
 def _n_used(learner: Mapping[str, Any], model: Mapping[str, Any]) -> int:
     """Return how many trees predict: up to the best iteration where training stopped early."""
-    best, starts = learner.get("attributes", {}).get("best_iteration"), model.get("iteration_indptr")
+    best, starts = (
+        learner.get("attributes", {}).get("best_iteration"),
+        model.get("iteration_indptr"),
+    )
     if best is None or not starts:
         return len(model["trees"])
     return int(starts[min(int(best) + 1, len(starts) - 1)])

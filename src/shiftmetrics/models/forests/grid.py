@@ -86,9 +86,14 @@ class Boxes:
         leaf = np.flatnonzero(forest.feature < 0)
         shape = (len(leaf), len(axes))
         low = np.zeros(shape, dtype=np.int64)
-        high = np.broadcast_to(np.array([axis.n_open - 1 for axis in axes], dtype=np.int64), shape).copy()
+        high = np.broadcast_to(
+            np.array([axis.n_open - 1 for axis in axes], dtype=np.int64), shape
+        ).copy()
         missing, reached = np.ones(shape, dtype=bool), np.ones(len(leaf), dtype=bool)
-        states = {position: np.ones((len(leaf), axes[position].n_cells), dtype=bool) for position in by_state}
+        states = {
+            position: np.ones((len(leaf), axes[position].n_cells), dtype=bool)
+            for position in by_state
+        }
         here = leaf.copy()
         while (parent[here] >= 0).any():
             row = np.flatnonzero(parent[here] >= 0)
@@ -109,7 +114,9 @@ class Boxes:
                 else:
                     states[int(split[place])][row[place]] &= kept
             here[row] = node
-        low = np.minimum(low, high + 1)  # where only missing values lead to a leaf, no other cell does
+        low = np.minimum(
+            low, high + 1
+        )  # where only missing values lead to a leaf, no other cell does
         tree = np.searchsorted(forest.roots, here)
         order = np.argsort(tree, kind="stable")
         order = order[reached[order]]
@@ -156,7 +163,9 @@ class Grid:
     def axes_of(self, columns: Sequence[int]) -> IntArray:
         """Return the positions of the axes that these columns belong to."""
         wanted = set(columns)
-        return np.array([k for k, axis in enumerate(self.axes) if wanted & set(axis.columns.tolist())])
+        return np.array(
+            [k for k, axis in enumerate(self.axes) if wanted & set(axis.columns.tolist())]
+        )
 
     def within(self, domain: Domain) -> Grid:
         """Return the same grid for a domain that differs in what may move."""
@@ -189,7 +198,10 @@ class Grid:
                 _, first, which = np.unique(key[bounded], return_index=True, return_inverse=True)
             some = bounded[first]
             sets = CellSets(
-                boxes.low[some, position], boxes.high[some, position], boxes.missing[some, position], states
+                boxes.low[some, position],
+                boxes.high[some, position],
+                boxes.missing[some, position],
+                states,
             )
             sides.append((bounded, sets, which.ravel()))
         return sides
@@ -202,7 +214,9 @@ class Grid:
         """
         kind = np.int32 if len(self.axes) < 1 << 15 else np.int64
         code = np.zeros((len(self.boxes.leaf), len(cells)), dtype=kind)
-        for position, (axis, (bounded, sets, which)) in enumerate(zip(self.axes, self.sides, strict=True)):
+        for position, (axis, (bounded, sets, which)) in enumerate(
+            zip(self.axes, self.sides, strict=True)
+        ):
             outside = ~axis.contains(sets, cells[:, position])
             code[bounded] += (outside * kind((position << 8) + 1))[which]
         return code

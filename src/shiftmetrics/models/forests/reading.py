@@ -110,7 +110,9 @@ def _by_position(rows: Any, lists: Mapping[int, Sequence[Any]]) -> Any:
     columns = {}
     for place, name in enumerate(rows.columns):
         column = rows.iloc[:, place]
-        categories = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else None
+        categories = (
+            column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else None
+        )
         known = lists.get(place, categories)
         if known is not None:
             codes = pd.Index(list(known), dtype=object).get_indexer(column.astype(object))
@@ -127,7 +129,9 @@ def estimator_of(model: Any) -> Any:
         return model
     if library == "lightgbm":
         objective = model.dump_model(num_iteration=1)["objective"].partition(" ")[0]
-        return (LightGBMClassifier if objective in ("binary", "multiclass") else LightGBMRegressor)(model)
+        return (LightGBMClassifier if objective in ("binary", "multiclass") else LightGBMRegressor)(
+            model
+        )
     import xgboost
 
     objective = json.loads(model.save_config())["learner"]["objective"]["name"]
@@ -144,7 +148,9 @@ class LightGBMRegressor:
         self.booster_ = booster
         self.n_features_in_ = booster.num_feature()
         names = booster.feature_name()
-        if names != [f"Column_{place}" for place in range(len(names))]:  # as it calls columns of arrays
+        if names != [
+            f"Column_{place}" for place in range(len(names))
+        ]:  # as it calls columns of arrays
             self.feature_names_in_ = np.array(names, dtype=object)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

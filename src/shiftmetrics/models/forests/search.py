@@ -15,7 +15,14 @@ from shiftmetrics._core.options import progress_bar
 from shiftmetrics.models.climb import Columns
 from shiftmetrics.models.forests.answers import losses_of
 from shiftmetrics.models.forests.bounds import certified_distances, lower_loss
-from shiftmetrics.models.forests.climbing import GAIN, CellBlock, climb, first_move, shortest_errors, worth
+from shiftmetrics.models.forests.climbing import (
+    GAIN,
+    CellBlock,
+    climb,
+    first_move,
+    shortest_errors,
+    worth,
+)
 from shiftmetrics.models.forests.forest import Forest
 from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.question import Question
@@ -90,7 +97,9 @@ def _nearest_errors(question: Question, grid: Grid) -> tuple[FloatArray, IntArra
                 apart[labels[None, :] == question.y[rows][:, None]] = np.inf
                 near = grid.cells(question.domain.clip(pool[apart.argmin(axis=1)], start[rows]))
                 legal = np.isfinite(block.spent(near)).all(axis=1) & np.isfinite(apart.min(axis=1))
-                squared, nearest = shortest_errors(block, np.where(legal[:, None], near, block.start))
+                squared, nearest = shortest_errors(
+                    block, np.where(legal[:, None], near, block.start)
+                )
                 reached = np.flatnonzero(np.isfinite(squared))
                 points = grid.points(start[rows[reached]], nearest[reached])
                 confirmed = question.is_wrong(points, rows[reached])
@@ -109,7 +118,9 @@ def _n_first(question: Question, grid: Grid) -> int:
     return min(wanted, len(grid.active))
 
 
-def _error_height(forest: Forest, ties_fall: bool, outputs: FloatArray, labels: IntArray) -> FloatArray:
+def _error_height(
+    forest: Forest, ties_fall: bool, outputs: FloatArray, labels: IntArray
+) -> FloatArray:
     """Return by how much another class leads; a tie with one that comes before counts if ``ties_fall``."""
     head_start = 2.0 * forest.tolerance if ties_fall else 0.0
     return -forest.margins(outputs, labels, head_start=head_start) - forest.tolerance
@@ -127,7 +138,9 @@ def _first_candidates(question: Question, grid: Grid) -> Answer:
     base = losses_of(grid.forest, grid.outputs(here), question.y, question.loss)
     search = _ForestSearch(question, grid, lower_loss(question, grid), Columns.of(question, base))
     for price in _PRICES:
-        here = _climbed(question, grid, here, price * question.theta1 / max(float(base.mean()), 1e-3))
+        here = _climbed(
+            question, grid, here, price * question.theta1 / max(float(base.mean()), 1e-3)
+        )
         search.columns = search.columns.appended(*search.at(here))
     return search.answer()
 

@@ -89,7 +89,12 @@ def nearest_errors(geometry: Geometry) -> Answer:
 
 
 def _whole_steps(
-    best: NearestPlan, geometry: Geometry, number: int, rival: Rival, plan: FlipPlan, need: FloatArray
+    best: NearestPlan,
+    geometry: Geometry,
+    number: int,
+    rival: Rival,
+    plan: FlipPlan,
+    need: FloatArray,
 ) -> bool:
     """Improve by ways that respect integer steps; return True if all ways were tried."""
     slopes, room = geometry.whole_slopes(rival)
@@ -212,7 +217,9 @@ def _enough(need: FloatArray, slope: FloatArray, room: FloatArray) -> FloatArray
     return np.minimum(np.where(np.isfinite(steps), steps, 0.0), room)
 
 
-def _beyond(geometry: Geometry, rivals: list[Rival], best: NearestPlan, rows: IntArray) -> FloatArray:
+def _beyond(
+    geometry: Geometry, rivals: list[Rival], best: NearestPlan, rows: IntArray
+) -> FloatArray:
     """Return points just beyond the boundary, where the model really errs."""
     points = np.array(geometry.question.codes[rows])
     left = np.arange(len(rows))

@@ -88,7 +88,9 @@ def closed_form(geometry: Geometry, *, kind: Kind = "exact", least: bool = False
 
 
 _CLIMBS = 12
-_SEEDS = 2.0 ** np.arange(-3.0, 5.0)  # dual prices to begin with, times theta1 over the squared norm
+_SEEDS = 2.0 ** np.arange(
+    -3.0, 5.0
+)  # dual prices to begin with, times theta1 over the squared norm
 _WORTH = 1e-9  # relative gain of the objective that counts
 
 
@@ -159,7 +161,9 @@ class _LinearSearch:
     def _value(self, points: FloatArray, dual: float) -> FloatArray:
         question = self.geometry.question
         losses = losses_of(question, self.geometry.scores(points, question))
-        return dual * losses - question.theta1 * question.domain.distances(points, question.codes) ** 2
+        return (
+            dual * losses - question.theta1 * question.domain.distances(points, question.codes) ** 2
+        )
 
     def _climb(self, points: FloatArray, dual: float) -> FloatArray:
         """Move numbers to where the loss, linearised at ``points``, is worth most."""

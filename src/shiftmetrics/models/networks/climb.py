@@ -10,7 +10,13 @@ from torch import Tensor
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.attacks import AttackOptions, nearest_error
-from shiftmetrics.attacks.model import RowLoss, check_logits, cross_entropy, margin_loss, smooth_margin_loss
+from shiftmetrics.attacks.model import (
+    RowLoss,
+    check_logits,
+    cross_entropy,
+    margin_loss,
+    smooth_margin_loss,
+)
 from shiftmetrics.models.blackbox import answer_of_errors, find_counterexamples
 from shiftmetrics.models.climb import Ascent, BestPoints
 from shiftmetrics.models.domain import Domain
@@ -105,12 +111,16 @@ class GradientAscent(Ascent):
         rows = np.arange(len(best.points))
         moves = self.space.moves(best.points, rows)[:, None]
         for factor in (1.0 - min(change, _FIRST_ECHO), 1.0 + min(change, _FIRST_ECHO)):
-            points = self.space.points(best.points, rows, self.space.clip(factor * moves, rows))[:, 0]
+            points = self.space.points(best.points, rows, self.space.clip(factor * moves, rows))[
+                :, 0
+            ]
             _, losses, distances = self._measured(points, price)
             distances = np.where(best.found, distances, np.inf)
             self.columns = self.columns.appended(points, losses, distances)
 
-    def _measured(self, points: FloatArray, dual: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _measured(
+        self, points: FloatArray, dual: float
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Put points where the model sees them, in place; return their value, loss and distance there."""
         question = self.question
         allowed = question.domain.clip(points, question.codes)
@@ -199,7 +209,9 @@ class GradientAscent(Ascent):
             value = torch.where(better, there, value)
         return move
 
-    def _value(self, rows: slice, base: Tensor, move: Tensor, loss: RowLoss) -> tuple[Tensor, Tensor]:
+    def _value(
+        self, rows: slice, base: Tensor, move: Tensor, loss: RowLoss
+    ) -> tuple[Tensor, Tensor]:
         """Return a loss and its slope in units of cost."""
         move = move.detach().requires_grad_(True)
         value = loss(self.network(self._points(rows, base, move)), self._y[rows])

@@ -36,12 +36,16 @@ class Network:
         The shape in which the module takes a row, where that is not flat.
     """
 
-    def __init__(self, model: Any, question: Question, *, row_shape: tuple[int, ...] | None = None) -> None:
+    def __init__(
+        self, model: Any, question: Question, *, row_shape: tuple[int, ...] | None = None
+    ) -> None:
         self.module = module_of(model)
         self.row_shape = row_shape
         self._count = question.count
         self.cut = 0.0 if question.cut is None else question.cut.logit
-        self.classifies = question.loss != "squared"  # one column of scores is the margin of the second class
+        self.classifies = (
+            question.loss != "squared"
+        )  # one column of scores is the margin of the second class
         like = parameter_of(self.module)
         self.dtype = torch.get_default_dtype() if like is None else like.dtype
         self.device = torch.device("cpu") if like is None else like.device
@@ -63,8 +67,14 @@ class Network:
         rows = points if self.row_shape is None else points.reshape(-1, *self.row_shape)
         output = self.module(rows.to(self.dtype))
         if not isinstance(output, Tensor) or output.shape[0] != points.shape[0]:
-            got = type(output).__name__ if not isinstance(output, Tensor) else f"shape {tuple(output.shape)}"
-            raise ValueError(describe("model", f"a module with {points.shape[0]} outputs, one a row", got))
+            got = (
+                type(output).__name__
+                if not isinstance(output, Tensor)
+                else f"shape {tuple(output.shape)}"
+            )
+            raise ValueError(
+                describe("model", f"a module with {points.shape[0]} outputs, one a row", got)
+            )
         output = output.to(points.dtype)
         if self.classifies:
             if output.ndim != 2 or output.shape[1] == 1:
@@ -75,14 +85,18 @@ class Network:
             return output - output.new_tensor([0.0, self.cut])
         if output.numel() != len(points):
             raise ValueError(
-                describe("model", "a module with one value for each row", f"shape {tuple(output.shape)}")
+                describe(
+                    "model", "a module with one value for each row", f"shape {tuple(output.shape)}"
+                )
             )
         return output.reshape(len(points))
 
     def scores(self, points: FloatArray) -> FloatArray:
         """Return scores (n, n_classes) or values (n,) of coded points, in evaluation mode."""
         with self.evaluating(), torch.no_grad():
-            parts = [self(self.tensor(points[rows])).cpu().double().numpy() for rows in batches(points)]
+            parts = [
+                self(self.tensor(points[rows])).cpu().double().numpy() for rows in batches(points)
+            ]
         return np.concatenate(parts)
 
     def seen(self, points: FloatArray, start: FloatArray) -> FloatArray:
@@ -156,7 +170,10 @@ def _layers_of_scikit(model: Any) -> nn.Module | None:
         return None  # several labels for each row
     layers: list[nn.Module] = []
     for weights, intercepts in zip(model.coefs_, model.intercepts_, strict=True):
-        layers += [_linear(np.asarray(weights).T, np.asarray(intercepts)), _ACTIVATIONS[model.activation]()]
+        layers += [
+            _linear(np.asarray(weights).T, np.asarray(intercepts)),
+            _ACTIVATIONS[model.activation](),
+        ]
     return nn.Sequential(*layers[:-1]).eval()
 
 

@@ -58,7 +58,9 @@ class AlternativesLoss(Loss):
         object.__setattr__(self, "parts", tuple(parts))
         object.__setattr__(self, "offsets", np.asarray(offsets, dtype=np.float64))
         object.__setattr__(self, "kind", check_choice(kind, "kind", KINDS))
-        object.__setattr__(self, "from_ratio", None if from_ratio is None else np.asarray(from_ratio))
+        object.__setattr__(
+            self, "from_ratio", None if from_ratio is None else np.asarray(from_ratio)
+        )
         object.__setattr__(self, "row_bytes", max(part.row_bytes for part in parts) + 64)
 
     @property
@@ -73,7 +75,9 @@ class AlternativesLoss(Loss):
     def _rest(self, rows: slice) -> Reach:
         losses = [part.base(rows) for part in self.parts]
         places = [Reach(loss, np.zeros_like(loss)) for loss in losses]
-        return Reach(*self._best(np.where(self.offsets[rows].T == 0.0, losses, -math.inf), places, rows)[1:])
+        return Reach(
+            *self._best(np.where(self.offsets[rows].T == 0.0, losses, -math.inf), places, rows)[1:]
+        )
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
         moved = [self._part(k, part, dual, theta1, rows) for k, part in enumerate(self.parts)]
@@ -89,7 +93,11 @@ class AlternativesLoss(Loss):
             wanted &= (offsets == 0.0) | (self.from_ratio[rows, k] < dual / theta1)
         if wanted.all():
             return part.transform(dual, theta1, rows)
-        value, loss, squared = np.full(len(wanted), -math.inf), np.zeros(len(wanted)), np.zeros(len(wanted))
+        value, loss, squared = (
+            np.full(len(wanted), -math.inf),
+            np.zeros(len(wanted)),
+            np.zeros(len(wanted)),
+        )
         choice = np.zeros(len(wanted), dtype=np.int64)
         where = np.flatnonzero(wanted)
         if where.size:
@@ -108,12 +116,17 @@ class AlternativesLoss(Loss):
     def _best(self, scores: FloatArray, places: Sequence[Reach], rows: slice) -> Transform:
         """Return for each row the part of the highest score, the nearest among equals."""
         with np.errstate(over="ignore"):
-            squared = np.stack([place.squared_distance for place in places]) + self.offsets[rows].T ** 2
+            squared = (
+                np.stack([place.squared_distance for place in places]) + self.offsets[rows].T ** 2
+            )
         part = np.where(scores == scores.max(axis=0), squared, math.inf).argmin(axis=0)
         losses = np.stack([place.loss for place in places])
-        inner = np.stack([np.zeros(len(part)) if place.choice is None else place.choice for place in places])
+        inner = np.stack(
+            [np.zeros(len(part)) if place.choice is None else place.choice for place in places]
+        )
         score, loss, distance, choice = (
-            np.take_along_axis(values, part[None], axis=0)[0] for values in (scores, losses, squared, inner)
+            np.take_along_axis(values, part[None], axis=0)[0]
+            for values in (scores, losses, squared, inner)
         )
         return Transform(score, loss, distance, part + len(self.parts) * choice.astype(np.int64))
 
@@ -129,7 +142,9 @@ class AlternativesLoss(Loss):
         nowhere = Reach(*[np.full(len(self.offsets[rows]), math.inf)] * 2)
         places = [nowhere if place is None else Reach(*place[1:3]) for place in lifted]
         with np.errstate(over="ignore"):
-            squared = np.stack([place.squared_distance for place in places]) + self.offsets[rows].T ** 2
+            squared = (
+                np.stack([place.squared_distance for place in places]) + self.offsets[rows].T ** 2
+            )
         best = self._best(-squared, places, rows)
         return best._replace(value=np.zeros_like(best.value))
 
@@ -141,4 +156,8 @@ class AlternativesLoss(Loss):
 
     def describe(self) -> dict[str, Any]:
         """Return what `settings` should record of this loss."""
-        return {"loss": type(self.parts[0]).__name__, "n_alternatives": len(self.parts), "kind": self.kind}
+        return {
+            "loss": type(self.parts[0]).__name__,
+            "n_alternatives": len(self.parts),
+            "kind": self.kind,
+        }

@@ -122,5 +122,7 @@ class Loss(ABC):
 
 def pick(blocks: Sequence[FloatArray], column: IntArray) -> list[FloatArray]:
     """Return the values of each block, of shape (n_rows, n_columns), in the chosen column of each row."""
-    flat = np.arange(len(column)) * blocks[0].shape[1] + column  # several times as fast as take_along_axis
+    flat = (
+        np.arange(len(column)) * blocks[0].shape[1] + column
+    )  # several times as fast as take_along_axis
     return [block.reshape(-1).take(flat) for block in blocks]

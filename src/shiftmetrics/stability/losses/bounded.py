@@ -43,7 +43,9 @@ class ScorePath:
     slopes: FloatArray
 
     @classmethod
-    def of(cls, slopes: FloatArray, limits: FloatArray, bounded: npt.NDArray[np.bool_] | None = None) -> Self:
+    def of(
+        cls, slopes: FloatArray, limits: FloatArray, bounded: npt.NDArray[np.bool_] | None = None
+    ) -> Self:
         """Lay out the path of rows.
 
         Parameters
@@ -57,10 +59,14 @@ class ScorePath:
         """
         slopes = np.where(limits > 0.0, slopes, 0.0)
         power = slopes * slopes
-        limited = np.asarray(np.isfinite(limits).any(axis=0) if bounded is None else bounded, dtype=np.bool_)
+        limited = np.asarray(
+            np.isfinite(limits).any(axis=0) if bounded is None else bounded, dtype=np.bool_
+        )
         n = len(power)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ends = np.where(power[:, limited] > 0.0, limits[:, limited] / slopes[:, limited], np.inf)
+            ends = np.where(
+                power[:, limited] > 0.0, limits[:, limited] / slopes[:, limited], np.inf
+            )
         order = np.argsort(ends, axis=1, kind="stable")
         ends = np.take_along_axis(ends, order, axis=1)
         leaving = np.take_along_axis(power[:, limited], order, axis=1)
@@ -92,7 +98,9 @@ class ScorePath:
 
     def take(self, rows: Any) -> Self:
         """Return the paths of some rows, or of a slice."""
-        return type(self)(self.starts[rows], self.gains[rows], self.squared[rows], self.slopes[rows])
+        return type(self)(
+            self.starts[rows], self.gains[rows], self.squared[rows], self.slopes[rows]
+        )
 
     def until(self, place: float) -> Self:
         """Return the paths without the segments that start beyond ``place`` in every row."""
@@ -169,7 +177,9 @@ class BoundedLoss(Loss):
     path: ScorePath
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scores", check_vector(self.scores, "scores", length=self.path.n_samples))
+        object.__setattr__(
+            self, "scores", check_vector(self.scores, "scores", length=self.path.n_samples)
+        )
         object.__setattr__(self, "row_bytes", 96 * self.path.starts.shape[1])
 
     def take(self, rows: IntArray) -> Self:
@@ -201,7 +211,9 @@ class BoundedLoss(Loss):
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
         path, scores = self.path.take(rows), self.scores[rows]
-        if self.gentle:  # no row goes beyond the place where the last unit of score is worth its price
+        if (
+            self.gentle
+        ):  # no row goes beyond the place where the last unit of score is worth its price
             path = path.until(dual / (2.0 * theta1))
         slopes, finite = path.slopes, np.isfinite(path.starts)
         usable = finite & (slopes > 0.0)
@@ -209,9 +221,13 @@ class BoundedLoss(Loss):
         low = np.where(usable, path.gains, 0.0)
         # Within segment k the squared distance is t^2 / slope + constant, with t = gain + shift from a virtual start.
         shift = np.where(usable, start * slopes, 0.0) - low
-        constant = np.where(usable, path.squared, 0.0) - np.where(usable, start * start * slopes, 0.0)
+        constant = np.where(usable, path.squared, 0.0) - np.where(
+            usable, start * start * slopes, 0.0
+        )
         ends = np.concatenate([path.gains[:, 1:], np.full((len(scores), 1), np.inf)], axis=1)
-        unlimited = np.concatenate([~finite[:, 1:], np.ones((len(scores), 1), dtype=np.bool_)], axis=1)
+        unlimited = np.concatenate(
+            [~finite[:, 1:], np.ones((len(scores), 1), dtype=np.bool_)], axis=1
+        )
         high = np.where(unlimited, np.inf, ends)
         safe = np.where(usable, slopes, 1.0)
         gains = [low]  # the breakpoints themselves, and no move
@@ -231,12 +247,16 @@ class BoundedLoss(Loss):
                 best = found
             else:
                 better = found[0] > best[0]
-                best = tuple(np.where(better, new, old) for new, old in zip(found, best, strict=True))
+                best = tuple(
+                    np.where(better, new, old) for new, old in zip(found, best, strict=True)
+                )
         assert best is not None
         base = self._loss(scores)
         stays = best[0] <= dual * base
         rest = (dual * base, base, np.zeros_like(base))
-        return Transform(*(np.where(stays, here, there) for here, there in zip(rest, best, strict=True)))
+        return Transform(
+            *(np.where(stays, here, there) for here, there in zip(rest, best, strict=True))
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -97,7 +97,9 @@ class CandidateLoss(Loss):
         """
         losses, distances, *_ = _checked(losses, distances)
         if losses.shape[0] != self.n_samples:
-            raise ValueError(describe("losses", f"of {self.n_samples} rows", f"{losses.shape[0]} rows"))
+            raise ValueError(
+                describe("losses", f"of {self.n_samples} rows", f"{losses.shape[0]} rows")
+            )
         return type(self)(
             np.concatenate([self.losses, losses], axis=1),
             np.concatenate([self.distances, distances], axis=1),
@@ -111,7 +113,9 @@ class CandidateLoss(Loss):
     def _rest(self, rows: slice) -> Reach:
         if self.free_moves:
             losses, squared = self._block(rows)
-            return Reach(*self._at(rows, np.where(squared == 0.0, losses, -math.inf).argmax(axis=1)))
+            return Reach(
+                *self._at(rows, np.where(squared == 0.0, losses, -math.inf).argmax(axis=1))
+            )
         loss = float64_rows(self.losses, rows)[:, 0]
         return Reach(loss, np.zeros_like(loss), np.zeros(len(loss), dtype=np.int64))
 

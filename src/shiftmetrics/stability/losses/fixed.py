@@ -12,7 +12,13 @@ from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows,
 from shiftmetrics._core.blocks import map_reduce, row_blocks
 from shiftmetrics._core.chunk_readers import in_chunks
 from shiftmetrics._core.placement import placed
-from shiftmetrics._core.validation import LARGEST, check_choice, check_vector, describe, refuse_where
+from shiftmetrics._core.validation import (
+    LARGEST,
+    check_choice,
+    check_vector,
+    describe,
+    refuse_where,
+)
 from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform
 
 

@@ -30,7 +30,9 @@ class _LinearLoss(Loss):
     def __post_init__(self) -> None:
         name = next(iter(vars(self)))
         object.__setattr__(self, name, check_vector(getattr(self, name), name))
-        object.__setattr__(self, "weight_norm", check_number(self.weight_norm, "weight_norm", low=0.0))
+        object.__setattr__(
+            self, "weight_norm", check_number(self.weight_norm, "weight_norm", low=0.0)
+        )
 
     def _reach(self, rows: slice) -> Reach:
         loss = self.base(rows)

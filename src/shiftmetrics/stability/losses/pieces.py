@@ -62,7 +62,9 @@ class PiecewiseLinearLoss(Loss):
             refuse_where(loss < 0.0, loss, "values", expected, remedy, first_row=start)
             if norms.ndim == 2:
                 block = float64_rows(norms, rows)
-                refuse_where(block < 0.0, block, "slope_norms", "at least 0 everywhere", first_row=start)
+                refuse_where(
+                    block < 0.0, block, "slope_norms", "at least 0 everywhere", first_row=start
+                )
 
     def _norms(self, rows: slice) -> FloatArray:
         """Return the norms of the pieces, which broadcast to the values."""
@@ -82,7 +84,9 @@ class PiecewiseLinearLoss(Loss):
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
         values = float64_rows(self.values, rows)
         norms = self._norms(rows)
-        gains = norms * norms * (dual / (2.0 * theta1))  # what the best move along a piece adds to it
+        gains = (
+            norms * norms * (dual / (2.0 * theta1))
+        )  # what the best move along a piece adds to it
         scores = dual * (values + 0.5 * gains)  # h u_k + h^2 |a_k|^2 / (4 theta1)
         piece = scores.argmax(axis=1)
         value, loss, gain = pick([scores, values, np.broadcast_to(gains, values.shape)], piece)

@@ -54,9 +54,13 @@ def agreement(
 
     def compute() -> CommandAnswer:
         scores, reference_scores = first.scores(), second.scores()
-        result = call(posterior_agreement, scores, reference_scores, sample_weight=weights, groups=row_groups)
+        result = call(
+            posterior_agreement, scores, reference_scores, sample_weight=weights, groups=row_groups
+        )
         name = str(first.source)
-        names = next((names for names in (first.columns, second.columns) if names and len(names) > 1), None)
+        names = next(
+            (names for names in (first.columns, second.columns) if names and len(names) > 1), None
+        )
         rows = Rows(
             scores=scores,
             reference_scores=reference_scores,

@@ -80,7 +80,9 @@ def show_outcomes(checked: RulesResult, *, notes: tuple[str, ...] = ()) -> None:
     from rich.text import Text
 
     console = new_console()
-    rows = [(part.ended, part.rule.name, part.result, part.with_reason) for part in checked.outcomes]
+    rows = [
+        (part.ended, part.rule.name, part.result, part.with_reason) for part in checked.outcomes
+    ]
     print_table(console, ("", "rule", "result", "what was found"), rows, STYLES)
     unchecked = [f"No rule looks at {name}." for name in checked.unchecked]
     for note in (*notes, *unchecked):

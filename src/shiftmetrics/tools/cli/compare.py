@@ -78,7 +78,9 @@ def compare(
             f"SHIFTED must have a name for each model, got {name!r} twice. Write NAME={shifted[0]}."
         )
     if are_results:
-        return _comparison_of_results(dict(zip(names, (source for _, source in named), strict=True)), call)
+        return _comparison_of_results(
+            dict(zip(names, (source for _, source in named), strict=True)), call
+        )
     references = reference or []
     if len(references) not in (1, len(shifted)):
         raise ValueError(
@@ -101,7 +103,10 @@ def compare(
         align_samples(samples[0], sample, align=align, rows=False)
     models, baselines = samples[: len(named)], samples[len(named) :]
     labels = _class_places(shared("--label", label, *(known or samples)), samples[0].columns)
-    weights, row_groups = shared("--weight", weight, samples[0]), shared("--groups", groups, samples[0])
+    weights, row_groups = (
+        shared("--weight", weight, samples[0]),
+        shared("--groups", groups, samples[0]),
+    )
 
     def compute() -> CommandAnswer:
         each = baselines if len(baselines) > 1 else baselines * len(models)
@@ -110,7 +115,8 @@ def compare(
             {name: sample.scores() for name, sample in zip(names, models, strict=True)},
             {name: sample.scores() for name, sample in zip(names, each, strict=True)},
             labels=labels,
-            labelled_scores={name: part.scores() for name, part in zip(names, known, strict=False)} or None,
+            labelled_scores={name: part.scores() for name, part in zip(names, known, strict=False)}
+            or None,
             sample_weight=weights,
             groups=row_groups,
         )
@@ -136,16 +142,21 @@ def _comparison_of_results(paths: dict[str, str], call: Call) -> Job:
                 raise ValueError(f"SHIFTED must be a file, got {path!r}, which does not exist.")
             written = read_results(Path(path))
             if not written:
-                raise ValueError(f"SHIFTED must be a file with a result, got {path!r}, which holds none.")
+                raise ValueError(
+                    f"SHIFTED must be a file with a result, got {path!r}, which holds none."
+                )
             results[name] = next(iter(written.values()))  # the main result stands first
         result = call(compare_results, results)
         context = Context(
             description=f"Results of one measure on the same rows: {', '.join(paths.values())}."
         )
-        return CommandAnswer(results={result.title: result}, title="Models side by side", context=context)
+        return CommandAnswer(
+            results={result.title: result}, title="Models side by side", context=context
+        )
 
     return Job(
-        inputs=[Source(argument="SHIFTED", path=Path(path)) for path in paths.values()], compute=compute
+        inputs=[Source(argument="SHIFTED", path=Path(path)) for path in paths.values()],
+        compute=compute,
     )
 
 

@@ -112,7 +112,9 @@ def read_config(path: Path) -> Config:
     # Some systems ignore capital letters in names of files.
     name, times = Counter(part.name.casefold() for part in measurements).most_common(1)[0]
     if times > 1:
-        raise ValueError(f"{path.name} must have measurements of distinct names, got {name!r} twice.")
+        raise ValueError(
+            f"{path.name} must have measurements of distinct names, got {name!r} twice."
+        )
     return Config(
         path=path,
         title=_text(document, "title", path.name) or TITLE,
@@ -129,7 +131,9 @@ def _tables(document: Mapping[str, Any], key: str, file: str) -> list[Mapping[st
     tables = document[key]
     if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
         got = "a table with one" if isinstance(tables, Mapping) else repr(tables)
-        raise TypeError(f"{file} must have tables of {key} with two brackets, [[{key}]], got {got}.")
+        raise TypeError(
+            f"{file} must have tables of {key} with two brackets, [[{key}]], got {got}."
+        )
     return tables
 
 
@@ -174,7 +178,9 @@ def _parameters(kind: str) -> dict[str, Any]:
     """Return the parameters of a command by their keys: the long option with underscores, or the argument."""
     found = {}
     for part in click_command(KINDS[kind]).params:
-        key = part.name if part.param_type_name == "argument" else max(part.opts, key=len).lstrip("-")
+        key = (
+            part.name if part.param_type_name == "argument" else max(part.opts, key=len).lstrip("-")
+        )
         if key not in SET_BY_RUN:
             found[key.replace("-", "_")] = part
     return found
@@ -189,7 +195,9 @@ def _value(parameter: Any, value: Any, argument: str) -> Any:
     if isinstance(value, Mapping):
         value = [f"{name}={_text_of(part, argument)}" for name, part in value.items()]
     if getattr(parameter, "multiple", False) or parameter.nargs != 1:
-        return [_text_of(part, argument) for part in (value if isinstance(value, list) else [value])]
+        return [
+            _text_of(part, argument) for part in (value if isinstance(value, list) else [value])
+        ]
     return _text_of(value, argument)
 
 

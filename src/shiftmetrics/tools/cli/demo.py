@@ -14,7 +14,9 @@ from shiftmetrics.views import write_report
 
 
 @command
-def demo(*, output: Path = Path("demo-output"), seed: int = 0, digit: int = 4, quiet: bool = False) -> None:
+def demo(
+    *, output: Path = Path("demo-output"), seed: int = 0, digit: int = 4, quiet: bool = False
+) -> None:
     """Train a small classifier of handwritten digits, shift its data, measure, and write a report.
 
     It needs nothing but the installed package: the digits come with scikit-learn. Beside the report it writes its
@@ -34,10 +36,16 @@ def demo(*, output: Path = Path("demo-output"), seed: int = 0, digit: int = 4, q
     output.mkdir(parents=True, exist_ok=True)
     page, results = output / "report.html", output / "results.json"
     check_outputs(
-        {file.name: file for file in (results, page, output / "config.toml", output / "rules.toml")}, ()
+        {
+            file.name: file
+            for file in (results, page, output / "config.toml", output / "rules.toml")
+        },
+        (),
     )
     if not quiet:
-        say("Fitting a classifier of handwritten digits, shifting its data and measuring three ways ...")
+        say(
+            "Fitting a classifier of handwritten digits, shifting its data and measuring three ways ..."
+        )
 
     from shiftmetrics.lab.demo.evaluate import evaluate_digits
     from shiftmetrics.lab.demo.files import write_inputs
@@ -45,7 +53,10 @@ def demo(*, output: Path = Path("demo-output"), seed: int = 0, digit: int = 4, q
     found = evaluate_digits(seed=seed, withheld=digit)
     write_results(found.results, results)
     write_report(
-        found.results, page, title="A classifier of handwritten digits under shift", context=found.context
+        found.results,
+        page,
+        title="A classifier of handwritten digits under shift",
+        context=found.context,
     )
     config = write_inputs(found, output, seed=seed)
     if quiet:

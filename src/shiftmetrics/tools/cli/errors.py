@@ -15,7 +15,9 @@ EXIT_INTERRUPTED = 130
 DEBUG_VARIABLE = "SHIFTMETRICS_DEBUG"
 
 # typer carries its own click since 0.20 and used the separate package before: find the class by its name.
-UsageError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
+UsageError: Any = next(
+    cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException"
+)
 
 
 @contextmanager
@@ -49,7 +51,9 @@ def message_of(error: Exception) -> str:
         return str(error.format_message()).rstrip(".") + "."
     if isinstance(error, MemoryError):
         return f"Out of memory. {error}".strip()
-    if isinstance(error, OSError) and error.strerror and error.filename is None:  # files have a name
+    if (
+        isinstance(error, OSError) and error.strerror and error.filename is None
+    ):  # files have a name
         return f"Standard output cannot be written: {error.strerror}."
     if isinstance(error, ValueError | TypeError | OSError | EOFError | ImportError):
         return str(error) or type(error).__name__
@@ -73,6 +77,8 @@ def fail(message: str) -> NoReturn:
     say_error(message)
     try:
         sys.stdout.flush()
-    except OSError:  # else some versions of Python try again at the end, and leave with another code
+    except (
+        OSError
+    ):  # else some versions of Python try again at the end, and leave with another code
         discard_output()
     sys.exit(EXIT_ERROR)

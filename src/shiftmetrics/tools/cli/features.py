@@ -93,7 +93,9 @@ def images_of(sample: Sample, text: str | None, option: str) -> Any:
     if text is not None:
         pictures = read_source(parse_source(text, option))
         if hasattr(pictures, "columns") or not is_image_batch(pictures):
-            raise ValueError(f"{option} must hold images of shape (n_samples, height, width), got {text!r}.")
+            raise ValueError(
+                f"{option} must hold images of shape (n_samples, height, width), got {text!r}."
+            )
         check_length(pictures, sample, option)
     values = sample.values
     if np.ndim(values) < 3:

@@ -61,7 +61,11 @@ class Option:
 
     def parameter(self) -> inspect.Parameter:
         """Return the option as typer reads it from a signature."""
-        about: dict[str, Any] = {"metavar": self.metavar, "help": self.help, "rich_help_panel": self.panel}
+        about: dict[str, Any] = {
+            "metavar": self.metavar,
+            "help": self.help,
+            "rich_help_panel": self.panel,
+        }
         if self.is_argument:
             declared = typer.Argument(**about, show_default=False)
         else:
@@ -110,7 +114,11 @@ def parse_cost(text: str, flag: str = "--cost") -> Any:
     ValueError
         If a part is not of that form.
     """
-    return parse_pairs(text, flag, "a scale, or COLUMN=COST", "sex=0.1,age=inf") if "=" in text else text
+    return (
+        parse_pairs(text, flag, "a scale, or COLUMN=COST", "sex=0.1,age=inf")
+        if "=" in text
+        else text
+    )
 
 
 def parse_pairs(text: str, flag: str, expected: str, example: str) -> dict[str, float]:
@@ -132,7 +140,9 @@ def class_prior(text: str, flag: str) -> Any:
         try:
             return [float(part) for part in text.split(",")]
         except ValueError:
-            raise ValueError(f"{flag} must be numbers with commas between them, got {text!r}.") from None
+            raise ValueError(
+                f"{flag} must be numbers with commas between them, got {text!r}."
+            ) from None
     if not looks_like_source(text):
         raise ValueError(
             f"{flag} must be uniform, predicted, numbers such as 0.2,0.8 or a file, got {text!r}."
@@ -151,7 +161,10 @@ TEXT_FORMS = {
     for option in (
         *(Option(name, metavar="A,B,...", convert=_names) for name in _NAMES),
         Option(
-            "one_hot", list[str], metavar="A,B,...", convert=lambda groups, _: list(map(split_names, groups))
+            "one_hot",
+            list[str],
+            metavar="A,B,...",
+            convert=lambda groups, _: list(map(split_names, groups)),
         ),
         Option("bounds", metavar="data|none|A=LOW:HIGH,...", convert=parse_bounds),
         Option("cost", metavar="std|iqr|range|unit|A=COST,...", convert=parse_cost),

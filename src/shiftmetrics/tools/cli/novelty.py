@@ -63,7 +63,9 @@ def novelty(
         Side of images read from folders. Default: 32.
     """
     if sweep and call["kernel"] != "gaussian":
-        raise ValueError(f"--sweep must go with the Gaussian kernel, got --kernel {call['kernel']}.")
+        raise ValueError(
+            f"--sweep must go with the Gaussian kernel, got --kernel {call['kernel']}."
+        )
     chosen = {
         "--id": id_column, "--columns": columns, "--images": images, "--reference-images": reference_images,
     }  # fmt: skip
@@ -72,7 +74,9 @@ def novelty(
         raise ValueError(f"--size must go with folders of images, got {test} and {reference}.")
     arguments = [(test, "TEST", label)]
     # A file of labels goes with TEST.
-    arguments.append((reference, "REFERENCE", None if label and looks_like_source(label) else label))
+    arguments.append(
+        (reference, "REFERENCE", None if label and looks_like_source(label) else label)
+    )
     if folders:
         refuse_options({**chosen, "--text": text}, "be left out for folders of images")
         samples = [read_images(*argument, size=size or 32) for argument in arguments]
@@ -83,7 +87,9 @@ def novelty(
         shown = {"texts": samples[0].values, "reference_texts": samples[1].values}
     else:
         samples = [
-            read_sample(file, name, role="features", id_column=id_column, columns=columns, label=labels)
+            read_sample(
+                file, name, role="features", id_column=id_column, columns=columns, label=labels
+            )
             for file, name, labels in arguments
         ]
         shown = {

@@ -99,7 +99,11 @@ def load_object(text: str, argument: str) -> tuple[Any, list[str]]:
         except UntrustedError:
             raise
         except (Exception, SystemExit) as error:
-            remedy = "" if is_attribute(text) else " The packages and versions that wrote it may be needed."
+            remedy = (
+                ""
+                if is_attribute(text)
+                else " The packages and versions that wrote it may be needed."
+            )
             raise ValueError(
                 f"{argument} must name an object that can be opened here, got {text!r} "
                 f"({type(error).__name__}: {error}).{remedy}"

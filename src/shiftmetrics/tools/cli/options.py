@@ -46,7 +46,9 @@ class Opening:
     def __post_init__(self) -> None:
         check_number(self.max_gib, "--max-gib", low=0.0, open_low=True, allow_inf=True)
         if self.sep is not None and (len(self.sep) != 1 or self.sep == self.decimal):
-            raise ValueError(describe("--sep", "one character, other than the decimal mark", value=self.sep))
+            raise ValueError(
+                describe("--sep", "one character, other than the decimal mark", value=self.sep)
+            )
 
 
 OPENING = ContextVar("OPENING", default=Opening())  # noqa: B039 - frozen

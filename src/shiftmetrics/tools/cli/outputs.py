@@ -125,10 +125,14 @@ def check_outputs(
         if path.name.lower().endswith((*TABLE_SUFFIXES, *ARRAY_SUFFIXES)):
             raise ValueError(f"{option} must not end like a data file, got {str(path)!r}.")
         if not path.parent.is_dir():
-            raise ValueError(f"{option} must be in a folder that exists, got {str(path)!r}. Create it first.")
+            raise ValueError(
+                f"{option} must be in a folder that exists, got {str(path)!r}. Create it first."
+            )
         is_device = path.exists() and not path.is_file()
         if not is_device and not os.access(path.parent, os.W_OK):
-            raise ValueError(f"{option} must be in a folder that can be written, got {str(path)!r}.")
+            raise ValueError(
+                f"{option} must be in a folder that can be written, got {str(path)!r}."
+            )
         archive = path.with_suffix(".npz") if option == "--json" and has_arrays else None
         for target in filter(None, (path, archive)):
             if target.resolve() in taken:
@@ -172,7 +176,9 @@ def show(results: Mapping[str, Result], notes: Sequence[str] = ()) -> None:
     for name, result in results.items():
         console.print(Text(name if len(results) > 1 else result.title, style="bold"))
         console.print(Text(result.headline()))
-        facts = [(fact.name, fact.value, fact.meaning) for fact in facts_of(result) if not fact.said]
+        facts = [
+            (fact.name, fact.value, fact.meaning) for fact in facts_of(result) if not fact.said
+        ]
         print_table(console, ("", "value", "meaning"), facts)
         for sentence in result.notes():
             if sentence.startswith("Interval:"):  # the table has it

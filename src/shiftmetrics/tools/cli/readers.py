@@ -91,7 +91,9 @@ def _reading(source: Source, kind: str) -> Iterator[None]:
             yield
     except Exception as error:
         cause = " ".join(str(error).split())[:300] or type(error).__name__
-        remedy = "" if isinstance(error, TooLargeError) else " It may be truncated or of another kind."
+        remedy = (
+            "" if isinstance(error, TooLargeError) else " It may be truncated or of another kind."
+        )
         for form, (known, what_to_do) in CAUSES.items():
             if re.search(form, cause):
                 cause, remedy = known or cause, what_to_do or remedy
@@ -121,7 +123,9 @@ class _Limited(io.RawIOBase):
         part = self._file.read(len(buffer))
         buffer[: len(part)] = part
         self._size += len(part)
-        self._line = len(part) - end - 1 if (end := part.rfind(b"\n")) >= 0 else self._line + len(part)
+        self._line = (
+            len(part) - end - 1 if (end := part.rfind(b"\n")) >= 0 else self._line + len(part)
+        )
         _check_size(self._size)
         if self._line > LONGEST_LINE:
             raise TooLargeError(f"a line of it is longer than {LONGEST_LINE:,} bytes")
@@ -149,7 +153,9 @@ def _read_csv(source: Source) -> Any:
         first = read(sep=separator, header=None, nrows=1, dtype=str, keep_default_na=False)
         names = [str(name).strip() for name in first.iloc[0]]
         is_data = _is_data([name.replace(opening.decimal, ".") for name in names])
-        frame = read(sep=separator, decimal=opening.decimal, header=None if is_data else 0, low_memory=False)
+        frame = read(
+            sep=separator, decimal=opening.decimal, header=None if is_data else 0, low_memory=False
+        )
     if not is_data:
         _refuse_repeated(filter(None, names), source)
     if frame.empty:
@@ -162,7 +168,9 @@ def _read_csv(source: Source) -> Any:
 def _refuse_repeated(names: Any, source: Source) -> None:
     name, times = next(iter(Counter(names).most_common(1)), ("", 0))
     if times > 1:
-        raise ValueError(f"{source.argument} must have columns with distinct names, got {name!r} twice.")
+        raise ValueError(
+            f"{source.argument} must have columns with distinct names, got {name!r} twice."
+        )
 
 
 def _is_data(names: list[str]) -> bool:
@@ -183,7 +191,10 @@ def _read_parquet(source: Source) -> Any:
     with _reading(source, "a parquet file"), parquet.ParquetFile(source.path) as file:
         groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
         _check_size(
-            sum(max(group.total_byte_size, 8 * group.num_rows * group.num_columns) for group in groups)
+            sum(
+                max(group.total_byte_size, 8 * group.num_rows * group.num_columns)
+                for group in groups
+            )
         )
         return file.read().to_pandas()
 
@@ -245,7 +256,9 @@ def _read_array(source: Source) -> npt.NDArray[Any]:
 def _choose_key(source: Source, names: list[str]) -> str:
     """Return the array that was named, or the only one."""
     if not names:
-        raise ValueError(f"{source.argument} must hold an array, got {source.path.name}, which holds none.")
+        raise ValueError(
+            f"{source.argument} must hold an array, got {source.path.name}, which holds none."
+        )
     if source.key in names:
         return str(source.key)
     if source.key is None and len(names) == 1:

@@ -39,7 +39,9 @@ def report(
     """
     read = read_result_files(results)
     check_outputs({"--output": page}, read.sources)
-    write_report(read.results, page, title=title, context=Context(facts={"Results": ", ".join(results)}))
+    write_report(
+        read.results, page, title=title, context=Context(facts={"Results": ", ".join(results)})
+    )
     if quiet:
         return
     for name, result in read.results.items():

@@ -52,11 +52,15 @@ def read_result_files(paths: Sequence[str | Path]) -> ResultFiles:
         try:
             results = read_results(file)
         except ValueError as error:
-            raise ValueError(f"RESULTS must be files of results, got {str(file)!r}. {error}") from error
+            raise ValueError(
+                f"RESULTS must be files of results, got {str(file)!r}. {error}"
+            ) from error
         titles = [result.title for result in results.values()]
         # The file of a single result gives it its name.
         found[file] = (
-            {file.stem: results[titles[0]]} if len(results) == 1 and titles == [*results] else results
+            {file.stem: results[titles[0]]}
+            if len(results) == 1 and titles == [*results]
+            else results
         )
     if not any(found.values()):
         where = ", ".join(map(str, paths)) or "nothing"

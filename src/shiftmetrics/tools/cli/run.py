@@ -73,7 +73,9 @@ def run(
     checked = f"Measurements with their inputs in order: {len(plan.measurements) - len(unopened)}."
     say(f"{checked} Nothing was computed or written.")
     for name in unopened:
-        say(f"Not checked: {name}. It opens Python objects, which runs their code: no dry run does that.")
+        say(
+            f"Not checked: {name}. It opens Python objects, which runs their code: no dry run does that."
+        )
 
 
 def _rules_of(plan: Config) -> list[Rule]:
@@ -120,7 +122,9 @@ class Session:
     def check_outputs(self, parts: Sequence[Measurement], inputs: Sequence[Source] = ()) -> None:
         """Refuse to replace files of other origin, or inputs; results of ``parts`` are still to be written."""
         if self.folder.exists():  # else it holds nothing
-            check_outputs({"Its report": self.folder / REPORT, "JUnit": self.folder / JUNIT}, inputs)
+            check_outputs(
+                {"Its report": self.folder / REPORT, "JUnit": self.folder / JUNIT}, inputs
+            )
             for part in parts:
                 check_outputs({"--json": self.file(part)}, inputs)
 
@@ -175,7 +179,10 @@ class Session:
                 answer: CommandAnswer = prepare(part, quiet=self.quiet, trust=self.trust).compute()
                 answer.write_json(file)
             except Exception as error:
-                for old in (file, file.with_suffix(".npz")):  # of an earlier run: nobody takes it for new
+                for old in (
+                    file,
+                    file.with_suffix(".npz"),
+                ):  # of an earlier run: nobody takes it for new
                     old.unlink(missing_ok=True)
                 failures[part.name] = message_of(error)
                 self.say(f"      failed: {failures[part.name]}")
@@ -192,7 +199,9 @@ class Session:
         self, answers: dict[str, CommandAnswer], failures: dict[str, str], rules: Sequence[Rule]
     ) -> int:
         """Check the rules, write the page, and print errors; return the exit code."""
-        results = {name: result for answer in answers.values() for name, result in answer.results.items()}
+        results = {
+            name: result for answer in answers.values() for name, result in answer.results.items()
+        }
         checked = check_results(results, rules) if rules else None
         page, junit = self.folder / REPORT, self.folder / JUNIT
         for file in (page, junit):  # those of an earlier run would pass for new
@@ -205,7 +214,11 @@ class Session:
                 "Seed": "" if self.plan.seed is None else str(self.plan.seed),
                 "Failed": ", ".join(failures),
             }
-            rows = {name: part for answer in answers.values() for name, part in answer.context.rows.items()}
+            rows = {
+                name: part
+                for answer in answers.values()
+                for name, part in answer.context.rows.items()
+            }
             context = Context(
                 description=f"Measured as listed in {self.plan.path.name}.",
                 facts={name: text for name, text in facts.items() if text},
@@ -230,5 +243,7 @@ class Session:
 def _remark(context: Context) -> str:
     """Return the description of a measurement, and its facts that the description does not hold, for its section."""
     text = context.description.casefold()
-    facts = [f"{key}: {value}." for key, value in context.facts.items() if value.casefold() not in text]
+    facts = [
+        f"{key}: {value}." for key, value in context.facts.items() if value.casefold() not in text
+    ]
     return " ".join([context.description, *facts])

@@ -105,10 +105,14 @@ def read_sample(
     content = read_source(source)
     if is_in_chunks(content):
         given = {"--id": id_column, **{f"--{name}": value for name, value in row_options.items()}}
-        refuse_options(given, "be left out for several parquet files, whose rows pair by their place")
+        refuse_options(
+            given, "be left out for several parquet files, whose rows pair by their place"
+        )
         if columns is not None:
             known = content.names
-            names = [require_column(known, name, "--columns", argument) for name in split_names(columns)]
+            names = [
+                require_column(known, name, "--columns", argument) for name in split_names(columns)
+            ]
             content = content.select([known.index(name) for name in names])
         return Sample(source=source, values=content)
     if not hasattr(content, "columns"):
@@ -125,14 +129,23 @@ def read_sample(
     frame, notes = content, list[str]()
     counted = list(frame.columns) == [str(position) for position in range(frame.shape[1])]
     if counted and source.suffix in (".csv", ".csv.gz"):
-        notes.append(f"{argument} names its columns 0 to {frame.shape[1] - 1}, or has no header line.")
+        notes.append(
+            f"{argument} names its columns 0 to {frame.shape[1] - 1}, or has no header line."
+        )
     rows = read_rows(frame, row_options)
-    ids = None if id_column is None else frame[require_column(frame.columns, id_column, "--id", argument)]
+    ids = (
+        None
+        if id_column is None
+        else frame[require_column(frame.columns, id_column, "--id", argument)]
+    )
     used = {name for name in (id_column, *row_options.values()) if name in frame.columns}
     frame = frame.drop(columns=list(used))
     if columns is not None:
         frame = frame[
-            [require_column(frame.columns, name, "--columns", argument) for name in split_names(columns)]
+            [
+                require_column(frame.columns, name, "--columns", argument)
+                for name in split_names(columns)
+            ]
         ]
     else:
         refuse_text(frame, argument, among_numbers=True)
@@ -144,12 +157,16 @@ def read_sample(
     return Sample(source=source, values=frame, ids=[str(name) for name in ids], notes=notes, **rows)
 
 
-def read_scores(typed: Sequence[tuple[str, str]], *, align: Align, **options: str | None) -> list[Sample]:
+def read_scores(
+    typed: Sequence[tuple[str, str]], *, align: Align, **options: str | None
+) -> list[Sample]:
     """Read files of scores of the same rows, each typed text with its argument, in the order of the first one.
 
     ``options`` are those of `read_sample`, and the errors those of `read_sample` and `align_samples`.
     """
-    first, *others = [read_sample(text, argument, role="scores", **options) for text, argument in typed]
+    first, *others = [
+        read_sample(text, argument, role="scores", **options) for text, argument in typed
+    ]
     for other in others:
         align_samples(first, other, align=align, rows=True)
     return [first, *others]
@@ -187,7 +204,9 @@ def read_row_values(
     if looks_like_source(text):
         return read_vector(text, option)
     if frame is None:
-        raise ValueError(f"{option} must be a file here, because arrays have no named columns; got {text!r}.")
+        raise ValueError(
+            f"{option} must be a file here, because arrays have no named columns; got {text!r}."
+        )
     if required:
         require_column(frame.columns, text, option, "FILE")
     return None

@@ -59,13 +59,18 @@ def options_of(function: Callable[..., Any], panel: str | None = None) -> Iterat
                 yield dataclasses.replace(option, help=sentence, panel=heading)
 
 
-def own_options(command: Callable[..., Any], panels: Mapping[str, str] | None = None) -> Iterator[Option]:
+def own_options(
+    command: Callable[..., Any], panels: Mapping[str, str] | None = None
+) -> Iterator[Option]:
     """Yield the arguments and options of a command; parameters without a default are arguments, unless by keyword."""
     for name, parameter in inspect.signature(command).parameters.items():
         option = _option(command, name, parameter.default)
         if option is not None:
             metavar = option.metavar or _entry(command, name)[0] or None
-            required = parameter.default is parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY
+            required = (
+                parameter.default is parameter.empty
+                and parameter.kind is not parameter.KEYWORD_ONLY
+            )
             panel = (panels or {}).get(name)
             yield dataclasses.replace(option, metavar=metavar, is_argument=required, panel=panel)
 
@@ -116,7 +121,9 @@ def _kind_of(owner: Any, name: str) -> Any:
     # Some modules import these for type checks only.
     objects = {"Computing": Computing, "Resampling": Resampling}
     try:
-        return eval(parameter.annotation, vars(sys.modules[inspect.unwrap(owner).__module__]), objects)
+        return eval(
+            parameter.annotation, vars(sys.modules[inspect.unwrap(owner).__module__]), objects
+        )
     except NameError:
         return type(parameter.default)
 
@@ -184,7 +191,11 @@ class Call:
         **known
             Its other arguments, or fields of its option objects, that do not come from options.
         """
-        names = {**WORDS, **{option.name: option.flag for option in self.declared.values()}, **self.words}
+        names = {
+            **WORDS,
+            **{option.name: option.flag for option in self.declared.values()},
+            **self.words,
+        }
         known = {"rng": self.seed, "progress": self.progress, **known}
         arguments: dict[str, Any] = {}
         with _named_arguments(names):
@@ -204,7 +215,9 @@ class Call:
         for option in self.declared.values():
             value = self.values[option.key]
             if option.name in names and option.name not in known and value is not None:
-                taken[option.name] = value if option.convert is None else option.convert(value, option.flag)
+                taken[option.name] = (
+                    value if option.convert is None else option.convert(value, option.flag)
+                )
         return taken
 
 
@@ -216,7 +229,9 @@ def _named_arguments(names: Mapping[str, str]) -> Iterator[None]:
     except (ValueError, TypeError) as error:
         # Longer names first, so that `reference_scores` is not taken for `scores`.
         known = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
-        message = re.sub(rf"(?<!-)\b({known})\b(?=[^.]* must )", lambda match: names[match[1]], str(error))
+        message = re.sub(
+            rf"(?<!-)\b({known})\b(?=[^.]* must )", lambda match: names[match[1]], str(error)
+        )
         message = re.sub(r'\b(\w+)="(\w+)"', r"--\1 \2", message)
         raise type(error)(message) from error
 
@@ -260,14 +275,20 @@ def measuring(
                 declared.setdefault(option.key, option)
 
     def decorate(command: Callable[..., Job]) -> Any:
-        def callback(*, seed: int, json: Path | None, report: Path | None, quiet: bool, **values: Any) -> Job:
+        def callback(
+            *, seed: int, json: Path | None, report: Path | None, quiet: bool, **values: Any
+        ) -> Job:
             check_outputs({"--json": json, "--report": report}, ())  # before inputs are read
             chosen = {name: values.pop(name) for name in opening}
-            chosen["max_gib"] = min(chosen["max_gib"], (values.get("memory_limit") or math.inf) / 2**30)
+            chosen["max_gib"] = min(
+                chosen["max_gib"], (values.get("memory_limit") or math.inf) / 2**30
+            )
             OPENING.set(Opening(**chosen, ask=not quiet and at_terminal()))
             typed = {key: values.pop(option.name) for key, option in declared.items()}
             call = Call(declared, typed, seed, not quiet and sys.stderr.isatty(), words)
-            return dataclasses.replace(command(call=call, **values), json=json, report=report, quiet=quiet)
+            return dataclasses.replace(
+                command(call=call, **values), json=json, report=report, quiet=quiet
+            )
 
         own, output = own_options(command, panels), own_options(of_every_command)
         return _readable(callback, command, [*declared.values(), *own, *opening.values(), *output])

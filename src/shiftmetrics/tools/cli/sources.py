@@ -18,7 +18,9 @@ ARRAY_SUFFIXES = (".npy", ".npz")
 OBJECT_SUFFIX = ".joblib"
 KNOWN_SUFFIXES = (*TABLE_SUFFIXES, *ARRAY_SUFFIXES, OBJECT_SUFFIX)
 
-_SOURCE = re.compile(r"(?P<path>.+?\.(?:npz|npy(?!:)))(?::(?P<key>[^\[\]]+))?(?:\[(?P<index>[^\[\]]*)\])?")
+_SOURCE = re.compile(
+    r"(?P<path>.+?\.(?:npz|npy(?!:)))(?::(?P<key>[^\[\]]+))?(?:\[(?P<index>[^\[\]]*)\])?"
+)
 
 IndexPart = int | slice
 
@@ -88,7 +90,9 @@ def parse_source(text: str, argument: str) -> Source:
     if match and not source.path.exists():
         index = _parse_index(match["index"], argument) if match["index"] is not None else ()
         part = text[match.end("path") :]
-        source = Source(argument=argument, path=Path(match["path"]), key=match["key"], index=index, part=part)
+        source = Source(
+            argument=argument, path=Path(match["path"]), key=match["key"], index=index, part=part
+        )
     if match is None and is_attribute(text) and not Path(text.partition(":")[0]).is_file():
         return dataclasses.replace(source, is_attribute=True)
     path = source.path
@@ -98,7 +102,9 @@ def parse_source(text: str, argument: str) -> Source:
         known = ", ".join(KNOWN_SUFFIXES)
         raise ValueError(f"{argument} must be a file of kind {known}, got {text!r}.")
     if not path.is_file():
-        found = "a pipe or a device: save it to a file first" if path.exists() else "which is not there"
+        found = (
+            "a pipe or a device: save it to a file first" if path.exists() else "which is not there"
+        )
         raise ValueError(f"{argument} must be an existing file, got {str(path)!r}, {found}.")
     return source
 

@@ -30,7 +30,9 @@ from shiftmetrics.views import Context, Rows
 MODEL = "A model"
 PANELS = {
     **dict.fromkeys(["losses", "distances"], "Losses or distances"),
-    **dict.fromkeys(["model", "target", "decide_at", "error_costs", "feature_stability", "by"], MODEL),
+    **dict.fromkeys(
+        ["model", "target", "decide_at", "error_costs", "feature_stability", "by"], MODEL
+    ),
 }
 TITLE = "Stability of a model"
 
@@ -100,7 +102,8 @@ def stability(
     if model is None:
         others = {"--decide-at": decide_at, "--error-costs": error_costs, "--by": by}
         refuse_options(
-            {"--target": target, "--feature-stability": feature_stability, **others}, "go with --model"
+            {"--target": target, "--feature-stability": feature_stability, **others},
+            "go with --model",
         )
         call.refuse_all_but(stability_criterion, rule="go with --model")
         return _of_numbers(file, call, losses, distances, id_column, beside, curve=curve)
@@ -123,7 +126,9 @@ def stability(
         beside_rows = {**beside, "by": by, "target": target}
         sample = _read(source, id_column, beside_rows, leave_out=[target, weight])
         if source.files:
-            refuse_options({"--feature-stability": feature_stability}, "not go with several parquet files")
+            refuse_options(
+                {"--feature-stability": feature_stability}, "not go with several parquet files"
+            )
         if sample.table is not None:
             kept, unseen = _columns_of(fitted, sample.table, target, (groups, by))
             if source.files:
@@ -132,9 +137,13 @@ def stability(
             sample.values = kept
             if unseen:
                 names = first_few(unseen, 6)
-                sample.notes.append(f"Columns that describe rows and the model does not see: {names}.")
+                sample.notes.append(
+                    f"Columns that describe rows and the model does not see: {names}."
+                )
         if decide_at is not None or costs:
-            known = {str(label): label for label in np.asarray(getattr(fitted, "classes_", [])).tolist()}
+            known = {
+                str(label): label for label in np.asarray(getattr(fitted, "classes_", [])).tolist()
+            }
             by_label = {known.get(label, label): cost for label, cost in costs.items()}
             fitted = Decision(fitted, decide_at, by_label or None)
         rows = (fitted, sample.values, sample.target)
@@ -146,7 +155,9 @@ def stability(
             loss=result.loss,
             sample_weight=sample.weight,
             names=sample.ids,
-            labels=None if source.files or (call["loss"] == "squared" and label is None) else labels,
+            labels=None
+            if source.files or (call["loss"] == "squared" and label is None)
+            else labels,
             table=None if source.files else sample.table,
         )
         if curve:
@@ -164,7 +175,9 @@ def stability(
         }
         description = f"{_name_of(fitted)} on {result.n_samples:,} rows in {source}."
         context = Context(description=description, facts=facts, rows={str(source): shown})
-        return CommandAnswer(results=results, title=TITLE, context=context, notes=[*notes, *sample.notes])
+        return CommandAnswer(
+            results=results, title=TITLE, context=context, notes=[*notes, *sample.notes]
+        )
 
     return Job(inputs=[source], compute=compute)
 
@@ -189,9 +202,15 @@ def _read(
     if hasattr(content, "columns"):
         ids = None
         if id_column is not None:
-            ids = [str(name) for name in content[require_column(content.columns, id_column, "--id", "FILE")]]
+            ids = [
+                str(name)
+                for name in content[require_column(content.columns, id_column, "--id", "FILE")]
+            ]
         left_out = [name for name in (id_column, *leave_out) if name in content.columns]
-        table, beside_rows = content.drop(columns=left_out), read_rows(content, beside, required=True)
+        table, beside_rows = (
+            content.drop(columns=left_out),
+            read_rows(content, beside, required=True),
+        )
         return Sample(source=source, values=content, ids=ids, table=table, **beside_rows)
     if id_column is not None:
         raise ValueError(f"--id must name a column of a table, but FILE is {source}, an array.")
@@ -212,7 +231,10 @@ def _table_of(content: Any, source: Source) -> Any:
 
 
 def _read_stored(
-    source: Source, id_column: str | None, beside: dict[str, str | None], leave_out: Sequence[str | None]
+    source: Source,
+    id_column: str | None,
+    beside: dict[str, str | None],
+    leave_out: Sequence[str | None],
 ) -> Sample:
     """Return parquet files as they are stored, with one value a row in memory; the table is one without rows."""
     refuse_options({"--id": id_column}, "be left out for several parquet files")
@@ -257,7 +279,9 @@ def _of_numbers(
     sample = _read(source, id_column, beside, [column, *beside.values()], as_table=True)
     if source.files:
         require_column(_chunks_of(sample.values, "FILE").empty.columns, column, f"--{what}", "FILE")
-        values: Any = _chunks_of(columns_in(sample.values, [column]), f"--{what}").converted(np.ravel)
+        values: Any = _chunks_of(columns_in(sample.values, [column]), f"--{what}").converted(
+            np.ravel
+        )
     else:
         chosen = sample.values[[require_column(sample.values.columns, column, f"--{what}", "FILE")]]
         refuse_text(chosen, f"--{what}")
@@ -289,7 +313,11 @@ def _curve(call: Call, result: Any, rows: Rows, groups: Any) -> dict[str, Any]:
     start, threshold = result.base_risk, call["threshold"]
     thresholds = start + np.arange(1, 9) * max(threshold - start, 0.25 * max(start, 1e-3)) / 4
     curve = call(
-        stability_curve, rows.loss, [*thresholds, threshold], sample_weight=rows.sample_weight, groups=groups
+        stability_curve,
+        rows.loss,
+        [*thresholds, threshold],
+        sample_weight=rows.sample_weight,
+        groups=groups,
     )
     return {curve.title: curve}
 
@@ -300,7 +328,9 @@ def _name_of(model: Any) -> str:
     return " then ".join(type(step).__name__ for step in steps) or type(model).__name__
 
 
-def _columns_of(model: Any, frame: Any, target: str, aside: Sequence[str | None]) -> tuple[Any, list[Any]]:
+def _columns_of(
+    model: Any, frame: Any, target: str, aside: Sequence[str | None]
+) -> tuple[Any, list[Any]]:
     """Return what the model predicts on, and the names of the other columns.
 
     A model that was fitted on a table names its columns; any other gets all of them, as an array if it was fitted on

@@ -70,7 +70,9 @@ def refuse_suspect_columns(frame: Any, argument: str, role: Role) -> None:
             suspect = "a row id" if column.is_unique else "a label"
         elif suspect is None and kind in "iu" and len(kinds) > 1 and len(frame) >= 3:
             among_fractions = role == "scores" and n_fractional == len(kinds) - 1
-            suspect = _suspect_by_values(frame.iloc[:, position].to_numpy(), among_fractions, len(kinds))
+            suspect = _suspect_by_values(
+                frame.iloc[:, position].to_numpy(), among_fractions, len(kinds)
+            )
         if suspect is None:
             continue
         option = {"a row id": "--id", "a label": "--label", "a weight": "--weight"}[suspect]
@@ -96,4 +98,8 @@ def _suspect_by_values(values: Any, among_fractions: bool, n_columns: int) -> st
     distinct = len(np.unique(values)) == len(values)
     if distinct and (among_fractions or int(values.max()) - int(values.min()) == len(values) - 1):
         return "a row id"
-    return "a label" if among_fractions and values.min() >= 0 and 0 < values.max() < n_columns else None
+    return (
+        "a label"
+        if among_fractions and values.min() >= 0 and 0 < values.max() < n_columns
+        else None
+    )

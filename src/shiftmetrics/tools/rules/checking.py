@@ -50,10 +50,14 @@ def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> Rules
     (True, 'Passed: 1 check of 1 rule, 1 passed.')
     """
     if not isinstance(results, Mapping):
-        raise TypeError(describe("results", "a mapping from names to results", type(results).__name__))
+        raise TypeError(
+            describe("results", "a mapping from names to results", type(results).__name__)
+        )
     for name, result in results.items():
         if not isinstance(result, Result):
-            raise TypeError(describe(f"results[{name!r}]", "a result of a measure", type(result).__name__))
+            raise TypeError(
+                describe(f"results[{name!r}]", "a result of a measure", type(result).__name__)
+            )
     rules = [rules] if isinstance(rules, Rule) else list(rules)
     for rule in rules:
         if not isinstance(rule, Rule):
@@ -84,7 +88,11 @@ def _has_measure(result: Result, measure: str | None) -> bool:
         return True
     full = {result.measure}
     if result.measure == type(result).measure:
-        full |= {str(cls.measure) for cls in type(result).__mro__ if issubclass(cls, Result) and cls.measure}
+        full |= {
+            str(cls.measure)
+            for cls in type(result).__mro__
+            if issubclass(cls, Result) and cls.measure
+        }
     return any(measure in (name, *name.split(".")) for name in full)
 
 
@@ -93,9 +101,7 @@ def _nothing(rule: Rule, results: Mapping[str, Result]) -> str:
     measures = {result.measure for result in results.values()}
     by_measure = [name for name, part in results.items() if _has_measure(part, rule.measure)]
     if rule.measure is not None and not by_measure:
-        return (
-            f"No result is of the measure {rule.measure!r}. {nearest_names(rule.measure, sorted(measures))}"
-        )
+        return f"No result is of the measure {rule.measure!r}. {nearest_names(rule.measure, sorted(measures))}"
     which = "" if rule.measure is None else f" of the measure {rule.measure!r}"
     return f"No result{which} has the name {rule.result!r}. {nearest_names(rule.result or '', by_measure)}"
 
@@ -118,7 +124,9 @@ def _outcome(rule: Rule, name: str, result: Result) -> Outcome:
             ended = "failed" if rule.severity == "fail" else "warned"
     except (ValueError, TypeError) as error:
         ended, text = "error", str(error)
-    return Outcome(rule=rule, result=name, measure=result.measure, ended=ended, text=text, **counted)
+    return Outcome(
+        rule=rule, result=name, measure=result.measure, ended=ended, text=text, **counted
+    )
 
 
 def _unmet_status(rule: Rule, result: Result, place: Place) -> str:
@@ -147,21 +155,29 @@ def _judge(rule: Rule, result: Result, reading: Reading) -> tuple[bool, str]:
     if rule.equal_to is not None:
         is_flag = isinstance(value, bool) or isinstance(rule.equal_to, bool)
         holds = value is rule.equal_to if is_flag else bool(value == rule.equal_to)
-        return holds, f"{rule.field} is {printed(value)}{'' if holds else f', not {rule.bound_in_words()}'}."
+        return (
+            holds,
+            f"{rule.field} is {printed(value)}{'' if holds else f', not {rule.bound_in_words()}'}.",
+        )
     if low is None or high is None:
         raise ValueError(
             f"The field {rule.field!r} is {printed(value)}, no number that could be {rule.bound_in_words()}. "
             "Write equal_to instead."
         )
     lower, upper = low >= rule.lower, high <= rule.upper
-    counted = low if rule.at_least is not None and (not lower or upper) else high  # the end that decides
+    counted = (
+        low if rule.at_least is not None and (not lower or upper) else high
+    )  # the end that decides
     found = f"{rule.field} {_apart(value, rule)}{_counted(counted, reading, rule)}"
     if lower and upper:
         return True, f"{found}: {rule.bound_in_words()}.{_wrong_side(rule, result)}"
     if not rule.lower <= float(value) <= rule.upper:
         return False, f"{found}: not {rule.bound_in_words()}."
     remedy = ' More rows narrow an interval; using = "value" judges the value alone.'
-    return False, f"{found}: not shown to be {rule.bound_in_words()}.{remedy if rule.using is None else ''}"
+    return (
+        False,
+        f"{found}: not shown to be {rule.bound_in_words()}.{remedy if rule.using is None else ''}",
+    )
 
 
 def _wrong_side(rule: Rule, result: Result) -> str:
@@ -189,5 +205,7 @@ def _counted(end: float, reading: Reading, rule: Rule) -> str:
 def _apart(number: Any, rule: Rule) -> str:
     """Print a number with enough digits to tell it from the bounds."""
     short = printed(number)
-    alike = any(bound != number and format_number(bound) == short for bound in (rule.lower, rule.upper))
+    alike = any(
+        bound != number and format_number(bound) == short for bound in (rule.lower, rule.upper)
+    )
     return repr(number) if alike else short

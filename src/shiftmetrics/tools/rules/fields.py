@@ -106,7 +106,9 @@ def read(place: Place, path: str, using: Using | None) -> Reading:
             "gives it, or choose another field."
         )
     if names := names_of(value):
-        raise ValueError(f"The field {path!r} has parts; name one of them. {nearest_names('', names)}")
+        raise ValueError(
+            f"The field {path!r} has parts; name one of them. {nearest_names('', names)}"
+        )
     if isinstance(value, bool | str):
         return Reading(value=value)
     if not isinstance(value, int | float):
@@ -180,20 +182,28 @@ def _with_uncertainty(place: Place, path: str, value: float, using: Using | None
         )
     if using != "value":
         if interval is not None:
-            ends.append((interval.low, interval.high, f"{100 * interval.confidence_level:g} % interval"))
+            ends.append(
+                (interval.low, interval.high, f"{100 * interval.confidence_level:g} % interval")
+            )
         ends.extend(_searched(place, path, value))
     for low, high, what in ends:
         if math.isnan(low) or math.isnan(high):
             raise ValueError(
                 f"The {what} of the field {path!r} is NaN, which no bound can judge. Measure again."
             )
-    reach = {what: max(value - low, high - value) for low, high, what in ends if low < value or high > value}
+    reach = {
+        what: max(value - low, high - value)
+        for low, high, what in ends
+        if low < value or high > value
+    }
     most = max(reach.values(), default=0.0)
     # What is a hundred times smaller than the rest is not named.
     because = tuple(what for what, far in reach.items() if math.isinf(far) or 100.0 * far >= most)
     lows, highs = [low for low, _, _ in ends], [high for _, high, _ in ends]
     if math.isinf(value):  # there is nothing to add
-        return Reading(value=value, low=min([value, *lows]), high=max([value, *highs]), because=because)
+        return Reading(
+            value=value, low=min([value, *lows]), high=max([value, *highs]), because=because
+        )
     low = value - math.fsum(max(0.0, value - end) for end in lows)
     high = value + math.fsum(max(0.0, end - value) for end in highs)
     return Reading(value=value, low=low, high=high, because=because)
@@ -232,9 +242,13 @@ def _interval(place: Place) -> Interval | None:
 
 def _searched(place: Place, path: str, value: float) -> list[tuple[float, float, str]]:
     """Return what the value may be in truth where a search found no more than a bound of it."""
-    is_element = isinstance(place.holder, np.ndarray)  # such as stability.0, or stability.0.1 of a surface
+    is_element = isinstance(
+        place.holder, np.ndarray
+    )  # such as stability.0, or stability.0.1 of a surface
     if is_element and not set(MAIN).isdisjoint(path.split(".")):
-        kind = next((owner.kind for owner in reversed(place.owners) if hasattr(owner, "kind")), None)
+        kind = next(
+            (owner.kind for owner in reversed(place.owners) if hasattr(owner, "kind")), None
+        )
     else:
         kind = _companion(place, "kind") if place.name in MAIN else None
     if kind not in UNSEEN:

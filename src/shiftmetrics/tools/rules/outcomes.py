@@ -63,9 +63,7 @@ class Outcome(Record):
         return self.text if self.ended == "passed" else f"{self.text} {self.rule.reason}".strip()
 
     def __str__(self) -> str:
-        return (
-            f"{self.rule.name}: {self.ended}. {self.result + ': ' if self.result else ''}{self.with_reason}"
-        )
+        return f"{self.rule.name}: {self.ended}. {self.result + ': ' if self.result else ''}{self.with_reason}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -114,13 +112,21 @@ class RulesResult(Record):
         checks = f"{len(self.outcomes)} check{'s' * (len(self.outcomes) != 1)}"
         of = f" of {n_rules} rule{'s' * (n_rules != 1)}"
         ended = Counter[str](outcome.ended for outcome in self.outcomes)
-        words = {"passed": "passed", "failed": "failed", "warned": "warned", "error": "could not be made"}
+        words = {
+            "passed": "passed",
+            "failed": "failed",
+            "warned": "warned",
+            "error": "could not be made",
+        }
         counted = ", ".join(f"{ended[end]} {text}" for end, text in words.items() if end in ended)
         verdict = "Passed" if self.passed else "Error" if self.errors else "Failed"
         return f"{verdict}: {checks}{of}, {counted}."
 
     def __str__(self) -> str:
-        lines = [self.headline(), *(str(outcome) for outcome in self.outcomes if outcome.ended != "passed")]
+        lines = [
+            self.headline(),
+            *(str(outcome) for outcome in self.outcomes if outcome.ended != "passed"),
+        ]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -150,7 +156,11 @@ class RulesResult(Record):
         ValueError
             If the folder of ``path`` does not exist.
         """
-        verdict = {"schema_version": SCHEMA_VERSION, "passed": self.passed, "exit_code": self.exit_code}
+        verdict = {
+            "schema_version": SCHEMA_VERSION,
+            "passed": self.passed,
+            "exit_code": self.exit_code,
+        }
         document = verdict | encode(self, lambda _path, array: array.tolist())
         text = json.dumps(document, indent=2, allow_nan=False)
         if path is not None:
@@ -207,8 +217,12 @@ def _add_case(suite: ET.Element, outcome: Outcome) -> None:
     rule = outcome.rule
     name = f"{rule.name} [{outcome.result}]" if outcome.result else rule.name
     classname = f"{SUITE}.{outcome.measure}" if outcome.measure else SUITE
-    case = ET.SubElement(suite, "testcase", classname=_clean(classname), name=_clean(name), time="0")
-    text = "\n".join(part for part in (outcome.text, rule.reason, f"Rule: {rule.in_words()}.") if part)
+    case = ET.SubElement(
+        suite, "testcase", classname=_clean(classname), name=_clean(name), time="0"
+    )
+    text = "\n".join(
+        part for part in (outcome.text, rule.reason, f"Rule: {rule.in_words()}.") if part
+    )
     if outcome.ended in ("failed", "error"):
         tag, kind = ("failure", "rule") if outcome.ended == "failed" else ("error", "unchecked")
         ET.SubElement(case, tag, message=_clean(outcome.text), type=kind).text = _clean(text)

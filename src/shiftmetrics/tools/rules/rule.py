@@ -15,7 +15,13 @@ from typing import Any, Literal, get_args
 
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
-from shiftmetrics._core.validation import check_choice, check_keys, check_number, describe, first_few
+from shiftmetrics._core.validation import (
+    check_choice,
+    check_keys,
+    check_number,
+    describe,
+    first_few,
+)
 
 Using = Literal["interval", "value"]
 Severity = Literal["fail", "warn"]
@@ -92,7 +98,9 @@ class Rule(Record):
                 raise ValueError(describe(name, "a text that is not empty", value=text))
         if isinstance(self.status, str):
             object.__setattr__(self, "status", (self.status,))
-        listed = isinstance(self.status, tuple) and all(isinstance(part, str) for part in self.status)
+        listed = isinstance(self.status, tuple) and all(
+            isinstance(part, str) for part in self.status
+        )
         if not listed or not self.status:
             expected = 'a status or a list of them, such as "ok", "any" or "converged"'
             raise TypeError(describe("status", expected, value=self.status))
@@ -118,7 +126,9 @@ class Rule(Record):
         if self.equal_to is not None:
             return f"equal to {printed(self.equal_to)}"
         ends = {"at least": self.at_least, "at most": self.at_most}
-        return " and ".join(f"{word} {format_number(end)}" for word, end in ends.items() if end is not None)
+        return " and ".join(
+            f"{word} {format_number(end)}" for word, end in ends.items() if end is not None
+        )
 
     def in_words(self) -> str:
         """Say what the rule demands, and of which results."""
@@ -128,9 +138,13 @@ class Rule(Record):
     def _check_bounds(self) -> None:
         for name in ("at_least", "at_most"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, check_number(getattr(self, name), name, allow_inf=True))
+                object.__setattr__(
+                    self, name, check_number(getattr(self, name), name, allow_inf=True)
+                )
         if self.equal_to is not None and not isinstance(self.equal_to, bool | int | float | str):
-            raise TypeError(describe("equal_to", "a number, a text, true or false", value=self.equal_to))
+            raise TypeError(
+                describe("equal_to", "a number, a text, true or false", value=self.equal_to)
+            )
         if self.equal_to != self.equal_to:
             raise ValueError(describe("equal_to", "not NaN, which equals nothing", "nan"))
         given = [name for name in BOUNDS if getattr(self, name) is not None]
@@ -139,7 +153,9 @@ class Rule(Record):
             got = " and ".join(given) or "none"
             raise ValueError(describe("The bound of a rule", expected, got))
         if self.lower > self.upper:
-            raise ValueError(f"The rule must leave something that passes, got {self.bound_in_words()}.")
+            raise ValueError(
+                f"The rule must leave something that passes, got {self.bound_in_words()}."
+            )
 
 
 def nearest_names(name: str, known: Iterable[str], *, most: int = 8) -> str:
@@ -199,12 +215,18 @@ def read_rules(source: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[Rule
         document, where = read_toml(Path(source), "rules"), str(source)
     check_keys(map(str, document), where, ["rule"])
     tables = document.get("rule", [])
-    if not isinstance(tables, list | tuple) or not all(isinstance(table, Mapping) for table in tables):
-        raise ValueError(f"{where} must hold [[rule]] tables, got [rule]. Write the name in two brackets.")
+    if not isinstance(tables, list | tuple) or not all(
+        isinstance(table, Mapping) for table in tables
+    ):
+        raise ValueError(
+            f"{where} must hold [[rule]] tables, got [rule]. Write the name in two brackets."
+        )
     if not tables:
         raise ValueError(f"{where} must hold at least one [[rule]], got none.")
     before = "" if isinstance(source, Mapping) else f"{where}: "
-    rules = tuple(_rule(table, f"{before}Rule {place}") for place, table in enumerate(tables, start=1))
+    rules = tuple(
+        _rule(table, f"{before}Rule {place}") for place, table in enumerate(tables, start=1)
+    )
     check_names(rules, where)
     return rules
 

@@ -110,7 +110,9 @@ def draw_beta(result: Any, ax: Any = None) -> Any:
             mark(ax, text, (at, result.value), shift=(8, 8), ha="left")
     ax.axhline(0, color=MUTED, linewidth=0.8)
     plain_log_axis(ax.xaxis)
-    ax.set(ylim=(low, high), xlabel="inverse temperature beta (log scale)", ylabel="agreement (nats)")
+    ax.set(
+        ylim=(low, high), xlabel="inverse temperature beta (log scale)", ylabel="agreement (nats)"
+    )
     ax.set_title("Agreement at each confidence")
     return ax
 
@@ -165,7 +167,9 @@ def draw_contributions(result: Any, ax: Any = None) -> Any:
     """Draw what each group of pairs takes from log PA."""
     if result.contributions is None:
         remedy = "Call agreement_contributions."
-        raise ValueError(describe("result", "split by what happened to each pair", "another one", remedy))
+        raise ValueError(
+            describe("result", "split by what happened to each pair", "another one", remedy)
+        )
     ax = new_axes(ax)
     groups = dict(result.contributions.groups)
     names = [f"{PAIR_GROUPS[name]}\n{group.n_samples}" for name, group in groups.items()]
@@ -197,7 +201,9 @@ def draw_rates(result: Any, ax: Any = None, *, rate: str = "afr_p") -> Any:
     if result.groups:
         whole = overall[rate]
         if whole.interval is not None:
-            ax.axvspan(whole.interval.low, whole.interval.high, color=REFERENCE, alpha=0.12, linewidth=0)
+            ax.axvspan(
+                whole.interval.low, whole.interval.high, color=REFERENCE, alpha=0.12, linewidth=0
+            )
         line_at(ax, "x", whole.value, "all samples", color=REFERENCE)
         ax.set_xlabel(RATE_NAMES[rate])
         ax.set_title("From group to group")

@@ -86,7 +86,9 @@ def plot(result: Any, ax: Any = None, *, kind: str | None = None, **options: Any
     """
     if isinstance(result, Mapping) and (kind != "search" or not result):
         remedy = 'Several are drawn together by kind="search".'
-        raise ValueError(describe("result", "a result", f"a mapping of {len(result)} results", remedy))
+        raise ValueError(
+            describe("result", "a result", f"a mapping of {len(result)} results", remedy)
+        )
     shown = result
     if isinstance(result, Mapping):
         shown = next(iter(result.values()))

@@ -28,7 +28,9 @@ def draw_spectrum(result: Any, ax: Any = None, *, n_eigenvalues: int = 20) -> An
     if result.reverse_eigenvalues is not None:
         missing = np.asarray(result.reverse_eigenvalues)[:n_eigenvalues]
     if len(new):
-        ax.bar(np.arange(len(new)) + 1, new, color=TEST, width=0.72, label="more in the test sample")
+        ax.bar(
+            np.arange(len(new)) + 1, new, color=TEST, width=0.72, label="more in the test sample"
+        )
     if len(missing):
         places = np.arange(len(missing)) + 1
         ax.bar(places, -missing, color=REFERENCE, width=0.72, label="more in the reference")
@@ -50,11 +52,15 @@ def draw_frequencies(result: Any, ax: Any = None) -> Any:
     """Draw how frequent each described mode is in the test sample and in the reference."""
     ax = new_axes(ax)
     modes = (*result.modes, *result.lost_modes)
-    place = name_rows(ax, [f"missing {mode.index + 1}" if mode.lost else mode.index + 1 for mode in modes])
+    place = name_rows(
+        ax, [f"missing {mode.index + 1}" if mode.lost else mode.index + 1 for mode in modes]
+    )
     # a line from one frequency to the other shows the difference
     test = np.array([mode.share for mode in modes])
     reference = np.array([mode.reference_share for mode in modes])
-    ax.hlines(place, np.minimum(test, reference), np.maximum(test, reference), color=MUTED, linewidth=1.2)
+    ax.hlines(
+        place, np.minimum(test, reference), np.maximum(test, reference), color=MUTED, linewidth=1.2
+    )
     ax.plot(test, place, "o", color=TEST, markersize=6, label="test")
     ax.plot(reference, place, "o", color=REFERENCE, markersize=6, label="reference")
     ax.set(xlabel="fraction of the samples", ylabel="mode")

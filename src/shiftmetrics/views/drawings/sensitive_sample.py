@@ -115,7 +115,9 @@ def draw_sample(
     return ax
 
 
-def _columns_to_draw(rows: Any, ends: Any, position: Any, columns: Sequence[Any] | None) -> list[Any]:
+def _columns_to_draw(
+    rows: Any, ends: Any, position: Any, columns: Sequence[Any] | None
+) -> list[Any]:
     """Return the names of two columns: those asked for, else the numbers that change most."""
     if columns is not None:
         if len(columns) != 2 or not set(columns) <= set(rows.columns):
@@ -179,10 +181,14 @@ def _draw_points(ax: Any, start: FloatArray, end: FloatArray, sample: Any, colou
     order = np.argsort(-weight, kind="stable")
     order = order[weight[order] > 1e-6]
     size = np.minimum(SIZE * weight[order], LARGEST)
-    ax.scatter(*end[order].T, s=size, c=colours[order], alpha=0.85, linewidths=0.4, edgecolors="white")
+    ax.scatter(
+        *end[order].T, s=size, c=colours[order], alpha=0.85, linewidths=0.4, edgecolors="white"
+    )
 
 
-def _colours(labels: Any, result: Any, sample: Any, position: Any) -> tuple[npt.NDArray[Any], list[Any]]:
+def _colours(
+    labels: Any, result: Any, sample: Any, position: Any
+) -> tuple[npt.NDArray[Any], list[Any]]:
     """Return a colour for each line of the sample, and what the colours mean."""
     if labels is None:
         if not sample["moved"].any():
@@ -205,7 +211,9 @@ def _draw_boundary(
 ) -> None:
     """Draw where the predictions of the model change."""
     if not all(is_numeric(rows[name]) for name in names):
-        raise ValueError("predict draws its boundary over columns of numbers only. Choose two such columns.")
+        raise ValueError(
+            "predict draws its boundary over columns of numbers only. Choose two such columns."
+        )
     left, right = ax.get_xlim()
     bottom, top = ax.get_ylim()
     # the model predicts at a grid over the axes as they are

@@ -22,7 +22,16 @@ from shiftmetrics.views.drawings.style import (
     new_axes,
 )
 
-MODEL_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#000000", "#7b5ea7")
+MODEL_COLOURS = (
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#cc79a7",
+    "#8a6d00",
+    "#56b4e9",
+    "#000000",
+    "#7b5ea7",
+)
 """One for each model, then again with another marker: the colours of Okabe and Ito for colour-blind readers."""
 
 MARKERS = ("o", "s", "^", "D")
@@ -135,7 +144,9 @@ def _quantity(result: Any, name: str) -> FloatArray:
         end = name.removeprefix(quantity).removeprefix("_")
         return np.asarray(getattr(getattr(result, quantity), end or "value"))
     if name in ("normalized_low", "normalized_high"):
-        return np.asarray(result.over_ceiling(_quantity(result, name.replace("normalized", "agreement"))))
+        return np.asarray(
+            result.over_ceiling(_quantity(result, name.replace("normalized", "agreement")))
+        )
     return np.asarray(getattr(result, name), dtype=np.float64)
 
 
@@ -199,7 +210,14 @@ def draw_models(result: Any, ax: Any = None) -> Any:
         ax.plot(ends, [place, place], color=colour, solid_capstyle="butt")
         inside = "white" if model.collapsed else colour
         ax.plot([model.value], [place], "o", markersize=6, color=colour, markerfacecolor=inside)
-        mark(ax, model.ranks, (1.03, place), xycoords=("axes fraction", "data"), shift=(0, 0), va="center")
+        mark(
+            ax,
+            model.ranks,
+            (1.03, place),
+            xycoords=("axes fraction", "data"),
+            shift=(0, 0),
+            va="center",
+        )
     mark(ax, "rank", (1.03, 1.0), xycoords="axes fraction", shift=(0, 4), color=MUTED)
     ax.locator_params(axis="x", nbins=6)
     unit = f" ({result.compared_unit})" if result.compared_unit else ""

@@ -68,7 +68,13 @@ def draw_weights(result: Any, ax: Any = None) -> Any:
     # how few samples hold half of the weight
     half = float(np.interp(0.5, held, rows))
     ax.plot([half], [0.5], marker="o", markersize=6, color=INK)
-    ax.text(0.98, 0.05, f"half of the weight\non {100 * half:.0f} % of the samples", ha="right", fontsize=9)
+    ax.text(
+        0.98,
+        0.05,
+        f"half of the weight\non {100 * half:.0f} % of the samples",
+        ha="right",
+        fontsize=9,
+    )
     ax.set(xlim=(0, 1), ylim=(0, 1.02))
     ax.set(xlabel="fraction of the samples, heaviest first", ylabel="fraction of the weight")
     percent_axes(ax, "xy")
@@ -113,7 +119,9 @@ def draw_search(result: Any, ax: Any = None) -> Any:
         values = _risks(one)
         colour = SEARCH_COLOURS[place % len(SEARCH_COLOURS)]
         line = "o-" if len(values) <= 60 else "-"
-        ax.plot(first + np.arange(len(values)), values, line, markersize=4.5, color=colour, label=name)
+        ax.plot(
+            first + np.arange(len(values)), values, line, markersize=4.5, color=colour, label=name
+        )
     for threshold in sorted({float(one.settings["threshold"]) for one in named.values()}):
         line_at(ax, "y", threshold, f"threshold {threshold:.3g}", zorder=1)
     integer_ticks(ax.xaxis)
@@ -139,7 +147,9 @@ def _risks(result: Any) -> FloatArray:
 
 
 @drawing(StabilityCurve, kind="stability", default=True)
-def draw_curve(curve: Any, ax: Any = None, *, threshold: float | None = None, interval: bool = True) -> Any:
+def draw_curve(
+    curve: Any, ax: Any = None, *, threshold: float | None = None, interval: bool = True
+) -> Any:
     """Draw the stability over thresholds or over prices, with its interval; a ``threshold`` is marked."""
     ax = new_axes(ax)
     # thresholds that no shift reaches have infinite stability, and are left out
@@ -209,7 +219,9 @@ def draw_features(result: Any, ax: Any = None, *, top: int = 20) -> Any:
     highest = 1.05 * max([*risks[np.isfinite(risks)], *average, start]) or 1.0
     ends = np.minimum(risks, highest)
     colours = [TEST if result.harms(part) else FAINT for part in parts]
-    ax.barh(places, ends - start, left=start, height=0.7, color=colours, alpha=0.85, label="at worst")
+    ax.barh(
+        places, ends - start, left=start, height=0.7, color=colours, alpha=0.85, label="at worst"
+    )
     ax.plot(average, places, "o", color=INK, markersize=4, label="on average")
     line_at(ax, "x", start, "", zorder=1)
     ax.set_xlim(min(0.0, *average), highest)
@@ -244,9 +256,13 @@ def draw_subgroups(result: Any, ax: Any = None, *, top: int = 20, feature: str =
         if not finite:
             ax.text(reach, place, "not reached ", va="center", ha="right", fontsize=8, color=MUTED)
         elif part.interval is not None:
-            ax.plot([part.interval.low, part.interval.high], [place, place], color=INK, linewidth=1.1)
+            ax.plot(
+                [part.interval.low, part.interval.high], [place, place], color=INK, linewidth=1.1
+            )
     ax.set_xlim(0, 1.02 * reach)
-    ax.set_xlabel(f"stability R at risk {result.settings['threshold']:g} (lower breaks more easily)")
+    ax.set_xlabel(
+        f"stability R at risk {result.settings['threshold']:g} (lower breaks more easily)"
+    )
     if any(part.kind != "exact" for part in parts):
         # an empty bar explains the pale colour once
         ax.barh([], [], color=REFERENCE, alpha=BOUND_ALPHA, label="upper bound")

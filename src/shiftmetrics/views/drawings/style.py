@@ -60,26 +60,52 @@ def integer_ticks(axis: Any) -> None:
     axis.get_major_locator().set_params(integer=True)
 
 
-def mark(ax: Any, text: str, at: tuple[float, float], *, shift: tuple[float, float], **options: Any) -> None:
+def mark(
+    ax: Any, text: str, at: tuple[float, float], *, shift: tuple[float, float], **options: Any
+) -> None:
     """Write a few words beside a point, ``shift`` points away from it."""
     options = {"color": INK, "fontsize": 9, **options}
     ax.annotate(text, at, xytext=shift, textcoords="offset points", **options)
 
 
 def line_at(
-    ax: Any, axis: str, value: float, text: str, *, color: str = MUTED, left: bool = False, zorder: float = 2
+    ax: Any,
+    axis: str,
+    value: float,
+    text: str,
+    *,
+    color: str = MUTED,
+    left: bool = False,
+    zorder: float = 2,
 ) -> None:
     """Draw a dashed line across the axes where ``axis``, "x" or "y", has this value, and name it at its end."""
     line = {"color": color, "linewidth": 1.2, "linestyle": DASHED, "zorder": zorder}
     if axis == "y":
         ax.axhline(value, **line)
-        mark(ax, text, (1, value), xycoords=("axes fraction", "data"), shift=(-2, 3), ha="right", color=color)
+        mark(
+            ax,
+            text,
+            (1, value),
+            xycoords=("axes fraction", "data"),
+            shift=(-2, 3),
+            ha="right",
+            color=color,
+        )
     else:
         ax.axvline(value, **line)
         shift = (-5, -2) if left else (5, -2)
         ha = "right" if left else "left"
         place = (value, 1)
-        mark(ax, text, place, xycoords=("data", "axes fraction"), shift=shift, ha=ha, va="top", color=color)
+        mark(
+            ax,
+            text,
+            place,
+            xycoords=("data", "axes fraction"),
+            shift=shift,
+            ha=ha,
+            va="top",
+            color=color,
+        )
 
 
 def name_rows(ax: Any, names: Sequence[Any]) -> Any:
@@ -119,7 +145,9 @@ def plain_log_axis(axis: Any) -> None:
     axis.set_major_formatter("{x:g}")
 
 
-def heat_map(ax: Any, values: FloatArray, names: Sequence[str], *, text: str = "", **options: Any) -> Any:
+def heat_map(
+    ax: Any, values: FloatArray, names: Sequence[str], *, text: str = "", **options: Any
+) -> Any:
     """Draw a matrix with a name for each row and column; NaN stays white. ``text`` is the format of the numbers."""
     image = ax.imshow(np.ma.masked_invalid(values), **options)
     if text:

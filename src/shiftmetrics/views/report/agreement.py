@@ -79,13 +79,23 @@ def agreement_facts(result: Any) -> list[Fact]:
     said = [
         ("changed predictions", share(result.changes.disagreement), "no predicted class in common"),
         ("kappa", Number(f"{result.changes.kappa:.2f}"), "1 is no change, 0 predictions at random"),
-        ("confident changes", share(result.changes.confident), "of those; both posteriors are 0.9 or more"),
+        (
+            "confident changes",
+            share(result.changes.confident),
+            "of those; both posteriors are 0.9 or more",
+        ),
         ("of the maximum", share(result.normalized), "agreement over its ceiling"),
         ("equivalent error", share(result.equivalent_error), channel),
         ("inverse temperature", number(result.beta), "beta, where the two sides agree best"),
-        ("effective classes", Number(f"{result.effective_classes:.3g}"), f"{classes}; 1 is a constant model"),
+        (
+            "effective classes",
+            Number(f"{result.effective_classes:.3g}"),
+            f"{classes}; 1 is a constant model",
+        ),
     ]
-    log_pa = Fact("log posterior agreement", number(result.log_pa, "nats"), "of the whole sample, at most 0")
+    log_pa = Fact(
+        "log posterior agreement", number(result.log_pa, "nats"), "of the whole sample, at most 0"
+    )
     return [*(Fact(*parts, said=True) for parts in said), log_pa]
 
 
@@ -106,7 +116,9 @@ def fill_agreement(entry: Entry) -> None:
     }
     known = Predictions.of(entry)
     if known is not None:
-        entry.sentences.append(f"{int(known.changed.sum()):,} of {known.changed.size:,} predictions changed.")
+        entry.sentences.append(
+            f"{int(known.changed.sum()):,} of {known.changed.size:,} predictions changed."
+        )
         accuracy = known.accuracy(rows)
         if accuracy is not None:
             entry.compared["Accuracy"] = accuracy
@@ -130,7 +142,9 @@ def _add_least(entry: Entry, known: Predictions) -> None:
         text = escape(f" {_class_name(rows, predicted[i])} ({percent(confidence[i], digits=0)})")
         if side not in ranges:
             return text
-        return thumbnail(np.asarray(images[side][i]), value_range=ranges[side], alt=f"row {i}") + text
+        return (
+            thumbnail(np.asarray(images[side][i]), value_range=ranges[side], alt=f"row {i}") + text
+        )
 
     lines = []
     for i in np.argsort(per_sample, kind="stable")[: entry.detail]:
@@ -147,7 +161,9 @@ def _add_least(entry: Entry, known: Predictions) -> None:
 def _add_changes(entry: Entry, known: Predictions) -> None:
     """Add the most frequent changes of prediction."""
     changed = known.changed
-    counts = Counter(zip(known.reference[changed].tolist(), known.shifted[changed].tolist(), strict=True))
+    counts = Counter(
+        zip(known.reference[changed].tolist(), known.shifted[changed].tolist(), strict=True)
+    )
     common = counts.most_common(min(entry.detail, MOST_CHANGES))
     lines = []
     for (before, after), count in common:
@@ -155,7 +171,9 @@ def _add_changes(entry: Entry, known: Predictions) -> None:
         width = 6.0 * count / common[0][1]
         change = f"{_class_name(entry.rows, before)} → {_class_name(entry.rows, after)}"
         bar = Markup(f'<span class="bar new" style="width: {width:.2f}rem"></span>')
-        lines.append({"Change of prediction": change, "Samples": Number(f"{count:,}"), "In proportion": bar})
+        lines.append(
+            {"Change of prediction": change, "Samples": Number(f"{count:,}"), "In proportion": bar}
+        )
     entry.add_table(lines, "The most frequent changes.")
 
 
@@ -172,7 +190,9 @@ def curve_facts(result: Any) -> list[Fact]:
         ends = f"{percent(low[place, -1, -1])} to {percent(high[place, -1, -1])}"
         kept = f"{percent(result.afr_p.value[place, -1, -1])} of predictions unchanged"
         facts.append(
-            Fact(model, percent(result.normalized[place, -1, -1]), f"of the ceiling ({ends}); {kept}")
+            Fact(
+                model, percent(result.normalized[place, -1, -1]), f"of the ceiling ({ends}); {kept}"
+            )
         )
     return facts
 

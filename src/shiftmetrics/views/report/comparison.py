@@ -35,17 +35,21 @@ def comparison_facts(result: Any) -> list[Fact]:
         meaning = f"rank {model.ranks}"
         if "accuracy" in known:
             ends = " to ".join(percent(known[f"accuracy_{end}"]) for end in ("low", "high"))
-            accuracy = "estimated accuracy" if result.settings.get("labelled_scores") else "accuracy"
+            accuracy = (
+                "estimated accuracy" if result.settings.get("labelled_scores") else "accuracy"
+            )
             meaning += f", {accuracy} {percent(known['accuracy'])} ({ends})"
         if "unchanged" in known:
-            meaning += (
-                f", {percent(known['unchanged'])} of predictions unchanged (kappa {number(known['kappa'])})"
-            )
+            meaning += f", {percent(known['unchanged'])} of predictions unchanged (kappa {number(known['kappa'])})"
         if "normalized" in known:
             meaning += f", agreement {percent(known['normalized'])} of its ceiling"
         value = f"{number(model.value, result.compared_unit)} {model.interval}"
         facts.append(
-            Fact(model.name, value, meaning + (", (almost) a single class" if model.collapsed else ""))
+            Fact(
+                model.name,
+                value,
+                meaning + (", (almost) a single class" if model.collapsed else ""),
+            )
         )
     return facts
 
@@ -63,7 +67,9 @@ def fill_comparison(entry: Entry) -> None:
             "Model": model.name,
             f"{result.compared}{unit}": number(model.value),
             "Interval": Number(model.interval),
-            "Best in resamples": Number("constant") if model.collapsed else percent(model.probability_best),
+            "Best in resamples": Number("constant")
+            if model.collapsed
+            else percent(model.probability_best),
         }
         for model in result.models
     ]
@@ -77,7 +83,10 @@ def fill_comparison(entry: Entry) -> None:
         secondary_metrics = [
             {
                 "Model": model.name,
-                **{head: show(model.secondary_metrics[name]) for name, (head, show) in known.items()},
+                **{
+                    head: show(model.secondary_metrics[name])
+                    for name, (head, show) in known.items()
+                },
             }
             for model in result.models
         ]

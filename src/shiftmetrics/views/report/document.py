@@ -148,7 +148,9 @@ def _page(named: Mapping[str, Result], title: str, context: Context, detail: int
             "warnings": _warnings(named),
             "sections": {name: _body(name, part) for name, part in shown.items()},
             "methods": _methods(named, list(shown)),
-            "written": datetime.datetime.now(datetime.UTC).strftime("%d %B %Y, %H:%M UTC").lstrip("0"),
+            "written": datetime.datetime.now(datetime.UTC)
+            .strftime("%d %B %Y, %H:%M UTC")
+            .lstrip("0"),
         },
     )
     return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", _CONTROL.sub("\N{REPLACEMENT CHARACTER}", page))

@@ -40,15 +40,21 @@ def novelty_facts(result: Any) -> list[Fact]:
         facts.append(Fact("at least", low, "is new, by held-out samples", said=True))
     if result.reverse is not None:
         reverse = number(result.reverse, result.unit)
-        facts.append(Fact("the other way round", reverse, "missing from the test sample", said=True))
+        facts.append(
+            Fact("the other way round", reverse, "missing from the test sample", said=True)
+        )
     sizes = f"{result.n_samples:,} and {result.n_reference:,}"
     facts.append(Fact("samples", sizes, "test and reference"))
     facts.append(Fact("kernel", result.kernel))
     if result.bandwidth is not None:
         facts.append(Fact("bandwidth", number(result.bandwidth), "of the kernel"))
     counts = f"{number(result.mode_count)} and {number(result.reference_mode_count)}"
-    facts.append(Fact("modes within each", counts, "as many as samples would mean too narrow a bandwidth"))
-    facts.append(Fact("method", f"{result.method}, rank {result.rank:,}", "route of the computation"))
+    facts.append(
+        Fact("modes within each", counts, "as many as samples would mean too narrow a bandwidth")
+    )
+    facts.append(
+        Fact("method", f"{result.method}, rank {result.rank:,}", "route of the computation")
+    )
     return facts
 
 
@@ -70,7 +76,9 @@ def fill_novelty(entry: Entry) -> None:
     if modes:
         entry.draw("frequencies")
     if len(result.modes) > len(shown):
-        entry.sentences.append(f"{len(result.modes)} modes are new; the first {len(shown)} are shown.")
+        entry.sentences.append(
+            f"{len(result.modes)} modes are new; the first {len(shown)} are shown."
+        )
     if rows.bandwidth_sweep is not None:
         sweep = rows.bandwidth_sweep
         caption = f"{sweep.headline()} From {sweep.n_test:,} and {sweep.n_reference:,} rows."
@@ -92,7 +100,9 @@ def _check_rows(name: str, rows: Rows, result: NoveltyResult) -> None:
         expected = result.n_reference if entry.name.startswith("reference") else result.n_samples
         argument = f"rows[{name!r}].{entry.name}"
         if len(value) != expected:
-            raise ValueError(describe(argument, f"of {expected} rows, as the sample", f"{len(value)} rows"))
+            raise ValueError(
+                describe(argument, f"of {expected} rows, as the sample", f"{len(value)} rows")
+            )
         if entry.name.endswith("images") and not is_image_batch(value):
             shape = "of shape (n_samples, height, width), or (n_samples, height, width, 1, 3 or 4)"
             raise ValueError(describe(argument, shape, f"{np.shape(value)}", "Put channels last."))
@@ -111,7 +121,9 @@ def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> dict[str, Any]:
     card: dict[str, Any] = {
         "title": f"{'Missing' if mode.lost else 'Mode'} {mode.index + 1}",
         "chip": f"p = {mode.p_value:.2g}",
-        "bars": [(part.where, 100 * part.share / top, percent(part.share)) for part in (test, reference)],
+        "bars": [
+            (part.where, 100 * part.share / top, percent(part.share)) for part in (test, reference)
+        ],
         "says": _members_in_words(side, opposite, members),
         "pictures": (),
         "texts": (),

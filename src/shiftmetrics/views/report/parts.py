@@ -60,7 +60,11 @@ def cell_of(value: Any) -> str:
     """Print a cell of a user's table."""
     if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
         return "–"
-    return format_number(float(value)) if isinstance(value, float | np.floating) else excerpt(str(value))
+    return (
+        format_number(float(value))
+        if isinstance(value, float | np.floating)
+        else excerpt(str(value))
+    )
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,9 @@ class ReportTable:
     @property
     def headings(self) -> dict[str, bool]:
         """The headings, and whether their columns hold numbers; a line may miss some."""
-        return {name: isinstance(cell, Number) for line in self.lines for name, cell in line.items()}
+        return {
+            name: isinstance(cell, Number) for line in self.lines for name, cell in line.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -173,11 +179,15 @@ def view_of(result: Result) -> ReportView:
 def facts_of(result: Result) -> list[Fact]:
     """Return the figures of ``result`` worth printing, the value first; the terminal and the report print them."""
     said = format_number(result.value) in f"{result.headline()} {result.notes()[0]}"
-    facts = [Fact(result.title.lower(), number(result.value, result.unit), direction_of(result), said)]
+    facts = [
+        Fact(result.title.lower(), number(result.value, result.unit), direction_of(result), said)
+    ]
     interval = result.interval
     if interval is not None:
         ends = f"{format_number(interval.low)} to {format_number(interval.high)}"
-        facts.append(Fact(f"{100 * interval.confidence_level:g} % interval", ends, "sampling error"))
+        facts.append(
+            Fact(f"{100 * interval.confidence_level:g} % interval", ends, "sampling error")
+        )
     return facts + view_of(result).facts(result)
 
 

@@ -30,7 +30,9 @@ _THEMED = {
 _COUNTER = itertools.count()
 
 
-def inline_figure(result: Any, kind: str | None, *, name: str, height: float, **options: Any) -> Markup:
+def inline_figure(
+    result: Any, kind: str | None, *, name: str, height: float, **options: Any
+) -> Markup:
     """Draw a result and return the drawing as an SVG element.
 
     Parameters
@@ -50,7 +52,9 @@ def inline_figure(result: Any, kind: str | None, *, name: str, height: float, **
         ax = plot(result, figure.add_subplot(), kind=kind, **options)
         ax.set_title(ax.get_title(loc="left"), loc="left", wrap=True)
         buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        figure.savefig(
+            buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
+        )
     return Markup(_inline_svg(buffer.getvalue(), f"{ax.get_title(loc='left')}: {name}"))
 
 
@@ -108,7 +112,9 @@ def thumbnail(image: npt.NDArray[Any], *, value_range: tuple[float, float], alt:
     kind: dict[str, Any] = {"format": "PNG", "optimize": True}
     if max(picture.size) > LARGEST_SIDE:
         picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
-        if picture.mode == "RGB":  # scaled down, it need not be exact: JPEG takes a quarter of the bytes
+        if (
+            picture.mode == "RGB"
+        ):  # scaled down, it need not be exact: JPEG takes a quarter of the bytes
             kind = {"format": "JPEG", "quality": 85}
     buffer = io.BytesIO()
     picture.save(buffer, **kind)

@@ -39,7 +39,11 @@ def add_row_tables(entry: Entry) -> None:
         _add_columns(entry, base, weights, "In the worst case", "Upweighted groups, by column.")
     else:
         _add_columns(
-            entry, base, weights * (moves > 0.0), "Of the rows that change", "Who changes, by column."
+            entry,
+            base,
+            weights * (moves > 0.0),
+            "Of the rows that change",
+            "Who changes, by column.",
         )
     if moving:
         # the rows nearest to an error break first
@@ -49,7 +53,9 @@ def add_row_tables(entry: Entry) -> None:
             _add_rows(entry, nearest, "The rows that break first.", weights, moves)
         else:
             _add_moves(entry)
-            _add_rows(entry, nearest, "The rows that break first, and how.", weights, moves, changed=True)
+            _add_rows(
+                entry, nearest, "The rows that break first, and how.", weights, moves, changed=True
+            )
     if uneven:
         heaviest = np.argsort(-weights, kind="stable")
         _add_rows(entry, heaviest, "The rows that gain the most weight.", weights, moves)
@@ -64,7 +70,12 @@ def _add_labels(entry: Entry, base: FloatArray, weights: FloatArray, moves: Floa
     labels = np.asarray([str(label) for label in entry.rows.labels])
     if not 1 < len(np.unique(labels)) <= MOST_LABELS:
         return
-    columns = {"before": base, "after": base * weights, "moved": moves > 0.0, "rows": np.ones(len(labels))}
+    columns = {
+        "before": base,
+        "after": base * weights,
+        "moved": moves > 0.0,
+        "rows": np.ones(len(labels)),
+    }
     sums = pd.DataFrame(columns).groupby(labels).sum()
     fractions: Any = sums / sums.sum()
     fractions["moved"] = sums["moved"] / sums["rows"]
@@ -82,7 +93,9 @@ def _add_labels(entry: Entry, base: FloatArray, weights: FloatArray, moves: Floa
     entry.add_table(lines, "Who the worst case is about, by label.")
 
 
-def _add_columns(entry: Entry, base: FloatArray, weights: FloatArray, heading: str, caption: str) -> None:
+def _add_columns(
+    entry: Entry, base: FloatArray, weights: FloatArray, heading: str, caption: str
+) -> None:
     """Add the columns whose means or fractions differ most from those of the current sample."""
     table = entry.rows.table
     after = base * weights
@@ -98,7 +111,9 @@ def _add_columns(entry: Entry, base: FloatArray, weights: FloatArray, heading: s
         show = number if is_number else percent
         shown.append(
             {
-                "Column": str(line.column) if is_number else f"{line.column} = {excerpt(line.level)}",
+                "Column": str(line.column)
+                if is_number
+                else f"{line.column} = {excerpt(line.level)}",
                 "Current": show(float(line.before)),
                 heading: show(float(line.after)),
                 "Difference (sd)": Number(f"{line.difference:+.2f}"),
@@ -173,7 +188,9 @@ def _add_rows(
         line: dict[str, Any] = {"Row": str(i if names is None else names[i])}
         if value_range is not None:
             alt = f"row {line['Row']}"
-            line["Picture"] = thumbnail(np.asarray(rows.images[i]), value_range=value_range, alt=alt)
+            line["Picture"] = thumbnail(
+                np.asarray(rows.images[i]), value_range=value_range, alt=alt
+            )
         if rows.labels is not None:
             line["Label"] = str(rows.labels[i])
         if moves.any():

@@ -32,7 +32,9 @@ def shift_facts(result: Any) -> list[Fact]:
     added = result.excess_risk
     facts = [
         Fact("standard error", number(result.standard_error), "of the value above"),
-        Fact("added by perturbations", number(added.corruption), "perturbations first, weights after"),
+        Fact(
+            "added by perturbations", number(added.corruption), "perturbations first, weights after"
+        ),
         Fact("added by weights", number(added.reweighting)),
         Fact("root-mean-square change", number(result.rms_move), "in the units of the distances"),
         Fact("cost of more risk", number(result.dual), "the slope in the threshold"),
@@ -40,7 +42,9 @@ def shift_facts(result: Any) -> list[Fact]:
     ]
     if getattr(result, "search", None) is not None:
         facts.append(Fact("route", str(result.search.route), "how the perturbations were found"))
-        facts.append(Fact("queries", f"{result.search.n_queries:,}", "samples that the model predicted"))
+        facts.append(
+            Fact("queries", f"{result.search.n_queries:,}", "samples that the model predicted")
+        )
     return facts
 
 
@@ -106,11 +110,11 @@ def _draw_curves(entry: Entry) -> None:
     searched = ""
     search = getattr(result, "search", None)
     if search is not None and search.trace is not None:
-        searched = (
-            "The search was for the marked threshold: elsewhere its perturbations are not the best ones."
-        )
+        searched = "The search was for the marked threshold: elsewhere its perturbations are not the best ones."
     # evenly from the current risk to as far beyond the threshold, which is solved itself
-    thresholds = np.append(np.linspace(start, start + 2.0 * (threshold - start), CURVE_POINTS), threshold)
+    thresholds = np.append(
+        np.linspace(start, start + 2.0 * (threshold - start), CURVE_POINTS), threshold
+    )
     entry.draw(
         "stability",
         searched,
@@ -135,7 +139,11 @@ def series_facts(result: Any) -> list[Fact]:
         at = f"at risk {line.threshold:.4g}"
         if result.points.shares is not None:
             at = f"at prices {line.theta1:.3g} and {line.theta2:.3g}"
-        band = "" if math.isnan(line.low) else f"{format_number(line.low)} to {format_number(line.high)}"
+        band = (
+            ""
+            if math.isnan(line.low)
+            else f"{format_number(line.low)} to {format_number(line.high)}"
+        )
         meaning = band if line.status == "converged" else line.status.replace("_", " ")
         facts.append(Fact(at, number(line.stability), meaning))
     return facts

@@ -105,7 +105,9 @@ def typical_columns(positions: Any, table: Any) -> dict[Any, str]:
     return columns
 
 
-def typical_rows(side: TypicalSide, opposite: TypicalSide, columns: list[Any], detail: int) -> ReportTable:
+def typical_rows(
+    side: TypicalSide, opposite: TypicalSide, columns: list[Any], detail: int
+) -> ReportTable:
     """Return the most typical rows of a mode, and those of the opposite sample that are nearest to it, as a table."""
 
     def line(sample: TypicalSide, i: int, suffix: str = "") -> dict[str, Any]:
@@ -123,7 +125,9 @@ def typical_rows(side: TypicalSide, opposite: TypicalSide, columns: list[Any], d
     lines = [line(side, i) for i in side.typical(detail)]
     if opposite.table is None:
         return ReportTable(lines, "Most typical rows")
-    lines += [line(opposite, i, f" ({opposite.name})") for i in opposite.exemplars[: max(detail // 2, 1)]]
+    lines += [
+        line(opposite, i, f" ({opposite.name})") for i in opposite.exemplars[: max(detail // 2, 1)]
+    ]
     return ReportTable(lines, f"Most typical rows, then the nearest to them in the {opposite.name}")
 
 

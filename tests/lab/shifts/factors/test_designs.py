@@ -20,7 +20,10 @@ LABELS = np.random.default_rng(0).integers(0, 10, 3000)
 def test_uncorrelated_factors_are_independent_of_the_label(factor):
     values = uncorrelated_factors(LABELS, rng=0)[factor]
     counts = np.array(
-        [[((digit == LABELS) & (values == value)).sum() for value in FACTORS[factor]] for digit in range(10)]
+        [
+            [((digit == LABELS) & (values == value)).sum() for value in FACTORS[factor]]
+            for digit in range(10)
+        ]
     )
     assert np.ptp(counts, axis=1).max() <= 1  # as even as whole numbers can be
     assert chi2_contingency(counts).pvalue > 0.999
@@ -33,7 +36,10 @@ def test_uncorrelated_factors_are_independent_of_each_other():
             if first < second:
                 counts = np.array(
                     [
-                        [((factors[first] == a) & (factors[second] == b)).sum() for b in FACTORS[second]]
+                        [
+                            ((factors[first] == a) & (factors[second] == b)).sum()
+                            for b in FACTORS[second]
+                        ]
                         for a in FACTORS[first]
                     ]
                 )
@@ -50,7 +56,9 @@ def test_factors_that_do_not_vary_keep_their_value():
 @pytest.mark.parametrize("source", [0, 1])
 def test_designs_open_more_and_more_combinations(learning_factor, source):
     def pairs(design, withheld=False):
-        values = co_occurrence(design, learning_factor=learning_factor, source=source, withheld=withheld)
+        values = co_occurrence(
+            design, learning_factor=learning_factor, source=source, withheld=withheld
+        )
         return {(digit, value) for digit, allowed in values.items() for value in allowed}
 
     opened = [pairs(design) for design in DESIGNS]
@@ -73,7 +81,11 @@ def test_sources_share_no_value_and_follow_the_thesis():
         4: ("CC",),
         9: ("UL", "LR"),
     }
-    assert co_occurrence("ZGO", learning_factor="position", source=1) == {7: ("LC",), 4: ("UR",), 9: ("CL",)}
+    assert co_occurrence("ZGO", learning_factor="position", source=1) == {
+        7: ("LC",),
+        4: ("UR",),
+        9: ("CL",),
+    }
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -81,7 +93,13 @@ def test_sources_share_no_value_and_follow_the_thesis():
 def test_samples_hold_the_design(design, learning_factor, handwriting):
     digits, labels = handwriting
     samples = co_occurrence_samples(
-        digits, labels, design, learning_factor=learning_factor, instances=range(300), size=32, rng=0
+        digits,
+        labels,
+        design,
+        learning_factor=learning_factor,
+        instances=range(300),
+        size=32,
+        rng=0,
     )
     for source, sample in enumerate(samples):
         allowed = co_occurrence(design, learning_factor=learning_factor, source=source)

@@ -61,7 +61,9 @@ def test_the_same_digits_differ_in_the_factors_alone(handwriting):
             name: {value} for name, value in spec.values().items()
         }
     # Hue apart, environments 0 and 1 are one drawing.
-    np.testing.assert_allclose(samples[0].images.mean(axis=3), samples[1].images.mean(axis=3), atol=1.0)
+    np.testing.assert_allclose(
+        samples[0].images.mean(axis=3), samples[1].images.mean(axis=3), atol=1.0
+    )
     assert base.to_frame().shape == (len(base.labels), 7)
 
 
@@ -90,7 +92,11 @@ def test_rows_can_have_factors_of_their_own(handwriting):
         ([FactorSpec(shape=(4,)), FactorSpec(shape=(9,))], {}, "of one shape"),
         ([FactorSpec()], {"instances": [0, 5000]}, "positions from 0 to"),
         ([FactorSpec()], {"instances": [0.5]}, "positions from 0 to"),
-        ([FactorSpec(shape=(4, 9))] * 2, {"instances": [4], "same_instances": False}, "enough for every"),
+        (
+            [FactorSpec(shape=(4, 9))] * 2,
+            {"instances": [4], "same_instances": False},
+            "enough for every",
+        ),
     ],
 )
 def test_bad_input_is_named(environments, options, message, handwriting):

@@ -13,7 +13,10 @@ HUE_TRAINING, POSITION_TRAINING = ENVIRONMENTS["hue training"], ENVIRONMENTS["po
 HUE_CO_OCCURRENCE_TEST = ENVIRONMENTS["hue co-occurrence test"]
 POSITION_CO_OCCURRENCE_TEST = ENVIRONMENTS["position co-occurrence test"]
 HUE_VALIDATION, POSITION_VALIDATION = (
-    {name: ENVIRONMENTS[f"{factor} validation {name}"] for name in ("SD", "ID", "1F-MD", "5F-MD", "OOD")}
+    {
+        name: ENVIRONMENTS[f"{factor} validation {name}"]
+        for name in ("SD", "ID", "1F-MD", "5F-MD", "OOD")
+    }
     for factor in ("hue", "position")
 )
 

@@ -10,7 +10,11 @@ from shiftmetrics.lab.shifts.factors.spec import FACTORS, FactorSpec
 def probe(images, values, *, side=4, train=0.75):
     """Return the accuracy of a linear classifier of pixels, averaged over cells of ``side`` pixels."""
     n, size = images.shape[:2]
-    cells = images.reshape(n, size // side, side, size // side, side, 3).mean(axis=(2, 4)).reshape(n, -1)
+    cells = (
+        images.reshape(n, size // side, side, size // side, side, 3)
+        .mean(axis=(2, 4))
+        .reshape(n, -1)
+    )
     split = int(train * n)
     scaled = (cells - cells[:split].mean(axis=0)) / cells[:split].std()
     model = LogisticRegression(C=1.0, max_iter=100, tol=1e-3).fit(scaled[:split], values[:split])
@@ -70,7 +74,14 @@ def test_each_factor_does_what_its_name_says(handwriting):
         for factor, values in FACTORS.items()
         for value in values
     }
-    strongest = {"red": {0}, "yellow": {0, 1}, "green": {1}, "cyan": {1, 2}, "blue": {2}, "magenta": {0, 2}}
+    strongest = {
+        "red": {0},
+        "yellow": {0, 1},
+        "green": {1},
+        "cyan": {1, 2},
+        "blue": {2},
+        "magenta": {0, 2},
+    }
     for hue, channels in strongest.items():
         means = draw["hue", hue].mean(axis=(0, 1, 2))
         assert means[list(channels)].min() > 2 * means[list(set(range(3)) - channels)].max()
@@ -89,7 +100,10 @@ def test_each_factor_does_what_its_name_says(handwriting):
     for scale, share in (("small", 0.24), ("normal", 0.35), ("large", 0.46)):
         heights = ink(draw["scale", scale]).any(axis=2).sum(axis=1)
         assert np.median(heights) == pytest.approx(share * 128, abs=2)
-    corner = [draw["texture", value][0, :32, :32].mean(axis=2).std() for value in ("blank", "tiles", "wood")]
+    corner = [
+        draw["texture", value][0, :32, :32].mean(axis=2).std()
+        for value in ("blank", "tiles", "wood")
+    ]
     assert corner[0] < 0.5 * min(corner[1:])
 
 
@@ -137,7 +151,13 @@ def test_batches_and_kinds_of_digits_give_the_same(handwriting):
         (16 * np.ones((2, 8, 8)), FactorSpec(), {}, ValueError, "pixels from 0 to 1"),
         (np.zeros((2, 8, 8)), FactorSpec(), {}, ValueError, "an empty image at row 0"),
         (np.ones((2, 8, 8)), "red", {}, TypeError, "a FactorSpec or a mapping"),
-        (np.ones((2, 8, 8)), {"hue": ["red", "red"]}, {}, ValueError, "a mapping of hue, lightness"),
+        (
+            np.ones((2, 8, 8)),
+            {"hue": ["red", "red"]},
+            {},
+            ValueError,
+            "a mapping of hue, lightness",
+        ),
         (np.ones((2, 8, 8)), FactorSpec(), {"size": 8}, ValueError, "at least 32"),
         (np.ones((2, 8, 8)), FactorSpec(), {"jitter": 2.0}, ValueError, "jitter must be"),
     ],

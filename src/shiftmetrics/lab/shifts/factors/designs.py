@@ -58,7 +58,11 @@ SOURCES: Mapping[str, tuple[tuple[str, str, str], tuple[str, str, str]]] = Mappi
 
 
 def co_occurrence(
-    design: Design, *, learning_factor: LearningFactor = "hue", source: int = 0, withheld: bool = False
+    design: Design,
+    *,
+    learning_factor: LearningFactor = "hue",
+    source: int = 0,
+    withheld: bool = False,
 ) -> dict[int, tuple[str, ...]]:
     """Return the values of the learning factor that occur with each digit.
 
@@ -149,7 +153,9 @@ def co_occurrence_samples(
     known = check_labels(labels)
     if len(digits) != known.size:
         raise ValueError(
-            describe("labels", f"of length {len(digits)}, one for each digit", f"length {known.size}")
+            describe(
+                "labels", f"of length {len(digits)}, one for each digit", f"length {known.size}"
+            )
         )
     drawn = instances_to_draw(known, [base], instances)
     missing = [digit for digit in DIGITS if digit not in known[drawn]]
@@ -164,7 +170,9 @@ def co_occurrence_samples(
         factors[learning_factor] = np.asarray(values[source])[chosen]
         own = seed if same_instances else child_seed(seed, source)
         samples.append(
-            draw_sample(digits, known, rows, factors, size=size, jitter=jitter, seed=own, progress=progress)
+            draw_sample(
+                digits, known, rows, factors, size=size, jitter=jitter, seed=own, progress=progress
+            )
         )
     return samples[0], samples[1]
 

@@ -87,18 +87,26 @@ def split_instances(
     kept = np.arange(known.size) if shape is None else np.flatnonzero(np.isin(known, list(shape)))
     missing = [] if shape is None else [digit for digit in shape if digit not in known]
     if missing:
-        raise ValueError(describe("shape", f"among the labels {np.unique(known).tolist()}", missing))
+        raise ValueError(
+            describe("shape", f"among the labels {np.unique(known).tolist()}", missing)
+        )
     if not sizes:
         raise ValueError(describe("sizes", "a mapping of at least one part", "none"))
     counts = [_part_size(size, name, kept.size) for name, size in sizes.items()]
     if sum(counts) > kept.size:
         raise ValueError(
-            describe("sizes", f"at most {kept.size} digits in all", sum(counts), "Make the parts smaller.")
+            describe(
+                "sizes",
+                f"at most {kept.size} digits in all",
+                sum(counts),
+                "Make the parts smaller.",
+            )
         )
     order = kept[_stratified_order(known[kept], np.random.default_rng(seed_of(rng)))]
     ends = np.cumsum(counts)
     return {
-        name: order[end - count : end] for name, count, end in zip(sizes, counts, ends.tolist(), strict=True)
+        name: order[end - count : end]
+        for name, count, end in zip(sizes, counts, ends.tolist(), strict=True)
     }
 
 
@@ -160,7 +168,9 @@ def factor_environments(
     known = check_labels(labels)
     if len(digits) != known.size:
         raise ValueError(
-            describe("labels", f"of length {len(digits)}, one for each digit", f"length {known.size}")
+            describe(
+                "labels", f"of length {len(digits)}, one for each digit", f"length {known.size}"
+            )
         )
     drawn = instances_to_draw(known, environments, instances)
     seed = seed_of(rng)
@@ -171,9 +181,13 @@ def factor_environments(
         dealt = deal_by_class(drawn, known, len(environments), rng=seed)
         seeds = [child_seed(seed, position) for position in range(len(environments))]
     if not dealt[0].size:
-        raise ValueError(describe("instances", "digits enough for every environment", f"{drawn.size}"))
+        raise ValueError(
+            describe("instances", "digits enough for every environment", f"{drawn.size}")
+        )
     return tuple(
-        draw_sample(digits, known, rows, environment, size=size, jitter=jitter, seed=own, progress=progress)
+        draw_sample(
+            digits, known, rows, environment, size=size, jitter=jitter, seed=own, progress=progress
+        )
         for rows, environment, own in zip(dealt, environments, seeds, strict=True)
     )
 
@@ -191,7 +205,12 @@ def draw_sample(
 ) -> FactorSample:
     """Draw the digits at ``instances`` with these factors."""
     images = render_factors(
-        np.asarray(digits)[instances], factors, size=size, jitter=jitter, rng=seed, progress=progress
+        np.asarray(digits)[instances],
+        factors,
+        size=size,
+        jitter=jitter,
+        rng=seed,
+        progress=progress,
     )
     return FactorSample(
         images=images,
@@ -202,7 +221,9 @@ def draw_sample(
     )
 
 
-def deal_by_class(instances: IntArray, labels: IntArray, n_hands: int, *, rng: Any) -> list[IntArray]:
+def deal_by_class(
+    instances: IntArray, labels: IntArray, n_hands: int, *, rng: Any
+) -> list[IntArray]:
     """Deal digits out to ``n_hands`` equal hands whose rows i all show one class; digits left over stay out."""
     generator = np.random.default_rng(rng)
     shuffled = generator.permutation(instances)
@@ -219,14 +240,26 @@ def instances_to_draw(
     """Return the positions of the digits to draw."""
     shapes = {spec.shape for spec in environments if isinstance(spec, FactorSpec)}
     if len(shapes) > 1:
-        raise ValueError(describe("environments", "of one shape", " and ".join(map(str, sorted(shapes)))))
+        raise ValueError(
+            describe("environments", "of one shape", " and ".join(map(str, sorted(shapes))))
+        )
     if instances is None:
         rows = np.arange(labels.size)
     else:
-        rows = to_numpy(as_array(list(instances) if isinstance(instances, range) else instances, "instances"))
-        if rows.ndim != 1 or rows.dtype.kind not in "iu" or not ((rows >= 0) & (rows < labels.size)).all():
+        rows = to_numpy(
+            as_array(list(instances) if isinstance(instances, range) else instances, "instances")
+        )
+        if (
+            rows.ndim != 1
+            or rows.dtype.kind not in "iu"
+            or not ((rows >= 0) & (rows < labels.size)).all()
+        ):
             raise ValueError(
-                describe("instances", f"positions from 0 to {labels.size - 1}", f"{rows.dtype} {rows.shape}")
+                describe(
+                    "instances",
+                    f"positions from 0 to {labels.size - 1}",
+                    f"{rows.dtype} {rows.shape}",
+                )
             )
     shape = shapes.pop() if shapes else ()
     chosen = rows[np.isin(labels[rows], shape)] if shape else rows
@@ -254,6 +287,8 @@ def check_labels(labels: Any) -> IntArray:
     known = to_numpy(as_array(labels, "labels"))
     if known.ndim != 1 or known.dtype.kind not in "iu" or not known.size:
         raise ValueError(
-            describe("labels", "a list of digits (integers)", f"shape {known.shape} of {known.dtype}")
+            describe(
+                "labels", "a list of digits (integers)", f"shape {known.shape} of {known.dtype}"
+            )
         )
     return known.astype(np.int64)

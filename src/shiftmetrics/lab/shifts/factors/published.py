@@ -65,14 +65,30 @@ ENVIRONMENTS: Mapping[str, Environments] = MappingProxyType(
         # or five factors shifted (1F-MD, 5F-MD), out of distribution (OOD). The same tables.
         "hue validation SD": _specs(_ALL, "red dark CC large blank", "red dark CC large blank"),
         "hue validation ID": _specs(_ALL, "red dark CC large blank", "blue dark CC large blank"),
-        "hue validation 1F-MD": _specs(_ALL, "red dark CC large blank", "magenta dark CC large blank"),
-        "hue validation 5F-MD": _specs(_ALL, "red dark CC large blank", "green bright UL small tiles"),
-        "hue validation OOD": _specs(_ALL, "yellow dark CC large blank", "magenta dark CC large blank"),
-        "position validation SD": _specs(_ALL, "green dark UL large blank", "green dark UL large blank"),
-        "position validation ID": _specs(_ALL, "green dark UL large blank", "green dark LR large blank"),
-        "position validation 1F-MD": _specs(_ALL, "green dark UL large blank", "green dark UR large blank"),
-        "position validation 5F-MD": _specs(_ALL, "green dark UL large blank", "red bright CC small tiles"),
-        "position validation OOD": _specs(_ALL, "green dark UR large blank", "green dark LL large blank"),
+        "hue validation 1F-MD": _specs(
+            _ALL, "red dark CC large blank", "magenta dark CC large blank"
+        ),
+        "hue validation 5F-MD": _specs(
+            _ALL, "red dark CC large blank", "green bright UL small tiles"
+        ),
+        "hue validation OOD": _specs(
+            _ALL, "yellow dark CC large blank", "magenta dark CC large blank"
+        ),
+        "position validation SD": _specs(
+            _ALL, "green dark UL large blank", "green dark UL large blank"
+        ),
+        "position validation ID": _specs(
+            _ALL, "green dark UL large blank", "green dark LR large blank"
+        ),
+        "position validation 1F-MD": _specs(
+            _ALL, "green dark UL large blank", "green dark UR large blank"
+        ),
+        "position validation 5F-MD": _specs(
+            _ALL, "green dark UL large blank", "red bright CC small tiles"
+        ),
+        "position validation OOD": _specs(
+            _ALL, "green dark UR large blank", "green dark LL large blank"
+        ),
         # Test environments of the co-occurrence designs. The value of the learning factor is a stand-in: the design
         # sets it, test 0 as in training, tests 1 to 5 to the withheld combinations. Thesis table C.6.
         "hue co-occurrence test": _specs(

@@ -19,7 +19,14 @@ from shiftmetrics.lab.shifts.factors.spec import FACTORS, FactorSpec
 from shiftmetrics.lab.shifts.images import check_images, run_blocks
 from shiftmetrics.lab.shifts.streams import RowStreams
 
-HUE_DEGREES = {"red": 0.0, "yellow": 60.0, "green": 120.0, "cyan": 180.0, "blue": 240.0, "magenta": 300.0}
+HUE_DEGREES = {
+    "red": 0.0,
+    "yellow": 60.0,
+    "green": 120.0,
+    "cyan": 180.0,
+    "blue": 240.0,
+    "magenta": 300.0,
+}
 LIGHTNESS_LEVELS = {"dark": 0.30, "normal": 0.50, "bright": 0.70}
 SCALE_SIDES = {"small": 0.24, "normal": 0.35, "large": 0.46}
 """Longer side of the digit, as a share of the side of the image."""
@@ -92,13 +99,18 @@ def render_factors(
         grey = grey[..., 0]
     if grey.ndim != 3:
         raise ValueError(
-            describe("digits", "grey images of shape (n_images, height, width)", f"shape {grey.shape}")
+            describe(
+                "digits", "grey images of shape (n_images, height, width)", f"shape {grey.shape}"
+            )
         )
     empty = np.flatnonzero(grey.reshape(len(grey), -1).max(axis=1) == 0)
     if empty.size:
         raise ValueError(
             describe(
-                "digits", "images with something on them", f"an empty image at row {empty[0]}", "Drop it."
+                "digits",
+                "images with something on them",
+                f"an empty image at row {empty[0]}",
+                "Drop it.",
             )
         )
     side = check_integer(size, "size", low=32)
@@ -111,7 +123,9 @@ def render_factors(
     def fill(rows: slice) -> int:
         # Seven deviations for each image, between -1 and 1.
         draws = streams.uniforms(slice(rows.start + first_row, rows.stop + first_row), (7,))
-        for row, draw in zip(range(rows.start, rows.stop), (2.0 * draws - 1.0) * amount, strict=True):
+        for row, draw in zip(
+            range(rows.start, rows.stop), (2.0 * draws - 1.0) * amount, strict=True
+        ):
             chosen = {factor: str(column[row]) for factor, column in values.items()}
             images[row] = draw_image(grey[row], chosen, side, draw)
         return len(draws)
@@ -120,7 +134,9 @@ def render_factors(
     return images
 
 
-def factor_values(factors: FactorSpec | Mapping[str, Any], n_images: int) -> dict[str, npt.NDArray[Any]]:
+def factor_values(
+    factors: FactorSpec | Mapping[str, Any], n_images: int
+) -> dict[str, npt.NDArray[Any]]:
     """Return for each factor an array of values, one for each image.
 
     Raises
@@ -141,13 +157,17 @@ def factor_values(factors: FactorSpec | Mapping[str, Any], n_images: int) -> dic
         if column.shape != (n_images,):
             raise ValueError(
                 describe(
-                    f"factors[{name!r}]", f"{n_images} values, one for each image", f"shape {column.shape}"
+                    f"factors[{name!r}]",
+                    f"{n_images} values, one for each image",
+                    f"shape {column.shape}",
                 )
             )
         unknown = [value for value in np.unique(column) if value not in FACTORS[name]]
         if unknown:
             raise ValueError(
-                describe(f"factors[{name!r}]", f"of {', '.join(FACTORS[name])}", value=str(unknown[0]))
+                describe(
+                    f"factors[{name!r}]", f"of {', '.join(FACTORS[name])}", value=str(unknown[0])
+                )
             )
     return columns
 
@@ -162,13 +182,17 @@ def draw_image(
     column = (_COLUMNS[factors["position"][1]] + JITTER["position"] * right) * size
     mask = place_digit(digit, extent, row, column, size)
     phase = JITTER["phase"] * phase_down, JITTER["phase"] * phase_right
-    shade = (BACKGROUND + (1.0 - BACKGROUND) * mask) * texture_field(factors["texture"], size, phase)
+    shade = (BACKGROUND + (1.0 - BACKGROUND) * mask) * texture_field(
+        factors["texture"], size, phase
+    )
     level = LIGHTNESS_LEVELS[factors["lightness"]] + JITTER["lightness"] * lightness
     degrees = HUE_DEGREES[factors["hue"]] + JITTER["hue"] * hue
     return np.rint(255.0 * tint(np.minimum(level * shade, 1.0), degrees)).astype(np.uint8)
 
 
-def place_digit(digit: npt.NDArray[Any], extent: float, row: float, column: float, size: int) -> FloatArray:
+def place_digit(
+    digit: npt.NDArray[Any], extent: float, row: float, column: float, size: int
+) -> FloatArray:
     """Return the digit alone, its longer side ``extent`` pixels, centred at (row, column): values in [0, 1]."""
     from PIL import Image
 

@@ -63,7 +63,11 @@ class FactorSpec(Record):
         super().__post_init__()
         for factor, values in FACTORS.items():
             check_choice(getattr(self, factor), factor, values)
-        if not isinstance(self.shape, tuple) or not self.shape or len(set(self.shape)) != len(self.shape):
+        if (
+            not isinstance(self.shape, tuple)
+            or not self.shape
+            or len(set(self.shape)) != len(self.shape)
+        ):
             raise ValueError(describe("shape", "distinct digits, at least one", value=self.shape))
         for digit in self.shape:
             check_integer(digit, "shape", low=0)
@@ -76,9 +80,13 @@ class FactorSpec(Record):
         """Return a copy with some factors changed."""
         unknown = [name for name in changes if name not in (*FACTORS, "shape")]
         if unknown:
-            raise TypeError(describe("factor", f"one of {', '.join(FACTORS)} or shape", value=unknown[0]))
+            raise TypeError(
+                describe("factor", f"one of {', '.join(FACTORS)} or shape", value=unknown[0])
+            )
         return FactorSpec(**{**self.values(), "shape": self.shape, **changes})
 
     def differences(self, other: FactorSpec) -> tuple[str, ...]:
         """Return the factors in which two choices differ."""
-        return tuple(name for name in (*FACTORS, "shape") if getattr(self, name) != getattr(other, name))
+        return tuple(
+            name for name in (*FACTORS, "shape") if getattr(self, name) != getattr(other, name)
+        )
