@@ -1,0 +1,187 @@
+"""The encoder of tables: fitted on a reference, it turns columns of any kind into comparable numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics.encoding.parts import (
+    CategoryPart,
+    DatePart,
+    NumberPart,
+    Part,
+    TextPart,
+)
+from shiftmetrics.encoding.roles import Column, as_frame, common_columns, role_of
+
+
+@dataclass(frozen=True, eq=False)
+class TableEncoder:
+    """Turns the columns of a table into features in which every column weighs about as much as any other.
+
+    The squared distance of two random samples of the reference is about 2 along each column, whether it is a number
+    of any unit or a category of any number of levels:
+
+    - numbers are centred at the median and divided by a robust spread; beyond three spreads they grow with the
+      logarithm only, so that one wild value does not decide. Where cells are missing, an indicator stands beside
+      the number, and the median fills the gap.
+    - categories have a column for each level that is frequent in the reference; rare levels share one. Levels
+      that the reference never had share another one, where the reference has few levels that occur only once.
+    - dates give the elapsed time and, where they vary, the month, the day of the week and the hour. A date that
+      only tells when a sample was taken, because the samples hardly overlap in it, is left out.
+    - text gives the leading components of its TF-IDF matrix.
+    - an id names the rows, and is no feature.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        Every column of both samples, with its role.
+    parts : tuple of Part
+        The encodings, one for each column that is used.
+
+    See Also
+    --------
+    shiftmetrics.kernel_entropic_novelty : What is new in the features of one sample against those of another.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from shiftmetrics.encoding import TableEncoder
+    >>> reference = pd.DataFrame({"age": [20, 30, 40, 50], "job": ["a", "b", "a", "b"]})
+    >>> current = pd.DataFrame({"age": [35, None], "job": ["c", "a"]})
+    >>> encoder = TableEncoder.fit(reference, current)
+    >>> encoder.transform(current).shape, encoder.names
+    ((2, 5), ('age', 'age is missing', 'job = a', 'job = b', 'job is unseen'))
+    """
+
+    columns: tuple[Column, ...]
+    parts: tuple[Part, ...]
+    _sources: IntArray = field(repr=False)
+
+    @classmethod
+    def fit(
+        cls,
+        reference: Any,
+        current: Any = None,
+        *,
+        columns: Sequence[Any] | None = None,
+        exclude: Iterable[Any] = (),
+        id_column: Any = None,
+    ) -> TableEncoder:
+        """Fit on the reference; ``current`` tells which columns have gaps, or another type, there.
+
+        Parameters
+        ----------
+        reference : DataFrame or array of shape (n_reference, n_columns)
+            The sample that sets centres, spreads and levels.
+        current : DataFrame or array of shape (n_samples, n_columns), optional
+            The sample that will be compared with it. Default: the reference itself.
+        columns : sequence of names, optional
+            The columns to use. Default: all that both samples have.
+        exclude : iterable of names, default ()
+            Columns to leave out.
+        id_column : name, optional
+            The column that names the rows. Default: a column of distinct values that looks like one.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a sample is no table, a name is unknown, no column is left, or a column holds numbers in one sample
+            and words in the other.
+        """
+        base = as_frame(reference, "reference")
+        sample = base if current is None else as_frame(current, "current")
+        if id_column is not None and id_column not in base and id_column not in sample:
+            remedy = f"The columns are {first_few(base.columns, 8)}."
+            raise ValueError(
+                describe("id_column", "the name of a column", value=id_column, remedy=remedy)
+            )
+        names, left_out = common_columns(base, sample, columns, exclude)
+        found = [role_of(name, base[name], sample[name], id_column) for name in names]
+        parts: list[Part] = []
+        for place, column in enumerate(found):
+            part = _fit_part(column, base[column.name], sample[column.name])
+            if part is not None:
+                parts.append(part)
+            elif column.role not in ("id", "left out"):
+                reason = "all its values are the same in both samples"
+                found[place] = Column(column.name, "left out", reason)
+        if not parts:
+            reasons = "; ".join(
+                f"{column.name}: {column.reason}" for column in [*found, *left_out][:6]
+            )
+            raise ValueError(
+                describe("reference", "a table with a column that can be compared", reasons)
+            )
+        widths = [part.width for part in parts]
+        sources = np.repeat(np.arange(len(parts)), widths)
+        return cls((*found, *left_out), tuple(parts), sources)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of each feature, such as "job = a"."""
+        return tuple(name for part in self.parts for name in part.names)
+
+    @property
+    def sources(self) -> tuple[Any, ...]:
+        """The column that each feature comes from."""
+        return tuple(self.parts[place].name for place in self._sources)
+
+    @property
+    def id_column(self) -> Any:
+        """The column that names the rows, or None."""
+        return next((column.name for column in self.columns if column.role == "id"), None)
+
+    def transform(self, table: Any, argument: str = "table") -> FloatArray:
+        """Return the features of a table, of shape (n_samples, n_features), finite everywhere.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or holds what its role cannot read.
+        """
+        frame = as_frame(table, argument)
+        missing = [part.name for part in self.parts if part.name not in frame]
+        if missing:
+            got = f"none of the columns {first_few(missing)}"
+            raise ValueError(describe(argument, "a table with the columns of the reference", got))
+        features = np.empty((len(frame), len(self._sources)))
+        start = 0
+        for part in self.parts:
+            stop = start + part.width
+            features[:, start:stop] = part.transform(frame[part.name])
+            start = stop
+        return features
+
+    def notes(self) -> list[str]:
+        """Say in short sentences which columns are the id, are left out, and are read as text or dates."""
+        sentences = []
+        for column in self.columns:
+            if column.role == "id":
+                sentences.append(f"Took `{column.name}` as the id: {column.reason}.")
+            elif column.role == "left out" and column.reason != "excluded":
+                sentences.append(f"Left out `{column.name}`: {column.reason}.")
+            elif column.role == "text":
+                sentences.append(f"Read `{column.name}` as text.")
+            elif column.role == "date":
+                sentences.append(f"Read `{column.name}` as a date.")
+        return sentences
+
+
+def _fit_part(column: Column, reference: pd.Series, current: pd.Series) -> Part | None:
+    """Return the encoding of a column; None where it is no feature or never varies."""
+    if column.role == "number":
+        return NumberPart.fit(column.name, reference, current)
+    if column.role == "category":
+        return CategoryPart.fit(column.name, reference, current)
+    if column.role == "date":
+        return DatePart.fit(column.name, reference, current)
+    if column.role == "text":
+        return TextPart.fit(column.name, reference)
+    return None

@@ -1,0 +1,345 @@
+"""The encoding of one column: a number, a category, a date or a text, each as a block of features.
+
+Each part is fitted on the reference. Two random samples of the reference lie about 2 apart along it, in squared
+distance: that is what two independent values of variance 1 do, and what two different levels of a one-hot code do.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.validation import describe
+from shiftmetrics.encoding.roles import read_dates
+
+_TRIMMED = 0.02
+"""Fraction of values on each side that does not count for the spread of a number."""
+_LINEAR = 3.0
+"""Spreads from the median up to which a number counts as it is."""
+_RARE = 10
+"""Samples of the reference that a level needs for a column of its own; of many samples, `_RARE_FRACTION` of them."""
+_RARE_FRACTION = 0.002
+_MOST_LEVELS = 50
+_LIKELY_UNSEEN = 0.01
+"""Expected fraction of unseen levels in another sample of the same source, from which unseen says nothing."""
+_COMPONENTS = 20
+_TEXT_TERMS = 5_000
+
+
+class Part(Protocol):
+    """The encoding of one column."""
+
+    @property
+    def name(self) -> Any:
+        """The column."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each feature is called."""
+
+    @property
+    def width(self) -> int:
+        """How many features it gives."""
+
+    def transform(self, values: pd.Series) -> FloatArray:
+        """Return the features, of shape (n, width)."""
+
+
+def to_numbers(values: pd.Series) -> FloatArray:
+    """Return a column as float64, with NaN for missing and infinite cells.
+
+    Raises
+    ------
+    ValueError
+        If a value is no number; it is named.
+    """
+    try:
+        numbers = pd.to_numeric(values.astype(object).where(values.notna()), errors="raise")
+        array = np.asarray(numbers, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        text = pd.to_numeric(values, errors="coerce")
+        wrong = values[text.isna() & values.notna()]
+        got = f"{wrong.iloc[0]!r}" if len(wrong) else type(error).__name__
+        raise ValueError(describe(f"column {values.name!r}", "of numbers", got)) from error
+    return np.where(np.isfinite(array), array, np.nan)
+
+
+def compressed(values: FloatArray) -> FloatArray:
+    """Return values that grow with the logarithm beyond 3: one wild value then does not decide a distance."""
+    size = np.abs(values)
+    beyond = np.maximum(size - _LINEAR, 0.0)
+    return np.sign(values) * (np.minimum(size, _LINEAR) + np.log1p(beyond))
+
+
+@dataclass(frozen=True)
+class NumberPart:
+    """A number, centred and scaled; with an indicator of missing cells where a sample has some."""
+
+    name: Any
+    centre: float
+    spread: float
+    has_gaps: bool
+
+    @classmethod
+    def fit(cls, name: Any, reference: pd.Series, current: pd.Series) -> NumberPart | None:
+        """Fit on the reference; a column that is constant there is scaled by both samples together."""
+        base = to_numbers(reference)
+        other = to_numbers(current)
+        has_gaps = bool(np.isnan(base).any() or np.isnan(other).any())
+        known = base[np.isfinite(base)]
+        if known.size == 0:
+            known = other[np.isfinite(other)]
+        centre = float(np.median(known))
+        spread = robust_spread(known)
+        if spread == 0.0:
+            both = np.concatenate([known, other[np.isfinite(other)]])
+            spread = float(both.std())
+        if not spread > 1e-12 * max(1.0, abs(centre)):
+            spread = 1.0
+            if not has_gaps:
+                return None
+        return cls(name, centre, spread, has_gaps)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The number, and whether it is missing."""
+        if self.has_gaps:
+            return (f"{self.name}", f"{self.name} is missing")
+        return (f"{self.name}",)
+
+    @property
+    def width(self) -> int:
+        """One or two."""
+        return 1 + self.has_gaps
+
+    def transform(self, values: pd.Series) -> FloatArray:
+        """Return the scaled number, 0 where it is missing; and the indicator."""
+        numbers = to_numbers(values)
+        gaps = np.isnan(numbers)
+        scaled = compressed((np.where(gaps, self.centre, numbers) - self.centre) / self.spread)
+        if not self.has_gaps:
+            return scaled[:, None]
+        return np.column_stack([scaled, math.sqrt(2.0) * gaps])
+
+
+def robust_spread(values: FloatArray) -> float:
+    """Return the standard deviation of values without their outermost 2 % on each side.
+
+    Quartiles would not do: those of a column that repeats one value for most samples coincide, and would call every
+    other value infinitely far. Where even the inner 96 % are one value, all values count.
+    """
+    low, high = np.quantile(values, [_TRIMMED, 1.0 - _TRIMMED])
+    spread = float(np.clip(values, low, high).std())
+    if spread > 0.0:
+        return spread
+    return float(values.std())
+
+
+@dataclass(frozen=True)
+class CategoryPart:
+    """A category: one feature for each frequent level, one for rare ones, one for those never seen."""
+
+    name: Any
+    levels: tuple[str, ...]
+    rare: frozenset[str]
+    has_rare: bool
+    tells_unseen: bool
+
+    @classmethod
+    def fit(cls, name: Any, reference: pd.Series, current: pd.Series) -> CategoryPart | None:
+        """Fit the levels on the reference; the current sample tells only whether something is unseen."""
+        counts = pd.Series(level_names(reference)).value_counts()
+        n = int(counts.sum())
+        enough = max(min(_RARE, n // 4), math.ceil(_RARE_FRACTION * n))
+        frequent = tuple(map(str, counts.index[counts >= enough][:_MOST_LEVELS]))
+        rare = frozenset(map(str, counts.index)) - set(frequent)
+        # Good and Turing: another sample of the same source has unseen levels about as often as the
+        # reference has levels that stand in it once. Where that is often, unseen levels are rare ones.
+        likely = int((counts == 1).sum()) / n
+        tells_unseen = likely < _LIKELY_UNSEEN
+        known = set(frequent) | rare
+        others = set(level_names(current)) - known
+        has_rare = bool(rare) or (bool(others) and not tells_unseen)
+        if len(frequent) + has_rare < 2 and not others:
+            return None
+        return cls(name, tuple(sorted(frequent)), rare, has_rare, tells_unseen and bool(others))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The levels in order, then the rare and the unseen ones."""
+        names = [f"{self.name} = {level}" for level in self.levels]
+        if self.has_rare:
+            names.append(f"{self.name} is rare")
+        if self.tells_unseen:
+            names.append(f"{self.name} is unseen")
+        return tuple(names)
+
+    @property
+    def width(self) -> int:
+        """One for each level, and for the rare and the unseen ones where there are some."""
+        return len(self.levels) + self.has_rare + self.tells_unseen
+
+    def transform(self, values: pd.Series) -> FloatArray:
+        """Return the one-hot code."""
+        codes = {level: place for place, level in enumerate(self.levels)}
+        rare = len(self.levels)
+        unseen = self.width - 1
+        if not self.has_rare and not self.tells_unseen:
+            unseen = -1  # an unseen level that the fit did not know of: no feature stands for it
+        levels = level_names(values)
+        distinct, inverse = np.unique(levels, return_inverse=True)
+        places = np.empty(len(distinct), dtype=np.int64)
+        for row, level in enumerate(distinct):
+            fallback = rare if level in self.rare and self.has_rare else unseen
+            places[row] = codes.get(level, fallback)
+        code = places[inverse]
+        features = np.zeros((len(levels), self.width))
+        rows = np.flatnonzero(code >= 0)
+        features[rows, code[rows]] = 1.0
+        return features
+
+
+def level_names(values: pd.Series) -> npt.NDArray[Any]:
+    """Return the levels of a column as strings; missing cells are a level of their own."""
+    if pd.api.types.is_float_dtype(values.dtype):
+        # A column of integers with gaps is read as floats: 1.0 is the level 1.
+        whole = values.dropna()
+        if len(whole) and (whole == whole.round()).all():
+            values = values.astype("Int64")
+    text = values.astype(object).where(values.notna(), "missing")
+    return np.asarray([str(value) for value in text], dtype=object).astype(str)
+
+
+@dataclass(frozen=True)
+class DatePart:
+    """A date: the elapsed time as a number; month, day of the week and hour as points on a circle."""
+
+    name: Any
+    elapsed: NumberPart
+    cycles: tuple[str, ...]
+
+    @classmethod
+    def fit(cls, name: Any, reference: pd.Series, current: pd.Series) -> DatePart | None:
+        """Fit the centre and the spread of the elapsed time on the reference."""
+        base = _dates(reference)
+        other = _dates(current)
+        elapsed = NumberPart.fit(name, _seconds(base), _seconds(other))
+        if elapsed is None:
+            return None
+        known = base.dropna()
+        cycles = [
+            cycle
+            for cycle, of in _CYCLES.items()
+            if len(known) and len(np.unique(of(known)[0])) > 1
+        ]
+        return cls(name, elapsed, tuple(cycles))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The elapsed time, then two coordinates for each cycle."""
+        circles = [
+            f"{self.name}: {cycle} ({part})" for cycle in self.cycles for part in ("cos", "sin")
+        ]
+        return (*self.elapsed.names, *circles)
+
+    @property
+    def width(self) -> int:
+        """Two for each cycle beside the elapsed time."""
+        return self.elapsed.width + 2 * len(self.cycles)
+
+    def transform(self, values: pd.Series) -> FloatArray:
+        """Return the features; the cycles of missing dates are at the centre of the circle."""
+        dates = _dates(values)
+        blocks = [self.elapsed.transform(_seconds(dates))]
+        for cycle in self.cycles:
+            place, period = _CYCLES[cycle](dates)
+            angle = 2.0 * np.pi * place / period
+            blocks.append(np.nan_to_num(np.column_stack([np.cos(angle), np.sin(angle)])))
+        return np.hstack(blocks)
+
+
+_CYCLES = {
+    "month": lambda dates: (np.asarray(dates.dt.month, dtype=np.float64) - 1.0, 12.0),
+    "day of the week": lambda dates: (np.asarray(dates.dt.day_of_week, dtype=np.float64), 7.0),
+    "hour": lambda dates: (np.asarray(dates.dt.hour, dtype=np.float64), 24.0),
+}
+
+
+def _dates(values: pd.Series) -> pd.Series:
+    """Return a column as dates, with gaps."""
+    known = values.dropna()
+    dates = read_dates(known)
+    if dates is None:
+        got = f"{known.iloc[0]!r}" if len(known) else "none"
+        raise ValueError(describe(f"column {values.name!r}", "of dates", got))
+    if getattr(dates.dtype, "tz", None) is not None:
+        dates = dates.dt.tz_convert("UTC").dt.tz_localize(None)
+    return (
+        dates.astype("datetime64[ns]").reindex(values.index)
+        if values.index.is_unique
+        else _filled(values, dates)
+    )
+
+
+def _filled(values: pd.Series, dates: pd.Series) -> pd.Series:
+    """Return dates at the places of a column whose index repeats."""
+    full = pd.Series(pd.NaT, index=range(len(values)), dtype="datetime64[ns]")
+    full[np.flatnonzero(values.notna())] = dates.to_numpy(dtype="datetime64[ns]")
+    return full
+
+
+def _seconds(dates: pd.Series) -> pd.Series:
+    """Return dates as seconds, with NaN for missing ones."""
+    counted = dates.to_numpy(dtype="datetime64[ns]").astype(np.int64) / 1e9
+    return pd.Series(np.where(dates.isna(), np.nan, counted), name=dates.name)
+
+
+@dataclass(frozen=True, eq=False)
+class TextPart:
+    """A text: the leading components of its TF-IDF matrix, of total variance 1 in the reference."""
+
+    name: Any
+    model: Any
+    scale: float
+    width: int
+
+    @classmethod
+    def fit(cls, name: Any, reference: pd.Series) -> TextPart | None:
+        """Fit terms and components on the reference."""
+        from sklearn.decomposition import TruncatedSVD
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.pipeline import make_pipeline
+
+        text = _strings(reference)
+        terms = TfidfVectorizer(max_features=_TEXT_TERMS, sublinear_tf=True, min_df=2)
+        try:
+            n_terms = terms.fit_transform(text).shape[1]
+        except ValueError:  # no term stands in two of the texts
+            return None
+        width = min(_COMPONENTS, n_terms - 1, len(text) - 1)
+        if width < 1:
+            return None
+        model = make_pipeline(terms, TruncatedSVD(width, random_state=0))
+        total = float(model.fit_transform(text).var(axis=0).sum())
+        return cls(name, model, 1.0 / math.sqrt(total) if total > 0.0 else 1.0, width)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The components, by number."""
+        return tuple(f"{self.name}: text component {place + 1}" for place in range(self.width))
+
+    def transform(self, values: pd.Series) -> FloatArray:
+        """Return the components; a missing text has no terms."""
+        return np.asarray(self.model.transform(_strings(values)), dtype=np.float64) * self.scale
+
+
+def _strings(values: pd.Series) -> list[str]:
+    return [
+        "" if missing else str(value) for value, missing in zip(values, values.isna(), strict=True)
+    ]
