@@ -180,7 +180,7 @@ def test_torch_lists_and_tables_give_the_same(distance, outputs):
 def test_a_distance_reads_like_a_sentence(outputs):
     text = kl_divergence(*outputs).summary()
     assert text.startswith("Kullback-Leibler divergence: ")
-    assert "Lower is more alike" in text
+    assert "Lower is better" in text
     assert float(kl_divergence(*outputs)) == kl_divergence(*outputs).value
 
 

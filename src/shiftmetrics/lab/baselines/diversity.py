@@ -30,10 +30,9 @@ from shiftmetrics._core.validation import (
     check_rng,
     describe,
 )
-from shiftmetrics.lab.baselines.result import BaselineScore
 from shiftmetrics.lab.distances.features import mean_row
 from shiftmetrics.lab.distances.inputs import Kind, distributions
-from shiftmetrics.lab.distances.result import COMPUTED
+from shiftmetrics.lab.result import COMPUTED, LabResult
 from shiftmetrics.novelty.bandwidth import choose_bandwidth
 from shiftmetrics.novelty.kernels import EPSILON, CosineKernel, GaussianKernel, Kernel
 from shiftmetrics.novelty.spectrum import entropy_slack
@@ -49,7 +48,7 @@ def vendi_score(
     bandwidth: float | Literal["auto"] = "auto",
     rng: Any = None,
     computing: Computing | None = None,
-) -> BaselineScore:
+) -> LabResult:
     """Vendi score: the exponential of the entropy of the eigenvalues of the kernel matrix, divided by n.
 
     An effective number of modes: as many equal and separate ones would score the same. Higher is more diverse.
@@ -73,7 +72,7 @@ def vendi_score(
 
     Returns
     -------
-    BaselineScore
+    LabResult
         Its ``parts``: ``entropy`` in nats, and the ``bandwidth`` of the Gaussian kernel or None.
 
     Raises
@@ -125,9 +124,10 @@ def vendi_score(
         change = 16 * EPSILON * size
         slack = entropy_slack(change, size) if order >= 1.0 else change**order * size
         error_bound = value * slack
-    return BaselineScore(
-        name="Vendi score" if order == 1.0 else f"Vendi score of order {order:g}",
-        units="effective modes",
+    return LabResult(
+        title="Vendi score" if order == 1.0 else f"Vendi score of order {order:g}",
+        higher_is_better=True,
+        unit="effective modes",
         value=value,
         error_bound=error_bound,
         status=COMPUTED,
@@ -142,7 +142,7 @@ def vendi_score(
 
 def inception_score(
     scores: Any, *, kind: Kind = "scores", n_splits: int = 1, rng: Any = None
-) -> BaselineScore:
+) -> LabResult:
     """Inception score, on the outputs of whatever classifier: the exponential of the information on the class.
 
     ``exp(mean KL(p_i || mean p))``, from 1 (all outputs equal) to the number of classes (confident and balanced).
@@ -160,7 +160,7 @@ def inception_score(
 
     Returns
     -------
-    BaselineScore
+    LabResult
         Its ``parts``: ``entropy`` in nats, and ``spread``, the standard deviation over the splits, None for one.
 
     Raises
@@ -207,9 +207,10 @@ def inception_score(
     information = [max(0.0, float(total[-1]) + entropy(total[:-1])) for total in totals]
     values = np.exp(information)
     value = float(values.mean())
-    return BaselineScore(
-        name="Inception score",
-        units="effective modes",
+    return LabResult(
+        title="Inception score",
+        higher_is_better=True,
+        unit="effective modes",
         value=value,
         error_bound=64 * EPSILON * n_classes * value,
         status=COMPUTED,

@@ -20,7 +20,7 @@ from shiftmetrics._core.validation import (
     check_same_library,
     describe,
 )
-from shiftmetrics.lab.distances.result import Distance
+from shiftmetrics.lab.result import LabResult
 
 _LEAST_LOG_VARIANCE = -40.0
 """A Gaussian on top of a training row would shrink for ever; this is as far as it may."""
@@ -45,7 +45,7 @@ def feature_likelihood_divergence(
     align: Align = "labels",
     rng: Any = None,
     computing: Computing | None = None,
-) -> Distance:
+) -> LabResult:
     """Feature likelihood divergence (FLD) of a sample: fidelity, diversity and novelty in one number.
 
     A Gaussian around each row of the sample, with a variance of its own, is fitted to the likelihood of the training
@@ -70,7 +70,7 @@ def feature_likelihood_divergence(
 
     Returns
     -------
-    Distance
+    LabResult
         In hundredths of a nat per column; near 0 for fresh data, and below 0 for a sample that explains the held-out
         data better than half of the training rows do. Its ``parts``:
 
@@ -139,16 +139,16 @@ def feature_likelihood_divergence(
             "The value is very high: most rows of the sample may be copies of training rows.",
         )
     gap = 100.0 * (score - own)
-    return Distance(
-        name="Feature likelihood divergence",
-        units="hundredths of a nat per column",
+    return LabResult(
+        title="Feature likelihood divergence",
+        unit="hundredths of a nat per column",
         value=value,
         error_bound=100.0 * (fit.remaining + base_fit.remaining),
         status=CONVERGED if converged else MAX_ITER,
         n_samples=len(sample),
-        n_reference=len(held_out),
         parts={
             "gap": gap,
+            "n_reference": len(held_out),
             "log_likelihood": score,
             "baseline": baseline,
             "variances": fit.variances,

@@ -15,9 +15,8 @@ from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_integer, describe
-from shiftmetrics.lab.baselines.result import BaselineScore
 from shiftmetrics.lab.distances.inputs import check_samples
-from shiftmetrics.lab.distances.result import COMPUTED
+from shiftmetrics.lab.result import COMPUTED, LabResult
 
 _TIE = 1e-9
 """Relative slack of a radius: a row at exactly that distance is inside, whatever the rounding."""
@@ -30,7 +29,7 @@ def manifold_scores(
     n_neighbours: int = 5,
     align: Align = "labels",
     computing: Computing | None = None,
-) -> BaselineScore:
+) -> LabResult:
     """Precision, recall, density, coverage and rarity of a sample against a reference, by nearest neighbours.
 
     Parameters
@@ -49,7 +48,7 @@ def manifold_scores(
 
     Returns
     -------
-    BaselineScore
+    LabResult
         Its value is the F score, the harmonic mean of precision and recall. Its ``parts``, higher for a better
         sample:
 
@@ -123,8 +122,9 @@ def manifold_scores(
     rarity /= 1.0 + _TIE
     inside = rarity[np.isfinite(rarity)]
     density, coverage = float(balls.mean()) / n_neighbours, float(covered.mean())
-    return BaselineScore(
-        name="F score of precision and recall",
+    return LabResult(
+        title="F score of precision and recall",
+        higher_is_better=True,
         value=2.0 * precision * recall / (precision + recall) if precision + recall > 0.0 else 0.0,
         error_bound=0.0,
         status=COMPUTED,

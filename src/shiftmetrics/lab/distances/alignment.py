@@ -15,7 +15,7 @@ from shiftmetrics._core.tables import Align, check_labels, label_codes
 from shiftmetrics.lab.distances.features import EPSILON
 from shiftmetrics.lab.distances.gaussian import GaussianFit, gaussian_fit
 from shiftmetrics.lab.distances.inputs import check_pairs
-from shiftmetrics.lab.distances.result import COMPUTED, Distance
+from shiftmetrics.lab.result import COMPUTED, LabResult
 
 CONSTANT = Status(
     "constant",
@@ -27,7 +27,7 @@ CONSTANT = Status(
 
 def pca_alignment(
     features: Any, reference: Any, *, labels: Any = None, align: Align = "labels"
-) -> Distance:
+) -> LabResult:
     """Compare the first principal component of a sample's features with that of its reference.
 
     Two readings of a representation (V. Jimenez Rodriguez, master thesis, ETH Zurich 2024, experiment 5c): a high
@@ -48,7 +48,7 @@ def pca_alignment(
 
     Returns
     -------
-    Distance
+    LabResult
         Its value is the cross-domain error: the mean squared difference of the standardised projections of pairs,
         ``2 - 2 correlation``, from 0 to 2; lower is more alike. Its ``parts`` are, for the sample and, with the
         prefix ``reference_``, for the reference:
@@ -108,14 +108,13 @@ def pca_alignment(
     )
     if within is not None:
         remark += f"; {within:.1%} and {reference_within:.1%} of theirs is within classes"
-    return Distance(
-        name="Cross-domain error of the first principal components",
-        units="(of at most 2)",
+    return LabResult(
+        title="Cross-domain error of the first principal components",
+        unit="(of at most 2)",
         value=float(rows.mean()),
         error_bound=EPSILON * (64 + int(first.shape[1])),
         status=CONSTANT if constant else COMPUTED,
         n_samples=n_samples,
-        n_reference=n_samples,
         per_sample=rows,
         parts=parts,
         remark=remark + ".",

@@ -24,7 +24,7 @@ from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_choice, check_directions, check_magnitude
 from shiftmetrics.lab.distances.gaussian import gaussian_fit
 from shiftmetrics.lab.distances.inputs import check_pairs, check_samples
-from shiftmetrics.lab.distances.result import COMPUTED, LEVEL, Distance, mean_distance
+from shiftmetrics.lab.result import COMPUTED, CONFIDENCE_LEVEL, LabResult, mean_distance
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -39,7 +39,7 @@ def feature_distance(
     method: str = "frechet",
     align: Align = "labels",
     computing: Computing | None = None,
-) -> Distance:
+) -> LabResult:
     """Distance between the features of two samples; lower is more alike, and 0 where nothing moved.
 
     Parameters
@@ -61,7 +61,7 @@ def feature_distance(
 
     Returns
     -------
-    Distance
+    LabResult
         "cosine": with the distance of each row in ``per_sample``. "centroid": with the standard error by the delta
         method, where each sample has two rows and the means differ. "frechet": with a warning where a sample has no
         more rows than columns.
@@ -120,7 +120,7 @@ def _cosine_rows(first: Array, second: Array, executor: Executor | None) -> Floa
 
 def _centroid(
     first: Array, second: Array, executor: Executor | None, settings: dict[str, Any]
-) -> Distance:
+) -> LabResult:
     arrays = (first, second)
     for array, name in zip(arrays, ("features", "reference"), strict=True):
         check_magnitude(array, name)
@@ -133,17 +133,17 @@ def _centroid(
         pairs = zip(arrays, means, strict=True)
         error = math.sqrt(sum(_variance_along(array, mean, shift / value) for array, mean in pairs))
     size = sum(float(np.linalg.norm(mean)) for mean in means)
-    return Distance(
-        name="Centroid distance",
-        units="units of the features",
+    return LabResult(
+        title="Centroid distance",
+        unit="units of the features",
         value=value,
         error_bound=EPSILON * (32 + int(first.shape[1])) * size,
         interval=None
         if error is None
-        else normal_interval(value, error, LEVEL, "delta method", least=0.0),
+        else normal_interval(value, error, CONFIDENCE_LEVEL, "delta method", least=0.0),
         status=COMPUTED,
         n_samples=int(first.shape[0]),
-        n_reference=int(second.shape[0]),
+        parts={"n_reference": int(second.shape[0])},
         standard_error=error,
         settings=settings,
     )
@@ -151,7 +151,7 @@ def _centroid(
 
 def _frechet(
     first: Array, second: Array, executor: Executor | None, settings: dict[str, Any]
-) -> Distance:
+) -> LabResult:
     from scipy.linalg import svdvals
 
     a = gaussian_fit(first, "features", executor=executor)
@@ -160,14 +160,14 @@ def _frechet(
     shared = float(svdvals(a.factor @ b.factor.T).sum())
     size = a.trace + b.trace + shift
     columns = int(first.shape[1])
-    return Distance(
-        name="Frechet distance",
-        units="squared units of the features",
+    return LabResult(
+        title="Frechet distance",
+        unit="squared units of the features",
         value=max(0.0, shift + a.trace + b.trace - 2.0 * shared),
         error_bound=EPSILON * (64 + columns) * size,
         status=COMPUTED,
         n_samples=int(first.shape[0]),
-        n_reference=int(second.shape[0]),
+        parts={"n_reference": int(second.shape[0])},
         settings=settings,
         warnings=tuple(
             f"{name} has no more rows ({count:g}) than columns ({columns}): its covariance is singular, and the "

@@ -30,7 +30,7 @@ from shiftmetrics._core.validation import (
     describe,
 )
 from shiftmetrics.lab.distances.inputs import check_samples
-from shiftmetrics.lab.distances.result import COMPUTED, LEVEL, Distance
+from shiftmetrics.lab.result import COMPUTED, CONFIDENCE_LEVEL, LabResult
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -51,7 +51,7 @@ def maximum_mean_discrepancy(
     align: Align = "labels",
     rng: Any = None,
     computing: Computing | None = None,
-) -> Distance:
+) -> LabResult:
     """Squared maximum mean discrepancy: the unbiased estimate, and its standard error.
 
     ``mean k(x, x') + mean k(y, y') - 2 mean k(x, y)`` over different rows (Gretton et al., JMLR 2012). Its
@@ -86,7 +86,7 @@ def maximum_mean_discrepancy(
 
     Returns
     -------
-    Distance
+    LabResult
         With a jackknife standard error and the interval that follows.
 
     Raises
@@ -175,7 +175,7 @@ def _discrepancy(
     kernel: BlockKernel,
     executor: Executor | None,
     settings: dict[str, Any],
-) -> Distance:
+) -> LabResult:
     n, m = int(first.shape[0]), int(second.shape[0])
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         x, y = (
@@ -207,14 +207,14 @@ def _discrepancy(
     variance = (n - 1) * float(without_x.var()) + (m - 1) * float(without_y.var())
     error = math.sqrt(variance)
     size = x.size / n**2 + y.size / m**2
-    return Distance(
-        name=name,
+    return LabResult(
+        title=name,
         value=value,
         error_bound=EPSILON * (64 + int(first.shape[1])) * size,
-        interval=normal_interval(value, error, LEVEL, "jackknife"),
+        interval=normal_interval(value, error, CONFIDENCE_LEVEL, "jackknife"),
         status=COMPUTED,
         n_samples=n,
-        n_reference=m,
+        parts={"n_reference": m},
         standard_error=error,
         settings=settings_of(**settings),
     )

@@ -11,8 +11,8 @@ from shiftmetrics._core.arrays import Array, FloatArray, namespace, to_float64
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.lab.distances.inputs import check_outputs
-from shiftmetrics.lab.distances.result import Distance, mean_distance
 from shiftmetrics.lab.distances.transport import TransportCost
+from shiftmetrics.lab.result import LabResult, mean_distance
 
 METHODS = ("kl", "jensen_shannon", "wasserstein")
 
@@ -27,7 +27,7 @@ def output_distance(
     cost: Any = None,
     align: Align = "labels",
     progress: bool = True,
-) -> Distance:
+) -> LabResult:
     """Mean distance between the class distributions of pairs of rows; lower is more alike, 0 for equal outputs.
 
     Parameters
@@ -60,7 +60,7 @@ def output_distance(
 
     Returns
     -------
-    Distance
+    LabResult
         With the distance of each row in ``per_sample``. The ``error_bound`` holds the duality gap of linear programs.
 
     Raises
@@ -104,7 +104,7 @@ def output_distance(
         name,
         rows[:, 0],
         magnitude,
-        units=units,
+        unit=units,
         n_classes=pairs.n_classes,
         gap=gap,
         settings=settings,

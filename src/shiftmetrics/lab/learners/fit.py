@@ -45,7 +45,7 @@ class Best:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FitResult:
+class Fit:
     """A trained model and how it went.
 
     Attributes
@@ -81,7 +81,7 @@ def fit(
     stopping: EarlyStopping | None = None,
     rng: Any = None,
     progress: bool = True,
-) -> FitResult:
+) -> Fit:
     """Train a model, in place.
 
     Parameters
@@ -114,7 +114,7 @@ def fit(
 
     Returns
     -------
-    FitResult
+    Fit
 
     Raises
     ------
@@ -175,9 +175,7 @@ def fit(
     if best:
         model.load_state_dict(next(iter(best.values())).state)
     model.eval()
-    return FitResult(
-        model=model, losses=np.asarray(losses), best=best, stopped=len(losses) < epochs
-    )
+    return Fit(model=model, losses=np.asarray(losses), best=best, stopped=len(losses) < epochs)
 
 
 def _data(model: nn.Module, X: Any, y: Any, domain: Any, batch_size: int | None) -> Batch:

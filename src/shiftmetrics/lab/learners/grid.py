@@ -20,7 +20,7 @@ PAPER_GRID = tuple(round(0.1 * step, 1) for step in range(1, 11))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class GridResult(Generic[Model]):
+class FitGrid(Generic[Model]):
     """What a grid search found.
 
     Attributes
@@ -51,7 +51,7 @@ def grid_search(
     values: Sequence[float] = PAPER_GRID,
     *,
     progress: bool = True,
-) -> GridResult[Model]:
+) -> FitGrid[Model]:
     """Train once for each value and keep the model of the highest validation score.
 
     Parameters
@@ -67,7 +67,7 @@ def grid_search(
 
     Returns
     -------
-    GridResult
+    FitGrid
 
     Raises
     ------
@@ -92,7 +92,7 @@ def grid_search(
         if best is None or scores[-1] > max(scores[:-1]):
             best = (float(value), model)
     assert best is not None  # there is at least one value
-    return GridResult(
+    return FitGrid(
         value=best[0],
         model=best[1],
         values=np.asarray(values, dtype=np.float64),

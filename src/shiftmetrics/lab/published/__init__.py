@@ -1,6 +1,5 @@
 """What the papers run, for comparison: their solvers, and measures beside those of the library."""
 
-import shiftmetrics.lab.published.drawing  # noqa: F401  registers its drawings
 from shiftmetrics.lab.published.adam import stability_criterion_adam
 from shiftmetrics.lab.published.agreement import posterior_agreement_adam
 from shiftmetrics.lab.published.canonical import canonical_coordinates
@@ -9,7 +8,6 @@ from shiftmetrics.lab.published.contributions import approximate_contributions
 from shiftmetrics.lab.published.description import description_length
 from shiftmetrics.lab.published.gradients import model_stability_adam
 from shiftmetrics.lab.published.labels import label_agreement
-from shiftmetrics.lab.published.reweighting import s_value, worst_subpopulation_risk
 from shiftmetrics.lab.published.separate import model_agreement
 
 __all__ = [
@@ -20,8 +18,6 @@ __all__ = [
     "model_agreement",
     "model_stability_adam",
     "posterior_agreement_adam",
-    "s_value",
     "stability_criterion_adam",
     "stability_criterion_conic",
-    "worst_subpopulation_risk",
 ]

@@ -28,8 +28,8 @@ from shiftmetrics._core.validation import (
     check_weights,
     describe,
 )
-from shiftmetrics.lab.published.result import PublishedResult
 from shiftmetrics.lab.published.steps import Adam
+from shiftmetrics.lab.result import LabResult
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import (
     DIVERGENCES,
@@ -112,7 +112,7 @@ def stability_criterion_adam(
     sample_weight: Any = None,
     steps: AdamSteps | None = None,
     progress: bool = True,
-) -> PublishedResult:
+) -> LabResult:
     """Stability as the paper computes it, corrected: Algorithm 1 (KL) or 2 (chi-squared) [1]_.
 
     For comparison. It needs the gradient of the loss, takes a given number of steps wherever they lead, and certifies
@@ -140,7 +140,7 @@ def stability_criterion_adam(
 
     Returns
     -------
-    PublishedResult
+    LabResult
         ``value`` is the dual objective at the last price and points, neither an upper nor a lower bound;
         ``error_bound`` its distance from the exact value where that is known, else inf. ``parts`` holds
         ``upper_bound``, the least cost of a shift to the points found that reaches the threshold, a true upper bound;
@@ -218,8 +218,7 @@ def stability_criterion_adam(
     influence, density = run.influence(theta1, price, weights)
     standard_error = float(np.linalg.norm(influence)) if status.ok else None
     certified = "" if exact_value is None else f"; the exact value is {format_number(exact_value)}"
-    return PublishedResult(
-        measure="stability_adam",
+    return LabResult(
         title="Stability by gradient steps",
         higher_is_better=True,
         value=value,
@@ -241,13 +240,12 @@ def stability_criterion_adam(
         else (
             "Nothing certifies how far the value is from the exact one; upper_bound is a bound.",
         ),
-        sentence=(
-            f"{steps.n_steps} Adam steps end at stability {format_number(value)} with risk "
+        remark=(
+            f"{steps.n_steps} Adam steps end at risk "
             f"{format_number(run.moment.risk)} at threshold {format_number(threshold)}{certified}. "
             f"Shifts to the points found reach it at cost {format_number(solved.value)}."
         ),
         standard_error=standard_error,
-        influence=influence if status.ok else None,
         parts={
             "upper_bound": solved.value,
             "exact_value": exact_value,
@@ -255,6 +253,7 @@ def stability_criterion_adam(
             "risk": run.moment.risk,
             "base_risk": solved.base_risk,
             "weights": density,
+            "influence": influence,
             "moved_points": start + units * run.moves,
             "moved_losses": run.losses,
             "moved_distances": distances,

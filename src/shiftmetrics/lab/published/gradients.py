@@ -11,7 +11,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.lab.published.adam import AdamSteps, PointLoss, stability_criterion_adam
-from shiftmetrics.lab.published.result import PublishedResult
+from shiftmetrics.lab.result import LabResult
 from shiftmetrics.models.linear import LinearRoute
 from shiftmetrics.models.linear.scores import AdditiveScores
 from shiftmetrics.models.outputs import is_network
@@ -40,7 +40,7 @@ def model_stability_adam(
     sample_weight: Any = None,
     steps: AdamSteps | None = None,
     progress: bool = True,
-) -> PublishedResult:
+) -> LabResult:
     """Stability of a model as the paper computes it: Adam on the numbers of each row, and on the dual price.
 
     For comparison with `model_stability`. It takes linear models and torch modules. Categories and labels stay as
@@ -61,7 +61,7 @@ def model_stability_adam(
 
     Returns
     -------
-    PublishedResult
+    LabResult
         As from `stability_criterion_adam`; ``exact_value`` is that of the exact route, where the model has one.
 
     Raises
