@@ -10,7 +10,7 @@ import numpy as np
 from _machine import best_of, header, table
 
 from shiftmetrics import Resampling, posterior_agreement
-from shiftmetrics._core.resampling import BootstrapWeights
+from shiftmetrics._core.confidence import BootstrapWeights
 
 N_RESAMPLES = 1000
 N_SOLVED = 10

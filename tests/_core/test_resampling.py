@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shiftmetrics._core.confidence import binomial_interval
-from shiftmetrics._core.resampling import (
+from shiftmetrics._core.confidence import (
     BootstrapWeights,
     ResamplingUnits,
+    binomial_interval,
     resampled_interval,
     resampled_p_value,
     resampled_sums,
-    simultaneous_p_values,
 )
+from shiftmetrics.comparison.joint_errors import simultaneous_p_values
 
 
 @pytest.mark.parametrize("confidence_level", [0.8, 0.9, 0.95])

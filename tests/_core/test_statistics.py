@@ -20,7 +20,7 @@ import pytest
 
 import shiftmetrics
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.statistics import Statistic
+from shiftmetrics._core.blocks import Statistic
 
 ROWS = 40
 """Rows of the sample behind every statistic here."""

@@ -8,8 +8,7 @@ import pytest
 from scipy.stats import beta
 
 from shiftmetrics import Resampling, Result
-from shiftmetrics._core.confidence import binomial_interval
-from shiftmetrics._core.resampling import BootstrapWeights, ResamplingUnits
+from shiftmetrics._core.confidence import BootstrapWeights, ResamplingUnits, binomial_interval
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.agreement.channel import SymmetricChannel
 

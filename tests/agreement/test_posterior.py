@@ -14,10 +14,10 @@ from sklearn.metrics import cohen_kappa_score
 
 import oracles
 from shiftmetrics import Computing
-from shiftmetrics._core.probabilities import has_collapsed
 from shiftmetrics._core.result import Result
 from shiftmetrics.agreement import PosteriorAgreementResult, posterior_agreement
 from shiftmetrics.agreement.channel import SymmetricChannel
+from shiftmetrics.comparison.ranking import has_collapsed
 
 LOG2 = math.log(2)
 

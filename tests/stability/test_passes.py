@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from shiftmetrics._core.statistics import Statistic
+from shiftmetrics._core.blocks import Statistic
 from shiftmetrics.stability import CandidateLoss, HingeLoss, ZeroOneLoss, stability_criterion
 from shiftmetrics.stability.divergence import divergence_of
 from shiftmetrics.stability.dual import Dual, least_cost

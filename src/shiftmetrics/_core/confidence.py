@@ -1,11 +1,202 @@
-"""Intervals and p-values in closed form: normal, corrected for skewness, and exact ones of counts."""
+"""The bootstrap, and intervals and p-values: by resamples, and in closed form where there is one.
+
+A resample gives each unit (a row, or a group of rows that belong together) a weight. Whatever a measure sums over its
+rows it can sum with those weights; all resamples of a block of units are one matrix product, and blocks add up. The
+same seed gives the same weights, so statistics of several models, or of further parameters, stay paired.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.blocks import map_blocks, map_reduce, row_blocks
+from shiftmetrics._core.placement import placed
 from shiftmetrics._core.result import Interval
+from shiftmetrics._core.tables import check_labels
+from shiftmetrics._core.validation import describe
+
+HALF = 0.5
+"""Mean weight of one more unit, as extreme as any that was seen: half a one gives the intervals of Jeffreys."""
+
+WEIGHTS_IN_BLOCK = 1 << 18
+"""Weights that are generated at a time."""
+
+
+@dataclass(frozen=True)
+class BootstrapWeights:
+    """Repeatable resamples: a standard exponential weight for each unit.
+
+    This is the Bayesian bootstrap (D. Rubin, Annals of Statistics 9, 1981, doi:10.1214/aos/1176345338).
+
+    Attributes
+    ----------
+    n_units : int
+        Rows, or groups of rows.
+    n_resamples : int
+        Number of resamples.
+    seed : int
+        Gives the same weights each time.
+    """
+
+    n_units: int
+    n_resamples: int
+    seed: int
+
+    @property
+    def blocks(self) -> list[slice]:
+        """Slices of units whose weights are generated at a time."""
+        return row_blocks(self.n_units, self.n_resamples, block_bytes=WEIGHTS_IN_BLOCK)
+
+    def weights(self, block: int) -> FloatArray:
+        """Return the weights of the units of one of the `blocks`, of shape (n_resamples, n_units)."""
+        units = self.blocks[block]
+        # Each block has a stream of its own, so that blocks can be generated in any order, and again.
+        rng = np.random.default_rng([self.seed, 1, block])
+        return rng.standard_exponential((self.n_resamples, units.stop - units.start))
+
+
+@dataclass(frozen=True)
+class ResamplingUnits:
+    """Which rows are resampled together.
+
+    Attributes
+    ----------
+    n_rows, n_units : int
+        Rows, and groups of them: as many where every row stands for itself.
+    codes : ndarray of shape (n_rows,) or None
+        The group of each row, from 0; None where every row stands for itself.
+    """
+
+    n_rows: int
+    n_units: int
+    codes: IntArray | None = None
+
+    @classmethod
+    def of(cls, groups: Any, n_rows: int) -> ResamplingUnits:
+        """Return the units of ``groups``: one label for each row, or None.
+
+        Raises
+        ------
+        ValueError
+            If labels are missing, their number is another one, or there is only one group.
+        """
+        if groups is None:
+            return cls(n_rows, n_rows)
+        labels, codes = np.unique(
+            check_labels(groups, "groups", length=n_rows), return_inverse=True
+        )
+        if len(labels) < 2:
+            got = f"only {labels.tolist()[0]!r}"
+            remedy = "Groups are resampled as a whole: give each cluster of rows its own label."
+            raise ValueError(describe("groups", "of at least two different labels", got, remedy))
+        return cls(n_rows, len(labels), codes.astype(np.int64))
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Return the sum of ``values`` over the rows of each unit."""
+        if self.codes is None:
+            return values
+        sums = np.zeros((self.n_units, *values.shape[1:]))
+        np.add.at(sums, self.codes, values)
+        return sums
+
+
+def resampled_sums(
+    values_of: Callable[[slice], FloatArray],
+    resamples: BootstrapWeights,
+    units: ResamplingUnits,
+    *,
+    arrays: Sequence[Any] = (),
+    executor: Executor | None = None,
+) -> FloatArray:
+    """Sum columns of values over the rows of each resample.
+
+    Parameters
+    ----------
+    values_of : callable
+        Maps a slice of rows to their values, of shape (n_rows, n_columns). It must be thread-safe.
+    resamples : BootstrapWeights
+        Of the units.
+    units : ResamplingUnits
+        Which rows are resampled together. Without groups the memory is bounded by the block size; with them
+        the sums of each group are kept.
+    arrays : sequence of array
+        What the values are made of: out-of-core data are mapped, and resampled, where they live.
+    executor : concurrent.futures.Executor, optional
+        Where blocks are processed.
+
+    Returns
+    -------
+    ndarray of shape (n_resamples, n_columns)
+    """
+    blocks = resamples.blocks
+    if units.codes is not None:
+        slices = placed(row_blocks(units.n_rows, 1, block_bytes=1 << 10), arrays)
+        # Rows of a group are resampled together, wherever they are: their values are added up first.
+        sums: FloatArray | None = None
+        for rows, values in zip(
+            slices, map_blocks(values_of, slices, executor=executor), strict=True
+        ):
+            if sums is None:
+                sums = np.zeros((units.n_units, values.shape[1]))
+            np.add.at(sums, units.codes[rows], values)
+        assert sums is not None
+        values_of = sums.__getitem__
+        arrays = ()
+
+    # A block of weights times the values of its rows; the blocks of rows never cross those of weights.
+    def kernel(rows: slice) -> FloatArray:
+        number = rows.start // blocks[0].stop
+        first = blocks[number].start
+        weights = resamples.weights(number)
+        return weights[:, rows.start - first : rows.stop - first] @ values_of(rows)
+
+    return map_reduce(kernel, placed(blocks, arrays), executor=executor)
+
+
+def resampled_interval(
+    low: FloatArray, high: FloatArray, confidence_level: float
+) -> tuple[float, float]:
+    """Return the interval whose ends are order statistics of resamples of either end.
+
+    Raises
+    ------
+    ValueError
+        If there are too few resamples for the confidence level.
+    """
+    place = _order(len(low), confidence_level)
+    return float(np.sort(low)[place]), float(np.sort(high)[-1 - place])
+
+
+def resampled_p_value(low: FloatArray, high: FloatArray) -> float:
+    """Return the two-sided p-value of 0: at most ``1 - confidence_level`` where `resampled_interval` does not hold 0.
+
+    It is never below ``2 / (n_resamples + 1)``, the least that so many resamples can resolve.
+    """
+    # Twice the fraction of resamples on the far side of 0, the sample itself counted as one of them.
+    beyond = 1 + min(np.count_nonzero(low <= 0.0), np.count_nonzero(high >= 0.0))
+    return min(1.0, 2.0 * beyond / (len(low) + 1))
+
+
+def _order(n_resamples: int, confidence_level: float) -> int:
+    """Return the position from the end of sorted resamples that leaves half of ``1 - confidence_level`` beyond."""
+    # B resamples cut the line into B + 1 pieces of equal probability: floor(tail (B + 1)) of them lie beyond.
+    tail = (1.0 - confidence_level) / 2.0
+    place = math.floor(tail * (n_resamples + 1) + 1e-9) - 1
+    if place < 0:
+        least = math.ceil(1.0 / tail - 1e-9) - 1
+        raise ValueError(
+            describe(
+                "n_resamples", f"at least {least} for a level of {confidence_level:g}", n_resamples
+            )
+        )
+    return place
 
 
 def normal_interval(

@@ -8,7 +8,6 @@ import numpy as np
 
 from shiftmetrics._core.arrays import (
     Array,
-    FloatArray,
     float64_rows,
     is_floating,
     is_in_chunks,
@@ -23,11 +22,6 @@ SUM_TOLERANCE = 1e-2
 """How far a row of probabilities may be from 1: half-precision formats round each of many entries."""
 
 _HEAD = 100
-
-COLLAPSED_BELOW = 0.25
-"""A model has collapsed when it leaves its most frequent class less than this fraction as often as expected.
-
-Measured, this finds constant models and none of those that are of use."""
 
 
 def look_like_probabilities(array: Array) -> bool:
@@ -142,27 +136,3 @@ def _outside(block: Array, any_sum: bool = False) -> Array:
         with np.errstate(over="ignore"):  # scores may be of any size
             bad = bad | (xp.abs(xp.sum(matrix, axis=1) - 1.0) > SUM_TOLERANCE)
     return bad
-
-
-def has_collapsed(shares: FloatArray, expected: FloatArray | None = None) -> bool:
-    """Return True if a model predicts (almost) a single class: the agreement of its predictions says nothing.
-
-    Parameters
-    ----------
-    shares : ndarray of shape (n_classes,)
-        How often a model predicts each class.
-    expected : ndarray of shape (n_classes,), optional
-        How often each class occurs, or is predicted by other models on average. Without it only a constant model has
-        collapsed: classes may be as rare as the model says.
-
-    Returns
-    -------
-    bool
-        Whether it leaves its first class less than a quarter as often as expected, or never.
-    """
-    left = 1.0 - float(shares.max())
-    if left < 1e-9:
-        return True
-    if expected is None:
-        return False
-    return left < COLLAPSED_BELOW * (1.0 - float(expected.max()))

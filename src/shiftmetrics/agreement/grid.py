@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import UNIT_ROUNDOFF, Array, FloatArray, namespace, to_float64
-from shiftmetrics._core.blocks import map_reduce
+from shiftmetrics._core.blocks import Statistic, map_reduce
 from shiftmetrics._core.result import Status, settings_of
-from shiftmetrics._core.statistics import Statistic
 from shiftmetrics._core.validation import check_number, describe
 from shiftmetrics.agreement.result import (
     BOUNDARY,

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import take_rows
-from shiftmetrics._core.confidence import binomial_interval
+from shiftmetrics._core.confidence import ResamplingUnits, binomial_interval
 from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
 from shiftmetrics._core.placement import check_rows_fit
-from shiftmetrics._core.resampling import ResamplingUnits
 from shiftmetrics._core.result import Interval, settings_of
 from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import check_choice, check_number, describe

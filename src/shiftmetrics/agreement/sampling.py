@@ -27,15 +27,15 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, posteriors, to_float64
 from shiftmetrics._core.blocks import map_blocks
-from shiftmetrics._core.maximum import Maximum
-from shiftmetrics._core.options import Resampling
-from shiftmetrics._core.resampling import (
+from shiftmetrics._core.confidence import (
     HALF,
     BootstrapWeights,
     ResamplingUnits,
     resampled_interval,
     resampled_sums,
 )
+from shiftmetrics._core.maximum import Maximum
+from shiftmetrics._core.options import Resampling
 from shiftmetrics._core.result import Interval
 from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.agreement.statistic import block_agreement, row_agreement

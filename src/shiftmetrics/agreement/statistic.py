@@ -28,8 +28,7 @@ from shiftmetrics._core.arrays import (
     namespace,
     to_float64,
 )
-from shiftmetrics._core.blocks import map_blocks, map_reduce
-from shiftmetrics._core.statistics import Statistic
+from shiftmetrics._core.blocks import Statistic, map_blocks, map_reduce
 from shiftmetrics.agreement.scores import ScorePairs
 
 CONFIDENT = 0.9

@@ -15,16 +15,10 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.resampling import (
-    HALF,
-    in_errors,
-    normal_errors,
-    resampled_interval,
-    resampled_p_value,
-    simultaneous_p_values,
-)
+from shiftmetrics._core.confidence import HALF, resampled_interval, resampled_p_value
 from shiftmetrics._core.result import Interval, Result
 from shiftmetrics._core.validation import describe
+from shiftmetrics.comparison.joint_errors import in_errors, normal_errors, simultaneous_p_values
 from shiftmetrics.comparison.result import ModelDifference
 
 SHARED_BY_RESAMPLES = ("rng", "n_resamples", "groups")

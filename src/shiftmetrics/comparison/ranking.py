@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.probabilities import has_collapsed
 from shiftmetrics._core.result import settings_of
 from shiftmetrics.comparison.models import model_names
 from shiftmetrics.comparison.paired import (
@@ -20,6 +19,11 @@ from shiftmetrics.comparison.paired import (
     paired_differences,
 )
 from shiftmetrics.comparison.result import COLLAPSED, SEPARATED, TIED, ComparisonResult, RankedModel
+
+COLLAPSED_BELOW = 0.25
+"""A model has collapsed when it leaves its most frequent class less than this fraction as often as expected.
+
+Measured, this finds constant models and none of those that are of use."""
 
 
 def rank_results(
@@ -174,3 +178,27 @@ def _best_shares(resamples: FloatArray, n_fit: int) -> FloatArray:
     shares = np.zeros(resamples.shape[1])
     shares[:n_fit] = (top / top.sum(axis=1, keepdims=True)).mean(axis=0)
     return shares
+
+
+def has_collapsed(shares: FloatArray, expected: FloatArray | None = None) -> bool:
+    """Return True if a model predicts (almost) a single class: the agreement of its predictions says nothing.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_classes,)
+        How often a model predicts each class.
+    expected : ndarray of shape (n_classes,), optional
+        How often each class occurs, or is predicted by other models on average. Without it only a constant model has
+        collapsed: classes may be as rare as the model says.
+
+    Returns
+    -------
+    bool
+        Whether it leaves its first class less than a quarter as often as expected, or never.
+    """
+    left = 1.0 - float(shares.max())
+    if left < 1e-9:
+        return True
+    if expected is None:
+        return False
+    return left < COLLAPSED_BELOW * (1.0 - float(expected.max()))

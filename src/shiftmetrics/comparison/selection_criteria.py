@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
+from shiftmetrics._core.confidence import ResamplingUnits, resampled_interval
 from shiftmetrics._core.options import Resampling, progress_bar
-from shiftmetrics._core.resampling import ResamplingUnits, resampled_interval, weights_of_resample
 from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.agreement.scores import ScorePairs
@@ -20,6 +20,7 @@ from shiftmetrics.comparison.criteria import (
     confusion,
     weighted_vote,
 )
+from shiftmetrics.comparison.joint_errors import weights_of_resample
 from shiftmetrics.comparison.paired import PairedValues
 
 VOTE, OVER_CEILING, AGREEMENT = LABEL_FREE = ("vote", "agreement_over_ceiling", "agreement")

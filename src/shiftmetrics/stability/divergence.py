@@ -17,7 +17,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.statistics import Statistic
+from shiftmetrics._core.blocks import Statistic
 
 DivergenceName = Literal["kl", "chi2"]
 DIVERGENCES: tuple[DivergenceName, ...] = ("kl", "chi2")

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shiftmetrics._core.blocks import Statistic
 from shiftmetrics._core.result import Status
 from shiftmetrics._core.root import Bracket, Probe, monotone_root
-from shiftmetrics._core.statistics import Statistic
 from shiftmetrics.stability.divergence import Divergence, Moment
 from shiftmetrics.stability.plan import (
     AtDual,

@@ -19,9 +19,8 @@ from typing import Self
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_in_chunks
-from shiftmetrics._core.blocks import map_reduce, row_blocks
+from shiftmetrics._core.blocks import Statistic, map_reduce, row_blocks
 from shiftmetrics._core.placement import placed
-from shiftmetrics._core.statistics import Statistic
 from shiftmetrics.stability.divergence import Divergence, Moment
 from shiftmetrics.stability.losses.base import Loss, Transform
 from shiftmetrics.stability.result import Splits

@@ -13,6 +13,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.blocks import map_blocks
+from shiftmetrics._core.confidence import ResamplingUnits
 from shiftmetrics._core.options import (
     Computing,
     Resampling,
@@ -22,7 +23,6 @@ from shiftmetrics._core.options import (
     resampling_of,
 )
 from shiftmetrics._core.placement import check_rows_fit
-from shiftmetrics._core.resampling import ResamplingUnits
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_choice, check_number, check_weights, describe
 from shiftmetrics.stability.divergence import DIVERGENCES, DivergenceName, divergence_of

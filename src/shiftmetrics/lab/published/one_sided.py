@@ -14,10 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftmetrics._core.arrays import UNIT_ROUNDOFF, FloatArray, log_partition, to_float64
-from shiftmetrics._core.blocks import map_blocks, map_reduce
+from shiftmetrics._core.blocks import Statistic, map_blocks, map_reduce
 from shiftmetrics._core.convex_difference import Samples, Tail
 from shiftmetrics._core.maximum import Maximum, maximize_difference
-from shiftmetrics._core.statistics import Statistic
 from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.agreement.statistic import AgreementStatistic
 
