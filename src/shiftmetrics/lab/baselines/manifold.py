@@ -88,14 +88,9 @@ def manifold_scores(
     n_neighbours = check_integer(n_neighbours, "n_neighbours", low=1)
     for array, name in ((first, "features"), (second, "reference")):
         if int(array.shape[0]) <= n_neighbours:
-            raise ValueError(
-                describe(
-                    name,
-                    f"of more than n_neighbours = {n_neighbours} rows",
-                    f"{array.shape[0]}",
-                    "Take more rows, or fewer neighbours.",
-                )
-            )
+            expected = f"of more than n_neighbours = {n_neighbours} rows"
+            remedy = "Take more rows, or fewer neighbours."
+            raise ValueError(describe(name, expected, f"{array.shape[0]}", remedy))
     radii, reference_radii = (
         _radii(array, n_neighbours, executor) * (1.0 + _TIE) for array in (first, second)
     )

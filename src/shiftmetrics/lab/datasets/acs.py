@@ -215,13 +215,8 @@ def acs_features(
     check_choice(standardize, "standardize", ("all_but_first_two", "all", "none"))
     missing = [column for column in _NEEDED[task] if column not in persons.columns]
     if missing:
-        raise ValueError(
-            describe(
-                "persons",
-                f"a table with the columns of {task!r}",
-                f"one without {', '.join(missing)}",
-            )
-        )
+        expected = f"a table with the columns of {task!r}"
+        raise ValueError(describe("persons", expected, f"one without {', '.join(missing)}"))
     raw = persons[list(_NEEDED[task])].apply(pd.to_numeric, errors="coerce")
     keep = _kept(raw, task).to_numpy()
     rows = np.flatnonzero(keep)

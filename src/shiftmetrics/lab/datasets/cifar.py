@@ -136,13 +136,9 @@ def load_cifar10c(
     stacked = np.load(folder / f"{corruption}.npy", mmap_mode="r", allow_pickle=False)
     labels = np.load(folder / "labels.npy", allow_pickle=False)
     if stacked.ndim != 4 or len(stacked) % 5 or len(labels) != len(stacked):
-        raise ValueError(
-            describe(
-                f"The files of {str(folder)!r}",
-                "five severities of equally many images, with a label each",
-                f"shapes {stacked.shape} and {labels.shape}",
-            )
-        )
+        expected = "five severities of equally many images, with a label each"
+        got = f"shapes {stacked.shape} and {labels.shape}"
+        raise ValueError(describe(f"The files of {str(folder)!r}", expected, got))
     n_samples = len(stacked) // 5
     rows = slice((severity - 1) * n_samples, severity * n_samples)
     return Dataset(
@@ -177,14 +173,9 @@ def _read_binary(file: Path) -> tuple[npt.NDArray[np.uint8], IntArray]:
     """Rows of 3,073 bytes: the label, then the red, green and blue planes."""
     content = np.frombuffer(file.read_bytes(), np.uint8)
     if content.size == 0 or content.size % 3073:
-        raise ValueError(
-            describe(
-                f"The file {str(file)!r}",
-                "rows of 3,073 bytes",
-                f"{content.size} bytes",
-                "It is truncated.",
-            )
-        )
+        expected = "rows of 3,073 bytes"
+        got = f"{content.size} bytes"
+        raise ValueError(describe(f"The file {str(file)!r}", expected, got, "It is truncated."))
     rows = content.reshape(-1, 3073)
     return rows[:, 1:], rows[:, 0].astype(np.int64)
 

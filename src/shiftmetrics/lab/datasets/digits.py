@@ -140,13 +140,8 @@ def read_idx(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
     shape = tuple(int(size) for size in np.frombuffer(content, ">u4", n_axes, 4))
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     if len(content) != header + size:
-        raise ValueError(
-            describe(
-                f"The file {str(file)!r}",
-                f"{header + size} bytes for shape {shape}",
-                f"{len(content)}",
-            )
-        )
+        expected = f"{header + size} bytes for shape {shape}"
+        raise ValueError(describe(f"The file {str(file)!r}", expected, f"{len(content)}"))
     return (
         np.frombuffer(content, dtype, offset=header).reshape(shape).astype(dtype.newbyteorder("="))
     )
@@ -160,13 +155,9 @@ def image_arrays(stored: Any, file: Path) -> tuple[npt.NDArray[np.uint8], IntArr
         return _decode(stored["jpeg"], stored["offsets"]), np.asarray(
             stored["labels"], dtype=np.int64
         )
-    raise ValueError(
-        describe(
-            f"The file {str(file)!r}",
-            "an npz with arrays images and labels, or jpeg, offsets and labels",
-            ", ".join(stored) or "an empty one",
-        )
-    )
+    expected = "an npz with arrays images and labels, or jpeg, offsets and labels"
+    got = ", ".join(stored) or "an empty one"
+    raise ValueError(describe(f"The file {str(file)!r}", expected, got))
 
 
 def _npz_split(file: Path, split: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

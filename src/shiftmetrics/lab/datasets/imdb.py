@@ -125,13 +125,8 @@ def load_text_pairs(
     needed = [f"{part}_{version}" for version in (edited, original) for part in ("text", "label")]
     missing = [name for name in needed if name not in frame.columns]
     if missing:
-        raise ValueError(
-            describe(
-                f"The table {str(file)!r}",
-                f"one with columns {', '.join(needed)}",
-                f"one without {missing}",
-            )
-        )
+        expected = f"one with columns {', '.join(needed)}"
+        raise ValueError(describe(f"The table {str(file)!r}", expected, f"one without {missing}"))
     if split is not None:
         if "split" not in frame.columns or not (frame["split"] == split).any():
             known = sorted(set(frame["split"])) if "split" in frame.columns else "no such column"

@@ -81,13 +81,8 @@ def load_sivep(
         )
     for name, values in _CODES.items():
         if not frame[name].isin(range(len(values))).all():
-            raise ValueError(
-                describe(
-                    f"Column {name!r}",
-                    f"codes 0 to {len(values) - 1}",
-                    f"{sorted(set(frame[name]))[:8]}",
-                )
-            )
+            got = f"{sorted(set(frame[name]))[:8]}"
+            raise ValueError(describe(f"Column {name!r}", f"codes 0 to {len(values) - 1}", got))
     X = frame.drop(columns=[_LABEL, *frame.columns.intersection([_LEAK])]).astype(np.float64)
     if one_hot:
         for name in ("Ethnicity", "Region"):

@@ -101,13 +101,8 @@ def make_mixtures(
     shares = _shares(weights, "weights")
     reference_shares = _shares(reference_weights, "reference_weights")
     if shares.size != reference_shares.size:
-        raise ValueError(
-            describe(
-                "reference_weights",
-                f"of length {shares.size}, as weights",
-                f"length {reference_shares.size}",
-            )
-        )
+        expected = f"of length {shares.size}, as weights"
+        raise ValueError(describe("reference_weights", expected, f"length {reference_shares.size}"))
     check_integer(n_samples, "n_samples", low=1)
     n_reference = (
         n_samples if n_reference is None else check_integer(n_reference, "n_reference", low=1)

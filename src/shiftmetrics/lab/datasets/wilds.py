@@ -272,13 +272,9 @@ def _read_table(path: Path, columns: list[str], **options: Any) -> Any:
     frame = pd.read_csv(path, **options)
     missing = [column for column in columns if column not in frame.columns]
     if missing:
-        raise ValueError(
-            describe(
-                f"The table {str(path)!r}",
-                f"one with columns {', '.join(columns)}",
-                f"one without {', '.join(missing)}",
-            )
-        )
+        expected = f"one with columns {', '.join(columns)}"
+        got = f"one without {', '.join(missing)}"
+        raise ValueError(describe(f"The table {str(path)!r}", expected, got))
     return frame
 
 

@@ -108,14 +108,8 @@ def check_pairs(
     b = check_matrix(second, second_name, min_rows=min_rows, min_columns=min_columns)
     check_same_library(a, b, first_name, second_name)
     if a.shape[0] != b.shape[0]:
-        raise ValueError(
-            describe(
-                second_name,
-                f"of as many rows as {first_name}, {a.shape[0]}",
-                f"{b.shape[0]}",
-                PAIRING_REMEDY,
-            )
-        )
+        expected = f"of as many rows as {first_name}, {a.shape[0]}"
+        raise ValueError(describe(second_name, expected, f"{b.shape[0]}", PAIRING_REMEDY))
     check_same_shape(a, b, first_name, second_name)
     return a, b
 
@@ -131,12 +125,7 @@ def check_samples(
     b = check_matrix(reference, "reference", min_rows=min_rows)
     check_same_library(a, b, "features", "reference")
     if a.shape[1] != b.shape[1]:
-        raise ValueError(
-            describe(
-                "reference",
-                f"of as many columns as features, {a.shape[1]}",
-                f"{b.shape[1]}",
-                "Compute both by the same features, and drop columns of labels.",
-            )
-        )
+        expected = f"of as many columns as features, {a.shape[1]}"
+        remedy = "Compute both by the same features, and drop columns of labels."
+        raise ValueError(describe("reference", expected, f"{b.shape[1]}", remedy))
     return a, b

@@ -185,14 +185,9 @@ def _discrepancy(
     xx, yy, xy = float(x.own.sum()), float(y.own.sum()), float(x.cross.sum())
     value = xx / (n * (n - 1)) + yy / (m * (m - 1)) - 2.0 * xy / (n * m)
     if not math.isfinite(value):
-        raise ValueError(
-            describe(
-                "features",
-                "of a size whose kernel is finite",
-                f"a kernel sum of {xx + yy + xy:g}",
-                "Standardise them.",
-            )
-        )
+        expected = "of a size whose kernel is finite"
+        got = f"a kernel sum of {xx + yy + xy:g}"
+        raise ValueError(describe("features", expected, got, "Standardise them."))
     # Leave one row out: the jackknife, from the row sums alone.
     without_x = (
         (xx - 2.0 * x.own) / ((n - 1) * (n - 2))

@@ -62,20 +62,12 @@ class TransportCost:
             )
         if (matrix < 0.0).any():
             row, column = np.argwhere(matrix < 0.0)[0]
-            raise ValueError(
-                describe(
-                    "cost", "non-negative", f"{matrix[row, column]:g} from class {row} to {column}"
-                )
-            )
+            got = f"{matrix[row, column]:g} from class {row} to {column}"
+            raise ValueError(describe("cost", "non-negative", got))
         if np.diagonal(matrix).any():
             where = int(np.flatnonzero(np.diagonal(matrix))[0])
-            raise ValueError(
-                describe(
-                    "cost",
-                    "0 from each class to itself",
-                    f"{matrix[where, where]:g} at class {where}",
-                )
-            )
+            got = f"{matrix[where, where]:g} at class {where}"
+            raise ValueError(describe("cost", "0 from each class to itself", got))
         largest = float(matrix.max())
         if np.array_equal(matrix, largest * equal):
             return cls(matrix, "total variation")

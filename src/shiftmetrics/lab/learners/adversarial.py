@@ -204,10 +204,5 @@ def _movable(x: Tensor, features: Sequence[int] | None) -> Tensor:
 def _check_bounds(flat: Tensor, low: float | None, high: float | None) -> None:
     seen = (float(flat.min()), float(flat.max()))
     if (low is not None and seen[0] < low) or (high is not None and seen[1] > high):
-        raise ValueError(
-            describe(
-                "x",
-                f"within the bounds {low} and {high}",
-                f"values from {seen[0]:g} to {seen[1]:g}",
-            )
-        )
+        got = f"values from {seen[0]:g} to {seen[1]:g}"
+        raise ValueError(describe("x", f"within the bounds {low} and {high}", got))

@@ -184,11 +184,8 @@ def _data(model: nn.Module, X: Any, y: Any, domain: Any, batch_size: int | None)
     if not len(x):
         raise ValueError(describe("X", "an array of at least 1 row(s)", "0"))
     if x.is_floating_point() and not bool(torch.isfinite(x).all()):
-        raise ValueError(
-            describe(
-                "X", "finite everywhere", "NaN or infinity", "Drop or impute these rows first."
-            )
-        )
+        remedy = "Drop or impute these rows first."
+        raise ValueError(describe("X", "finite everywhere", "NaN or infinity", remedy))
     given = as_array(y, "y")
     labels = torch.as_tensor(given if isinstance(given, Tensor) else np.array(given)).to(x.device)
     labels = labels.to(x.dtype) if labels.is_floating_point() else labels.long()

@@ -70,14 +70,9 @@ def cutmix(
     True
     """
     if x.ndim != 4:
-        raise ValueError(
-            describe(
-                "x",
-                "images of shape (n_samples, n_channels, height, width) for cutmix",
-                f"shape {tuple(x.shape)}",
-                'Use method="mixup" for other inputs.',
-            )
-        )
+        expected = "images of shape (n_samples, n_channels, height, width) for cutmix"
+        remedy = 'Use method="mixup" for other inputs.'
+        raise ValueError(describe("x", expected, f"shape {tuple(x.shape)}", remedy))
     height, width = x.shape[2:]
     inside = torch.ones(len(x), height, width, dtype=torch.bool, device=x.device)
     side = torch.sqrt(1.0 - weight.to(x.device))

@@ -248,14 +248,10 @@ def _solve(
     )
     rank = int(kept.sum())
     if not rank:
-        raise ValueError(
-            describe(
-                "features and reference",
-                "correlated over the classes or seeds",
-                "no correlation: one of them is constant there",
-                "Check the features, or pair by label.",
-            )
-        )
+        expected = "correlated over the classes or seeds"
+        got = "no correlation: one of them is constant there"
+        remedy = "Check the features, or pair by label."
+        raise ValueError(describe("features and reference", expected, got, remedy))
     return CanonicalSpace(
         correlations=np.minimum(correlations[:rank], 1.0),
         mean=first.mean,

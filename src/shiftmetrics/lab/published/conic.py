@@ -245,14 +245,8 @@ def _conic_form(loss: Loss, theta1: float) -> Pieces:
     ValueError
         If its worst case is not made of any.
     """
-    raise ValueError(
-        describe(
-            "loss",
-            "piecewise linear, zero-one, fixed, candidates or squared for a conic program",
-            type(loss).__name__,
-            "Use stability_criterion.",
-        )
-    )
+    expected = "piecewise linear, zero-one, fixed, candidates or squared for a conic program"
+    raise ValueError(describe("loss", expected, type(loss).__name__, "Use stability_criterion."))
 
 
 @_conic_form.register

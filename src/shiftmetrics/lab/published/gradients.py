@@ -146,14 +146,8 @@ def _gradients(question: Question) -> tuple[PointLoss, Loss | None]:
         if np.allclose(losses, formula, rtol=_TOLERANCE, atol=_TOLERANCE):
             _, best = answer(question)
             return point_loss, best.loss if best.kind == "exact" else None
-    raise ValueError(
-        describe(
-            "model",
-            "linear or a torch module",
-            f"a {type(question.model).__name__} whose gradients are not known",
-            "Use model_stability.",
-        )
-    )
+    got = f"a {type(question.model).__name__} whose gradients are not known"
+    raise ValueError(describe("model", "linear or a torch module", got, "Use model_stability."))
 
 
 def _of_scores(question: Question, scores: AdditiveScores) -> PointLoss:

@@ -115,14 +115,8 @@ def label_agreement(
     confidence = check_number(confidence, "confidence", low=0.0, high=1.0)
     prior = named_prior(prior)
     if isinstance(prior, str):
-        raise ValueError(
-            describe(
-                "prior",
-                "None or an array",
-                value=prior,
-                remedy="Labels have frequencies: pass those.",
-            )
-        )
+        remedy = "Labels have frequencies: pass those."
+        raise ValueError(describe("prior", "None or an array", value=prior, remedy=remedy))
     pairs = prepare_pairs(
         scores,
         scores,

@@ -51,22 +51,12 @@ class JPEGDefence(torch.nn.Module):
     def forward(self, x: Tensor) -> Any:
         """Return the model's logits of the compressed images."""
         if x.ndim != 4 or x.shape[1] not in (1, 3):
-            raise ValueError(
-                describe(
-                    "x",
-                    "images of shape (n_samples, 1 or 3, height, width)",
-                    f"shape {tuple(x.shape)}",
-                )
-            )
+            expected = "images of shape (n_samples, 1 or 3, height, width)"
+            raise ValueError(describe("x", expected, f"shape {tuple(x.shape)}"))
         seen = x.detach()
         if len(seen) and (float(seen.min()) < -1e-3 or float(seen.max()) > 1.001):
-            raise ValueError(
-                describe(
-                    "x",
-                    "images in [0, 1]",
-                    f"values from {float(seen.min()):g} to {float(seen.max()):g}",
-                )
-            )
+            got = f"values from {float(seen.min()):g} to {float(seen.max()):g}"
+            raise ValueError(describe("x", "images in [0, 1]", got))
         compressed = torch.as_tensor(
             np.stack(
                 [

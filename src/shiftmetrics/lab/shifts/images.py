@@ -326,11 +326,8 @@ class JPEG(ImageShift):
 
     def _check(self, X: Any) -> None:
         if check_images(X).ndim == 4 and X.shape[3] == 4:
-            raise ValueError(
-                describe(
-                    "X", "grey or colour images for JPEG", "4 channels", "Drop the alpha channel."
-                )
-            )
+            expected = "grey or colour images for JPEG"
+            raise ValueError(describe("X", expected, "4 channels", "Drop the alpha channel."))
 
     def _corrupt(
         self, images: UnitImages, strength: float, streams: RowStreams, rows: slice

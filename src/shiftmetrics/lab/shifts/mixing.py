@@ -114,14 +114,8 @@ def _row_count(ratio: float, total: int) -> int:
         raise ValueError(describe("shifted", "a sample of at least one row", "0 rows"))
     count = round(share * total)
     if share > 0 and count == 0:
-        raise ValueError(
-            describe(
-                "ratio",
-                f"0 or large enough to shift one of {total} rows",
-                f"{share:g}",
-                f"Use at least {1 / total:g}.",
-            )
-        )
+        expected = f"0 or large enough to shift one of {total} rows"
+        raise ValueError(describe("ratio", expected, f"{share:g}", f"Use at least {1 / total:g}."))
     return count
 
 

@@ -159,14 +159,9 @@ class Chain:
     def __rshift__(self, other: Chain) -> Chain:
         """Append the steps of ``other``."""
         if not isinstance(other, Chain):
-            raise TypeError(
-                describe(
-                    "a step of a chain",
-                    "a shift with its strength",
-                    value=other,
-                    remedy="Use shift.at(strength).",
-                )
-            )
+            expected = "a shift with its strength"
+            remedy = "Use shift.at(strength)."
+            raise TypeError(describe("a step of a chain", expected, value=other, remedy=remedy))
         return Chain(self.steps + other.steps)
 
 

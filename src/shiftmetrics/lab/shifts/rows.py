@@ -90,14 +90,8 @@ def _choose_labelled(mask: BoolArray, shifted: Any, reference: Any) -> Any:
     import pandas as pd
 
     if list(shifted.index) != list(reference.index):
-        raise ValueError(
-            describe(
-                "shifted",
-                "a table with the index of reference",
-                "another index",
-                "Align them first.",
-            )
-        )
+        expected = "a table with the index of reference"
+        raise ValueError(describe("shifted", expected, "another index", "Align them first."))
     if getattr(shifted, "ndim", 1) == 2 and list(shifted.columns) != list(reference.columns):
         raise ValueError(
             describe("shifted", "a table with the columns of reference", list(shifted.columns))

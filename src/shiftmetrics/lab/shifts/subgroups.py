@@ -79,14 +79,8 @@ class SubgroupReweighting(SampleShift):
         self, X: Any, strength: float, streams: RowStreams, first_row: int, progress: bool
     ) -> Any:
         if first_row:
-            raise ValueError(
-                describe(
-                    "first_row",
-                    "0, for subgroups are drawn from the whole table",
-                    first_row,
-                    "Pass it whole.",
-                )
-            )
+            expected = "0, for subgroups are drawn from the whole table"
+            raise ValueError(describe("first_row", expected, first_row, "Pass it whole."))
         rows = self.origin(X, strength=strength, rng=streams.seed)
         return X[rows] if isinstance(X, np.ndarray) else X.iloc[rows]
 
@@ -102,13 +96,8 @@ class SubgroupReweighting(SampleShift):
             )
         unknown = [value for value in self.shares if value not in set(values)]
         if unknown:
-            raise ValueError(
-                describe(
-                    "shares",
-                    f"over the values of {self.column!r}: {first_few(values, 6)}",
-                    first_few(unknown, 6),
-                )
-            )
+            expected = f"over the values of {self.column!r}: {first_few(values, 6)}"
+            raise ValueError(describe("shares", expected, first_few(unknown, 6)))
         target = np.array(
             [check_number(self.shares.get(value, 0.0), "shares", low=0.0) for value in values]
         )

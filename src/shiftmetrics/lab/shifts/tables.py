@@ -42,13 +42,8 @@ class TableShift(SampleShift):
         if self.columns is None:
             names: list[Column] = [name for name in frame.columns if self._suits(frame[name])]
             if not names:
-                raise ValueError(
-                    describe(
-                        "X",
-                        f"a table with a column for {type(self).__name__}",
-                        first_few(frame.columns, 6),
-                    )
-                )
+                expected = f"a table with a column for {type(self).__name__}"
+                raise ValueError(describe("X", expected, first_few(frame.columns, 6)))
             return names
         if isinstance(self.columns, str) or not isinstance(self.columns, Sequence):
             raise TypeError(describe("columns", "a list of column names", value=self.columns))
@@ -65,14 +60,8 @@ class TableShift(SampleShift):
 
     def _check_column(self, column: pd.Series[Any], name: Column) -> None:
         if not is_numeric(column):
-            raise TypeError(
-                describe(
-                    "columns",
-                    "numeric columns",
-                    f"{name!r} of dtype {column.dtype}",
-                    "Leave it out.",
-                )
-            )
+            got = f"{name!r} of dtype {column.dtype}"
+            raise TypeError(describe("columns", "numeric columns", got, "Leave it out."))
 
     def _shift(
         self, X: Any, strength: float, streams: RowStreams, first_row: int, progress: bool
@@ -229,13 +218,8 @@ class CategorySwap(TableShift):
 
     def _check_column(self, column: pd.Series[Any], name: Column) -> None:
         if column.nunique() < 2:
-            raise ValueError(
-                describe(
-                    "columns",
-                    "columns of at least two categories",
-                    f"{name!r}, which has one or none",
-                )
-            )
+            expected = "columns of at least two categories"
+            raise ValueError(describe("columns", expected, f"{name!r}, which has one or none"))
 
     def _corrupt(
         self,

@@ -96,11 +96,8 @@ class CharacterEdits(TextShift):
 
     def _check(self, X: Any) -> None:
         if not isinstance(self.alphabet, str) or len(set(self.alphabet)) < 2:
-            raise ValueError(
-                describe(
-                    "alphabet", "a str of at least two distinct characters", value=self.alphabet
-                )
-            )
+            expected = "a str of at least two distinct characters"
+            raise ValueError(describe("alphabet", expected, value=self.alphabet))
         super()._check(X)
 
     def _edit(self, text: str, n_edits: int, row: int, rng: np.random.Generator) -> str:
@@ -166,26 +163,17 @@ class SentimentWords(TextShift):
                 raise ValueError(describe(argument, "a list of at least one word", value=words))
         labels = np.asarray(self.labels)
         if labels.ndim != 1 or not np.isin(labels, (0, 1)).all():
-            raise ValueError(
-                describe(
-                    "labels",
-                    "one of 0 and 1 (or False and True) for each text",
-                    f"shape {labels.shape} with values {np.unique(labels)[:4].tolist()}",
-                )
-            )
+            expected = "one of 0 and 1 (or False and True) for each text"
+            got = f"shape {labels.shape} with values {np.unique(labels)[:4].tolist()}"
+            raise ValueError(describe("labels", expected, got))
 
     def _shift(
         self, X: Any, strength: float, streams: RowStreams, first_row: int, progress: bool
     ) -> Any:
         n_labels = len(self.labels)
         if (n_labels != len(X)) if first_row == 0 else (n_labels < first_row + len(X)):
-            raise ValueError(
-                describe(
-                    "labels",
-                    f"of length {first_row + len(X)}, one for each text",
-                    f"length {n_labels}",
-                )
-            )
+            expected = f"of length {first_row + len(X)}, one for each text"
+            raise ValueError(describe("labels", expected, f"length {n_labels}"))
         return super()._shift(X, strength, streams, first_row, progress)
 
     def _edit(self, text: str, n_edits: int, row: int, rng: np.random.Generator) -> str:
@@ -212,14 +200,8 @@ class SentimentWords(TextShift):
 
 def _check_texts(X: Any) -> None:
     if isinstance(X, str) or is_table(X) or not (isinstance(X, list | tuple) or is_labelled(X)):
-        raise TypeError(
-            describe(
-                "X",
-                "a list or pandas Series of texts",
-                type(X).__name__,
-                "Pass one column, or a list.",
-            )
-        )
+        expected = "a list or pandas Series of texts"
+        raise TypeError(describe("X", expected, type(X).__name__, "Pass one column, or a list."))
     if not len(X):
         raise ValueError(describe("X", "at least one text", "none"))
     for row, text in enumerate(X):

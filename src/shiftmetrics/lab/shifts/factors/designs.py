@@ -152,11 +152,8 @@ def co_occurrence_samples(
     columns = _columns(design, environment > 0 if withheld is None else withheld)
     known = check_labels(labels)
     if len(digits) != known.size:
-        raise ValueError(
-            describe(
-                "labels", f"of length {len(digits)}, one for each digit", f"length {known.size}"
-            )
-        )
+        expected = f"of length {len(digits)}, one for each digit"
+        raise ValueError(describe("labels", expected, f"length {known.size}"))
     drawn = instances_to_draw(known, [base], instances)
     missing = [digit for digit in DIGITS if digit not in known[drawn]]
     if missing:

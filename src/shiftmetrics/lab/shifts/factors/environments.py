@@ -94,14 +94,8 @@ def split_instances(
         raise ValueError(describe("sizes", "a mapping of at least one part", "none"))
     counts = [_part_size(size, name, kept.size) for name, size in sizes.items()]
     if sum(counts) > kept.size:
-        raise ValueError(
-            describe(
-                "sizes",
-                f"at most {kept.size} digits in all",
-                sum(counts),
-                "Make the parts smaller.",
-            )
-        )
+        expected = f"at most {kept.size} digits in all"
+        raise ValueError(describe("sizes", expected, sum(counts), "Make the parts smaller."))
     order = kept[_stratified_order(known[kept], np.random.default_rng(seed_of(rng)))]
     ends = np.cumsum(counts)
     return {
@@ -167,11 +161,8 @@ def factor_environments(
         raise ValueError(describe("environments", "at least one environment", "none"))
     known = check_labels(labels)
     if len(digits) != known.size:
-        raise ValueError(
-            describe(
-                "labels", f"of length {len(digits)}, one for each digit", f"length {known.size}"
-            )
-        )
+        expected = f"of length {len(digits)}, one for each digit"
+        raise ValueError(describe("labels", expected, f"length {known.size}"))
     drawn = instances_to_draw(known, environments, instances)
     seed = seed_of(rng)
     if same_instances:
@@ -254,13 +245,8 @@ def instances_to_draw(
             or rows.dtype.kind not in "iu"
             or not ((rows >= 0) & (rows < labels.size)).all()
         ):
-            raise ValueError(
-                describe(
-                    "instances",
-                    f"positions from 0 to {labels.size - 1}",
-                    f"{rows.dtype} {rows.shape}",
-                )
-            )
+            expected = f"positions from 0 to {labels.size - 1}"
+            raise ValueError(describe("instances", expected, f"{rows.dtype} {rows.shape}"))
     shape = shapes.pop() if shapes else ()
     chosen = rows[np.isin(labels[rows], shape)] if shape else rows
     return np.asarray(chosen, dtype=np.int64)
@@ -286,9 +272,6 @@ def check_labels(labels: Any) -> IntArray:
     """Return ``labels`` as a list of integers, or raise a ValueError."""
     known = to_numpy(as_array(labels, "labels"))
     if known.ndim != 1 or known.dtype.kind not in "iu" or not known.size:
-        raise ValueError(
-            describe(
-                "labels", "a list of digits (integers)", f"shape {known.shape} of {known.dtype}"
-            )
-        )
+        got = f"shape {known.shape} of {known.dtype}"
+        raise ValueError(describe("labels", "a list of digits (integers)", got))
     return known.astype(np.int64)

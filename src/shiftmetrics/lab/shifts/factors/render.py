@@ -98,21 +98,12 @@ def render_factors(
     if grey.ndim == 4 and grey.shape[3] == 1:
         grey = grey[..., 0]
     if grey.ndim != 3:
-        raise ValueError(
-            describe(
-                "digits", "grey images of shape (n_images, height, width)", f"shape {grey.shape}"
-            )
-        )
+        expected = "grey images of shape (n_images, height, width)"
+        raise ValueError(describe("digits", expected, f"shape {grey.shape}"))
     empty = np.flatnonzero(grey.reshape(len(grey), -1).max(axis=1) == 0)
     if empty.size:
-        raise ValueError(
-            describe(
-                "digits",
-                "images with something on them",
-                f"an empty image at row {empty[0]}",
-                "Drop it.",
-            )
-        )
+        got = f"an empty image at row {empty[0]}"
+        raise ValueError(describe("digits", "images with something on them", got, "Drop it."))
     side = check_integer(size, "size", low=32)
     amount = check_number(jitter, "jitter", low=0.0, high=1.0)
     values = factor_values(factors, len(grey))
@@ -155,20 +146,12 @@ def factor_values(
     columns = {name: np.asarray(factors[name]) for name in FACTORS}
     for name, column in columns.items():
         if column.shape != (n_images,):
-            raise ValueError(
-                describe(
-                    f"factors[{name!r}]",
-                    f"{n_images} values, one for each image",
-                    f"shape {column.shape}",
-                )
-            )
+            expected = f"{n_images} values, one for each image"
+            raise ValueError(describe(f"factors[{name!r}]", expected, f"shape {column.shape}"))
         unknown = [value for value in np.unique(column) if value not in FACTORS[name]]
         if unknown:
-            raise ValueError(
-                describe(
-                    f"factors[{name!r}]", f"of {', '.join(FACTORS[name])}", value=str(unknown[0])
-                )
-            )
+            expected = f"of {', '.join(FACTORS[name])}"
+            raise ValueError(describe(f"factors[{name!r}]", expected, value=str(unknown[0])))
     return columns
 
 
