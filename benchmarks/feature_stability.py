@@ -16,8 +16,8 @@ from sklearn.ensemble import (
 
 from shiftmetrics.models import feature_stability
 from shiftmetrics.models.forests import forest_of
-from shiftmetrics.models.question import question_of
-from shiftmetrics.models.trees import answers_for_groups
+from shiftmetrics.models.model import problem_of
+from shiftmetrics.models.routes import worst_cases_by_group
 
 N_FEATURES, N_ROWS = 76, 2000
 N_CALLS, N_TRIED = 100, 10
@@ -72,9 +72,9 @@ def timed(model: Any, X: np.ndarray, y: np.ndarray) -> list[object]:
     result = feature_stability(model, X, y, 0.4)
     whole = time.perf_counter() - start
     assert {part.kind for part in result.features} == {"exact"}
-    question = question_of(model, X, y)
+    problem = problem_of(model, X, y)
     start = time.perf_counter()
-    answers = dict(answers_for_groups(question, [(k,) for k in range(N_FEATURES)]))
+    answers = dict(worst_cases_by_group(problem, [(k,) for k in range(N_FEATURES)]))
     scanning = time.perf_counter() - start
     forest = forest_of(model)
     edges = [np.unique(forest.threshold[forest.feature == k]) for k in range(N_FEATURES)]

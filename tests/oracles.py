@@ -305,13 +305,13 @@ def valid_moves(domain, points, start):
     """Which points the rows at ``start`` may move to, by the rules of their domain."""
     low, high = domain.limits(start)
     same = (points == start) | (np.isnan(points) & np.isnan(start))
-    fine = np.all(((points >= low) & (points <= high)) | domain.flipping | same, axis=1)
-    whole = domain.sliding & domain.integer
+    fine = np.all(((points >= low) & (points <= high)) | domain.categorical | same, axis=1)
+    whole = domain.numeric & domain.integer
     step = np.where(same, 0.0, points - start)[:, whole]
     fine &= np.all(np.abs(step - np.rint(step)) <= 1e-9 * np.maximum(1.0, np.abs(step)), axis=1)
     for flip in domain.flips:
         stays = same[:, flip.columns].all(axis=1)
-        if domain.movable[flip.columns].all() and len(flip.states) > 1:
+        if domain.mutable[flip.columns].all() and len(flip.states) > 1:
             state = flip.state_of(points)
             stays |= (state >= 0) & (state < len(flip.states)) & ~flip.is_stuck(start)
         fine &= stays

@@ -20,16 +20,16 @@ def stays(result, X):
     return moved
 
 
-def assert_reached(question, found):
+def assert_reached(problem, found):
     """The points of an answer are errors at the distances that it says, and miss the cells of their rows."""
     distances = found.loss.distances
     moved = np.flatnonzero(np.isfinite(distances) & (distances > 0))
     if not moved.size:
         return
     points = found.points(moved, distances[moved], None)
-    assert question.is_wrong(points, moved).all()
-    assert valid_moves(question.domain, points, question.codes[moved]).all()
-    np.testing.assert_array_equal(np.isnan(points), np.isnan(question.codes[moved]))
+    assert problem.is_wrong(points, moved).all()
+    assert valid_moves(problem.domain, points, problem.codes[moved]).all()
+    np.testing.assert_array_equal(np.isnan(points), np.isnan(problem.codes[moved]))
     np.testing.assert_allclose(
-        question.domain.distances(points, question.codes[moved]), distances[moved]
+        problem.domain.distances(points, problem.codes[moved]), distances[moved]
     )

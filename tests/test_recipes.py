@@ -11,6 +11,8 @@ import pytest
 
 from shiftmetrics import Computing, stability_criterion
 from shiftmetrics._core.result import Result, Status
+from shiftmetrics.models.worst_case import Route, WorstCase
+from shiftmetrics.stability import ZeroOneLoss
 from shiftmetrics.stability.losses.base import Loss, Reach, Transform
 
 QUIET = Computing(progress=False)
@@ -147,37 +149,32 @@ class CutModel:
         return (np.asarray(X)[:, 0] > self.cut).astype(int)
 
 
-class CutRoute:
-    searches = False
-
+class CutRoute(Route):
     def accepts(self, model: Any, loss: str) -> bool:
         return isinstance(model, CutModel) and loss == "zero_one"
 
-    def answer(self, question: Any) -> Any:
-        from shiftmetrics.models.route import Answer
-        from shiftmetrics.stability import ZeroOneLoss
-
-        start = question.codes[:, 0]
-        wrong = question.is_wrong(question.codes, slice(None))
+    def worst_case(self, problem: Any) -> WorstCase:
+        start = problem.codes[:, 0]
+        wrong = problem.is_wrong(problem.codes, slice(None))
         # The nearest error of a sample that is right lies just beyond the cut.
         beyond = np.where(
-            start > question.model.cut, question.model.cut, np.nextafter(question.model.cut, np.inf)
+            start > problem.model.cut, problem.model.cut, np.nextafter(problem.model.cut, np.inf)
         )
-        ends = question.codes.copy()
+        ends = problem.codes.copy()
         ends[:, 0] = np.where(wrong, start, beyond)
-        distances = question.domain.distances(ends, question.codes)
-        return Answer(ZeroOneLoss(distances), lambda rows, distances, choices: ends[rows])
+        distances = problem.domain.distances(ends, problem.codes)
+        return WorstCase(ZeroOneLoss(distances), lambda rows, distances, choices: ends[rows])
 
 
 def test_a_new_kind_of_model(monkeypatch: pytest.MonkeyPatch) -> None:
     from shiftmetrics import Perturbation, model_stability
-    from shiftmetrics.models import route
+    from shiftmetrics.models import routes
 
     rng = np.random.default_rng(1)
     X = rng.normal(size=(100, 2))
     model = CutModel(0.2)
     y = np.where(rng.random(100) < 0.1, 1 - model.predict(X), model.predict(X))
-    monkeypatch.setattr(route, "ROUTES", {"cut": f"{__name__}:CutRoute", **route.ROUTES})
+    monkeypatch.setattr(routes, "ROUTES", {"cut": CutRoute(), **routes.ROUTES})
     options: dict[str, Any] = {
         "perturbation": Perturbation(bounds=None, cost="unit"),
         "computing": QUIET,

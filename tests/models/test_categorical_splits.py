@@ -13,11 +13,11 @@ from sklearn.preprocessing import OrdinalEncoder
 from shiftmetrics import feature_stability, model_stability
 from shiftmetrics.models import Perturbation, Search
 from shiftmetrics.models.forests import answers, forest_of
-from shiftmetrics.models.forests.from_model import grid_of_question
+from shiftmetrics.models.forests.from_model import grid_of_problem
 from shiftmetrics.models.forests.reading import known_categories
+from shiftmetrics.models.model import problem_of
 from shiftmetrics.models.outputs import encoded_categories
-from shiftmetrics.models.question import question_of
-from shiftmetrics.models.route import answer
+from shiftmetrics.models.routes import find_worst_case
 from walked_trees import outputs_of
 
 FREE = Perturbation(bounds=None, integer=(), cost={"town": 1.0, "ward": 1.0})
@@ -68,10 +68,10 @@ def test_the_grid_says_what_the_library_says(name) -> None:
     model = model_named(name).fit(X, y)
     assert splits_categories(model)
     other, labels = table(seed=1, share=0.3)
-    question = question_of(model, other, labels, perturbation=FREE)
-    grid = grid_of_question(question)
+    problem = problem_of(model, other, labels, perturbation=FREE)
+    grid = grid_of_problem(problem)
     assert grid is not None
-    outputs = grid.outputs(grid.cells(question.codes))
+    outputs = grid.outputs(grid.cells(problem.codes))
     np.testing.assert_allclose(
         grid.forest.probabilities(outputs), model.predict_proba(other), rtol=1e-6, atol=1e-6
     )
@@ -84,8 +84,8 @@ def test_nearest_errors_are_those_of_all_combinations(name, share) -> None:
     X, y = table(share=share)
     model = model_named(name).fit(X, y)
     rows = slice(0, 25)
-    question = question_of(model, X[rows], y[rows], perturbation=FREE)
-    route, found = answer(question)
+    problem = problem_of(model, X[rows], y[rows], perturbation=FREE)
+    route, found = find_worst_case(problem)
     assert (route, found.kind) == ("ensemble", "exact")
     at = np.unique(forest_of(model).threshold[forest_of(model).subset < 0])
     doses = np.concatenate([at, np.nextafter(at, np.inf)])
@@ -177,8 +177,8 @@ def test_categories_that_the_model_never_saw() -> None:
     small = X[seen].assign(town=X["town"][seen].cat.remove_unused_categories())
     for name in ("histogram", "lightgbm"):  # they count as missing
         model = model_named(name).fit(small, y[seen])
-        grid = grid_of_question(question_of(model, X, y))
-        outputs = grid.outputs(grid.cells(question_of(model, X, y).codes))
+        grid = grid_of_problem(problem_of(model, X, y))
+        outputs = grid.outputs(grid.cells(problem_of(model, X, y).codes))
         np.testing.assert_allclose(
             grid.forest.probabilities(outputs), model.predict_proba(X), atol=1e-12
         )

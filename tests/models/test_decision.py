@@ -21,7 +21,7 @@ def domain_of(X: np.ndarray, **changes: Any) -> Domain:
     fields = {
         "names": tuple(f"x{j}" for j in range(d)),
         "unit": X.std(axis=0),
-        "movable": np.ones(d, dtype=bool),
+        "mutable": np.ones(d, dtype=bool),
         "lower": np.full(d, -np.inf),
         "upper": np.full(d, np.inf),
         "integer": np.zeros(d, dtype=bool),
@@ -235,7 +235,7 @@ def test_categories_and_whole_steps_move_as_a_whole_and_come_near_the_best_of_al
 def test_frozen_columns_stay_and_no_error_within_reach_is_no_error() -> None:
     rng = np.random.default_rng(4)
     X = rng.standard_normal((50, 3))
-    domain = domain_of(X, movable=np.array([False, True, False]))
+    domain = domain_of(X, mutable=np.array([False, True, False]))
     found, _ = search(lambda points: (points[:, 0] > 0).astype(int), X, domain)
     assert np.isinf(found.distances).all()
     np.testing.assert_array_equal(found.points, X)

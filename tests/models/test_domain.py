@@ -92,7 +92,7 @@ def test_named_scales(name: str, unit: float) -> None:
 
 
 def test_a_constant_column_moves_by_units_and_says_so() -> None:
-    assert not domain().movable[4], "the range of the data is one number"
+    assert not domain().mutable[4], "the range of the data is one number"
     assert not domain().warnings
     found = domain(bounds=None)
     assert found.unit[4] == 1.0
@@ -117,20 +117,20 @@ def test_distances_do_not_depend_on_the_units_of_a_column(scale: float, shift: f
 
 
 def test_features_immutable_and_infinite_costs_freeze() -> None:
-    assert domain(features=["age"]).movable.tolist() == [True, False, False, False, False]
-    assert domain(features=["yes"]).movable.tolist() == [False, False, True, True, False], (
+    assert domain(features=["age"]).mutable.tolist() == [True, False, False, False, False]
+    assert domain(features=["yes"]).mutable.tolist() == [False, False, True, True, False], (
         "groups move as a whole"
     )
-    assert domain(immutable=["no", 0]).movable.tolist() == [False, True, False, False, False]
-    assert domain(immutable=["no", 0], bounds=None).movable.tolist() == [
+    assert domain(immutable=["no", 0]).mutable.tolist() == [False, True, False, False, False]
+    assert domain(immutable=["no", 0], bounds=None).mutable.tolist() == [
         False,
         True,
         False,
         False,
         True,
     ]
-    assert not domain(cost={"age": np.inf, "region": np.inf}).movable[:2].any()
-    assert domain().restricted(["region", "age"]).movable.tolist() == [
+    assert not domain(cost={"age": np.inf, "region": np.inf}).mutable[:2].any()
+    assert domain().restricted(["region", "age"]).mutable.tolist() == [
         True,
         True,
         False,
@@ -141,7 +141,7 @@ def test_features_immutable_and_infinite_costs_freeze() -> None:
 
 def test_nothing_may_move() -> None:
     found = domain(immutable=NAMES)
-    assert found.immovable
+    assert found.is_fixed
     assert "only the weights" in found.warnings[-1]
 
 

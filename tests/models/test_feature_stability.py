@@ -20,10 +20,10 @@ from shiftmetrics.models import (
     feature_stability,
     model_stability,
 )
-from shiftmetrics.models.along_column import answer_along_column
+from shiftmetrics.models.column import along_column
 from shiftmetrics.models.feature_result import FeatureStabilityResult
 from shiftmetrics.models.linear.scores import AdditiveScores
-from shiftmetrics.models.question import question_of
+from shiftmetrics.models.model import problem_of
 
 
 @pytest.fixture(scope="module")
@@ -249,7 +249,7 @@ def test_a_linear_model_is_read_once(iris, monkeypatch) -> None:
     monkeypatch.setattr(
         AdditiveScores,
         "of",
-        classmethod(lambda cls, question: calls.append(1) or read(cls, question)),
+        classmethod(lambda cls, problem: calls.append(1) or read(cls, problem)),
     )
     feature_stability(LogisticRegression(max_iter=500).fit(X, y), X, y, 0.3)
     assert len(calls) == 1
@@ -281,20 +281,20 @@ def test_a_grid_is_refined_for_smooth_losses(iris) -> None:
 def test_a_grid_respects_bounds_and_whole_steps(iris, boosted) -> None:
     X, y = np.round(iris[0] * 2), iris[1]
     model = Wrapped(boosted)
-    question = question_of(
+    problem = problem_of(
         model, X, y, perturbation=Perturbation(features=[2], integer=[2], bounds={"x2": (1, 9)})
     )
-    found = answer_along_column(question)
+    found = along_column(problem)
     moved = np.flatnonzero(np.isfinite(found.loss.distances) & (found.loss.distances > 0))
     points = found.points(moved, found.loss.distances[moved], None)
-    assert valid_moves(question.domain, points, X[moved]).all()
-    assert question.is_wrong(points, moved).all()
+    assert valid_moves(problem.domain, points, X[moved]).all()
+    assert problem.is_wrong(points, moved).all()
     whole = np.arange(1, 10)
     for row in moved[:20]:
         tries = np.repeat(X[row : row + 1], 9, axis=0)
         tries[:, 2] = whole
         nearest = np.abs(whole - X[row, 2])[boosted.predict(tries) != y[row]].min()
-        np.testing.assert_allclose(found.loss.distances[row] * question.domain.unit[2], nearest)
+        np.testing.assert_allclose(found.loss.distances[row] * problem.domain.unit[2], nearest)
 
 
 @pytest.mark.slow
@@ -602,6 +602,6 @@ def test_trees_that_are_not_all_of_the_model_are_left_to_the_grid(iris) -> None:
     result = feature_stability(
         model, X[near], y[near], 0.4, perturbation=Perturbation(features=[2])
     )
-    question = question_of(model, X[near], y[near], perturbation=Perturbation(features=[2]))
+    problem = problem_of(model, X[near], y[near], perturbation=Perturbation(features=[2]))
     assert result.features[0].value > 0
-    assert question.is_wrong(question.codes, slice(None)).mean() < 0.4
+    assert problem.is_wrong(problem.codes, slice(None)).mean() < 0.4

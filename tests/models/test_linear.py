@@ -34,7 +34,7 @@ from oracles import valid_moves
 from shiftmetrics import HingeLoss, LogisticLoss, SquaredLoss, ZeroOneLoss, stability_criterion
 from shiftmetrics.models import Perturbation, model_stability
 from shiftmetrics.models.linear import LinearRoute
-from shiftmetrics.models.question import question_of
+from shiftmetrics.models.model import problem_of
 from shiftmetrics.models.result import ModelStabilityResult
 
 CLASSIFIERS = [
@@ -75,12 +75,12 @@ def check_places(
     result: ModelStabilityResult, model: object, X: object, y: object, **options: object
 ) -> None:
     """Recompute distances and losses at the moved rows with the model itself."""
-    question = question_of(model, X, y, **options)
+    problem = problem_of(model, X, y, **options)
     assert result.moved.codes is not None
-    assert valid_moves(question.domain, result.moved.codes, question.codes).all()
-    distances = question.domain.distances(result.moved.codes, question.codes)
+    assert valid_moves(problem.domain, result.moved.codes, problem.codes).all()
+    distances = problem.domain.distances(result.moved.codes, problem.codes)
     np.testing.assert_allclose(distances, result.moved_distances, rtol=1e-5, atol=1e-9)
-    losses = question.losses(result.moved.codes, slice(None))
+    losses = problem.losses(result.moved.codes, slice(None))
     np.testing.assert_allclose(losses, result.moved_losses, rtol=1e-6, atol=1e-8)
 
 
@@ -205,7 +205,7 @@ def test_a_step_that_bends_the_scores_is_noticed(
     model = make_pipeline(StandardScaler(), step, LogisticRegression(max_iter=5000)).fit(X, y)
     route = LinearRoute()
     assert route.accepts(model, "zero_one")
-    assert route.answer(question_of(model, X, y)) is None
+    assert route.worst_case(problem_of(model, X, y)) is None
 
 
 def test_probabilities_that_are_not_those_of_the_scores_are_noticed(
@@ -214,13 +214,13 @@ def test_probabilities_that_are_not_those_of_the_scores_are_noticed(
     X, y = iris
     two = y != "virginica"
     model = SGDClassifier(loss="modified_huber", random_state=0).fit(X[two], y[two])
-    assert LinearRoute().answer(question_of(model, X[two], y[two], loss="log_loss")) is None
+    assert LinearRoute().worst_case(problem_of(model, X[two], y[two], loss="log_loss")) is None
 
 
 def test_one_against_the_rest_has_other_probabilities(iris: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = iris
     model = OneVsRestClassifier(LogisticRegression()).fit(X, y)
-    assert LinearRoute().answer(question_of(model, X, y, loss="log_loss")) is None
+    assert LinearRoute().worst_case(problem_of(model, X, y, loss="log_loss")) is None
 
 
 # --- laws --------------------------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from oracles import nearest_error_by_enumeration, valid_moves
 from shiftmetrics import CandidateLoss, Resampling, stability_criterion
 from shiftmetrics.models import Perturbation, model_stability
 from shiftmetrics.models.linear import LinearRoute
+from shiftmetrics.models.model import problem_of
 from shiftmetrics.models.outputs import encoded_categories
-from shiftmetrics.models.question import question_of
 
 Mixed = tuple[Pipeline, pd.DataFrame, np.ndarray]
 SLACK = {"region": 2.0, "smoker": 0.5}
@@ -55,7 +55,7 @@ def test_distances_are_those_of_every_combination_of_flips(
     model, X, y = mixed
     moves = Perturbation(cost=cost, bounds={"age": (18, 90), "dose": (0, 4)}, integer=())
     result = model_stability(model, X, y, 0.9, theta2=np.inf, perturbation=moves)
-    question = question_of(model, X, y, perturbation=moves)
+    problem = problem_of(model, X, y, perturbation=moves)
     expected = np.full(len(X), np.inf)
     slopes = _slopes(model, X)
     for region, smoker in itertools.product(states("region"), states("smoker")):
@@ -68,7 +68,7 @@ def test_distances_are_those_of_every_combination_of_flips(
         )
         margins = model.decision_function(flipped) * np.where(y == "well", 1.0, -1.0)
         need = np.maximum(margins, 0.0)
-        squared = _least_squared(question, slopes, need, y)
+        squared = _least_squared(problem, slopes, need, y)
         expected = np.minimum(expected, np.sqrt(squared + price))
     loss = result.loss
     assert loss is not None
@@ -88,15 +88,15 @@ def _slopes(model: Pipeline, X: pd.DataFrame) -> np.ndarray:
 
 
 def _least_squared(
-    question: object, slopes: np.ndarray, need: np.ndarray, y: np.ndarray
+    problem: object, slopes: np.ndarray, need: np.ndarray, y: np.ndarray
 ) -> np.ndarray:
     """Two numbers within bounds: the age moves by a share found by bisection on the multiplier."""
-    low, high = question.domain.limits(question.codes)
-    unit = question.domain.unit[:2]
+    low, high = problem.domain.limits(problem.codes)
+    unit = problem.domain.unit[:2]
     direction = np.where(y == "well", -1.0, 1.0)[:, None] * np.sign(slopes)
     room = (
         np.where(
-            direction > 0, high[:, :2] - question.codes[:, :2], question.codes[:, :2] - low[:, :2]
+            direction > 0, high[:, :2] - problem.codes[:, :2], problem.codes[:, :2] - low[:, :2]
         )
         / unit
     )
@@ -126,13 +126,13 @@ def test_exact_answers_are_those_of_dense_candidates(mixed: Mixed, loss: str) ->
     }
     exact = model_stability(model, X, y, 0.9, **options)
     assert exact.kind == "exact"
-    question = question_of(model, X, y, **options)
+    problem = problem_of(model, X, y, **options)
     grid = np.array(
         list(itertools.product(np.linspace(18, 90, 73), np.linspace(0, 4, 41), range(3), range(2)))
     )
-    losses, distances = [question.losses(question.codes, slice(None))], [np.zeros(len(X))]
-    at_grid = np.stack([question.losses(grid, np.full(len(grid), row)) for row in range(len(X))])
-    away = np.stack([question.domain.distances(grid, np.repeat(question.codes[[row]], len(grid), axis=0))
+    losses, distances = [problem.losses(problem.codes, slice(None))], [np.zeros(len(X))]
+    at_grid = np.stack([problem.losses(grid, np.full(len(grid), row)) for row in range(len(X))])
+    away = np.stack([problem.domain.distances(grid, np.repeat(problem.codes[[row]], len(grid), axis=0))
                      for row in range(len(X))])  # fmt: skip
     loss_of = CandidateLoss(
         np.concatenate([np.stack(losses, axis=1), at_grid], axis=1),
@@ -160,19 +160,19 @@ def test_places_have_the_distances_and_losses_they_are_said_to_have(
         Perturbation(cost=SLACK, immutable=["dose"]),
         Perturbation(features=["region"]),
     ):
-        base = question_of(model, X, y, loss=loss)
+        base = problem_of(model, X, y, loss=loss)
         threshold = 1.2 * base.losses(base.codes, slice(None)).mean()
         result = model_stability(model, X, y, threshold, loss=loss, perturbation=moves)
-        question = question_of(model, X, y, loss=loss, perturbation=moves)
-        assert valid_moves(question.domain, result.moved.codes, question.codes).all()
-        distances = question.domain.distances(result.moved.codes, question.codes)
+        problem = problem_of(model, X, y, loss=loss, perturbation=moves)
+        assert valid_moves(problem.domain, result.moved.codes, problem.codes).all()
+        distances = problem.domain.distances(result.moved.codes, problem.codes)
         np.testing.assert_allclose(distances, result.moved_distances, rtol=1e-5, atol=1e-8)
-        losses = question.losses(result.moved.codes, slice(None))
+        losses = problem.losses(result.moved.codes, slice(None))
         np.testing.assert_allclose(losses, result.moved_losses, rtol=1e-6, atol=1e-8)
         if result.splits is not None:
-            start = question.codes[result.splits.rows]
+            start = problem.codes[result.splits.rows]
             np.testing.assert_allclose(
-                question.domain.distances(result.moved.split_codes, start),
+                problem.domain.distances(result.moved.split_codes, start),
                 result.splits.distances,
                 rtol=1e-5,
             )
@@ -346,10 +346,8 @@ def test_the_bound_of_several_classes_is_one(
     )
     model = make_pipeline(encode, LogisticRegression(C=10.0)).fit(X, y)
     for bounds in (None, {"age": (18, 90), "dose": (0, 4)}):
-        question = question_of(
-            model, X, y, loss="log_loss", perturbation=Perturbation(bounds=bounds)
-        )
-        answer = LinearRoute().answer(question)
+        problem = problem_of(model, X, y, loss="log_loss", perturbation=Perturbation(bounds=bounds))
+        answer = LinearRoute().worst_case(problem)
         grid = np.array(
             list(
                 itertools.product(
@@ -357,9 +355,9 @@ def test_the_bound_of_several_classes_is_one(
                 )
             )
         )
-        at_grid = np.stack([question.losses(grid, np.full(len(grid), row)) for row in range(20)])
-        start = np.repeat(question.codes, len(grid), axis=0)
-        away = question.domain.distances(np.tile(grid, (20, 1)), start).reshape(20, -1)
+        at_grid = np.stack([problem.losses(grid, np.full(len(grid), row)) for row in range(20)])
+        start = np.repeat(problem.codes, len(grid), axis=0)
+        away = problem.domain.distances(np.tile(grid, (20, 1)), start).reshape(20, -1)
         rows = slice(0, 20)
         assert (answer.lower.base(rows) >= answer.loss.base(rows)).all()
         for dual in (0.05, 0.5, 2.0, 10.0):

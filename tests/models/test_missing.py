@@ -18,8 +18,8 @@ from rows_with_holes import holes, stays
 from shiftmetrics import feature_stability, model_stability
 from shiftmetrics.models import Perturbation, Search
 from shiftmetrics.models.domain import differs
-from shiftmetrics.models.question import question_of
-from shiftmetrics.models.route import answer
+from shiftmetrics.models.model import problem_of
+from shiftmetrics.models.routes import find_worst_case
 
 FREE = Perturbation(bounds=None, integer=())
 
@@ -64,8 +64,8 @@ def test_linear_models_behind_imputers_are_exact_in_closed_form(
     )
     norms = np.sqrt((slopes**2 * X.notna().to_numpy()).sum(axis=1))
     margins = model.decision_function(X) * np.where(y == 1, 1.0, -1.0)
-    question = question_of(model, X, y, loss=loss, perturbation=FREE)
-    exact = answer(question)[1].loss
+    problem = problem_of(model, X, y, loss=loss, perturbation=FREE)
+    exact = find_worst_case(problem)[1].loss
     if loss == "zero_one":
         expected = np.where(margins <= 0.0, 0.0, margins / norms)
         np.testing.assert_allclose(exact.distances, expected, rtol=1e-6, atol=1e-9)
@@ -82,7 +82,7 @@ def test_linear_models_behind_imputers_are_exact_in_closed_form(
     best = (dual * losses - theta1 * shifts**2).max(axis=0)
     np.testing.assert_allclose(reached.value, best, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(
-        question.losses(result.moved.codes, slice(None)), result.moved_losses, rtol=1e-6, atol=1e-9
+        problem.losses(result.moved.codes, slice(None)), result.moved_losses, rtol=1e-6, atol=1e-9
     )
 
 
@@ -91,12 +91,12 @@ def test_rows_without_holes_are_as_if_imputers_were_not_there(cancer) -> None:
     model = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()).fit(X, y)
     whole = X.notna().all(axis=1)
     cost = dict(zip(X.columns, 1.0 / X.var(ddof=0), strict=True))
-    together = question_of(model, X, y, perturbation=Perturbation(cost=cost, bounds=None))
-    alone = question_of(
-        model, X[whole], y[whole], perturbation=Perturbation(cost=cost, bounds=None)
+    together = problem_of(model, X, y, perturbation=Perturbation(cost=cost, bounds=None))
+    alone = problem_of(model, X[whole], y[whole], perturbation=Perturbation(cost=cost, bounds=None))
+    distances = find_worst_case(together)[1].loss.distances
+    np.testing.assert_allclose(
+        distances[whole], find_worst_case(alone)[1].loss.distances, rtol=1e-9
     )
-    distances = answer(together)[1].loss.distances
-    np.testing.assert_allclose(distances[whole], answer(alone)[1].loss.distances, rtol=1e-9)
 
 
 def test_bounds_whole_steps_and_several_classes(wine) -> None:
@@ -172,8 +172,8 @@ def test_missing_categories_behind_encoders(encoded) -> None:
         LogisticRegression(),
     ).fit(X, y)
     moves = Perturbation(bounds=None, integer=(), cost={"ward": 1.0, "sex": 1.0})
-    question = question_of(model, X, y, perturbation=moves)
-    route, found = answer(question)
+    problem = problem_of(model, X, y, perturbation=moves)
+    route, found = find_worst_case(problem)
     assert (route, found.kind) == ("linear", "exact")
     # against every combination of flips, each with the shortest move of the numbers that the row has
     slopes = np.array(
@@ -183,7 +183,7 @@ def test_missing_categories_behind_encoders(encoded) -> None:
         ]
     )
     norms = np.sqrt(
-        ((slopes * question.domain.unit[2:]) ** 2 * X[["age", "pulse"]].notna()).sum(axis=1)
+        ((slopes * problem.domain.unit[2:]) ** 2 * X[["age", "pulse"]].notna()).sum(axis=1)
     )
     expected = np.full(n, np.inf)
     for ward, sex in itertools.product(["a", "b", "c"], ["f", "m"]):
@@ -217,13 +217,13 @@ def test_one_hot_groups_behind_imputers(dropped) -> None:
     y = (X[:, 1] + X[:, 3] - X[:, 4] > 0.4).astype(int)
     X[rng.random(X.shape) < 0.12] = np.nan
     model = make_pipeline(SimpleImputer(add_indicator=True), LogisticRegression()).fit(X, y)
-    question = question_of(
+    problem = problem_of(
         model, X, y, perturbation=Perturbation(one_hot=[[0, 1, 2]], cost={"x0": 1.0}, bounds=None)
     )
-    route, found = answer(question)
+    route, found = find_worst_case(problem)
     assert (route, found.kind) == ("linear", "exact")
     stuck = np.isnan(X[:, :3]).any(axis=1)
-    slopes = model[-1].coef_[0][3:5] * question.domain.unit[3:]
+    slopes = model[-1].coef_[0][3:5] * problem.domain.unit[3:]
     norms = np.sqrt((slopes**2 * ~np.isnan(X[:, 3:])).sum(axis=1))
     expected = np.full(n, np.inf)
     for state in np.concatenate([np.eye(3), np.zeros((int(dropped), 3))]):

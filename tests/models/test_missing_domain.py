@@ -67,7 +67,7 @@ def test_moves_of_rows_with_holes(seed, share) -> None:
     for first, second in itertools.product(range(0, 30, 7), range(0, 30, 5)):
         apart = (X[first] - other[second]) / domain.unit
         apart[3] = domain.flips[0].distance * (apart[3] != 0) if np.isfinite(apart[3]) else np.nan
-        apart = apart[domain.movable]
+        apart = apart[domain.mutable]
         assert gaps[first, second] == pytest.approx(np.nansum(apart**2), rel=1e-9, abs=1e-9)
 
 
@@ -87,7 +87,7 @@ def test_columns_that_are_missing_in_every_row_stay(wine) -> None:
     X, y = wine
     empty = X.assign(ash=np.nan, none=pd.Series([None] * len(X), dtype=object))
     domain = domain_of(CodedTable.of(X[["alcohol"]].assign(ash=np.nan)), Perturbation())
-    assert domain.movable.tolist() == [True, False]
+    assert domain.mutable.tolist() == [True, False]
     assert domain.warnings == ("Missing in every row, and so left as they are: columns 'ash'.",)
     model = HistGradientBoostingClassifier(max_iter=5).fit(X, y)
     result = model_stability(model, empty.drop(columns="none"), y, 0.5)

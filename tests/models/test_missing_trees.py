@@ -25,9 +25,9 @@ from shiftmetrics.models.domain import differs
 from shiftmetrics.models.forests import answers, forest_of
 from shiftmetrics.models.forests.bounds import certified_distances, lower_loss
 from shiftmetrics.models.forests.climbing import CellBlock
-from shiftmetrics.models.forests.from_model import grid_of_question
-from shiftmetrics.models.question import question_of
-from shiftmetrics.models.route import answer
+from shiftmetrics.models.forests.from_model import grid_of_problem
+from shiftmetrics.models.model import problem_of
+from shiftmetrics.models.routes import find_worst_case
 from shiftmetrics.stability import CandidateLoss, stability_criterion
 from walked_trees import leaves_of, outputs_of
 
@@ -112,8 +112,8 @@ def test_the_forest_says_what_the_library_says_of_random_rows(name, n_classes) -
     rtol = 1e-6 if name == "xgboost" else 1e-12
     said = forest.probabilities(outputs_of(forest, points))
     np.testing.assert_allclose(said, model.predict_proba(points), rtol=rtol, atol=rtol)
-    question = question_of(model, X, y, perturbation=FREE)
-    grid = grid_of_question(question)
+    problem = problem_of(model, X, y, perturbation=FREE)
+    grid = grid_of_problem(problem)
     near = points[~np.isnan(points[:, 0])]
     np.testing.assert_array_equal(grid.leaves(grid.cells(near)), leaves_of(forest, near))
 
@@ -122,13 +122,13 @@ def test_the_forest_says_what_the_library_says_of_random_rows(name, n_classes) -
 def test_nearest_errors_are_those_of_all_boxes(name) -> None:
     X, y = table()
     model = model_named(name).fit(X, y)
-    question = question_of(model, X[:40], y[:40], perturbation=FREE)
-    found = answer(question)[1]
+    problem = problem_of(model, X[:40], y[:40], perturbation=FREE)
+    found = find_worst_case(problem)[1]
     assert found.kind == "exact"
-    assert_reached(question, found)
-    expected = nearest_errors(model, X[:40], y[:40], values_of(model, 2), question.domain.unit)
+    assert_reached(problem, found)
+    expected = nearest_errors(model, X[:40], y[:40], values_of(model, 2), problem.domain.unit)
     np.testing.assert_allclose(found.loss.distances, expected, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(question.domain.unit, np.nanstd(X[:40], axis=0))
+    np.testing.assert_allclose(problem.domain.unit, np.nanstd(X[:40], axis=0))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -137,17 +137,17 @@ def test_one_column_is_exact_by_every_threshold(name) -> None:
     model = model_named(name).fit(X, y)
     rows, values = slice(0, 60), values_of(model, 4)
     for column in range(4):
-        question = question_of(
+        problem = problem_of(
             model,
             X[rows],
             y[rows],
             perturbation=Perturbation(features=[column], bounds=None, integer=()),
         )
-        found = answer(question)[1]
+        found = find_worst_case(problem)[1]
         assert found.kind == "exact"
-        assert_reached(question, found)
+        assert_reached(problem, found)
         alone = [values[k] if k == column else np.empty(0) for k in range(4)]
-        expected = nearest_errors(model, X[rows], y[rows], alone, question.domain.unit)
+        expected = nearest_errors(model, X[rows], y[rows], alone, problem.domain.unit)
         np.testing.assert_allclose(found.loss.distances, expected, rtol=1e-9, atol=1e-12)
         assert (found.loss.distances[np.isnan(X[rows, column]) & (expected > 0)] == np.inf).all()
 
@@ -157,16 +157,16 @@ def test_smooth_losses_are_exact_against_all_boxes(name) -> None:
     X, y = table(n=120)
     model = model_named(name).fit(X, y)
     rows = slice(0, 30)
-    question = question_of(model, X[rows], y[rows], loss="log_loss", perturbation=FREE)
-    found = answer(question)[1]
+    problem = problem_of(model, X[rows], y[rows], loss="log_loss", perturbation=FREE)
+    found = find_worst_case(problem)[1]
     assert found.kind == "exact"
     values = values_of(model, 2)
     width = max(len(boxes_of(x, values)) for x in X[rows])
     losses, distances = np.zeros((30, width)), np.full((30, width), np.inf)
     for row, x in enumerate(X[rows]):
         points = boxes_of(x, values)
-        losses[row, : len(points)] = question.losses(points, np.full(len(points), row))
-        distances[row, : len(points)] = np.sqrt(squared_distances(points, x, question.domain.unit))
+        losses[row, : len(points)] = problem.losses(points, np.full(len(points), row))
+        distances[row, : len(points)] = np.sqrt(squared_distances(points, x, problem.domain.unit))
     order = np.argsort(distances, axis=1, kind="stable")
     losses, distances = (np.take_along_axis(part, order, axis=1) for part in (losses, distances))
     dense = CandidateLoss(losses, distances)
@@ -203,15 +203,15 @@ def test_search_and_certificate_enclose_the_exact_value(name, loss, monkeypatch)
 def test_certified_distances_are_not_beyond_an_error(name, n_classes) -> None:
     X, y = table(n_classes=n_classes)
     model = model_named(name).fit(X, y)
-    question = question_of(model, X, y, perturbation=FREE)
-    upper = answer(question)[1].loss.distances ** 2
-    grid = grid_of_question(question)
-    lower = lower_loss(question, grid)
+    problem = problem_of(model, X, y, perturbation=FREE)
+    upper = find_worst_case(problem)[1].loss.distances ** 2
+    grid = grid_of_problem(problem)
+    lower = lower_loss(problem, grid)
     squared, losses = np.square(lower.distances), lower.losses
     known = np.where(losses > 0.0, squared, np.inf).min(axis=1)
     assert (known <= upper * (1 + 1e-9) + 1e-15).all()
     for reached in (upper, 4.0 * upper, np.full(len(X), np.inf)):
-        sharper, _ = certified_distances(grid, X, question.y, known, reached)
+        sharper, _ = certified_distances(grid, X, problem.y, known, reached)
         assert (sharper >= known).all()
         assert (sharper <= upper * (1 + 1e-9) + 1e-15).all()
 
@@ -220,12 +220,12 @@ def test_certified_distances_are_not_beyond_an_error(name, n_classes) -> None:
 def test_outputs_and_costs_at_every_cell(name) -> None:
     X, y = table(p=3, n_classes=3)
     model = model_named(name).fit(X, y)
-    question = question_of(model, X, y, perturbation=FREE)
-    grid = grid_of_question(question)
+    problem = problem_of(model, X, y, perturbation=FREE)
+    grid = grid_of_problem(problem)
     own = grid.cells(X)
     base = grid.outputs(own)
     squared_costs = (
-        CellBlock.of(grid, X, question.y, lambda outputs, _: outputs[..., 0]).moves(own).squared
+        CellBlock.of(grid, X, problem.y, lambda outputs, _: outputs[..., 0]).moves(own).squared
     )
     n_cells = np.cumsum(grid.n_cells[grid.active])[:-1]
     all_outputs = grid.along(own, grid.active)
@@ -249,18 +249,16 @@ def test_any_tree_with_any_holes(seed, share, bounds) -> None:
     X, y = table(n=60, p=2, share=share, seed=seed)
     model = DecisionTreeClassifier(max_depth=4, random_state=seed).fit(X, y)
     bounded = bounds and not np.isnan(X).all(axis=0).any()
-    question = question_of(
-        model, X, y, perturbation=Perturbation(bounds="data" if bounded else None)
-    )
-    found = answer(question)[1]
-    assert_reached(question, found)
+    problem = problem_of(model, X, y, perturbation=Perturbation(bounds="data" if bounded else None))
+    found = find_worst_case(problem)[1]
+    assert_reached(problem, found)
     values = values_of(model, 2)
     if bounded:
         values = [
             at[(at >= np.nanmin(held)) & (at <= np.nanmax(held))]
             for at, held in zip(values, X.T, strict=True)
         ]
-    expected = nearest_errors(model, X, y, values, question.domain.unit)
+    expected = nearest_errors(model, X, y, values, problem.domain.unit)
     np.testing.assert_allclose(found.loss.distances, expected, rtol=1e-9, atol=1e-12)
 
 
@@ -269,12 +267,12 @@ def test_any_tree_with_any_holes(seed, share, bounds) -> None:
 def test_imputers_before_trees(name, add_indicator) -> None:
     X, y = table()
     model = make_pipeline(SimpleImputer(add_indicator=add_indicator), model_named(name)).fit(X, y)
-    question = question_of(model, X[:40], y[:40], perturbation=FREE)
-    route, found = answer(question)
+    problem = problem_of(model, X[:40], y[:40], perturbation=FREE)
+    route, found = find_worst_case(problem)
     assert (route, found.kind) == ("tree" if name == "tree" else "ensemble", "exact")
-    assert_reached(question, found)
+    assert_reached(problem, found)
     values = values_of(model[-1], model[-1].n_features_in_)[:2]
-    expected = nearest_errors(model, X[:40], y[:40], values, question.domain.unit)
+    expected = nearest_errors(model, X[:40], y[:40], values, problem.domain.unit)
     np.testing.assert_allclose(found.loss.distances, expected, rtol=1e-9, atol=1e-12)
 
 
@@ -286,12 +284,12 @@ def test_scalers_before_trees_that_split_off_what_is_missing(name) -> None:
     scaled = make_pipeline(StandardScaler(), model_named(name)).fit(X, y)
     assert np.isinf(forest_of(scaled[-1]).threshold).any() or name == "forest"
     for model in (plain, scaled):
-        question = question_of(model, X[:40], y[:40], perturbation=FREE)
-        found = answer(question)[1]
+        problem = problem_of(model, X[:40], y[:40], perturbation=FREE)
+        found = find_worst_case(problem)[1]
         assert found.kind == "exact"
-        assert_reached(question, found)
-    expected = nearest_errors(plain, X[:40], y[:40], values_of(plain, 2), question.domain.unit)
-    plain_distances = answer(question_of(plain, X[:40], y[:40], perturbation=FREE))[
+        assert_reached(problem, found)
+    expected = nearest_errors(plain, X[:40], y[:40], values_of(plain, 2), problem.domain.unit)
+    plain_distances = find_worst_case(problem_of(plain, X[:40], y[:40], perturbation=FREE))[
         1
     ].loss.distances
     np.testing.assert_allclose(plain_distances, expected, rtol=1e-9, atol=1e-12)
@@ -315,8 +313,8 @@ def test_regressions(model) -> None:
     np.testing.assert_allclose(
         (model.predict(result.moved_rows()) - y) ** 2, result.moved_losses, rtol=1e-9
     )
-    question = question_of(model, X, y, loss="squared", perturbation=FREE)
-    best = answer(question)[1].loss.reach(1.0, slice(0, 100)).loss
+    problem = problem_of(model, X, y, loss="squared", perturbation=FREE)
+    best = find_worst_case(problem)[1].loss.reach(1.0, slice(0, 100)).loss
     values = values_of(model, 2)
     for row in range(0, 100, 9):
         points = boxes_of(X[row], values)
@@ -332,10 +330,10 @@ def test_one_hot_groups_with_a_missing_cell_stay() -> None:
     y = ((state == 1) + X[:, 3] > 0.5).astype(int)
     X[rng.random(200) < 0.2, 0] = np.nan
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
-    question = question_of(
+    problem = problem_of(
         model, X, y, perturbation=Perturbation(one_hot=[[0, 1, 2]], features=[0], cost="unit")
     )
-    found = answer(question)[1]
+    found = find_worst_case(problem)[1]
     assert found.kind == "exact"
     stuck = np.isnan(X[:, 0])
     others = np.stack(
@@ -368,10 +366,10 @@ def test_holes_that_the_model_never_saw(name) -> None:
     X, y = table(share=0.0)
     holes, _ = table(share=0.4)
     model = model_named(name).fit(X, y)
-    question = question_of(model, holes[:30], y[:30], perturbation=FREE)
-    found = answer(question)[1]
-    assert_reached(question, found)
-    expected = nearest_errors(model, holes[:30], y[:30], values_of(model, 2), question.domain.unit)
+    problem = problem_of(model, holes[:30], y[:30], perturbation=FREE)
+    found = find_worst_case(problem)[1]
+    assert_reached(problem, found)
+    expected = nearest_errors(model, holes[:30], y[:30], values_of(model, 2), problem.domain.unit)
     np.testing.assert_allclose(found.loss.distances, expected, rtol=1e-9, atol=1e-12)
 
 

@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from oracles import valid_moves
 from shiftmetrics.models import Perturbation, model_stability
-from shiftmetrics.models.question import question_of
+from shiftmetrics.models.model import problem_of
 
 pytestmark = pytest.mark.realdata
 
@@ -46,8 +46,8 @@ def check(
     """Solve, and recompute the shifted sample with the model itself."""
     moves = Perturbation(**options)
     result = model_stability(model, X, y, threshold, loss=loss, perturbation=moves)
-    question = question_of(model, X, y, loss=loss, perturbation=moves)
-    assert valid_moves(question.domain, result.moved.codes, question.codes).all()
+    problem = problem_of(model, X, y, loss=loss, perturbation=moves)
+    assert valid_moves(problem.domain, result.moved.codes, problem.codes).all()
     moved = result.moved_rows()
     assert list(moved.columns) == list(X.columns)
     if loss == "zero_one":

@@ -22,9 +22,9 @@ from rows_with_holes import assert_reached
 from shiftmetrics import Computing
 from shiftmetrics.models import Perturbation, Search, model_stability
 from shiftmetrics.models.forests import answers, forest_of
-from shiftmetrics.models.forests.from_model import grid_of_question
-from shiftmetrics.models.question import question_of
-from shiftmetrics.models.route import answer
+from shiftmetrics.models.forests.from_model import grid_of_problem
+from shiftmetrics.models.model import problem_of
+from shiftmetrics.models.routes import find_worst_case
 from shiftmetrics.stability import CandidateLoss, stability_criterion
 
 MODELS = {
@@ -72,12 +72,12 @@ def brute_force(model, X, y, values, unit):
 def test_nearest_errors_are_those_of_brute_force(name, moons) -> None:
     X, y = moons
     model = MODELS[name].fit(X, y)
-    question = question_of(model, X[:25], y[:25])
-    route, found = answer(question)
+    problem = problem_of(model, X[:25], y[:25])
+    route, found = find_worst_case(problem)
     assert route == ("tree" if name == "tree" else "ensemble")
     assert found.kind == "exact"
-    assert_reached(question, found)
-    expected = brute_force(model, X[:25], y[:25], thresholds_of(model, 2), question.domain.unit)
+    assert_reached(problem, found)
+    expected = brute_force(model, X[:25], y[:25], thresholds_of(model, 2), problem.domain.unit)
     np.testing.assert_allclose(found.loss.distances, expected, rtol=1e-9, atol=1e-12)
 
 
@@ -91,11 +91,11 @@ def test_nearest_errors_of_other_libraries(library, moons) -> None:
     else:
         model = module.LGBMClassifier(**options, min_child_samples=5, verbose=-1)
     model.fit(X, y)
-    question = question_of(model, X[:25], y[:25])
-    found = answer(question)[1]
+    problem = problem_of(model, X[:25], y[:25])
+    found = find_worst_case(problem)[1]
     assert found.kind == "exact"
-    assert_reached(question, found)
-    expected = brute_force(model, X[:25], y[:25], thresholds_of(model, 2), question.domain.unit)
+    assert_reached(problem, found)
+    expected = brute_force(model, X[:25], y[:25], thresholds_of(model, 2), problem.domain.unit)
     np.testing.assert_allclose(found.loss.distances, expected, rtol=1e-9, atol=1e-12)
 
 
@@ -105,12 +105,12 @@ def test_one_column_is_exact_by_every_threshold(name) -> None:
     model = MODELS[name].fit(X, y)
     values = thresholds_of(model, 4)
     for column in range(4):
-        question = question_of(model, X[::4], y[::4], perturbation=Perturbation(features=[column]))
-        found = answer(question)[1]
+        problem = problem_of(model, X[::4], y[::4], perturbation=Perturbation(features=[column]))
+        found = find_worst_case(problem)[1]
         assert found.kind == "exact"
-        assert_reached(question, found)
+        assert_reached(problem, found)
         alone = [values[k] if k == column else np.empty(0) for k in range(4)]
-        expected = brute_force(model, X[::4], y[::4], alone, question.domain.unit)
+        expected = brute_force(model, X[::4], y[::4], alone, problem.domain.unit)
         np.testing.assert_allclose(found.loss.distances, expected, rtol=1e-9, atol=1e-12)
 
 
@@ -119,11 +119,11 @@ def test_smooth_losses_are_exact_against_all_cells(name, moons) -> None:
     X, y = moons
     model = MODELS[name].fit(X, y)
     rows = slice(0, 40)
-    question = question_of(model, X[rows], y[rows], loss="log_loss")
-    found = answer(question)[1]
+    problem = problem_of(model, X[rows], y[rows], loss="log_loss")
+    found = find_worst_case(problem)[1]
     assert found.kind == "exact"
     values = thresholds_of(model, 2)
-    losses, distances = [question.losses(X[rows], ALL)], [np.zeros(40)]
+    losses, distances = [problem.losses(X[rows], ALL)], [np.zeros(40)]
     grid = np.array(list(itertools.product(*values)))
     for point in [
         *grid,
@@ -134,18 +134,18 @@ def test_smooth_losses_are_exact_against_all_cells(name, moons) -> None:
         for column, value in enumerate(point):
             if value is not None:
                 points[:, column] = value
-        losses.append(question.losses(points, ALL))
-        distances.append(question.domain.distances(points, X[rows]))
+        losses.append(problem.losses(points, ALL))
+        distances.append(problem.domain.distances(points, X[rows]))
     # A point of the grid may overshoot: rows that need not move in a column were tried there, too.
     dense = CandidateLoss(np.stack(losses, axis=1), np.stack(distances, axis=1))
-    threshold = 1.5 * question.losses(X[rows], ALL).mean() + 0.3
+    threshold = 1.5 * problem.losses(X[rows], ALL).mean() + 0.3
     ours = stability_criterion(found.loss, threshold)
     np.testing.assert_allclose(ours.value, stability_criterion(dense, threshold).value, rtol=1e-7)
     choices = ours.choices
     points = found.points(np.arange(40), ours.moved_distances, choices)
-    np.testing.assert_allclose(question.losses(points, ALL), ours.moved_losses, rtol=1e-9)
+    np.testing.assert_allclose(problem.losses(points, ALL), ours.moved_losses, rtol=1e-9)
     np.testing.assert_allclose(
-        question.domain.distances(points, X[rows]), ours.moved_distances, atol=1e-9
+        problem.domain.distances(points, X[rows]), ours.moved_distances, atol=1e-9
     )
 
 
@@ -171,11 +171,11 @@ def test_searched_distances_are_near_the_exact_ones(monkeypatch) -> None:
     monkeypatch.setattr(answers, "MOST_VISITS", -1)
     X, y = make_moons(150, noise=0.3, random_state=1)
     model = MODELS["boosting"].fit(X, y)
-    question = question_of(model, X, y)
-    found = answer(question)[1]
+    problem = problem_of(model, X, y)
+    found = find_worst_case(problem)[1]
     assert found.kind == "upper_bound"
-    assert_reached(question, found)
-    expected = brute_force(model, X[:40], y[:40], thresholds_of(model, 2), question.domain.unit)
+    assert_reached(problem, found)
+    expected = brute_force(model, X[:40], y[:40], thresholds_of(model, 2), problem.domain.unit)
     right = expected > 0
     ratio = found.loss.distances[:40][right] / expected[right]
     assert ratio.min() > 1 - 1e-9
@@ -207,12 +207,12 @@ def test_regressions_against_all_cells(make, moons) -> None:
     np.testing.assert_allclose(
         (model.predict(result.moved_rows()) - y) ** 2, result.moved_losses, rtol=1e-9
     )
-    question = question_of(model, X, y, loss="squared", perturbation=Perturbation(features=[0]))
-    found = answer(question)[1]
+    problem = problem_of(model, X, y, loss="squared", perturbation=Perturbation(features=[0]))
+    found = find_worst_case(problem)[1]
     values = np.concatenate([thresholds_of(model, 2)[0], [X[:, 0].min() - 9, X[:, 0].max() + 9]])
     best = np.max(
-        [question.losses(np.column_stack([np.full(90, v), X[:, 1]]), ALL) for v in values]
-        + [question.losses(X, ALL)],
+        [problem.losses(np.column_stack([np.full(90, v), X[:, 1]]), ALL) for v in values]
+        + [problem.losses(X, ALL)],
         axis=0,
     )
     np.testing.assert_allclose(found.loss.reach(1.0, slice(0, 90)).loss, best)
@@ -230,7 +230,7 @@ def test_bounds_whole_steps_and_frozen_columns(name) -> None:
     y = (X[:, 0] + 2 * X[:, 1] + X[:, 2] + rng.normal(size=120) > 4).astype(int)
     model = MODELS[name].fit(X, y)
     rows = slice(0, 30)
-    question = question_of(
+    problem = problem_of(
         model,
         X[rows],
         y[rows],
@@ -238,9 +238,9 @@ def test_bounds_whole_steps_and_frozen_columns(name) -> None:
             integer=[0], immutable=[2], bounds={"x0": (1, 6), "x1": (-1.0, 1.0)}
         ),
     )
-    found = answer(question)[1]
+    found = find_worst_case(problem)[1]
     assert found.kind == "exact"
-    assert_reached(question, found)
+    assert_reached(problem, found)
     at = thresholds_of(model, 3)[1]
     distances = np.full(30, np.inf)
     for row in range(30):
@@ -250,7 +250,7 @@ def test_bounds_whole_steps_and_frozen_columns(name) -> None:
         points = np.array([[a, b, x[2]] for a in whole for b in free])
         wrong = points[model.predict(points) != y[row]]
         if len(wrong):
-            distances[row] = (((wrong - x) / question.domain.unit) ** 2).sum(axis=1).min() ** 0.5
+            distances[row] = (((wrong - x) / problem.domain.unit) ** 2).sum(axis=1).min() ** 0.5
     np.testing.assert_allclose(found.loss.distances, distances, rtol=1e-9, atol=1e-12)
 
 
@@ -307,13 +307,13 @@ def test_categories_flip_in_the_raw_columns_of_a_pipeline(name, search, monkeypa
         monkeypatch.setattr(answers, "MOST_VISITS", -1)
     some = table.iloc[:40]
     moves = Perturbation(cost={"town": 1.0, "smoker": 1.0}, bounds=None)
-    question = question_of(model, some, y[:40], perturbation=moves)
-    found = answer(question)[1]
+    problem = problem_of(model, some, y[:40], perturbation=moves)
+    found = find_worst_case(problem)[1]
     assert found.kind == "exact" or (search and name != "tree")
-    assert_reached(question, found)
+    assert_reached(problem, found)
     # Flips exactly, ages on a fine grid: never much nearer than what was found.
     ages = np.linspace(0.0, 110.0, 1500)
-    unit = question.domain.unit[1]
+    unit = problem.domain.unit[1]
     for row in range(12):
         states = list(itertools.product("abcd", [False, True]))
         grid = pd.DataFrame(
@@ -341,13 +341,13 @@ def test_one_hot_groups_move_as_a_whole(name) -> None:
     X = np.column_stack([np.eye(3)[state], rng.normal(size=120)])
     y = ((state == 1) + X[:, 3] > 0.5).astype(int)
     model = MODELS[name].fit(X, y)
-    question = question_of(
+    problem = problem_of(
         model,
         X[:40],
         y[:40],
         perturbation=Perturbation(one_hot=[[0, 1, 2]], features=[0], cost="unit"),
     )
-    found = answer(question)[1]
+    found = find_worst_case(problem)[1]
     assert found.kind == "exact"
     others = np.stack(
         [
@@ -371,9 +371,9 @@ def test_columns_of_rare_categories_are_found() -> None:
     model = make_pipeline(steps, DecisionTreeClassifier(random_state=0)).fit(table, y)
     # Rows whose category is the one that would be tried on them.
     some = table.sort_values("code").drop_duplicates("code")
-    grid = grid_of_question(question_of(model, some, y[some.index]))
+    grid = grid_of_problem(problem_of(model, some, y[some.index]))
     np.testing.assert_allclose(
-        grid.outputs(grid.cells(question_of(model, table, y).codes)),
+        grid.outputs(grid.cells(problem_of(model, table, y).codes)),
         model.predict_proba(table),
         atol=1e-12,
     )
@@ -386,7 +386,7 @@ def test_columns_of_rare_categories_are_found() -> None:
 def test_steps_that_mix_columns_are_left_to_other_routes(moons) -> None:
     X, y = moons
     model = make_pipeline(PCA(), DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, y)
-    assert grid_of_question(question_of(model, X, y)) is None
+    assert grid_of_problem(problem_of(model, X, y)) is None
     with pytest.raises(ValueError, match="route"):
         model_stability(model, X, y, 0.4, computing=Search(method="tree"))
     scaled = make_pipeline(

@@ -7,7 +7,7 @@ change from or to it is infinitely far.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -90,7 +90,7 @@ class Domain:
         Names of the columns.
     unit : array of shape (n_features,)
         A move by that much is a distance of 1.
-    movable : bool array of shape (n_features,)
+    mutable : bool array of shape (n_features,)
         Which columns may change at all.
     lower, upper : array of shape (n_features,)
         Bounds of numbers, infinite where there are none. A row that stands outside may stay there.
@@ -104,7 +104,7 @@ class Domain:
 
     names: tuple[str, ...]
     unit: FloatArray
-    movable: BoolArray
+    mutable: BoolArray
     lower: FloatArray
     upper: FloatArray
     integer: BoolArray
@@ -117,7 +117,7 @@ class Domain:
         return len(self.names)
 
     @property
-    def flipping(self) -> BoolArray:
+    def categorical(self) -> BoolArray:
         """Columns that hold categories, frozen or not."""
         mask = np.zeros(self.n_features, dtype=np.bool_)
         for flip in self.flips:
@@ -125,26 +125,26 @@ class Domain:
         return mask
 
     @property
-    def sliding(self) -> BoolArray:
+    def numeric(self) -> BoolArray:
         """Columns of numbers that may move."""
-        mask: BoolArray = self.movable & ~self.flipping
+        mask: BoolArray = self.mutable & ~self.categorical
         return mask
 
     @property
-    def movable_flips(self) -> tuple[Flip, ...]:
+    def mutable_flips(self) -> tuple[Flip, ...]:
         """Categories that may change."""
         return tuple(
-            flip for flip in self.flips if self.movable[flip.columns].all() and len(flip.states) > 1
+            flip for flip in self.flips if self.mutable[flip.columns].all() and len(flip.states) > 1
         )
 
     @property
-    def immovable(self) -> bool:
+    def is_fixed(self) -> bool:
         """Whether no column may change."""
-        return not self.sliding.any() and not self.movable_flips
+        return not self.numeric.any() and not self.mutable_flips
 
     def distances(self, points: FloatArray, start: FloatArray) -> FloatArray:
         """Return the distance (unsquared) of each point from where its row starts; both of shape (n, n_features)."""
-        numbers = ~self.flipping
+        numbers = ~self.categorical
         step = (points[:, numbers] - start[:, numbers]) / self.unit[numbers]
         squared = np.einsum("ij,ij->i", step, step)
         if np.isnan(
@@ -166,7 +166,7 @@ class Domain:
 
         Both are NaN where a cell is missing.
         """
-        free = self.sliding
+        free = self.numeric
         low = np.where(free, np.minimum(self.lower, start), start)
         high = np.where(free, np.maximum(self.upper, start), start)
         whole = free & self.integer
@@ -182,14 +182,14 @@ class Domain:
         What is missing in a row stays missing; what is missing in a point alone stays as it is in its row.
         """
         low, high = self.limits(start)
-        flipping = self.flipping
+        flipping = self.categorical
         points = np.where(np.isnan(points), start, points)
         inside = np.where(flipping, start, np.clip(points, low, high))
-        whole = self.sliding & self.integer
+        whole = self.numeric & self.integer
         if whole.any():
             steps = start + np.rint(inside - start)
             inside = np.where(whole, np.clip(steps, low, high), inside)
-        for flip in self.movable_flips:
+        for flip in self.mutable_flips:
             flip.put(inside, flip.nearest_state(points))
             stuck = flip.is_stuck(start)
             if stuck.any():
@@ -203,7 +203,7 @@ class Domain:
         """
         from scipy.spatial.distance import cdist
 
-        columns = np.flatnonzero(self.sliding)
+        columns = np.flatnonzero(self.numeric)
         first, second = (part[:, columns] / self.unit[columns] for part in (rows, others))
         here = ~np.isnan(first)
         there = ~np.isnan(second)
@@ -218,7 +218,7 @@ class Domain:
                 np.square(first) @ there.T + here @ np.square(second).T - 2.0 * first @ second.T
             )
             squared = np.maximum(squared, 0.0)
-        for flip in self.movable_flips:
+        for flip in self.mutable_flips:
             apart = flip.state_of(rows)[:, None] != flip.state_of(others)[None, :]
             apart &= ~flip.is_stuck(rows)[:, None] & ~flip.is_stuck(others)[None, :]
             squared += apart * min(flip.distance, FAR) ** 2
@@ -250,7 +250,7 @@ class Domain:
 
     def restricted(self, features: Any) -> Self:
         """Return the domain in which these columns alone may change; see `mask`."""
-        return replace(self, movable=self.movable & self.mask(features))
+        return replace(self, mutable=self.mutable & self.mask(features))
 
 
 def differs(points: FloatArray, start: FloatArray) -> BoolArray:
@@ -286,3 +286,133 @@ def positions_of(features: Any, names: Sequence[str], argument: str) -> IntArray
             )
         )
     return np.array(found, dtype=np.int64)
+
+
+FEWEST_STEPS = 4.0
+"""A column of integers whose unit is at least so many steps slides like any number; others jump."""
+
+
+class PerturbationSpace:
+    """Some rows and the moves they may make.
+
+    A *move* is the part in the numeric columns that slide, of shape (n_smooth,), in units of cost. Categories and
+    coarse integers *jump*: a point carries them along while it slides. A cell that is missing moves by 0.
+
+    Parameters
+    ----------
+    domain : Domain
+        Where rows may move.
+    origin : array of shape (n_rows, n_columns)
+        The rows, coded.
+
+    Attributes
+    ----------
+    numeric : array of shape (n_smooth,)
+        The columns that slide; the squared length of a move is its cost.
+    low, high : array of shape (n_rows, n_smooth)
+        The box of moves.
+    jumping : list of arrays
+        Columns that jump: those of each flip, and each coarse column of integers by itself.
+    """
+
+    def __init__(self, domain: Domain, origin: FloatArray) -> None:
+        self.domain = domain
+        self.origin = origin
+        coarse = domain.numeric & domain.integer & (domain.unit < FEWEST_STEPS)
+        self.smooth: IntArray = np.flatnonzero(domain.numeric & ~coarse)
+        self.unit: FloatArray = domain.unit[self.smooth]
+        low, high = domain.limits(origin)
+        start = origin[:, self.smooth]
+        self.low: FloatArray = _moves_by_zero((low[:, self.smooth] - start) / self.unit)
+        self.high: FloatArray = _moves_by_zero((high[:, self.smooth] - start) / self.unit)
+        self.flips = domain.mutable_flips
+        self.coarse: IntArray = np.flatnonzero(coarse)
+        self.jumping: list[IntArray] = [flip.columns for flip in self.flips]
+        self.jumping += [np.array([column]) for column in self.coarse]
+
+    @property
+    def n_smooth(self) -> int:
+        """Number of columns that slide."""
+        return len(self.smooth)
+
+    @property
+    def n_jumps(self) -> int:
+        """Number of single jumps from a point."""
+        return sum(len(flip.states) - 1 for flip in self.flips) + 2 * len(self.coarse)
+
+    def allowed(self, points: FloatArray, owner: IntArray) -> FloatArray:
+        """Return the valid points nearest to ``points``; ``owner`` names the row of each."""
+        return self.domain.clip(points, self.origin[owner])
+
+    def distance(self, points: FloatArray, owner: IntArray) -> FloatArray:
+        """Return the distances (unsquared) of points from their rows."""
+        return self.domain.distances(points, self.origin[owner])
+
+    def moves(self, points: FloatArray, owner: IntArray) -> FloatArray:
+        """Return the moves that lead to points, of shape (n_points, n_smooth)."""
+        return _moves_by_zero((points - self.origin[owner])[:, self.smooth] / self.unit)
+
+    def points(self, base: FloatArray, owner: IntArray, moves: FloatArray) -> FloatArray:
+        """Return the points of several moves of each row, with the jumps of ``base``.
+
+        Parameters
+        ----------
+        base : array of shape (n_rows, n_columns) or (n_rows, n_points, n_columns)
+        owner : array of shape (n_rows,)
+        moves : array of shape (n_rows, n_points, n_smooth)
+
+        Returns
+        -------
+        array of shape (n_rows, n_points, n_columns)
+        """
+        points = (
+            base.copy() if base.ndim == 3 else np.repeat(base[:, None, :], moves.shape[1], axis=1)
+        )
+        points[:, :, self.smooth] = self.origin[owner][:, None, self.smooth] + moves * self.unit
+        return points
+
+    def clip(self, moves: FloatArray, owner: IntArray) -> FloatArray:
+        """Return moves of shape (n_rows, n_points, n_smooth) inside the box."""
+        inside: FloatArray = np.clip(moves, self.low[owner][:, None], self.high[owner][:, None])
+        return inside
+
+    def squared_costs(self, points: FloatArray, owner: IntArray) -> FloatArray:
+        """Return what each part of a point adds to its squared distance: numeric columns, then jumps."""
+        start = self.origin[owner]
+        costs = [np.square(self.moves(points, owner))]
+        for flip in self.flips:
+            changed = differs(points[:, flip.columns], start[:, flip.columns]).any(axis=1)
+            costs.append(np.where(changed, min(flip.distance, FAR) ** 2, 0.0)[:, None])
+        steps = _moves_by_zero((points - start)[:, self.coarse])
+        costs.append(np.square(steps / self.domain.unit[self.coarse]))
+        return np.concatenate(costs, axis=1)
+
+    def some_jumps(self, points: FloatArray, rng: np.random.Generator, most: int) -> FloatArray:
+        """Return points with one more jump, of shape (n_points, n_jumps, n_columns): all, or some at random."""
+        options = list(self._jumps(points))
+        if len(options) > most:
+            options = [
+                options[place] for place in np.sort(rng.permutation(len(options))[: max(1, most)])
+            ]
+        if options:
+            return np.stack(options, axis=1)
+        return np.empty((len(points), 0, points.shape[1]))
+
+    def _jumps(self, points: FloatArray) -> Iterator[FloatArray]:
+        """Yield points with one more jump each: another state of a flip, or a step up or down."""
+        for flip in self.flips:
+            held = flip.state_of(points)
+            for shift in range(1, len(flip.states)):
+                jumped = points.copy()
+                flip.put(jumped, (held + shift) % len(flip.states))
+                yield jumped
+        for column in self.coarse:
+            for step in (1.0, -1.0):
+                jumped = points.copy()
+                jumped[:, column] += step
+                yield jumped
+
+
+def _moves_by_zero(moves: FloatArray) -> FloatArray:
+    """Return moves with 0 where a cell is missing."""
+    return np.where(np.isnan(moves), 0.0, moves)

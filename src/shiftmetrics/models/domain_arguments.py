@@ -181,7 +181,7 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
     domain = Domain(
         names=names,
         unit=unit,
-        movable=movable,
+        mutable=movable,
         lower=lower,
         upper=upper,
         integer=np.zeros(len(names), dtype=np.bool_),
@@ -199,8 +199,8 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
         integer = domain.mask(perturbation.integer or (), "integer")
     # A constant column within the range of the data has nowhere to go.
     pinned = constant & (lower == upper)
-    domain = replace(domain, movable=movable & ~empty & ~pinned, integer=integer & ~flipping)
-    unscaled = constant & ~priced & domain.sliding
+    domain = replace(domain, mutable=movable & ~empty & ~pinned, integer=integer & ~flipping)
+    unscaled = constant & ~priced & domain.numeric
     return replace(domain, warnings=tuple(_warnings(domain, summary, unscaled, movable & empty)))
 
 
@@ -364,10 +364,10 @@ def _warnings(
             f"{some if n_constant > 1 else 'A column is constant'}, so that a move by one unit costs 1 there: "
             f"{listed(constant)}. Give their cost, or make them immutable."
         )
-    outside = ((summary.low < domain.lower) | (summary.high > domain.upper)) & domain.sliding
+    outside = ((summary.low < domain.lower) | (summary.high > domain.upper)) & domain.numeric
     if outside.any():
         yield f"Some rows stand outside the bounds of {listed(outside)}: they may stay or move back."
     if empty.any():
         yield f"Missing in every row, and so left as they are: columns {listed(empty)}."
-    if domain.immovable:
+    if domain.is_fixed:
         yield "No column may move, so only the weights of the rows change (as with theta1=inf)."

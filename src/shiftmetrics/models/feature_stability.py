@@ -17,11 +17,12 @@ from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import check_choice, check_vector
 from shiftmetrics.models.feature_result import EVERYTHING, FeatureStability, FeatureStabilityResult
 from shiftmetrics.models.features import FeatureGroup, answers_of, parts_of, redrawn, subgroups_of
+from shiftmetrics.models.model import LOSSES, LossName, ModelProblem, problem_of
 from shiftmetrics.models.perturbation import Perturbation, Search, perturbation_of, search_of
-from shiftmetrics.models.question import LOSSES, LossName, Question, question_of
 from shiftmetrics.models.rounds import shifted_rows, solve_in_rounds
-from shiftmetrics.models.route import ROUTES, Answer, Redraws, answer, fixed_answer
+from shiftmetrics.models.routes import ROUTES, find_worst_case
 from shiftmetrics.models.table import frame_of
+from shiftmetrics.models.worst_case import ValueRisks, WorstCase
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses import CandidateLoss, Loss, ZeroOneLoss
@@ -121,7 +122,7 @@ def feature_stability(
     search = search_of(computing)
     check_choice(search.method, "method", ("auto", *ROUTES))
     quiet = replace(search, progress=False)
-    question = question_of(
+    problem = problem_of(
         model,
         X,
         y,
@@ -132,8 +133,8 @@ def feature_stability(
         search=quiet,
         everything=True,
     )
-    n_samples = question.n_samples
-    parts = parts_of(question, perturbation.features)
+    n_samples = problem.n_samples
+    parts = parts_of(problem, perturbation.features)
     subgroups, too_small = subgroups_of(frame_of(X), perturbation.by, n_samples)
     interval = resampling_of(resampling)
     if interval is not None and interval.groups is not None:
@@ -146,15 +147,15 @@ def feature_stability(
         "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight,
         "resampling": interval, "computing": replace(quiet, memory_limit=None),
     }  # fmt: skip
-    fixed = fixed_answer(question)
-    solver = _Solver(question, threshold, options, subgroups, fixed.loss.base(slice(0, n_samples)))
+    fixed = WorstCase.fixed(problem)
+    solver = _Solver(problem, threshold, options, subgroups, fixed.loss.base(slice(0, n_samples)))
     found: list[FeatureStability] = []
     by_subgroup: list[FeatureStability] = []
-    warnings: dict[str, None] = dict.fromkeys((*question.domain.warnings, *too_small))
+    warnings: dict[str, None] = dict.fromkeys((*problem.domain.warnings, *too_small))
     # Where moves have no price that can be paid, every feature stays: one answer for all.
-    answers: Iterable[tuple[FeatureGroup, Answer]] = [(part, fixed) for part in parts]
+    answers: Iterable[tuple[FeatureGroup, WorstCase]] = [(part, fixed) for part in parts]
     if math.isfinite(theta1):
-        answers = answers_of(question, parts, search.method, solver.weights)
+        answers = answers_of(problem, parts, search.method, solver.weights)
     with progress_bar(search.progress, "features", len(parts) + bool(subgroups)) as bar:
         for part, first in answers:
             final, whole, *of_subgroups = solver.records(part, first)
@@ -164,10 +165,10 @@ def feature_stability(
             bar.update()
         if subgroups:
             # Subgroups are compared with all columns free, too.
-            everything = FeatureGroup(EVERYTHING, question.domain.names)
+            everything = FeatureGroup(EVERYTHING, problem.domain.names)
             first = fixed
             if math.isfinite(theta1):
-                _, first = answer(question, search.method)
+                _, first = find_worst_case(problem, search.method)
             by_subgroup += solver.records(everything, first)[2:]
             bar.update()
     # The most harmful first; equal ones by their stability, then in the order of the columns.
@@ -185,7 +186,7 @@ def feature_stability(
         status=unfinished[0] if unfinished else found[0].status,
         n_samples=n_samples,
         settings=settings_of(
-            **question.settings(), threshold=float(threshold), theta1=theta1, theta2=theta2,
+            **problem.settings(), threshold=float(threshold), theta1=theta1, theta2=theta2,
             divergence=divergence, perturbation=perturbation.settings(), computing=search.settings(),
             resampling=None if interval is None else interval.settings(),
             sample_weight=None if sample_weight is None else "given",
@@ -193,8 +194,8 @@ def feature_stability(
         warnings=tuple(warnings),
         features=tuple(found),
         subgroups=tuple(by_subgroup),
-        frozen=tuple(np.array(question.domain.names)[~question.domain.movable].tolist()),
-        n_queries=question.count.rows,
+        frozen=tuple(np.array(problem.domain.names)[~problem.domain.mutable].tolist()),
+        n_queries=problem.count.rows,
     )  # fmt: skip
 
 
@@ -202,7 +203,7 @@ def feature_stability(
 class _Solver:
     """Solves for answers, on all rows and on subgroups."""
 
-    question: Question
+    problem: ModelProblem
     threshold: float
     options: dict[str, Any]
     subgroups: dict[str, IntArray]
@@ -211,7 +212,7 @@ class _Solver:
     @cached_property
     def weights(self) -> FloatArray:
         """Weights of the rows in the sample, and in each subgroup, which sum to 1."""
-        n_samples = self.question.n_samples
+        n_samples = self.problem.n_samples
         given = self.options["sample_weight"]
         weights = np.zeros((1 + len(self.subgroups), n_samples))
         everyone = np.ones(n_samples) if given is None else given
@@ -236,28 +237,30 @@ class _Solver:
             weights = weights[rows]
         return {**self.options, "sample_weight": weights, "resampling": interval}
 
-    def records(self, part: FeatureGroup, found: Answer) -> tuple[Any, ...]:
+    def records(self, part: FeatureGroup, found: WorstCase) -> tuple[Any, ...]:
         """Return the answer with all points that were found, what they say of all rows, and of each subgroup."""
-        everyone = np.arange(self.question.n_samples)
-        rounds = solve_in_rounds(self.question, found, self.threshold, self.options_of(everyone))
-        redraws = found.redraws
+        everyone = np.arange(self.problem.n_samples)
+        rounds = solve_in_rounds(self.problem, found, self.threshold, self.options_of(everyone))
+        value_risks = found.value_risks
         found = rounds.found
-        shifted_rows(self.question, rounds.solved, found, self.options["sample_weight"])
-        if redraws is None:
-            redraws = redrawn(
-                self.question, self.question.domain.positions(part.columns), self.weights
+        shifted_rows(self.problem, rounds.solved, found, self.options["sample_weight"])
+        if value_risks is None:
+            value_risks = redrawn(
+                self.problem, self.problem.domain.positions(part.columns), self.weights
             )
-        whole = self._record(part, rounds.solved, redraws, 0, lower_bound=rounds.lower_bound)
+        whole = self._record(part, rounds.solved, value_risks, 0, lower_bound=rounds.lower_bound)
         records = []
         interval = self.options["resampling"]
         for place, (name, rows) in enumerate(self.subgroups.items(), 1):
             options = self.options_of(rows)
             solved = stability_criterion(found.loss.take(rows), self.threshold, **options)
-            shifted_rows(self.question, solved, found, options["sample_weight"], of=rows)
+            shifted_rows(self.problem, solved, found, options["sample_weight"], of=rows)
             lower = None
             if found.lower is not None:
                 lower = stability_criterion(found.lower.take(rows), self.threshold, **options).value
-            record = self._record(part, solved, redraws, place, subgroup=name, lower_bound=lower)
+            record = self._record(
+                part, solved, value_risks, place, subgroup=name, lower_bound=lower
+            )
             # An interval was asked for, and these rows are of one cluster.
             if interval is not None and options["resampling"] is None:
                 record = replace(record, standard_error=None)
@@ -265,7 +268,12 @@ class _Solver:
         return found, whole, *records
 
     def _record(
-        self, part: FeatureGroup, solved: StabilityResult, redraws: Redraws, place: int, **more: Any
+        self,
+        part: FeatureGroup,
+        solved: StabilityResult,
+        value_risks: ValueRisks,
+        place: int,
+        **more: Any,
     ) -> FeatureStability:
         """Put the stability of a part of the rows and the risks when values are drawn anew together."""
         shared = {field.name for field in fields(FeatureStability)} & vars(solved).keys()
@@ -279,8 +287,8 @@ class _Solver:
             columns=part.columns,
             moves=part.moves,
             unit=part.unit,
-            worst_case_risk=redraws.worst(place),
-            permutation_importance=redraws.average(place) - base_risk,
+            worst_case_risk=value_risks.worst(place),
+            permutation_importance=value_risks.average(place) - base_risk,
             largest_move=float(max(*solved.moved_distances, *farther, 0.0)),
             **{**values, **more},
         )
@@ -340,41 +348,41 @@ def least_changes(
 
     perturbation = perturbation_of(perturbation)
     search = replace(search_of(computing), progress=False)
-    question = question_of(
+    problem = problem_of(
         model, X, None, theta2=np.inf, perturbation=perturbation, search=search, everything=True
     )
-    n_samples = question.n_samples
+    n_samples = problem.n_samples
     best = np.full(n_samples, np.inf)
-    points = question.codes.copy()
-    parts = parts_of(question, perturbation.features)
+    points = problem.codes.copy()
+    parts = parts_of(problem, perturbation.features)
     which = np.full(n_samples, -1)
     # The nearest error of each row over all features.
-    for part, found in answers_of(question, parts, search.method):
+    for part, found in answers_of(problem, parts, search.method):
         distances, choices = _nearest_error(found.loss)
         nearer = np.flatnonzero(distances < best)
         best[nearer] = distances[nearer]
         which[nearer] = parts.index(part)
         points[nearer] = found.points(nearer, distances[nearer], choices[nearer])
-    before = np.asarray(question.table.decode(question.codes), dtype=object)
-    after = np.asarray(question.table.decode(points), dtype=object)
+    before = np.asarray(problem.table.decode(problem.codes), dtype=object)
+    after = np.asarray(problem.table.decode(points), dtype=object)
     names = [parts[k].name if k >= 0 else None for k in which.tolist()]
     frame = pd.DataFrame({"feature": pd.Series(names, dtype=object)})
     for name, cells in (("value", before), ("changed_to", after)):
         frame[name] = pd.Series([None] * n_samples, dtype=object)
         for number, part in enumerate(parts):
             rows = np.flatnonzero(which == number)
-            columns = question.domain.positions(part.columns)
+            columns = problem.domain.positions(part.columns)
             # The cell of a single column, a tuple for a group of them.
             lines = cells[np.ix_(rows, columns)].tolist()
             held = [line[0] if len(line) == 1 else tuple(line) for line in lines]
             frame.loc[rows, name] = pd.Series(held, index=rows, dtype=object)
-    assert question.classes is not None
-    told = pd.Series(question.classes[question.predict(points)], dtype=object)
+    assert problem.classes is not None
+    told = pd.Series(problem.classes[problem.predict(points)], dtype=object)
     frame["distance"] = best
     frame["prediction"] = told.where(which >= 0, None)
-    if question.table.labels is None:
+    if problem.table.labels is None:
         return frame
-    return frame.set_index(question.table.labels)
+    return frame.set_index(problem.table.labels)
 
 
 def _nearest_error(loss: Loss) -> tuple[Any, Any]:

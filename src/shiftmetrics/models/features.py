@@ -1,9 +1,8 @@
-"""The parts of a question: features that change alone, their values resampled, and subgroups of rows."""
+"""The parts of a problem: features that change alone, their values resampled, and subgroups of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,13 +10,11 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
 from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import describe, first_few
-from shiftmetrics.models.along_column import answer_along_column
 from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.feature_result import MoveKind
-from shiftmetrics.models.forests.answers import NotTheModel
-from shiftmetrics.models.question import Question
-from shiftmetrics.models.route import Answer, Redraws, Route, answer
-from shiftmetrics.models.trees import answers_for_groups
+from shiftmetrics.models.model import ModelProblem
+from shiftmetrics.models.routes import worst_cases_by_group
+from shiftmetrics.models.worst_case import ValueRisks, WorstCase
 
 _MOST_VALUES = 32
 """Values of a column that are tried: of more, their quantiles. Of several columns four times as many, at random."""
@@ -36,9 +33,9 @@ class FeatureGroup(NamedTuple):
     unit: float | None = None
 
 
-def parts_of(question: Question, features: Any) -> list[FeatureGroup]:
+def parts_of(problem: ModelProblem, features: Any) -> list[FeatureGroup]:
     """Return the features to look at, one by one or in the named groups of a dict."""
-    domain = question.domain
+    domain = problem.domain
     if isinstance(features, Mapping):
         wanted: dict[str, IntArray] = {}
         for name, group in features.items():
@@ -56,10 +53,10 @@ def parts_of(question: Question, features: Any) -> list[FeatureGroup]:
             if column in flip_of:
                 name = flip_of[column].name
                 columns = flip_of[column].columns
-            if features is not None or not domain.restricted(columns).immovable:
+            if features is not None or not domain.restricted(columns).is_fixed:
                 wanted[name] = columns
     for name, columns in wanted.items():
-        if not len(columns) or domain.restricted(columns).immovable:
+        if not len(columns) or domain.restricted(columns).is_fixed:
             remedy = "They are immutable, or have one category."
             raise ValueError(
                 describe("features", "columns that may move", value=name, remedy=remedy)
@@ -71,8 +68,8 @@ def parts_of(question: Question, features: Any) -> list[FeatureGroup]:
 
 def _part(domain: Domain, name: str, columns: IntArray) -> FeatureGroup:
     names = tuple(domain.names[k] for k in columns)
-    sliding = np.flatnonzero(domain.sliding)
-    if len(sliding) + len(domain.movable_flips) > 1:
+    sliding = np.flatnonzero(domain.numeric)
+    if len(sliding) + len(domain.mutable_flips) > 1:
         return FeatureGroup(name, names)
     if not sliding.size:
         return FeatureGroup(name, names, "category")
@@ -82,54 +79,37 @@ def _part(domain: Domain, name: str, columns: IntArray) -> FeatureGroup:
 
 
 def answers_of(
-    question: Question,
+    problem: ModelProblem,
     parts: Sequence[FeatureGroup],
     method: str,
     weights: FloatArray | None = None,
-) -> Iterator[tuple[FeatureGroup, Answer]]:
+) -> Iterator[tuple[FeatureGroup, WorstCase]]:
     """Yield the answer for each part; models of trees answer for all parts at once."""
-    left = dict(enumerate(parts))
-    if method in ("auto", "tree", "ensemble"):
-        shared = answers_for_groups(question, [part.columns for part in parts], weights)
-        try:
-            for position, found in shared:
-                yield left.pop(position), found
-        except NotTheModel:  # the trees are not the whole model: other routes answer for the rest
-            pass
-    for part in left.values():
-        restricted = replace(question, domain=question.domain.restricted(part.columns))
-        yield part, answer(restricted, method, _by_grid)[1]
+    groups = [part.columns for part in parts]
+    for position, found in worst_cases_by_group(problem, groups, method, weights):
+        yield parts[position], found
 
 
-def _by_grid(route: Route, question: Question) -> Answer | None:
-    """Try a grid along a single column in place of a search."""
-    if route.searches:
-        along = answer_along_column(question)
-        if along is not None:
-            return along
-    return route.answer(question)
-
-
-def redrawn(question: Question, columns: IntArray, parts: FloatArray) -> Redraws:
+def redrawn(problem: ModelProblem, columns: IntArray, parts: FloatArray) -> ValueRisks:
     """Ask the model for the risks at the values that columns take together.
 
     Parameters
     ----------
-    question : Question
+    problem : ModelProblem
         The model and its rows.
     columns : array of int
         Positions of the columns.
     parts : array of shape (n_parts, n_samples)
         Weights of the rows in each part, which sum to 1; the values are drawn from the first part.
     """
-    codes = question.codes
+    codes = problem.codes
     values, shares = _values(codes[:, columns], parts[0])
     risks = np.empty((len(parts), len(values)))
     for place, value in enumerate(values):
         points = codes.copy()
         points[:, columns] = value
-        risks[:, place] = parts @ question.losses(points, slice(None))
-    return Redraws(shares, risks)
+        risks[:, place] = parts @ problem.losses(points, slice(None))
+    return ValueRisks(shares, risks)
 
 
 def _values(held: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,13 +26,15 @@ from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import check_vector, describe
 from shiftmetrics.models.checks import column_of, columns_of, known_positions
 from shiftmetrics.models.domain_arguments import domain_of
+from shiftmetrics.models.model import LossName, ModelProblem, QueryCount, problem_of
 from shiftmetrics.models.perturbation import Perturbation, Search
-from shiftmetrics.models.question import LossName, QueryCount, Question, question_of
-from shiftmetrics.models.route import Answer, MappedAnswer, answer, fixed_answer, joined, unreached
+from shiftmetrics.models.routes import ROUTES, find_worst_case
 from shiftmetrics.models.table import CodedTable, frame_of
+from shiftmetrics.models.worst_case import WorstCase, as_candidates, unreached
 from shiftmetrics.stability.losses import (
     CandidateLoss,
     FixedLoss,
+    Kind,
     Loss,
     Reach,
     Transform,
@@ -115,13 +117,13 @@ class _Targets:
 
 @dataclass(frozen=True, eq=False)
 class RowsInParts:
-    """Rows in parts and their labels, as a question of which blocks are asked.
+    """Rows in parts and their labels, as a problem of which blocks are asked.
 
     Attributes
     ----------
-    question : Question
+    problem : ModelProblem
         About all rows, whose codes are `Chunks`; its labels are those of the rows that were looked at.
-    looked_at : Question
+    looked_at : ModelProblem
         About some of the rows, in memory.
     targets : Chunks, array or None
         Positions of labels, or values; None for the model's own predictions.
@@ -129,8 +131,8 @@ class RowsInParts:
         How to search.
     """
 
-    question: Question
-    looked_at: Question
+    problem: ModelProblem
+    looked_at: ModelProblem
     targets: Any
     search: Search
 
@@ -152,7 +154,7 @@ class RowsInParts:
         Raises
         ------
         TypeError, ValueError
-            As `question_of`; also if rows and labels are cut differently.
+            As `problem_of`; also if rows and labels are cut differently.
         MemoryError
             If parts and results exceed the memory limit.
         """
@@ -178,7 +180,7 @@ class RowsInParts:
             some_y = y[np.concatenate(shifted)]
         # These rows are validated as in memory; the codes of all rows follow from their table.
         inside = replace(perturbation, bounds=None)  # of all rows, not of these
-        looked_at = question_of(
+        looked_at = problem_of(
             model,
             some,
             some_y,
@@ -200,37 +202,37 @@ class RowsInParts:
         looked_at = replace(looked_at, domain=domain_of(whole, perturbation), progress=False)
         return cls(replace(looked_at, table=whole), looked_at, targets, search)
 
-    def _of(self, codes: FloatArray, y: Any) -> Question:
-        """Return the question about some rows, in memory."""
-        table = replace(self.question.table, codes=codes)
+    def _of(self, codes: FloatArray, y: Any) -> ModelProblem:
+        """Return the problem about some rows, in memory."""
+        table = replace(self.problem.table, codes=codes)
         rng = np.random.default_rng(self.search.rng)
-        return replace(self.question, table=table, y=y, rng=rng, count=QueryCount())
+        return replace(self.problem, table=table, y=y, rng=rng, count=QueryCount())
 
-    def ask(self, rows: slice | IntArray) -> Question:
-        """Return the question about a block of rows."""
-        codes = np.asarray(self.question.codes[rows])
+    def ask(self, rows: slice | IntArray) -> ModelProblem:
+        """Return the problem about a block of rows."""
+        codes = np.asarray(self.problem.codes[rows])
         y = None if self.targets is None else np.asarray(self.targets[rows])
-        question = self._of(codes, y)
+        problem = self._of(codes, y)
         if y is None:
-            return replace(question, y=question.predict(codes))
-        return question
+            return replace(problem, y=problem.predict(codes))
+        return problem
 
     @property
     def row_bytes(self) -> int:
         """What decides the number of rows in a block."""
-        classes = self.question.classes
+        classes = self.problem.classes
         n_rivals = 2 if classes is None else max(len(classes) - 1, 1)
-        return CELL_BYTES * (self.question.domain.n_features + 8) * n_rivals
+        return CELL_BYTES * (self.problem.domain.n_features + 8) * n_rivals
 
-    def gathered(self) -> Question:
-        """Return the question with all rows in memory.
+    def gathered(self) -> ModelProblem:
+        """Return the problem with all rows in memory.
 
         Raises
         ------
         MemoryError
             If they take more than the limit.
         """
-        n_samples, n_features = self.question.codes.shape
+        n_samples, n_features = self.problem.codes.shape
         remedy = "Take fewer rows, or a loss and model of which each row is searched by itself, such as the 0/1 loss."
         limit = check_memory_limit(self.search.memory_limit)
         check_memory(
@@ -240,7 +242,7 @@ class RowsInParts:
             remedy,
         )
         text = "This search goes on at the price of a unit of risk and holds all rows: they were taken to memory."
-        domain = replace(self.question.domain, warnings=(*self.question.domain.warnings, text))
+        domain = replace(self.problem.domain, warnings=(*self.problem.domain.warnings, text))
         return replace(self.ask(slice(0, n_samples)), domain=domain, progress=self.search.progress)
 
     def found(self) -> MappedAnswer | None:
@@ -249,37 +251,35 @@ class RowsInParts:
         codes = self.looked_at.codes
         _, rows = np.unique(np.isnan(codes), axis=0, return_index=True)
         rows = np.union1d(rows, np.linspace(0, len(codes) - 1, PROBED).astype(int))
-        route, first = self.answer(self._of(codes[rows], self.looked_at.y[rows]))
+        route, first = self.worst_case_of(self._of(codes[rows], self.looked_at.y[rows]))
         if first.refine is not None:
             return None
         if not isinstance(first.loss, FixedLoss | ZeroOneLoss | CandidateLoss):
-            loss = MappedLoss(self.question.codes, self.targets, self, first.loss)
+            loss = MappedLoss(self.problem.codes, self.targets, self, first.loss)
             lower = None
             if first.lower is not None:
-                lower = MappedLoss(self.question.codes, self.targets, self, first.lower, lower=True)
+                lower = MappedLoss(self.problem.codes, self.targets, self, first.lower, lower=True)
             none = np.zeros(0)
             return MappedAnswer(
                 route, loss, lower, none, none, self.looked_at.count.rows, first.warnings
             )
-        arrays = [self.question.codes]
+        arrays = [self.problem.codes]
         if self.targets is not None:
             arrays.append(self.targets)
-        blocks = placed(row_blocks(len(self.question.codes), self.row_bytes), arrays)
+        blocks = placed(row_blocks(len(self.problem.codes), self.row_bytes), arrays)
         with ThreadPoolExecutor(1) as one:  # threads would share modes of a network
             return joined(list(map_blocks(self.find, blocks, executor=one)))
 
-    def answer(self, question: Question) -> tuple[str, Answer]:
+    def worst_case_of(self, problem: ModelProblem) -> tuple[str, WorstCase]:
         """Return the name and the answer of a route."""
-        if question.immovable:
-            return "weights", fixed_answer(question)
-        return answer(question, self.search.method)
+        return find_worst_case(problem, self.search.method)
 
     def find(self, rows: slice) -> MappedAnswer:
         """Map a block of rows."""
-        question = self.ask(rows)
-        route, found = self.answer(question)
+        problem = self.ask(rows)
+        route, found = self.worst_case_of(problem)
         # Points do not leave the block, so that nobody can ask the model about them later: some are asked now.
-        unconfirmed = np.zeros(question.n_samples)
+        unconfirmed = np.zeros(problem.n_samples)
         warnings = found.warnings
         if isinstance(found.loss, ZeroOneLoss):
             distances = np.asarray(found.loss.distances)
@@ -288,12 +288,12 @@ class RowsInParts:
             step = 1 + len(left) // CHECKED
             left = left[::step]
             places = found.points(left, distances[left], None)
-            origins = question.codes[left]
-            farther = question.domain.distances(places, origins)
+            origins = problem.codes[left]
+            farther = problem.domain.distances(places, origins)
             unconfirmed[left] = farther > (1.0 + PUSHES[-1]) * distances[left]
             for push in (0.0, *PUSHES):
-                moved = question.domain.clip(origins + (1.0 + push) * (places - origins), origins)
-                right = ~question.is_wrong(places if push == 0.0 else moved, left)
+                moved = problem.domain.clip(origins + (1.0 + push) * (places - origins), origins)
+                right = ~problem.is_wrong(places if push == 0.0 else moved, left)
                 left = left[right]
                 places = places[right]
                 origins = origins[right]
@@ -301,7 +301,7 @@ class RowsInParts:
                     break
             unconfirmed[left] = step
         return MappedAnswer(
-            route, found.loss, found.lower, question.y, unconfirmed, question.count.rows, warnings
+            route, found.loss, found.lower, problem.y, unconfirmed, problem.count.rows, warnings
         )
 
 
@@ -337,7 +337,7 @@ class MappedLoss(Loss):
         return True
 
     def _of(self, rows: slice | IntArray) -> Loss:
-        _, found = self.rows.answer(self.rows.ask(rows))
+        _, found = self.rows.worst_case_of(self.rows.ask(rows))
         return cast(Loss, found.lower) if self.lower else found.loss
 
     def base(self, rows: slice) -> FloatArray:
@@ -384,3 +384,85 @@ def _joined_rows(parts: Sequence[Any]) -> Any:
     if is_table(parts[0]):
         return pd.concat(parts)
     return np.concatenate(parts)
+
+
+class MappedAnswer(NamedTuple):
+    """What a route finds for rows, without their points.
+
+    Attributes
+    ----------
+    route : str
+        Its name.
+    loss, lower : Loss
+        As in `Answer`.
+    y : array of shape (n_samples,)
+        Positions of the labels, or values.
+    unconfirmed : array of shape (n_samples,)
+        For how many rows each stands whose nearest error the model, asked again, takes for right.
+    n_queries : int
+        Rows that the model predicted.
+    warnings : tuple of str
+        What the caller should know.
+    """
+
+    route: str
+    loss: Loss
+    lower: Loss | None
+    y: npt.NDArray[Any]
+    unconfirmed: FloatArray
+    n_queries: int
+    warnings: tuple[str, ...]
+
+
+def joined(parts: Sequence[MappedAnswer]) -> MappedAnswer:
+    """Put what was found for blocks of rows together."""
+    loss = _joined_losses([part.loss for part in parts])
+    # A lower bound of all blocks needs one of each block; the loss itself is one where it is exact.
+    lower = None
+    if loss.kind != "exact" and all(
+        part.lower is not None or part.loss.kind == "exact" for part in parts
+    ):
+        lower = _joined_losses([part.loss if part.lower is None else part.lower for part in parts])
+    # Each warning once, in the order of the blocks.
+    warnings = dict.fromkeys(text for part in parts for text in part.warnings)
+    if isinstance(loss, ZeroOneLoss) and loss.kind == "upper_bound":
+        warnings |= dict.fromkeys(unreached(np.asarray(loss.distances)))
+    # Where blocks took several routes, the one that is tried last is named.
+    names = {part.route for part in parts}
+    if len(names) == 1:
+        (route,) = names
+    else:
+        route = max(names, key=list(ROUTES).index)
+    return MappedAnswer(
+        route=route,
+        loss=loss,
+        lower=lower,
+        y=np.concatenate([part.y for part in parts]),
+        unconfirmed=np.concatenate([part.unconfirmed for part in parts]),
+        n_queries=sum(part.n_queries for part in parts),
+        warnings=tuple(warnings),
+    )
+
+
+def _joined_losses(parts: Sequence[Loss]) -> Loss:
+    """Return the loss of blocks of rows together."""
+    kind: Kind = next((part.kind for part in parts if part.kind != "exact"), "exact")
+    if all(isinstance(part, FixedLoss) for part in parts):
+        fixed: Any = next((type(part) for part in parts if type(part) is not FixedLoss), FixedLoss)
+        return cast(
+            FixedLoss, fixed(np.concatenate([cast(FixedLoss, part).losses for part in parts]))
+        )
+    if all(isinstance(part, ZeroOneLoss) for part in parts):
+        return ZeroOneLoss(
+            np.concatenate([cast(ZeroOneLoss, part).distances for part in parts]), kind=kind
+        )
+    # Blocks with fewer candidates get some that are infinitely far.
+    candidates = [as_candidates(part) for part in parts]
+    width = max(part.n_candidates for part in candidates)
+    losses = []
+    distances = []
+    for part in candidates:
+        missing = ((0, 0), (0, width - part.n_candidates))
+        losses.append(np.pad(part.losses, missing, constant_values=0.0))
+        distances.append(np.pad(part.distances, missing, constant_values=math.inf))
+    return CandidateLoss(np.concatenate(losses), np.concatenate(distances), kind=kind)

@@ -16,9 +16,9 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.options import progress_bar
 from shiftmetrics._core.validation import check_weights, describe
 from shiftmetrics.models.in_parts import PUSHES
-from shiftmetrics.models.question import Question
+from shiftmetrics.models.model import ModelProblem
 from shiftmetrics.models.result import SearchTrace
-from shiftmetrics.models.route import Answer
+from shiftmetrics.models.worst_case import WorstCase
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.problem import Prices, StabilityProblem
 from shiftmetrics.stability.result import StabilityResult
@@ -29,9 +29,9 @@ _SLACK = 1e-3
 
 
 def shifted_rows(
-    question: Question,
+    problem: ModelProblem,
     solved: StabilityResult,
-    found: Answer,
+    found: WorstCase,
     sample_weight: Any,
     of: IntArray | None = None,
 ) -> FloatArray:
@@ -39,11 +39,11 @@ def shifted_rows(
 
     Parameters
     ----------
-    question : Question
+    problem : ModelProblem
         The model and its rows.
     solved : StabilityResult
         The shift.
-    found : Answer
+    found : WorstCase
         The points among which it was found.
     sample_weight : array_like of shape (n_samples,) or None
         Weights of the rows.
@@ -75,7 +75,7 @@ def shifted_rows(
         if choices is not None and second.choices is not None:
             choices = np.concatenate([choices, second.choices])
     rows = own if of is None else of[own]
-    places = question.codes[rows]
+    places = problem.codes[rows]
     away = np.flatnonzero(distances > 0.0)
     if away.size:
         chosen = None if choices is None else choices[away]
@@ -87,19 +87,19 @@ def shifted_rows(
     share = check_weights(sample_weight, "sample_weight", n)
     if share is not None:
         weights = weights * share[own[away]]
-    origins = question.codes[rows[away]]
+    origins = problem.codes[rows[away]]
     allowed = _SLACK * (solved.risk - solved.base_risk)
-    short = losses[away] - question.losses(places[away], rows[away])
+    short = losses[away] - problem.losses(places[away], rows[away])
     for push in PUSHES:  # past a boundary that rounding moves
         if weights @ short <= allowed:
             break
         farther = origins + (1.0 + push) * (places[away] - origins)
-        pushed = question.domain.clip(farther, origins)
+        pushed = problem.domain.clip(farther, origins)
         places[away] = np.where((short > 0.0)[:, None], pushed, places[away])
-        short = losses[away] - question.losses(places[away], rows[away])
+        short = losses[away] - problem.losses(places[away], rows[away])
     lost = float(weights @ short)
-    added = question.domain.distances(places[away], origins) ** 2 - distances[away] ** 2
-    extra_cost = question.theta1 * float(weights @ added)
+    added = problem.domain.distances(places[away], origins) ** 2 - distances[away] ** 2
+    extra_cost = problem.theta1 * float(weights @ added)
     refuse_lost(lost, extra_cost, solved)
     return places
 
@@ -117,21 +117,21 @@ class Rounds(NamedTuple):
     """The end of a search: the solution among all points found, these points, a certified lower bound, the rounds."""
 
     solved: StabilityResult
-    found: Answer
+    found: WorstCase
     lower_bound: float | None
     trace: SearchTrace | None
 
 
 def solve_in_rounds(
-    question: Question, found: Answer, threshold: float, options: Mapping[str, Any]
+    problem: ModelProblem, found: WorstCase, threshold: float, options: Mapping[str, Any]
 ) -> Rounds:
     """Solve, refine at the dual price, and solve again until nothing better is found.
 
     Parameters
     ----------
-    question : Question
+    problem : ModelProblem
         The model and its rows.
-    found : Answer
+    found : WorstCase
         The first answer of a route.
     threshold : float
         The risk threshold.
@@ -142,7 +142,7 @@ def solve_in_rounds(
     quiet = {**options, "computing": replace(computing, progress=False)}
     rounds = [stability_criterion(found.loss, threshold, **options)]
     # known: risk and gap among the points of the next round
-    queries = [question.count.rows]
+    queries = [problem.count.rows]
     known = []
     with progress_bar(computing.progress, "search", unit=" rounds") as bar:
         while found.refine is not None and rounds[-1].value > 0.0 and len(rounds) < MOST_ROUNDS:
@@ -152,7 +152,7 @@ def solve_in_rounds(
             found = better
             known.append(_risk_and_gap(found, rounds[-1], threshold, options))
             rounds.append(stability_criterion(found.loss, threshold, **quiet))
-            queries.append(question.count.rows)
+            queries.append(problem.count.rows)
             bar.update()
     solved = rounds[-1]
     lower = (
@@ -172,7 +172,7 @@ def solve_in_rounds(
 
 
 def _risk_and_gap(
-    found: Answer, solved: StabilityResult, threshold: float, options: Mapping[str, Any]
+    found: WorstCase, solved: StabilityResult, threshold: float, options: Mapping[str, Any]
 ) -> tuple[float, float]:
     """Return the risk at the dual price of a solution, and what it may fall by, among the points found since."""
     if not (0.0 < solved.dual < math.inf):

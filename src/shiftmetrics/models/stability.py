@@ -12,12 +12,13 @@ from shiftmetrics._core.chunk_readers import chunks_of_rows
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.validation import check_choice, check_weights, describe
 from shiftmetrics.models.domain import FAR
-from shiftmetrics.models.in_parts import RowsInParts
+from shiftmetrics.models.in_parts import MappedAnswer, RowsInParts
+from shiftmetrics.models.model import LOSSES, LossName, ModelProblem, QueryCount, problem_of
 from shiftmetrics.models.perturbation import Perturbation, Search, perturbation_of, search_of
-from shiftmetrics.models.question import LOSSES, LossName, QueryCount, Question, question_of
 from shiftmetrics.models.result import ModelStabilityResult, MovedRows, SearchRecord
 from shiftmetrics.models.rounds import Rounds, refuse_lost, shifted_rows, solve_in_rounds
-from shiftmetrics.models.route import ROUTES, Answer, MappedAnswer, answer, fixed_answer
+from shiftmetrics.models.routes import ROUTES, find_worst_case
+from shiftmetrics.models.worst_case import WorstCase
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.result import CONVERGED
@@ -134,7 +135,7 @@ def model_stability(
     }  # fmt: skip
     source = chunks_of_rows(X, "X")
     if source is None:
-        question = question_of(
+        problem = problem_of(
             model,
             X,
             y,
@@ -157,31 +158,31 @@ def model_stability(
         )
         mapped = rows.found()
         if mapped is not None:
-            return _result_of_parts(rows.question, mapped, threshold, options, perturbation, search)
-        question = rows.gathered()
-    found = fixed_answer(question)
+            return _result_of_parts(rows.problem, mapped, threshold, options, perturbation, search)
+        problem = rows.gathered()
+    found = WorstCase.fixed(problem)
     solved = stability_criterion(found.loss, threshold, **options)
-    if question.immovable or solved.value == 0.0:
+    if problem.is_fixed or solved.value == 0.0:
         route = "weights"
         rounds = Rounds(solved, found, None, None)
     else:
-        route, found = answer(question, search.method)
-        rounds = solve_in_rounds(question, found, threshold, options)
-    places = shifted_rows(question, rounds.solved, rounds.found, sample_weight)
+        route, found = find_worst_case(problem, search.method)
+        rounds = solve_in_rounds(problem, found, threshold, options)
+    places = shifted_rows(problem, rounds.solved, rounds.found, sample_weight)
     split_codes = None
     if rounds.solved.splits is not None:
-        split_codes = places[question.n_samples :]
+        split_codes = places[problem.n_samples :]
     moved = MovedRows(
-        table=replace(question.table, is_frame=question.is_frame),
-        units=question.domain.unit,
-        codes=places[: question.n_samples],
+        table=replace(problem.table, is_frame=problem.is_frame),
+        units=problem.domain.unit,
+        codes=places[: problem.n_samples],
         split_codes=split_codes,
     )
-    return _result(question, route, rounds, sample_weight, perturbation, search, moved)
+    return _result(problem, route, rounds, sample_weight, perturbation, search, moved)
 
 
 def _result_of_parts(
-    question: Question,
+    problem: ModelProblem,
     mapped: MappedAnswer,
     threshold: float,
     options: Mapping[str, Any],
@@ -197,24 +198,24 @@ def _result_of_parts(
     ):
         # The risk that moved rows lose where the model, asked again, takes their nearest error for right.
         lost = mapped.unconfirmed * (solved.moved_distances > 0.0)
-        share = check_weights(options["sample_weight"], "sample_weight", question.n_samples)
+        share = check_weights(options["sample_weight"], "sample_weight", problem.n_samples)
         if share is not None:
             lost = lost * share
-        refuse_lost(float(solved.weights @ lost) / question.n_samples, 0.0, solved)
+        refuse_lost(float(solved.weights @ lost) / problem.n_samples, 0.0, solved)
     lower = None
     if mapped.lower is not None:
         quiet = {**options, "computing": replace(search, progress=False)}
         lower = stability_criterion(mapped.lower, threshold, **quiet).value
-    unknown = Answer(
-        mapped.loss, lambda rows, distances, choices: question.codes[rows], warnings=mapped.warnings
+    unknown = WorstCase(
+        mapped.loss, lambda rows, distances, choices: problem.codes[rows], warnings=mapped.warnings
     )
-    question = replace(question, y=mapped.y, count=QueryCount(mapped.n_queries))
+    problem = replace(problem, y=mapped.y, count=QueryCount(mapped.n_queries))
     rounds = Rounds(solved, unknown, lower, None)
-    return _result(question, mapped.route, rounds, options["sample_weight"], perturbation, search)
+    return _result(problem, mapped.route, rounds, options["sample_weight"], perturbation, search)
 
 
 def _result(
-    question: Question,
+    problem: ModelProblem,
     route: str,
     rounds: Rounds,
     sample_weight: Any,
@@ -230,34 +231,34 @@ def _result(
     if alone is None:
         alone = solved.weights
     growth = None
-    if question.classes is not None and alone is not None and solved.status is CONVERGED:
-        growth = most_grown(alone, question.classes[question.y], sample_weight)
+    if problem.classes is not None and alone is not None and solved.status is CONVERGED:
+        growth = most_grown(alone, problem.classes[problem.y], sample_weight)
     fields = vars(solved).copy()
     fields["settings"] = {
         **solved.settings,
-        **question.settings(),
+        **problem.settings(),
         "perturbation": perturbation.settings(),
         "computing": search.settings(),
     }
-    fields["warnings"] = (*question.domain.warnings, *found.warnings, *solved.warnings)
+    fields["warnings"] = (*problem.domain.warnings, *found.warnings, *solved.warnings)
     fields["growth"] = growth
     record = SearchRecord(
         route=route,
-        n_queries=question.count.rows,
+        n_queries=problem.count.rows,
         lower_bound=rounds.lower_bound,
-        neighbour_distance=_neighbour_distance(question),
+        neighbour_distance=_neighbour_distance(problem),
         trace=rounds.trace,
     )
     return ModelStabilityResult(**fields, search=record, moved=moved, loss=found.loss)
 
 
-def _neighbour_distance(question: Question) -> float | None:
+def _neighbour_distance(problem: ModelProblem) -> float | None:
     """Return how far rows of a random half are from the nearest row of the other half, on the average."""
-    n = min(question.n_samples // 2, _MOST_NEIGHBOURS)
-    if n < 1 or question.immovable:
+    n = min(problem.n_samples // 2, _MOST_NEIGHBOURS)
+    if n < 1 or problem.is_fixed:
         return None
-    rows = np.random.default_rng(0).permutation(question.n_samples)
-    gaps = question.domain.squared_gaps(question.codes[rows[:n]], question.codes[rows[n : 2 * n]])
+    rows = np.random.default_rng(0).permutation(problem.n_samples)
+    gaps = problem.domain.squared_gaps(problem.codes[rows[:n]], problem.codes[rows[n : 2 * n]])
     nearest = np.sqrt(gaps.min(axis=1))
     if nearest.max() >= FAR:  # there are changes that no price buys
         return None

@@ -15,9 +15,9 @@ from sklearn.ensemble import (
 from shiftmetrics.models import Perturbation, Search, model_stability
 from shiftmetrics.models.forests import answers, bounds
 from shiftmetrics.models.forests.bounds import certified_distances, lower_loss
-from shiftmetrics.models.forests.from_model import grid_of_question
-from shiftmetrics.models.question import question_of
-from shiftmetrics.models.route import answer
+from shiftmetrics.models.forests.from_model import grid_of_problem
+from shiftmetrics.models.model import problem_of
+from shiftmetrics.models.routes import find_worst_case
 
 MODELS = {
     "forest": RandomForestClassifier(9, random_state=0),
@@ -27,8 +27,8 @@ MODELS = {
 }
 
 
-def single_bounds(grid, question):
-    lower = lower_loss(question, grid)
+def single_bounds(grid, problem):
+    lower = lower_loss(problem, grid)
     squared, losses = np.square(lower.distances), lower.losses
     return np.where(losses > 0.0, squared, np.inf).min(axis=1)
 
@@ -47,17 +47,17 @@ def test_no_error_is_nearer(name, n_classes, options) -> None:
     if "bounds" in options:
         options = {"bounds": {"x0": (X[:, 0].min(), np.median(X[:, 0]))}}
     model = MODELS[name].fit(X, y)
-    question = question_of(model, X, y, perturbation=Perturbation(**options))
-    exact = answer(question)[1]
+    problem = problem_of(model, X, y, perturbation=Perturbation(**options))
+    exact = find_worst_case(problem)[1]
     assert exact.kind == "exact"
     upper = exact.loss.distances**2
-    grid = grid_of_question(question)
-    known = single_bounds(grid, question)
+    grid = grid_of_problem(problem)
+    known = single_bounds(grid, problem)
     for reached in (upper, 4.0 * upper, np.full(len(X), np.inf)):
-        sharper, _ = certified_distances(grid, question.codes, question.y, known, reached)
+        sharper, _ = certified_distances(grid, problem.codes, problem.y, known, reached)
         assert (sharper >= known).all()
         assert (sharper <= upper * (1 + 1e-9) + 1e-15).all()
-    gains, _ = certified_distances(grid, question.codes, question.y, known, upper)
+    gains, _ = certified_distances(grid, problem.codes, problem.y, known, upper)
     right = (upper > 0) & np.isfinite(upper)
     if (
         name != "forest" and not options
@@ -95,8 +95,8 @@ def test_a_small_forest_is_exact_without_trying_all_cells(monkeypatch: pytest.Mo
     X, y = load_iris(return_X_y=True)
     X = X[:, 1:] + np.random.default_rng(0).normal(scale=0.2, size=(len(X), 3))
     model = RandomForestClassifier(9, max_depth=4, random_state=0).fit(X, y)
-    found = answer(
-        question_of(
+    found = find_worst_case(
+        problem_of(
             model,
             X,
             y,

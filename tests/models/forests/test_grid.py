@@ -10,8 +10,8 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from shiftmetrics.models.forests.from_model import grid_of_question
-from shiftmetrics.models.question import question_of
+from shiftmetrics.models.forests.from_model import grid_of_problem
+from shiftmetrics.models.model import problem_of
 from walked_trees import outputs_of
 
 
@@ -28,8 +28,8 @@ from walked_trees import outputs_of
 def test_outputs_at_every_cell(model) -> None:
     X, y = load_iris(return_X_y=True)
     model.fit(X, y)
-    question = question_of(model, X, y)
-    grid = grid_of_question(question)
+    problem = problem_of(model, X, y)
+    grid = grid_of_problem(problem)
     cells = grid.cells(X)
     for position, outputs in zip(grid.active, grid.along(cells, grid.active), strict=True):
         axis = grid.axes[position]

@@ -10,8 +10,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 from shiftmetrics.models import Perturbation
 from shiftmetrics.models.forests.climbing import CellBlock, climb
-from shiftmetrics.models.forests.from_model import grid_of_question
-from shiftmetrics.models.question import question_of
+from shiftmetrics.models.forests.from_model import grid_of_problem
+from shiftmetrics.models.model import problem_of
 
 MODELS = {
     "forest": RandomForestClassifier(8, random_state=0),
@@ -42,7 +42,7 @@ def question_about(name, table, n_classes):
     moves = Perturbation(
         integer=["count"], immutable=["fixed"], bounds={"count": (1, 7), "size": (-1.5, 1.5)}
     )
-    return question_of(model, table.iloc[:12], y[:12], perturbation=moves)
+    return problem_of(model, table.iloc[:12], y[:12], perturbation=moves)
 
 
 def output(number):
@@ -65,9 +65,9 @@ def reachable_cells(grid, start, rng):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", MODELS)
 def test_moves_to_every_cell(name, n_classes, displaced, table) -> None:
-    question = question_about(name, table, n_classes)
-    grid, start = grid_of_question(question), question.codes
-    blocks = [CellBlock.of(grid, start, question.y, output(k)) for k in range(n_classes)]
+    problem = question_about(name, table, n_classes)
+    grid, start = grid_of_problem(problem), problem.codes
+    blocks = [CellBlock.of(grid, start, problem.y, output(k)) for k in range(n_classes)]
     cells = (
         reachable_cells(grid, start, np.random.default_rng(2)) if displaced else grid.cells(start)
     )
@@ -96,9 +96,9 @@ def test_moves_to_every_cell(name, n_classes, displaced, table) -> None:
 
 @pytest.mark.parametrize("limited", [False, True])
 def test_a_climb_takes_the_best_move_of_each_row(limited, table) -> None:
-    question = question_about("forest", table, 2)
-    grid = grid_of_question(question)
-    block = CellBlock.of(grid, question.codes, question.y, output(0))
+    problem = question_about("forest", table, 2)
+    grid = grid_of_problem(problem)
+    block = CellBlock.of(grid, problem.codes, problem.y, output(0))
     moves = block.moves(block.start)
     scores = np.random.default_rng(0).normal(size=moves.squared.shape)
     scores[3] = -np.inf

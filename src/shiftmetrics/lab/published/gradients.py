@@ -14,10 +14,10 @@ from shiftmetrics.lab.published.adam import AdamSteps, PointLoss, stability_crit
 from shiftmetrics.lab.result import LabResult
 from shiftmetrics.models.linear import LinearRoute
 from shiftmetrics.models.linear.scores import AdditiveScores
+from shiftmetrics.models.model import ModelProblem, problem_of
 from shiftmetrics.models.outputs import is_network
 from shiftmetrics.models.perturbation import Perturbation, perturbation_of
-from shiftmetrics.models.question import Question, question_of
-from shiftmetrics.models.route import answer
+from shiftmetrics.models.routes import find_worst_case
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses import Loss
 
@@ -81,7 +81,7 @@ def model_stability_adam(
     True
     """
     check_choice(loss, "loss", ("log_loss", "hinge", "squared"))
-    question = question_of(
+    problem = problem_of(
         model,
         X,
         y,
@@ -90,20 +90,20 @@ def model_stability_adam(
         theta2=theta2,
         perturbation=perturbation_of(perturbation),
     )
-    point_loss, exact = _gradients(question)
-    domain = question.domain
-    low, high = domain.limits(question.codes)
+    point_loss, exact = _gradients(problem)
+    domain = problem.domain
+    low, high = domain.limits(problem.codes)
     bounded = bool(
-        np.isfinite(low[:, domain.sliding]).any() or np.isfinite(high[:, domain.sliding]).any()
+        np.isfinite(low[:, domain.numeric]).any() or np.isfinite(high[:, domain.numeric]).any()
     )
     result = stability_criterion_adam(
         point_loss,
-        question.codes,
+        problem.codes,
         threshold,
         theta1=theta1,
         theta2=theta2,
         divergence=divergence,
-        unit=np.where(domain.sliding, domain.unit, 0.0),
+        unit=np.where(domain.numeric, domain.unit, 0.0),
         limits=(low, high) if bounded else None,
         exact=exact,
         sample_weight=sample_weight,
@@ -111,15 +111,15 @@ def model_stability_adam(
         progress=progress,
     )
     warnings = [*domain.warnings, *result.warnings]
-    if domain.movable_flips:
+    if domain.mutable_flips:
         warnings.append("Gradient steps leave categories as they are.")
-    if (domain.sliding & domain.integer).any():
+    if (domain.numeric & domain.integer).any():
         warnings.append("Gradient steps move whole numbers by fractions.")
     settings = {**result.settings, "loss": loss, "model": type(model).__name__}
     return dataclasses.replace(result, settings=settings, warnings=tuple(warnings))
 
 
-def _gradients(question: Question) -> tuple[PointLoss, Loss | None]:
+def _gradients(problem: ModelProblem) -> tuple[PointLoss, Loss | None]:
     """Return the loss of the model with its gradient, and the exact worst cases where they are known.
 
     Raises
@@ -127,41 +127,41 @@ def _gradients(question: Question) -> tuple[PointLoss, Loss | None]:
     ValueError
         If no gradients of the model are known.
     """
-    if is_network(question.model):
-        if np.isnan(question.codes).any():
+    if is_network(problem.model):
+        if np.isnan(problem.codes).any():
             raise ValueError(
                 describe("X", "free of missing cells for the gradient of a network", "some")
             )
-        return _of_network(question), None
-    linear = LinearRoute().accepts(question.model, question.loss)
-    scores = AdditiveScores.of(question) if linear else None
+        return _of_network(problem), None
+    linear = LinearRoute().accepts(problem.model, problem.loss)
+    scores = AdditiveScores.of(problem) if linear else None
     if scores is not None:
-        point_loss = _of_scores(question, scores)
+        point_loss = _of_scores(problem, scores)
         losses, formula = (
-            question.losses(question.codes, slice(None)),
-            point_loss(question.codes)[0],
+            problem.losses(problem.codes, slice(None)),
+            point_loss(problem.codes)[0],
         )
-        if question.loss == "log_loss":
+        if problem.loss == "log_loss":
             losses, formula = np.minimum(losses, _HIGHEST), np.minimum(formula, _HIGHEST)
         if np.allclose(losses, formula, rtol=_TOLERANCE, atol=_TOLERANCE):
-            _, best = answer(question)
+            _, best = find_worst_case(problem)
             return point_loss, best.loss if best.kind == "exact" else None
-    got = f"a {type(question.model).__name__} whose gradients are not known"
+    got = f"a {type(problem.model).__name__} whose gradients are not known"
     raise ValueError(describe("model", "linear or a torch module", got, "Use model_stability."))
 
 
-def _of_scores(question: Question, scores: AdditiveScores) -> PointLoss:
+def _of_scores(problem: ModelProblem, scores: AdditiveScores) -> PointLoss:
     """Return the loss of scores that are a sum over columns."""
-    y, everyone = question.y, np.arange(question.n_samples)
+    y, everyone = problem.y, np.arange(problem.n_samples)
     weights = scores.weights.T
     slope: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
-    if question.loss == "squared":
+    if problem.loss == "squared":
 
         def slope(values: FloatArray) -> tuple[FloatArray, FloatArray]:
             residuals = values[:, 0] - y
             return residuals * residuals, 2.0 * residuals[:, None]
 
-    elif question.loss == "hinge":
+    elif problem.loss == "hinge":
 
         def slope(values: FloatArray) -> tuple[FloatArray, FloatArray]:
             rivals = values.copy()
@@ -183,23 +183,23 @@ def _of_scores(question: Question, scores: AdditiveScores) -> PointLoss:
             return np.log(total) - values[everyone, y], change
 
     def point_loss(points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        losses, change = slope(scores(points, question))
+        losses, change = slope(scores(points, problem))
         return np.asarray(losses), np.where(np.isnan(points), 0.0, change @ weights)
 
     return point_loss
 
 
-def _of_network(question: Question) -> PointLoss:
+def _of_network(problem: ModelProblem) -> PointLoss:
     """Return the loss of a torch module."""
     import torch
 
-    from shiftmetrics.models.networks.climb import LOSSES
+    from shiftmetrics.models.networks.ascent import LOSSES
     from shiftmetrics.models.networks.network import Network
 
-    network = Network(question.model, question, row_shape=question.table.row_shape)
-    labels = network.tensor(question.y)
-    y = labels if question.loss == "squared" else labels.long()
-    row_loss = LOSSES[question.loss]
+    network = Network(problem.model, problem, row_shape=problem.table.row_shape)
+    labels = network.tensor(problem.y)
+    y = labels if problem.loss == "squared" else labels.long()
+    row_loss = LOSSES[problem.loss]
 
     def point_loss(points: FloatArray) -> tuple[FloatArray, FloatArray]:
         with network.evaluating(), torch.enable_grad():

@@ -25,8 +25,7 @@ from shiftmetrics.models.decision.steps import (
     slide,
     take_back,
 )
-from shiftmetrics.models.domain import Domain
-from shiftmetrics.models.space import MoveSpace
+from shiftmetrics.models.domain import Domain, PerturbationSpace
 
 _BLOCK_BYTES = 1 << 26
 _QUERIES_PER_START = 12
@@ -102,7 +101,9 @@ def nearest_counterexamples(
     with progress_bar(progress, "counter-examples", len(rows), unit=" rows") as bar:
         for start in range(0, len(rows), size):
             block = np.arange(start, min(start + size, len(rows)))
-            nearest = NearestSoFar(is_wrong, MoveSpace(domain, rows[block]), block, n_queries)
+            nearest = NearestSoFar(
+                is_wrong, PerturbationSpace(domain, rows[block]), block, n_queries
+            )
             other = pool_labels[None, :] != labels[block][:, None]
             known_here = None if known is None else known[block]
             _search(nearest, pool, other, known_here, rng)
@@ -123,7 +124,7 @@ def _search(
     """Search for one block of rows: a first error, then nearer ones."""
     space = nearest.space
     everyone = np.arange(len(nearest.rows))
-    if space.domain.immovable:
+    if space.domain.is_fixed:
         return
     # First errors: on the lines to points that are predicted otherwise, one jump off, or in random directions.
     crossings = np.empty((len(everyone), 0, space.origin.shape[1]))
@@ -149,7 +150,7 @@ def _search(
 
 def _look_at_columns(nearest: NearestSoFar, n_queries: int) -> None:
     """Look at moves of one column, nearer than the best."""
-    p = nearest.space.n_numeric
+    p = nearest.space.n_smooth
     which = nearest.unsettled()
     shares = np.array([0.9, 0.6, 0.3])[: n_queries // (2 * p) if p else 0]
     if shares.size and which.size:
@@ -168,7 +169,7 @@ def _walk(nearest: NearestSoFar, crossings: FloatArray, rng: np.random.Generator
     """Slide along the boundary, then polish another crossing, in turn."""
     order, distances = _nearest_first(nearest, crossings)
     for turn in range(_BRANCHES):
-        for _ in range(2 if nearest.space.n_numeric else 0):
+        for _ in range(2 if nearest.space.n_smooth else 0):
             which = nearest.unsettled(at_least=_FEWEST)
             slide(nearest, which, rng, width=0.3 / (turn + 1))
             shorten(nearest, which, leap=0.02)
@@ -203,12 +204,14 @@ _RANKS = (0, 1, 2, 4, 8, 16, 32, 64)
 """Which of the nearest other points to try: some near ones, and some farther away, elsewhere."""
 
 
-def other_points(space: MoveSpace, pool: FloatArray, other: BoolArray, most: int) -> FloatArray:
+def other_points(
+    space: PerturbationSpace, pool: FloatArray, other: BoolArray, most: int
+) -> FloatArray:
     """Return, for each row, points of the pool that are predicted otherwise, moved to where the row may go.
 
     Parameters
     ----------
-    space : MoveSpace
+    space : PerturbationSpace
     pool : array of shape (n_pool, n_columns)
     other : array of bool, shape (n_rows, n_pool)
         Which points of the pool are errors for each row.
@@ -249,7 +252,7 @@ def cross(nearest: NearestSoFar, starts: FloatArray, *, n_steps: int) -> FloatAr
     which = np.arange(len(nearest.rows))
     start = space.origin[:, None]
     wrong = nearest.evaluate(which, starts)
-    moves = np.nan_to_num((starts - start)[:, :, space.numeric] / space.unit)
+    moves = np.nan_to_num((starts - start)[:, :, space.smooth] / space.unit)
     # The error is between the parts low, which is right, and high of the way.
     low = np.zeros(wrong.shape)
     high = np.ones(wrong.shape)
@@ -270,10 +273,10 @@ def cross(nearest: NearestSoFar, starts: FloatArray, *, n_steps: int) -> FloatAr
 def look_around(
     nearest: NearestSoFar, which: IntArray, directions: FloatArray, radii: FloatArray
 ) -> None:
-    """Evaluate points at distances (n_rows, n_radii) in directions (n_directions, n_numeric)."""
+    """Evaluate points at distances (n_rows, n_radii) in directions (n_directions, n_smooth)."""
     space = nearest.space
     moves = radii[:, :, None, None] * directions[None, None]
-    moves = space.clip(moves.reshape(len(which), -1, space.n_numeric), which)
+    moves = space.clip(moves.reshape(len(which), -1, space.n_smooth), which)
     nearest.evaluate(which, space.points(space.origin[which], which, moves))
 
 
@@ -282,7 +285,7 @@ def search_outwards(
 ) -> None:
     """Look for a first error in random directions, sparse and dense, and along the columns, ever farther out."""
     space = nearest.space
-    p = space.n_numeric
+    p = space.n_smooth
     if not p or not which.size:
         return
     n_rounds = 6

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics.models.domain import differs
-from shiftmetrics.models.space import MoveSpace
+from shiftmetrics.models.domain import PerturbationSpace, differs
 
 IsWrong = Callable[[FloatArray, IntArray], BoolArray]
 """Tells which coded points are errors, given the positions of the rows that they come from."""
@@ -21,7 +20,7 @@ class NearestSoFar:
     ----------
     is_wrong : callable
         ``is_wrong(points, rows)``: one answer of the model for each point.
-    space : MoveSpace
+    space : PerturbationSpace
         The rows and where they may move.
     rows : array of shape (n_rows,)
         Their positions in the whole sample, for ``is_wrong``.
@@ -38,7 +37,9 @@ class NearestSoFar:
         Predictions that were made.
     """
 
-    def __init__(self, is_wrong: IsWrong, space: MoveSpace, rows: IntArray, n_queries: int) -> None:
+    def __init__(
+        self, is_wrong: IsWrong, space: PerturbationSpace, rows: IntArray, n_queries: int
+    ) -> None:
         self.space = space
         self.rows = rows
         self.n_queries = n_queries
@@ -119,7 +120,7 @@ def shorten(
         The best points.
     which : array of shape (n_which,)
         Positions of the rows.
-    columns : bool array of shape (n_which, n_numeric), optional
+    columns : bool array of shape (n_which, n_smooth), optional
         The columns whose moves are shortened. Default: all together.
     leap : float
         The share of the move that is left out first.
@@ -168,22 +169,22 @@ def take_back(nearest: NearestSoFar, which: IntArray) -> None:
         parts = part[paid]
         # Each row takes back another part: a number, or the columns of a jump.
         points = nearest.point[rows].copy()
-        slides = np.flatnonzero(parts < space.n_numeric)
-        columns = space.numeric[parts[slides]]
+        slides = np.flatnonzero(parts < space.n_smooth)
+        columns = space.smooth[parts[slides]]
         points[slides, columns] = space.origin[rows[slides], columns]
         for number, group in enumerate(space.jumping):
-            here = np.flatnonzero(parts == space.n_numeric + number)
+            here = np.flatnonzero(parts == space.n_smooth + number)
             points[np.ix_(here, group)] = space.origin[np.ix_(rows[here], group)]
         nearest.evaluate(rows, points[:, None])
 
 
 def shorten_columns(nearest: NearestSoFar, which: IntArray) -> None:
     """Shorten the move of each column alone, the longest first."""
-    n_numeric = nearest.space.n_numeric
+    n_smooth = nearest.space.n_smooth
     order = np.argsort(-np.abs(nearest.move(which)), axis=1, kind="stable")
     # One column of each row at a time: the moves are read again, since those before have changed them.
-    for place in range(n_numeric):
-        columns = np.arange(n_numeric) == order[:, place, None]
+    for place in range(n_smooth):
+        columns = np.arange(n_smooth) == order[:, place, None]
         squared = np.square(nearest.move(which)[columns])
         worth = squared > _WORTH * np.square(nearest.distance[which])
         if not worth.any():
@@ -238,7 +239,7 @@ def slide(
         How far beside the best point to look, relative to its distance.
     """
     space = nearest.space
-    p = nearest.space.n_numeric
+    p = nearest.space.n_smooth
     best = nearest.move(which)
     length = lengths(best)
     moving = length > 0.0

@@ -11,8 +11,8 @@ from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.models.forests.forest import Forest
 from shiftmetrics.models.forests.grid import BLOCK_BYTES, Grid
-from shiftmetrics.models.question import LossName, Question
-from shiftmetrics.models.route import Answer, Redraws
+from shiftmetrics.models.model import LossName, ModelProblem
+from shiftmetrics.models.worst_case import ValueRisks, WorstCase
 from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss
 
 MOST_VISITS = 30_000_000
@@ -53,7 +53,7 @@ class Choices:
 
     Attributes
     ----------
-    question : Question
+    problem : ModelProblem
         The model, the rows and the loss.
     forest : Forest
         The trees.
@@ -69,7 +69,7 @@ class Choices:
         These risks, so far.
     """
 
-    question: Question
+    problem: ModelProblem
     forest: Forest
     place: Place
     wrong: BoolArray
@@ -91,8 +91,8 @@ class Choices:
         stay : array of shape (n_rows,)
             The choice that is the row where it stands.
         """
-        y = self.question.y[rows]
-        if self.question.loss == "zero_one":
+        y = self.problem.y[rows]
+        if self.problem.loss == "zero_one":
             margins = self.forest.margins(outputs, y)
             losses = np.asarray(margins <= self.forest.tolerance, dtype=np.float64)
             squared[self.wrong[rows]] = np.inf
@@ -101,7 +101,7 @@ class Choices:
             choice = np.where(np.isfinite(nearest), choice, stay)
             self.parts.append((nearest[:, None], np.ones((len(stay), 1)), choice[:, None]))
         else:
-            losses = losses_of(self.forest, outputs, y, self.question.loss)
+            losses = losses_of(self.forest, outputs, y, self.problem.loss)
             self.parts.append(worthwhile(squared, losses, stay))
         if self.weights is not None:
             self.risks = self.risks + self.weights[:, rows] @ losses
@@ -117,7 +117,7 @@ class Choices:
         pending = np.flatnonzero(np.isfinite(squared[everyone, choice]))
         while pending.size:
             where = pending + rows.start
-            refuted = pending[~self.question.is_wrong(self.place(where, choice[pending]), where)]
+            refuted = pending[~self.problem.is_wrong(self.place(where, choice[pending]), where)]
             if (margins[refuted, choice[refuted]] < -tolerance).any():
                 raise NotTheModel
             squared[refuted, choice[refuted]] = np.inf
@@ -125,25 +125,23 @@ class Choices:
             pending = refuted[np.isfinite(squared[refuted, choice[refuted]])]
         return squared[everyone, choice], choice
 
-    def answer(self) -> Answer:
+    def answer(self) -> WorstCase:
         """Return the exact answer once all rows are added."""
-        question, start = self.question, self.question.codes
+        problem, start = self.problem, self.problem.codes
         width = max(squared.shape[1] for squared, _, _ in self.parts)
         squared, losses, kept = (
             np.concatenate([_widened(part[k], width, fill) for part in self.parts])
             for k, fill in enumerate((np.inf, 0.0, 0))
         )
-        if question.loss != "zero_one":
-            return Answer(
+        if problem.loss != "zero_one":
+            return WorstCase(
                 loss=CandidateLoss(losses, np.sqrt(squared), kind="exact"),
                 points=lambda rows, _, choices: self.place(rows, kept[rows, choices]),
             )
         moved = np.flatnonzero(np.isfinite(squared[:, 0]))
         distances = np.where(self.wrong, 0.0, np.inf)
-        distances[moved] = question.domain.distances(
-            self.place(moved, kept[moved, 0]), start[moved]
-        )
-        return Answer(
+        distances[moved] = problem.domain.distances(self.place(moved, kept[moved, 0]), start[moved])
+        return WorstCase(
             loss=ZeroOneLoss(distances), points=lambda rows, _, __: self.place(rows, kept[rows, 0])
         )
 
@@ -152,11 +150,11 @@ def _widened(part: Array, width: int, fill: float) -> Array:
     return np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=fill)
 
 
-def _errors(question: Question) -> BoolArray:
+def _errors(problem: ModelProblem) -> BoolArray:
     """Return the rows that are errors where they stand, for the 0/1 loss; none for other losses."""
-    if question.loss != "zero_one":
-        return np.zeros(question.n_samples, dtype=bool)
-    return question.is_wrong(question.codes, slice(None))
+    if problem.loss != "zero_one":
+        return np.zeros(problem.n_samples, dtype=bool)
+    return problem.is_wrong(problem.codes, slice(None))
 
 
 def worthwhile(
@@ -200,17 +198,17 @@ def worthwhile(
     return kept_squared, kept_losses, choice
 
 
-def answer_of_tree(question: Question, grid: Grid) -> Answer:
+def answer_of_tree(problem: ModelProblem, grid: Grid) -> WorstCase:
     """Answer for a forest of one tree: each leaf box is a choice, and its nearest point is known."""
-    start, cells = question.codes, grid.cells(question.codes)
+    start, cells = problem.codes, grid.cells(problem.codes)
     outputs = grid.forest.total(grid.boxes.leaf[:, None])
     choices = Choices(
-        question,
+        problem,
         grid.forest,
         lambda rows, box: grid.nearest_in_box(start[rows], box),
-        _errors(question),
+        _errors(problem),
     )
-    for rows in grid.row_blocks(question.n_samples, 32 * outputs.size):
+    for rows in grid.row_blocks(problem.n_samples, 32 * outputs.size):
         stay = (grid.violations(cells[rows]) == 0).argmax(axis=0)
         everywhere = np.broadcast_to(outputs, (len(stay), *outputs.shape))
         choices.add(rows, grid.squared_distances(start[rows]), everywhere, stay)
@@ -218,30 +216,30 @@ def answer_of_tree(question: Question, grid: Grid) -> Answer:
 
 
 def answers_along_axes(
-    question: Question,
+    problem: ModelProblem,
     grid: Grid,
     axes: Sequence[int],
-    parts: FloatArray | None = None,
+    weights: FloatArray | None = None,
     costs: FloatArray | float = 1.0,
-) -> Iterator[tuple[int, Answer]]:
+) -> Iterator[tuple[int, WorstCase]]:
     """Yield the exact answer for each axis, when rows may move along it alone.
 
     Parameters
     ----------
-    question : Question
+    problem : ModelProblem
         The model, the rows and the loss.
     grid : Grid
         Its forest.
     axes : sequence of int
         Positions of axes.
-    parts : array of shape (n_parts, n_samples), optional
-        Weights of the rows in parts of them, for the risks at all values; see `Redraws`.
+    weights : array of shape (n_parts, n_samples), optional
+        Weights of the rows in parts of them, for the risks at all values; see `ValueRisks`.
     costs : array of shape (n_samples,) or float, default 1
         What an error on each row costs, in these risks.
     """
     if not axes:
         return
-    start, cells = question.codes, grid.cells(question.codes)
+    start, cells = problem.codes, grid.cells(problem.codes)
 
     def place_on(axis: int) -> Place:
         def place(rows: IntArray, cell: IntArray) -> FloatArray:
@@ -251,31 +249,31 @@ def answers_along_axes(
 
         return place
 
-    wrong = _errors(question)
-    choices = {axis: Choices(question, grid.forest, place_on(axis), wrong) for axis in axes}
+    wrong = _errors(problem)
+    choices = {axis: Choices(problem, grid.forest, place_on(axis), wrong) for axis in axes}
     for axis in axes:
         if not np.isnan(start[:, grid.axes[axis].columns]).any():
-            choices[axis].weights = None if parts is None else parts * costs
+            choices[axis].weights = None if weights is None else weights * costs
     positions = np.array(list(axes), dtype=int)
     row_bytes = 400 * grid.forest.n_trees + 32 * grid.forest.n_outputs * int(grid.n_cells.max())
-    for rows in grid.row_blocks(question.n_samples, row_bytes):
+    for rows in grid.row_blocks(problem.n_samples, row_bytes):
         for axis, outputs in zip(axes, grid.along(cells[rows], positions), strict=True):
             choices[axis].add(rows, grid.axes[axis].costs(start[rows]), outputs, cells[rows, axis])
     for axis in axes:
-        redraws, risks = None, choices[axis].risks
-        if parts is not None and isinstance(risks, np.ndarray):
-            shares = np.bincount(cells[:, axis], parts[0], grid.axes[axis].n_cells)
+        value_risks, risks = None, choices[axis].risks
+        if weights is not None and isinstance(risks, np.ndarray):
+            shares = np.bincount(cells[:, axis], weights[0], grid.axes[axis].n_cells)
             held = shares > 0.0
-            redraws = Redraws(shares[held].astype(np.float64), risks[:, held])
-        yield axis, replace(choices[axis].answer(), redraws=redraws)
+            value_risks = ValueRisks(shares[held].astype(np.float64), risks[:, held])
+        yield axis, replace(choices[axis].answer(), value_risks=value_risks)
 
 
-def answer_by_enumeration(question: Question, grid: Grid) -> Answer | None:
+def answer_by_enumeration(problem: ModelProblem, grid: Grid) -> WorstCase | None:
     """Answer by trying all combinations of cells of the axes that move; None where there are too many."""
-    axes, start, forest = grid.active, question.codes, grid.forest
+    axes, start, forest = grid.active, problem.codes, grid.forest
     n_cells = grid.n_cells[axes]
     n_choices = int(np.prod(n_cells.astype(np.float64)))
-    if n_choices * forest.n_trees > MOST_VISITS or n_choices * question.n_samples > MOST_PAIRS:
+    if n_choices * forest.n_trees > MOST_VISITS or n_choices * problem.n_samples > MOST_PAIRS:
         return None
     standing = grid.cells(start)
     bounding = [k for k, (bounded, *_) in enumerate(grid.sides) if bounded.size]
@@ -296,10 +294,10 @@ def answer_by_enumeration(question: Question, grid: Grid) -> Answer | None:
         cells[:, axes] = choices[choice]
         return grid.points(start[rows], cells)
 
-    tried = Choices(question, forest, place, _errors(question))
+    tried = Choices(problem, forest, place, _errors(problem))
     stay = np.ravel_multi_index(tuple(standing[:, axes].T), tuple(n_cells))
     row_bytes = 16 * n_choices * (1 + forest.n_outputs)
-    for rows in row_blocks(question.n_samples, row_bytes, block_bytes=BLOCK_BYTES // 4):
+    for rows in row_blocks(problem.n_samples, row_bytes, block_bytes=BLOCK_BYTES // 4):
         squared = np.zeros((rows.stop - rows.start, n_choices))
         for position, axis in enumerate(axes):
             squared += grid.axes[axis].costs(start[rows])[:, choices[:, position]]

@@ -177,14 +177,14 @@ Axis: TypeAlias = NumberAxis | StateAxis
 def axes_without_edges(domain: Domain, X: FloatArray) -> list[Axis]:
     """Return the axes of a domain, those of numbers not cut yet."""
     axes: list[Axis] = []
-    able = {id(flip) for flip in domain.movable_flips}
+    able = {id(flip) for flip in domain.mutable_flips}
     for flip in domain.flips:
         others = np.unique(X[flip.state_of(X) < 0][:, flip.columns], axis=0)
         wider = replace(flip, states=np.concatenate([flip.patterns, others]), stuck=None)
         axes.append(StateAxis(wider, len(flip.states), id(flip) in able))
-    for column in np.flatnonzero(~domain.flipping).tolist():
+    for column in np.flatnonzero(~domain.categorical).tolist():
         some_missing = bool(np.isnan(X[:, column]).any())
         axes.append(
-            NumberAxis(column, np.empty(0), domain, bool(domain.movable[column]), some_missing)
+            NumberAxis(column, np.empty(0), domain, bool(domain.mutable[column]), some_missing)
         )
     return sorted(axes, key=lambda axis: int(axis.columns[0]))

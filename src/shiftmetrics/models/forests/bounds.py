@@ -16,7 +16,7 @@ from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.models.forests.axes import NumberAxis
 from shiftmetrics.models.forests.grid import Grid
-from shiftmetrics.models.question import LossName, Question
+from shiftmetrics.models.model import LossName, ModelProblem
 from shiftmetrics.stability.losses import CandidateLoss
 
 _MOST_PAIRS = 60_000_000  # rows times leaves beyond which the bound is not worth its time
@@ -35,15 +35,15 @@ _NEAR = (
 )
 
 
-def lower_loss(question: Question, grid: Grid) -> CandidateLoss | None:
+def lower_loss(problem: ModelProblem, grid: Grid) -> CandidateLoss | None:
     """Return a certified lower loss, a staircase whose column 0 is the row itself; None where it takes too long."""
-    n_rows, n_leaves = question.n_samples, len(grid.boxes.leaf)
+    n_rows, n_leaves = problem.n_samples, len(grid.boxes.leaf)
     if n_leaves * n_rows > _MOST_PAIRS:
         return None
     squared, losses = np.full((n_rows, _STEPS + 1), np.inf), np.zeros((n_rows, _STEPS + 1))
     width = 0
     for rows in grid.row_blocks(n_rows, (60 + 16 * grid.forest.n_outputs) * n_leaves):
-        near, high = _bounds_of_block(grid, question.codes[rows], question.y[rows], question.loss)
+        near, high = _bounds_of_block(grid, problem.codes[rows], problem.y[rows], problem.loss)
         squared[rows, : near.shape[1]], losses[rows, : near.shape[1]] = near, high
         width = max(width, near.shape[1])
     return CandidateLoss(losses[:, :width], np.sqrt(squared[:, :width]), kind="lower_bound")

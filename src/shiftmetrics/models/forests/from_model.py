@@ -15,8 +15,8 @@ from shiftmetrics.models.forests.axes import Axis, NumberAxis, StateAxis, axes_w
 from shiftmetrics.models.forests.forest import LEAF, Forest
 from shiftmetrics.models.forests.grid import Boxes, Grid
 from shiftmetrics.models.forests.reading import category_codes, forest_of
+from shiftmetrics.models.model import ModelProblem
 from shiftmetrics.models.outputs import last_step
-from shiftmetrics.models.question import Question
 from shiftmetrics.models.rules import Cut
 
 Encode = Callable[[FloatArray], FloatArray]
@@ -30,21 +30,21 @@ _LOSS_ERROR = 1e-4
 """Relative error of losses: models that compute probabilities in float32 are this far off."""
 
 
-def grid_of_question(question: Question) -> Grid | None:
+def grid_of_problem(problem: ModelProblem) -> Grid | None:
     """Return the forest of a model on the axes of its domain.
 
     None where the model is not made of trees, where a step before them mixes columns, or where the losses of trees
     and model differ on a few rows.
     """
-    model = question.model
+    model = problem.model
     forest = forest_of(last_step(model))
     if forest is None:
         return None
-    forest = replace(forest, clip=question.clip)
-    if question.cut is not None:
-        forest = _cut_at(forest, question.cut)
-    grid = grid_of(forest, question.domain, question.codes, _encoder(model, question))
-    return grid if grid is not None and _agrees(question, grid) else None
+    forest = replace(forest, clip=problem.clip)
+    if problem.cut is not None:
+        forest = _cut_at(forest, problem.cut)
+    grid = grid_of(forest, problem.domain, problem.codes, _encoder(model, problem))
+    return grid if grid is not None and _agrees(problem, grid) else None
 
 
 def _cut_at(forest: Forest, cut: Cut) -> Forest:
@@ -55,9 +55,9 @@ def _cut_at(forest: Forest, cut: Cut) -> Forest:
     return replace(forest, base=forest.base - [0.0, lead])
 
 
-def _encoder(model: Any, question: Question) -> Encode | None:
+def _encoder(model: Any, problem: ModelProblem) -> Encode | None:
     """Return the map from coded rows to the inputs of the trees; None if it is the identity."""
-    table = question.table
+    table = problem.table
     steps = getattr(model, "steps", None)
     to_codes = category_codes(last_step(model))
     if not steps and to_codes is None and all(column.kind == "number" for column in table.columns):
@@ -308,15 +308,15 @@ def _floats(order: IntArray) -> FloatArray:
     return bits.view(np.float64)
 
 
-def _agrees(question: Question, grid: Grid) -> bool:
+def _agrees(problem: ModelProblem, grid: Grid) -> bool:
     """Compare the forest with the model on rows whose columns are shuffled among each other, at thresholds too."""
     rng = np.random.default_rng(0)
-    n_rows = min(_N_CHECKED, max(64, question.n_samples))
-    rows = rng.integers(question.n_samples, size=n_rows)
-    incomplete = np.flatnonzero(np.isnan(question.codes).any(axis=1))
+    n_rows = min(_N_CHECKED, max(64, problem.n_samples))
+    rows = rng.integers(problem.n_samples, size=n_rows)
+    incomplete = np.flatnonzero(np.isnan(problem.codes).any(axis=1))
     if incomplete.size:
         rows[: n_rows // 2] = rng.choice(incomplete, n_rows // 2)
-    cells, points = grid.cells(question.codes[rows]), question.codes[rows].copy()
+    cells, points = grid.cells(problem.codes[rows]), problem.codes[rows].copy()
     for position, axis in enumerate(grid.axes):
         if not axis.movable:
             continue
@@ -327,11 +327,11 @@ def _agrees(question: Question, grid: Grid) -> bool:
             part = points[change]
             axis.put(part, part.copy(), target[change])
             points[change], cells[change, position] = part, target[change]
-    expected = replace(question, count=type(question.count)()).losses(points, rows)
+    expected = replace(problem, count=type(problem.count)()).losses(points, rows)
     outputs = grid.outputs(cells)
-    if question.loss == "zero_one":
-        margins = grid.forest.margins(outputs, question.y[rows])
+    if problem.loss == "zero_one":
+        margins = grid.forest.margins(outputs, problem.y[rows])
         clear = np.abs(margins) > grid.forest.tolerance
         return bool(((margins < 0.0) == (expected > 0.0))[clear].all())
-    losses = losses_of(grid.forest, outputs, question.y[rows], question.loss)
+    losses = losses_of(grid.forest, outputs, problem.y[rows], problem.loss)
     return bool(np.allclose(losses, expected, rtol=_LOSS_ERROR, atol=_LOSS_ERROR))

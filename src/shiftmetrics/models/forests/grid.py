@@ -169,11 +169,11 @@ class Grid:
 
     def within(self, domain: Domain) -> Grid:
         """Return the same grid for a domain that differs in what may move."""
-        able = {tuple(flip.columns.tolist()) for flip in domain.movable_flips}
+        able = {tuple(flip.columns.tolist()) for flip in domain.mutable_flips}
         axes = tuple(
             replace(axis, movable=tuple(axis.columns.tolist()) in able)
             if isinstance(axis, StateAxis)
-            else replace(axis, movable=bool(domain.movable[axis.column]), domain=domain)
+            else replace(axis, movable=bool(domain.mutable[axis.column]), domain=domain)
             for axis in self.axes
         )
         return replace(self, axes=axes)

@@ -17,7 +17,7 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.domain import Flip
 from shiftmetrics.models.linear.scores import AdditiveScores
-from shiftmetrics.models.question import Question
+from shiftmetrics.models.model import ModelProblem
 from shiftmetrics.stability.losses.bounded import ScorePath
 
 _MOST_ALTERNATIVES = 1024
@@ -80,39 +80,39 @@ class FlipPlan:
 class Geometry:
     """The rivals of all rows, and the flips that help them."""
 
-    def __init__(self, question: Question, scores: AdditiveScores) -> None:
-        domain = question.domain
-        self.question = question
+    def __init__(self, problem: ModelProblem, scores: AdditiveScores) -> None:
+        domain = problem.domain
+        self.problem = problem
         self.scores = scores
-        self.flips: tuple[Flip, ...] = domain.movable_flips
+        self.flips: tuple[Flip, ...] = domain.mutable_flips
         places = {id(flip): number for number, flip in enumerate(domain.flips)}
         self._tables = [scores.tables[places[id(flip)]] for flip in self.flips]
-        self._now = [flip.state_of(question.codes) for flip in self.flips]
-        self.at_rows = scores(question.codes, question)
-        self.sliding = domain.sliding
+        self._now = [flip.state_of(problem.codes) for flip in self.flips]
+        self.at_rows = scores(problem.codes, problem)
+        self.numeric = domain.numeric
         weighty = np.abs(scores.weights).any(axis=1)
-        self.whole = domain.sliding & domain.integer & weighty
-        low, high = domain.limits(question.codes)
-        self.missing = np.isnan(question.codes)  # such a number stays as it is
-        self.down = np.where(self.missing, 0.0, (question.codes - low) / domain.unit)
-        self.up = np.where(self.missing, 0.0, (high - question.codes) / domain.unit)
-        self._stuck = [flip.is_stuck(question.codes) for flip in self.flips]
+        self.whole = domain.numeric & domain.integer & weighty
+        low, high = domain.limits(problem.codes)
+        self.missing = np.isnan(problem.codes)  # such a number stays as it is
+        self.down = np.where(self.missing, 0.0, (problem.codes - low) / domain.unit)
+        self.up = np.where(self.missing, 0.0, (high - problem.codes) / domain.unit)
+        self._stuck = [flip.is_stuck(problem.codes) for flip in self.flips]
         self.price_classes, self.joined = _price_classes([flip.distance for flip in self.flips])
 
     @property
     def n_samples(self) -> int:
         """Number of rows."""
-        return self.question.n_samples
+        return self.problem.n_samples
 
     def rivals(self) -> Iterator[Rival]:
         """Yield one rival for each class that can be one; both directions for a regression."""
         n_scores = self.at_rows.shape[1]
-        if self.question.classes is None:
-            residuals = self.at_rows[:, 0] - self.question.y
+        if self.problem.classes is None:
+            residuals = self.at_rows[:, 0] - self.problem.y
             for sign in (1.0, -1.0):
                 yield self._rival(sign * residuals, np.full((self.n_samples, 1), sign))
             return
-        y = np.asarray(self.question.y)
+        y = np.asarray(self.problem.y)
         # Rival number r of label y is class y + r: each row has n_scores - 1 rivals.
         for r in range(1, n_scores):
             signs = np.zeros((self.n_samples, n_scores))
@@ -124,13 +124,13 @@ class Geometry:
 
     def _rival(self, gap: FloatArray, signs: FloatArray) -> Rival:
         """Lay out what raises ``signs . scores``."""
-        domain = self.question.domain
+        domain = self.problem.domain
         # Numbers: the slope of the gap for a move of one unit, and how far there is room in its direction.
-        unit = np.where(self.sliding, domain.unit, 0.0)
+        unit = np.where(self.numeric, domain.unit, 0.0)
         weights = self.scores.weights * unit[:, None]
         slopes = np.where(self.missing, 0.0, signs @ weights.T)
         room = np.where(slopes > 0.0, self.up, self.down)
-        moving = self.sliding
+        moving = self.numeric
         limited = np.isfinite(domain.lower) | np.isfinite(domain.upper)
         path = ScorePath.of(np.abs(slopes[:, moving]), room[:, moving], limited[moving])
         smooth = path
@@ -153,7 +153,7 @@ class Geometry:
 
     def whole_slopes(self, rival: Rival) -> tuple[FloatArray, FloatArray]:
         """Return what a step of each number of integer steps adds to the gap, and for how many there is room."""
-        unit = self.question.domain.unit[self.whole]
+        unit = self.problem.domain.unit[self.whole]
         slopes = rival.slopes[:, self.whole]
         room = np.where(slopes > 0.0, self.up[:, self.whole], self.down[:, self.whole]) * unit
         n_steps = np.where(np.isfinite(room), np.rint(room), np.inf)
@@ -214,17 +214,17 @@ class Geometry:
 
         With ``steps`` the numbers that move by integer steps move by so many, in the direction that raises the gap.
         """
-        points = self.question.codes[rows].copy()
+        points = self.problem.codes[rows].copy()
         slopes = rival.slopes[rows]
-        moving = self.sliding
+        moving = self.numeric
         if steps is not None:
-            moving = self.sliding & ~self.whole
+            moving = self.numeric & ~self.whole
         # On the path each number moves in proportion to its slope, as far as there is room.
         room = np.where(slopes > 0.0, self.up[rows], self.down[rows])
         with np.errstate(invalid="ignore"):
             length = np.minimum(np.abs(slopes) * place[:, None], room)
             step = np.sign(slopes) * length
-        points += np.where(moving & (slopes != 0.0), step * self.question.domain.unit, 0.0)
+        points += np.where(moving & (slopes != 0.0), step * self.problem.domain.unit, 0.0)
         if steps is not None:
             points[:, self.whole] += np.sign(slopes[:, self.whole]) * steps
         for g, flip in enumerate(self.flips):

@@ -10,7 +10,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.linear.geometry import FlipPlan, Geometry, Rival
-from shiftmetrics.models.route import Answer
+from shiftmetrics.models.worst_case import WorstCase
 from shiftmetrics.stability.losses import ZeroOneLoss
 
 _MOST_STEPS = 400  # of one number of integer steps, enumerated
@@ -54,9 +54,9 @@ class NearestPlan:
         self.steps[better] = steps[better]
 
 
-def nearest_errors(geometry: Geometry) -> Answer:
+def nearest_errors(geometry: Geometry) -> WorstCase:
     """Return the distance of each row to the nearest error, and where that is."""
-    question = geometry.question
+    problem = geometry.problem
     rivals = list(geometry.rivals())
     best = NearestPlan.unknown(geometry)
     floor = np.full(geometry.n_samples, np.inf)
@@ -74,7 +74,7 @@ def nearest_errors(geometry: Geometry) -> Answer:
                 best.improve(number, plan, place, relaxed, best.steps * 0.0)
             else:
                 exact &= _whole_steps(best, geometry, number, rival, plan, need)
-    wrong = question.is_wrong(question.codes, slice(None))
+    wrong = problem.is_wrong(problem.codes, slice(None))
     distances = np.where(wrong, 0.0, np.maximum(best.distance, _NEAR))
 
     def points(rows: IntArray, _distances: FloatArray, _choices: IntArray | None) -> FloatArray:
@@ -82,10 +82,10 @@ def nearest_errors(geometry: Geometry) -> Answer:
 
     lower = np.where(wrong, 0.0, np.maximum(np.minimum(floor, best.distance), _NEAR))
     if exact or (distances <= lower * (1.0 + 1e-12)).all():
-        return Answer(ZeroOneLoss(distances), points)
+        return WorstCase(ZeroOneLoss(distances), points)
     upper_loss = ZeroOneLoss(distances, kind="upper_bound")
     lower_loss = ZeroOneLoss(lower, kind="lower_bound")
-    return Answer(upper_loss, points, lower=lower_loss)
+    return WorstCase(upper_loss, points, lower=lower_loss)
 
 
 def _whole_steps(
@@ -98,7 +98,7 @@ def _whole_steps(
 ) -> bool:
     """Improve by ways that respect integer steps; return True if all ways were tried."""
     slopes, room = geometry.whole_slopes(rival)
-    length = 1.0 / geometry.question.domain.unit[geometry.whole]  # distance of one step
+    length = 1.0 / geometry.problem.domain.unit[geometry.whole]  # distance of one step
     alone = not rival.smooth.slopes.any()
     # One number, or two where nothing else moves: all its steps can be tried.
     if slopes.shape[1] == 1 or (slopes.shape[1] == 2 and alone):
@@ -221,7 +221,7 @@ def _beyond(
     geometry: Geometry, rivals: list[Rival], best: NearestPlan, rows: IntArray
 ) -> FloatArray:
     """Return points just beyond the boundary, where the model really errs."""
-    points = np.array(geometry.question.codes[rows])
+    points = np.array(geometry.problem.codes[rows])
     left = np.arange(len(rows))
     whole = geometry.whole.any()
     for nudge in _NUDGES:
@@ -237,7 +237,7 @@ def _beyond(
                 steepest = np.maximum(np.abs(rival.slopes[chosen]).max(axis=1, initial=0.0), 1e-300)
                 place = place + nudge * nudge / steepest
             points[mine] = geometry.place(chosen, rival, best.flipped[chosen], place, steps)
-        left = left[~geometry.question.is_wrong(points[left], rows[left])]
+        left = left[~geometry.problem.is_wrong(points[left], rows[left])]
         if not left.size:
             break
     return points

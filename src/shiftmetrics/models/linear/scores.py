@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics.models.question import Question
+from shiftmetrics.models.model import ModelProblem
 
 _STEP = 64.0  # standard deviations
 _TOLERANCE = 1e-8  # of the largest score
@@ -42,17 +42,17 @@ class AdditiveScores:
     missing: FloatArray
 
     @classmethod
-    def of(cls, question: Question) -> Self | None:
+    def of(cls, problem: ModelProblem) -> Self | None:
         """Return the scores of a model, or None when they are no such sum."""
-        scores = cls._probed(question)
-        return scores if scores.reproduces(question) else None
+        scores = cls._probed(problem)
+        return scores if scores.reproduces(problem) else None
 
     @classmethod
-    def _probed(cls, question: Question) -> Self:
+    def _probed(cls, problem: ModelProblem) -> Self:
         """Evaluate the scores at a centre, at a step to both sides in each number, without it, and in each state."""
-        domain = question.domain
-        codes = question.codes
-        flipping = domain.flipping
+        domain = problem.domain
+        codes = problem.codes
+        flipping = domain.categorical
         numbers = np.flatnonzero(~flipping)
         # The centre: means of numbers, the first state of categories.
         gone = np.isnan(codes)
@@ -79,7 +79,7 @@ class AdditiveScores:
             flip.put(states, np.arange(len(flip.patterns)))
             probes.append(states)
         edges = np.cumsum([len(probe) for probe in probes])[:-1]
-        found = question.scores(np.concatenate(probes))
+        found = problem.scores(np.concatenate(probes))
         origin, both, absent, *flipped = np.split(found, edges)
         # weight = (s(centre + step) - s(centre - step)) / (2 step), with the steps as they were rounded
         weights = np.zeros((domain.n_features, origin.shape[1]))
@@ -92,41 +92,41 @@ class AdditiveScores:
         tables = tuple(at_state - origin for at_state in flipped)
         return cls(start, weights, tables, missing)
 
-    def __call__(self, points: FloatArray, question: Question) -> FloatArray:
+    def __call__(self, points: FloatArray, problem: ModelProblem) -> FloatArray:
         """Return the scores of coded points, of shape (n, n_scores)."""
         gone = np.isnan(points)
         scores = self.intercept + np.where(gone, 0.0, points) @ self.weights
         if gone.any():
             scores += gone @ self.missing
-        for flip, table in zip(question.domain.flips, self.tables, strict=True):
+        for flip, table in zip(problem.domain.flips, self.tables, strict=True):
             scores += table[flip.state_of(points)]
         return np.asarray(scores)
 
-    def reproduces(self, question: Question) -> bool:
+    def reproduces(self, problem: ModelProblem) -> bool:
         """Return True if these are the model's scores, at rows and far from them, and whether it predicts by them."""
-        points = points_to_check(question)
-        expected = question.scores(points)
-        got = self(points, question)
+        points = points_to_check(problem)
+        expected = problem.scores(points)
+        got = self(points, problem)
         scale = max(1e-300, float(np.abs(expected).max()), float(np.abs(self.intercept).max()))
         if not (np.abs(got - expected) <= _TOLERANCE * scale).all():
             return False
-        if question.classes is None:
+        if problem.classes is None:
             return True
         # The highest score must be the prediction, where it is higher by more than rounding.
         ordered = np.sort(got, axis=1)
         clear = ordered[:, -1] - ordered[:, -2] > _TOLERANCE * scale
-        return bool((got.argmax(axis=1) == question.predict(points))[clear].all())
+        return bool((got.argmax(axis=1) == problem.predict(points))[clear].all())
 
 
-def points_to_check(question: Question) -> FloatArray:
+def points_to_check(problem: ModelProblem) -> FloatArray:
     """Return coded points at which a formula must hold: rows, points between them, and points far away."""
     rng = np.random.default_rng(0)
-    flipping = question.domain.flipping
+    flipping = problem.domain.categorical
     # Some complete rows, and some with missing cells.
-    incomplete = np.isnan(question.codes).any(axis=1)
+    incomplete = np.isnan(problem.codes).any(axis=1)
     complete_rows = _some(np.flatnonzero(~incomplete), rng)
     incomplete_rows = _some(np.flatnonzero(incomplete), rng)
-    near = question.codes[np.concatenate([complete_rows, incomplete_rows])]
+    near = problem.codes[np.concatenate([complete_rows, incomplete_rows])]
     # Points between two rows each.
     share = np.where(flipping, 0.0, rng.random((len(near), 1)))
     others = rng.permutation(near)
@@ -135,7 +135,7 @@ def points_to_check(question: Question) -> FloatArray:
     spread = np.nanstd(np.where(np.isnan(near).all(axis=0), 0.0, near), axis=0)
     width = np.where(flipping, 0.0, 3.0 * spread + 1e-3)
     far = near + rng.standard_t(2.0, near.shape) * width
-    for flip in question.domain.flips:
+    for flip in problem.domain.flips:
         if len(flip.states):
             whole = np.flatnonzero(~flip.is_stuck(far))
             placed = far[whole]

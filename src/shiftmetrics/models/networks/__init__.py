@@ -1,4 +1,4 @@
-"""The route of networks: attacks for the 0/1 loss, gradient ascent and column generation for the others."""
+"""The route of networks: attacks for the 0/1 loss, gradient ascent for the others."""
 
 from __future__ import annotations
 
@@ -7,37 +7,36 @@ from typing import Any
 
 import numpy as np
 
+from shiftmetrics.models.column import SearchedRoute
+from shiftmetrics.models.model import LossName, ModelProblem
 from shiftmetrics.models.outputs import ends_in_network, is_network
-from shiftmetrics.models.question import LossName, Question
-from shiftmetrics.models.route import Answer
+from shiftmetrics.models.worst_case import WorstCase
 
 
-class TorchRoute:
+class TorchRoute(SearchedRoute):
     """Upper bounds by gradients.
 
     For torch modules, estimators that hold one as ``module_``, and these and scikit-learn's networks at the end of a
     pipeline.
     """
 
-    searches = True
-
     def accepts(self, model: Any, loss: LossName) -> bool:
         """Return True if the model is a torch module, or ends in a network."""
         return is_network(model) or ends_in_network(model)
 
-    def answer(self, question: Question) -> Answer | None:
+    def worst_case(self, problem: ModelProblem) -> WorstCase | None:
         """Attack, or climb; None where the steps before a network are not affine, or torch is not installed.
 
         Nor where cells are missing: what a network makes of them has no gradient.
         """
-        if find_spec("torch") is None or np.isnan(question.codes).any():
+        if find_spec("torch") is None or np.isnan(problem.codes).any():
             return None
-        from shiftmetrics.models.networks.climb import GradientAscent, attack_network
+        from shiftmetrics.models.networks.ascent import GradientAscent, attack_network
         from shiftmetrics.models.networks.network import network_of
 
-        network = network_of(question)
+        network = network_of(problem)
         if network is None:
             return None
-        if question.loss == "zero_one":
-            return attack_network(question, network)
-        return GradientAscent(question, network).first()
+        if problem.loss == "zero_one":
+            return attack_network(problem, network)
+        return GradientAscent(problem, network).first()

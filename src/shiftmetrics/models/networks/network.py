@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import describe
 from shiftmetrics.attacks.model import evaluation_mode, parameter_of
+from shiftmetrics.models.model import ModelProblem
 from shiftmetrics.models.outputs import batch_size, is_module, is_network, last_step, steps_of
-from shiftmetrics.models.question import Question
 
 
 def module_of(model: Any) -> torch.nn.Module:
@@ -30,21 +30,21 @@ class Network:
     Parameters
     ----------
     model : torch.nn.Module, or an estimator with a ``module_``
-    question : Question
+    problem : ModelProblem
         Has a loss of classes or of values, and counts the rows that the network evaluates.
     row_shape : tuple of int, optional
         The shape in which the module takes a row, where that is not flat.
     """
 
     def __init__(
-        self, model: Any, question: Question, *, row_shape: tuple[int, ...] | None = None
+        self, model: Any, problem: ModelProblem, *, row_shape: tuple[int, ...] | None = None
     ) -> None:
         self.module = module_of(model)
         self.row_shape = row_shape
-        self._count = question.count
-        self.cut = 0.0 if question.cut is None else question.cut.logit
+        self._count = problem.count
+        self.cut = 0.0 if problem.cut is None else problem.cut.logit
         self.classifies = (
-            question.loss != "squared"
+            problem.loss != "squared"
         )  # one column of scores is the margin of the second class
         like = parameter_of(self.module)
         self.dtype = torch.get_default_dtype() if like is None else like.dtype
@@ -124,24 +124,24 @@ _ACTIVATIONS: dict[str, type[nn.Module]] = {
 }  # fmt: skip
 
 
-def network_of(question: Question) -> Network | None:
-    """Return the network behind a question's model as a function of its coded rows, or None where it has none.
+def network_of(problem: ModelProblem) -> Network | None:
+    """Return the network behind a problem's model as a function of its coded rows, or None where it has none.
 
     A network at the end of a pipeline counts when the steps before it are affine in the coded columns, as scalers and
     projections of numbers are. That, and the whole, is checked against the model at its rows.
     """
-    if is_network(question.model):
-        network = Network(question.model, question, row_shape=question.table.row_shape)
-        if is_module(question.model):
+    if is_network(problem.model):
+        network = Network(problem.model, problem, row_shape=problem.table.row_shape)
+        if is_module(problem.model):
             return network
     else:
-        module = _repeated(question)
+        module = _repeated(problem)
         if module is None:
             return None
-        network = Network(module, question)
+        network = Network(module, problem)
     rows = slice(0, _MOST_ROWS)
-    scores = network.scores(question.codes[rows])
-    predicted = question.predict(question.codes[rows])
+    scores = network.scores(problem.codes[rows])
+    predicted = problem.predict(problem.codes[rows])
     if network.classifies:
         same = scores.argmax(axis=1) == predicted
     else:
@@ -149,14 +149,14 @@ def network_of(question: Question) -> Network | None:
     return network if same.all() else None
 
 
-def _repeated(question: Question) -> nn.Module | None:
+def _repeated(problem: ModelProblem) -> nn.Module | None:
     """Return a module that does what the steps of a pipeline do, or None."""
-    final = last_step(question.model)
+    final = last_step(problem.model)
     tail = module_of(final) if is_network(final) else _layers_of_scikit(final)
-    front = [step for step in steps_of(question.model, last=True) if step is not final]
+    front = [step for step in steps_of(problem.model, last=True) if step is not final]
     if tail is None or not front:
         return tail
-    first = _affine_front(question, front)
+    first = _affine_front(problem, front)
     if first is None:
         return None
     return nn.Sequential(first, tail).eval()
@@ -177,15 +177,15 @@ def _layers_of_scikit(model: Any) -> nn.Module | None:
     return nn.Sequential(*layers[:-1]).eval()
 
 
-def _affine_front(question: Question, steps: list[Any]) -> nn.Module | None:
+def _affine_front(problem: ModelProblem, steps: list[Any]) -> nn.Module | None:
     """Return the affine map that the steps are at all rows, or None where they are none."""
-    if question.domain.flipping.any():
+    if problem.domain.categorical.any():
         return None
-    codes = question.codes
-    unit = question.domain.unit
+    codes = problem.codes
+    unit = problem.domain.unit
 
     def front(points: FloatArray) -> FloatArray:
-        values = question.table.decode(points)
+        values = problem.table.decode(points)
         for step in steps:
             values = step.transform(values)
         if hasattr(values, "toarray"):

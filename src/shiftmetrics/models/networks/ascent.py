@@ -17,12 +17,11 @@ from shiftmetrics.attacks.model import (
     margin_loss,
     smooth_margin_loss,
 )
-from shiftmetrics.models.blackbox import answer_of_errors, find_counterexamples
-from shiftmetrics.models.climb import Ascent, BestPoints
+from shiftmetrics.models.blackbox import find_counterexamples
 from shiftmetrics.models.domain import Domain
+from shiftmetrics.models.model import LossName, ModelProblem
 from shiftmetrics.models.networks.network import Network, batches
-from shiftmetrics.models.question import LossName, Question
-from shiftmetrics.models.route import Answer
+from shiftmetrics.models.worst_case import Ascent, BestPoints, WorstCase
 
 LOSSES: dict[LossName, RowLoss] = {
     "log_loss": cross_entropy,
@@ -42,7 +41,6 @@ _LONGEST = 32.0
 _SHORTEST = 1e-3
 _N_STEPS = 3
 """Gradient steps in a round."""
-_RTOL = 1e-11
 _FIRST_MOVES = (0.3, 1.0, 3.0)  # typical lengths of the moves at the first guesses of the price
 _MOST_JUMPS = 32
 _FIRST_ECHO = 0.2
@@ -56,17 +54,17 @@ class GradientAscent(Ascent):
     Rows climb in the numeric columns that move; categories stay where a point has them, but for jumps.
     """
 
-    rtol = _RTOL
+    rtol = 1e-11
 
-    def __init__(self, question: Question, network: Network) -> None:
+    def __init__(self, problem: ModelProblem, network: Network) -> None:
         if network.classifies:
-            check_logits(torch.as_tensor(network.scores(question.codes)))
-        super().__init__(question)
+            check_logits(torch.as_tensor(network.scores(problem.codes)))
+        super().__init__(problem)
         self.network = network
         self.warnings = network.warnings
-        self.theta1 = question.theta1
-        labels = network.tensor(question.y)
-        self._y = labels if question.loss == "squared" else labels.long()
+        self.theta1 = problem.theta1
+        labels = network.tensor(problem.y)
+        self._y = labels if problem.loss == "squared" else labels.long()
         self._unit = network.tensor(self.space.unit)
         self._low = network.tensor(self.space.low)
         self._high = network.tensor(self.space.high)
@@ -77,11 +75,11 @@ class GradientAscent(Ascent):
         self.price = self.guesses[-1]
         self.before: float | None = None  # the price of the round before
 
-    def first(self) -> Answer:
+    def first(self) -> WorstCase:
         """Climb at several guesses of the price, so that the first solve has something to choose from."""
         for guess in self.guesses:
             self.round(guess)
-        return self.answer()
+        return self.worst_case()
 
     def next_price(self, dual: float) -> float | None:
         """Return a higher price where the threshold is out of reach of what is known; else None."""
@@ -97,13 +95,13 @@ class GradientAscent(Ascent):
             values, losses, _ = self._measured(climbed, dual)
             best.keep(everyone, climbed, losses, values)
 
-    def add(self, best: BestPoints, price: float) -> None:
+    def add_found(self, best: BestPoints, price: float) -> None:
         """Add the points, and others a little nearer and farther: echoes.
 
         The best points may be there when the price has settled. It moves with the points, by less each round; so do
         the echoes.
         """
-        super().add(best, price)
+        super().add_found(best, price)
         change = abs(price / self.before - 1.0) if self.before else _FIRST_ECHO
         self.before = price
         if change < _LEAST_ECHO:
@@ -116,18 +114,18 @@ class GradientAscent(Ascent):
             ]
             _, losses, distances = self._measured(points, price)
             distances = np.where(best.found, distances, np.inf)
-            self.columns = self.columns.appended(points, losses, distances)
+            self.add(points, losses, distances)
 
     def _measured(
         self, points: FloatArray, dual: float
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Put points where the model sees them, in place; return their value, loss and distance there."""
-        question = self.question
-        allowed = question.domain.clip(points, question.codes)
-        points[:] = self.network.seen(allowed, question.codes)
-        loss = np.nan_to_num(question.losses(points, slice(None)), nan=0.0, posinf=0.0)
-        distance = question.domain.distances(points, question.codes)
-        return dual * loss - question.theta1 * np.square(distance), loss, distance
+        problem = self.problem
+        allowed = problem.domain.clip(points, problem.codes)
+        points[:] = self.network.seen(allowed, problem.codes)
+        loss = np.nan_to_num(problem.losses(points, slice(None)), nan=0.0, posinf=0.0)
+        distance = problem.domain.distances(points, problem.codes)
+        return dual * loss - problem.theta1 * np.square(distance), loss, distance
 
     def _jumps(self, start: FloatArray, dual: float) -> list[FloatArray]:
         """Return the best single jump from each point, where there are categories or coarse integers."""
@@ -135,7 +133,7 @@ class GradientAscent(Ascent):
             return []
         jumped = start.copy()
         best = np.full(len(start), -np.inf)
-        options = self.space.some_jumps(start, self.question.rng, _MOST_JUMPS)
+        options = self.space.some_jumps(start, self.problem.rng, _MOST_JUMPS)
         for points in np.ascontiguousarray(options.swapaxes(0, 1)):
             there, _, _ = self._measured(points, dual)
             better = there > best
@@ -156,13 +154,13 @@ class GradientAscent(Ascent):
 
     def _slopes_at_rows(self) -> FloatArray:
         """Return the slopes of the loss at the rows, were it not saturated there, in units of cost."""
-        codes = self.question.codes
+        codes = self.problem.codes
         slopes = []
         with self.network.evaluating():
             for rows in batches(codes):
                 base = self.network.tensor(codes[rows])
                 here = torch.zeros_like(self._low[rows])
-                _, slope = self._value(rows, base, here, UNSATURATED[self.question.loss])
+                _, slope = self._value(rows, base, here, UNSATURATED[self.problem.loss])
                 slopes.append(slope.cpu().double().numpy())
         return np.concatenate(slopes)
 
@@ -171,12 +169,12 @@ class GradientAscent(Ascent):
         rows = np.arange(len(self.slopes))
         # Where the loss is linear with this slope, the best move is dual slope / (2 theta1).
         moves = self.slopes[:, None] * (dual / (2.0 * self.theta1))
-        if self.question.loss == "squared":
+        if self.problem.loss == "squared":
             # It grows as the square: a move of length 1 to either side will do.
             size = np.linalg.norm(self.slopes, axis=1, keepdims=True)
             ways = self.slopes / np.maximum(size, 1e-12)
             moves = np.stack([ways, -ways], axis=1)
-        points = self.space.points(self.question.codes, rows, self.space.clip(moves, rows))
+        points = self.space.points(self.problem.codes, rows, self.space.clip(moves, rows))
         return list(points.swapaxes(0, 1))
 
     def _ascent(self, rows: slice, base: Tensor, move: Tensor, dual: float) -> Tensor:
@@ -186,13 +184,13 @@ class GradientAscent(Ascent):
         back, and the next ones are shorter.
         """
         reach = dual / (2.0 * self.theta1)
-        loss, slope = self._value(rows, base, move, LOSSES[self.question.loss])
+        loss, slope = self._value(rows, base, move, LOSSES[self.problem.loss])
         value = dual * loss - self.theta1 * move.square().sum(dim=1)
         step = torch.ones_like(value)
         heading = self._clip(rows, reach * slope) - move
         for _ in range(_N_STEPS):
             trial = self._clip(rows, move + step[:, None] * heading)
-            loss, slope = self._value(rows, base, trial, LOSSES[self.question.loss])
+            loss, slope = self._value(rows, base, trial, LOSSES[self.problem.loss])
             there = dual * loss - self.theta1 * trial.square().sum(dim=1)
             ahead = self._clip(rows, reach * slope) - trial
             better = there > value
@@ -219,53 +217,53 @@ class GradientAscent(Ascent):
         return value.detach(), torch.nan_to_num(slope, nan=0.0, posinf=0.0, neginf=0.0)
 
     def _points(self, rows: slice, base: Tensor, move: Tensor) -> Tensor:
-        origin = self.network.tensor(self.space.origin[rows][:, self.space.numeric])
-        columns = torch.as_tensor(self.space.numeric, device=base.device)
+        origin = self.network.tensor(self.space.origin[rows][:, self.space.smooth])
+        columns = torch.as_tensor(self.space.smooth, device=base.device)
         return base.index_copy(1, columns, origin + move * self._unit)
 
     def _clip(self, rows: slice, move: Tensor) -> Tensor:
         return torch.minimum(torch.maximum(move, self._low[rows]), self._high[rows])
 
 
-def attack_network(question: Question, network: Network) -> Answer:
-    """Answer for the 0/1 loss."""
-    points = _attacked(question, network)
-    domain = question.domain
-    codes = question.codes
+def attack_network(problem: ModelProblem, network: Network) -> WorstCase:
+    """WorstCase for the 0/1 loss."""
+    points = _attacked(problem, network)
+    domain = problem.domain
+    codes = problem.codes
     # Errors and distances are those of the model at the points in its own precision.
-    wrong = question.is_wrong(codes, slice(None))
-    success = question.is_wrong(points, slice(None))
+    wrong = problem.is_wrong(codes, slice(None))
+    success = problem.is_wrong(points, slice(None))
     distances = np.where(success, domain.distances(points, codes), np.inf)
     distances[wrong] = 0.0
     left = np.isinf(distances)
     # Jumps have no gradient, and a gradient may lead nowhere: then a search that only predicts goes on.
-    jumps = domain.movable_flips or (domain.sliding & domain.integer).any()
+    jumps = domain.mutable_flips or (domain.numeric & domain.integer).any()
     if left.any() or jumps:
-        found = find_counterexamples(question, n_queries=question.n_queries, known=points)
+        found = find_counterexamples(problem, n_queries=problem.n_queries, known=points)
         nearer = found.distances < distances
         points = np.where(nearer[:, None], found.points, points)
         distances = np.minimum(found.distances, distances)
-    return answer_of_errors(points, distances, warnings=network.warnings)
+    return WorstCase.of_errors(points, distances, warnings=network.warnings)
 
 
-def _attacked(question: Question, network: Network) -> FloatArray:
+def _attacked(problem: ModelProblem, network: Network) -> FloatArray:
     """Return where gradient attacks bring each row; the row itself where they find nothing."""
-    domain = question.domain
-    codes = question.codes
-    free = domain.sliding & ~domain.integer
+    domain = problem.domain
+    codes = problem.codes
+    free = domain.numeric & ~domain.integer
     if not free.any():
         return codes.copy()
     with network.evaluating():
         found = nearest_error(
             network,
             network.tensor(codes).to(network.dtype),
-            question.y,
+            problem.y,
             options=AttackOptions(
                 bounds=_bounds(domain, codes),
                 feature_costs=np.where(free, domain.unit, 1.0) ** -2.0,
                 frozen=~free,
-                rng=question.rng,
-                progress=question.progress,
+                rng=problem.rng,
+                progress=problem.progress,
             ),
         )
     moved = np.asarray(found.x_adv.detach().cpu().double().numpy())
@@ -276,7 +274,7 @@ def _attacked(question: Question, network: Network) -> FloatArray:
 def _bounds(domain: Domain, codes: FloatArray) -> tuple[FloatArray, FloatArray] | None:
     """Return bounds that hold every row: those of the domain, widened to rows that stand outside."""
     low, high = domain.limits(codes)
-    if np.isinf(low[:, domain.sliding]).all() and np.isinf(high[:, domain.sliding]).all():
+    if np.isinf(low[:, domain.numeric]).all() and np.isinf(high[:, domain.numeric]).all():
         return None
     lowest = np.minimum(low.min(axis=0), codes.min(axis=0))
     highest = np.maximum(high.max(axis=0), codes.max(axis=0))

@@ -51,7 +51,7 @@ class QueryCount:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Question:
+class ModelProblem:
     """What loss the rows can reach, and how far away.
 
     Attributes
@@ -140,9 +140,13 @@ class Question:
         return reading
 
     @property
-    def immovable(self) -> bool:
+    def is_fixed(self) -> bool:
         """Whether no row may change, so that only the weights do."""
-        return math.isinf(self.theta1) or self.domain.immovable
+        return math.isinf(self.theta1) or self.domain.is_fixed
+
+    def restricted(self, features: Any) -> Self:
+        """Return the problem in which these columns alone may change."""
+        return replace(self, domain=self.domain.restricted(features))
 
     def _decoded(self, points: FloatArray) -> Any:
         self.count.rows += len(points)
@@ -188,7 +192,7 @@ class Question:
         return np.asarray(self.predict(points) != self.y[rows])
 
 
-def question_of(
+def problem_of(
     model: Any,
     X: Any,
     y: Any,
@@ -199,7 +203,7 @@ def question_of(
     perturbation: Perturbation | None = None,
     search: Search | None = None,
     everything: bool = False,
-) -> Question:
+) -> ModelProblem:
     """Validate the arguments of `model_stability`; with ``everything``, ``moves.features`` restricts nothing.
 
     Without ``y``, the labels are the model's own predictions.
@@ -230,7 +234,7 @@ def question_of(
     if y is None:
         y = rule.predict(X)
     positions, classes = check_targets(rule, y, loss, table, levels)
-    return Question(
+    return ModelProblem(
         model=core,
         rule=rule if decides else Decision(core),
         cut=cut,

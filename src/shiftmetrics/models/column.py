@@ -1,0 +1,192 @@
+"""Any model along one column: a grid of values, with bisection for the 0/1 loss, or all states of a category."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.blocks import row_blocks
+from shiftmetrics.models.domain import Flip
+from shiftmetrics.models.model import ModelProblem
+from shiftmetrics.models.worst_case import Route, WorstCase
+from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss
+
+# The boundaries of the 0/1 loss are bisected; other losses are known on the grid alone, which is finer.
+_N_VALUES = 24  # quantiles, and as many values evenly apart
+_FINER = 3
+_BISECTIONS = 40
+_BLOCK_POINTS = 200_000
+
+
+class SearchedRoute(Route):
+    """A route that uses outputs of the model alone: along a single column it tries a grid in place of a search."""
+
+    searches = True
+
+    def by_group(
+        self,
+        problem: ModelProblem,
+        groups: Sequence[Sequence[str | int]],
+        weights: FloatArray | None = None,
+    ) -> Iterator[tuple[int, WorstCase]]:
+        """Yield the worst cases of groups of columns; single columns are scanned."""
+        for position, group in enumerate(groups):
+            alone = replace(problem.restricted(group), costs=None)
+            found = along_column(alone)
+            if found is None:
+                found = self.worst_case(alone)
+            if found is not None:
+                yield position, found
+
+
+def along_column(problem: ModelProblem) -> WorstCase | None:
+    """Return the worst case where one column, or one group that flips, may change; None where several may.
+
+    An upper bound for numbers, since the loss of a model is known at the values of a grid alone; exact for
+    categories.
+    """
+    numbers = np.flatnonzero(problem.domain.numeric)
+    flips = problem.domain.mutable_flips
+    if len(flips) == 1 and not numbers.size:
+        return _all_states(problem, flips[0])
+    if flips or len(numbers) != 1:
+        return None
+    line = _Line(problem, int(numbers[0]))
+    values = line.grid()
+    losses = line.losses(values)
+    if problem.loss == "zero_one":
+        return _nearest_errors(line, values, losses > 0.0)
+    distances = line.distances(values)
+    distances[:, 0] = 0.0
+    return WorstCase(
+        loss=CandidateLoss(losses, distances),
+        points=lambda rows, _, choices: line.points(rows, values[rows, choices]),
+    )
+
+
+def _all_states(problem: ModelProblem, flip: Flip) -> WorstCase:
+    """Evaluate all states of each sample, its present one first: there are no others, so this is exact."""
+    n_samples = problem.n_samples
+    everyone = np.arange(n_samples)
+    stuck = flip.is_stuck(problem.codes)
+    present = np.where(stuck, -1, flip.state_of(problem.codes))
+    order = (np.maximum(present, 0)[:, None] + np.arange(len(flip.states))) % len(flip.states)
+    # Samples in no state stay, or take one of the states unless cells are missing: they have one choice more.
+    if (present < 0).any():
+        stay = np.full((n_samples, 1), -1)
+        order = np.concatenate([stay, order], axis=1)
+
+    def changed(rows: IntArray, _: FloatArray | None, choices: IntArray | None) -> FloatArray:
+        points = problem.codes[rows].copy()
+        states = order[rows, choices]
+        away = np.flatnonzero((states >= 0) & ~stuck[rows])
+        points[np.ix_(away, flip.columns)] = flip.states[states[away]]
+        return points
+
+    losses = np.empty(order.shape)
+    for choice in range(order.shape[1]):
+        points = changed(everyone, None, np.full(n_samples, choice))
+        losses[:, choice] = problem.losses(points, everyone)
+    # The present state is in column 0, at no cost; what cannot change is infinitely far in all others.
+    distances = np.full(order.shape, flip.distance)
+    distances[(order == present[:, None]) | stuck[:, None]] = np.inf
+    distances[:, 0] = 0.0
+    return WorstCase(loss=CandidateLoss(losses, distances, kind="exact"), points=changed)
+
+
+class _Line:
+    """The samples of a problem along one column of numbers."""
+
+    def __init__(self, problem: ModelProblem, column: int) -> None:
+        self.problem = problem
+        self.column = column
+        self.start = problem.codes[:, column]
+        self.unit = float(problem.domain.unit[column])
+
+    def points(self, rows: IntArray, values: FloatArray) -> FloatArray:
+        """Return samples with these values in the column."""
+        points = self.problem.codes[rows].copy()
+        points[:, self.column] = values
+        return points
+
+    def allowed(self, rows: IntArray, values: FloatArray) -> FloatArray:
+        """Return the allowed values of samples nearest to these."""
+        start = self.problem.codes[rows]
+        points = self.problem.domain.clip(self.points(rows, values), start)
+        return points[:, self.column]
+
+    def distances(self, values: FloatArray) -> FloatArray:
+        """Return how far values of shape (n_samples, n_values) are; inf where the cell is missing."""
+        distances = np.abs(values - self.start[:, None]) / self.unit
+        return np.where(np.isnan(distances), np.inf, distances)
+
+    def losses(self, values: FloatArray) -> FloatArray:
+        """Return the losses at values of shape (n_samples, n_values)."""
+        n_samples, n_values = values.shape
+        losses = np.empty(values.shape)
+        for block in row_blocks(n_samples, n_values, block_bytes=_BLOCK_POINTS):
+            rows = np.repeat(np.arange(n_samples)[block], n_values)
+            points = self.points(rows, values[block].ravel())
+            losses[block] = self.problem.losses(points, rows).reshape(-1, n_values)
+        return losses
+
+    def grid(self) -> FloatArray:
+        """Return values to try, of shape (n_samples, 1 + n_values): the present one first, then sorted ones."""
+        domain = self.problem.domain
+        held = self.start[~np.isnan(self.start)]
+        low = float(held.min())
+        high = float(held.max())
+        # The grid goes beyond the data by half their range and one unit, within the bounds.
+        room = 0.5 * (high - low) + self.unit
+        first = max(low - room, domain.lower[self.column])
+        last = min(high + room, domain.upper[self.column])
+        # Half of the values are where the data are, half evenly apart.
+        n_values = _N_VALUES
+        if self.problem.loss != "zero_one":
+            n_values *= _FINER
+        quantiles = np.quantile(held, np.linspace(0.0, 1.0, n_values), method="nearest")
+        values = np.unique(np.concatenate([quantiles, np.linspace(first, last, n_values)]))
+        # Each sample takes the nearest value that it is allowed.
+        rows = np.arange(self.problem.n_samples)
+        allowed = [self.allowed(rows, np.full(len(rows), value)) for value in values]
+        return np.stack([self.start, *allowed], axis=1)
+
+
+def _nearest_errors(line: _Line, values: FloatArray, wrong: FloatArray) -> WorstCase:
+    """Take the nearest error of the grid on each side, and bisect between it and the last value that is right."""
+    start = line.start
+    end = start.copy()
+    length = np.where(wrong[:, 0], 0.0, np.inf)
+    for side in (-1.0, 1.0):
+        # How far ahead each value of the grid is, and the nearest one that is wrong.
+        ahead = side * (values - start[:, None])
+        errors = np.where(wrong & (ahead > 0.0), ahead, np.inf)
+        nearest_error = errors.min(axis=1)
+        rows = np.flatnonzero(~wrong[:, 0] & np.isfinite(nearest_error))
+        if not rows.size:
+            continue
+        # The boundary is between the last value that is right and the first that is wrong: bisect.
+        far = values[rows, errors[rows].argmin(axis=1)]
+        between = (ahead[rows] >= 0.0) & (ahead[rows] < nearest_error[rows, None])
+        near = start[rows] + side * np.where(between, ahead[rows], 0.0).max(axis=1)
+        for _ in range(_BISECTIONS):
+            middle = line.allowed(rows, 0.5 * (near + far))
+            going = np.flatnonzero((middle != near) & (middle != far))
+            if not going.size:
+                break
+            points = line.points(rows[going], middle[going])
+            error = line.problem.is_wrong(points, rows[going])
+            far[going] = np.where(error, middle[going], far[going])
+            near[going] = np.where(error, near[going], middle[going])
+        # The nearer of both sides counts.
+        there = np.abs(far - start[rows])
+        nearer = there < length[rows]
+        length[rows[nearer]] = there[nearer]
+        end[rows[nearer]] = far[nearer]
+    return WorstCase(
+        loss=ZeroOneLoss(length / line.unit, kind="upper_bound"),
+        points=lambda rows, distances, choices: line.points(rows, end[rows]),
+    )

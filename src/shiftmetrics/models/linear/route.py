@@ -1,0 +1,220 @@
+"""The route of linear models: closed forms along the paths of rivals, and an ascent where there is none.
+
+Where no closed form exists (several classes with the logistic loss, integer steps), the relaxed worst case of each
+sample at a dual price is brought into the domain and climbed from, by steps that maximise the linearised loss, which
+for a convex loss is never worse. What is found is an upper bound of stability, and the relaxation a certified lower
+one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics.models.linear.geometry import Geometry
+from shiftmetrics.models.linear.nearest import nearest_errors
+from shiftmetrics.models.linear.scores import AdditiveScores, points_to_check
+from shiftmetrics.models.model import LossName, ModelProblem
+from shiftmetrics.models.outputs import last_step
+from shiftmetrics.models.worst_case import EVERYTHING, Ascent, BestPoints, Route, WorstCase
+from shiftmetrics.stability.losses import (
+    AlternativesLoss,
+    BoundedHingeLoss,
+    BoundedLogisticLoss,
+    BoundedLoss,
+    BoundedSquaredLoss,
+    Kind,
+    Loss,
+)
+
+_TOLERANCE = 1e-6
+_LARGEST_LOG_LOSS = 15.0
+_BOUNDED: dict[str, type[BoundedLoss]] = {
+    "hinge": BoundedHingeLoss,
+    "log_loss": BoundedLogisticLoss,
+    "squared": BoundedSquaredLoss,
+}
+
+
+class LinearRoute(Route):
+    """Exact worst cases of models whose scores are a sum over the raw columns."""
+
+    def accepts(self, model: Any, loss: LossName) -> bool:
+        """Return True if the last step has coefficients; a regression must predict or a classifier score by them."""
+        last = last_step(model)
+        parts = [last]
+        if type(last).__name__ == "OneVsRestClassifier":
+            parts = getattr(last, "estimators_", parts)
+        linear = all(hasattr(part, "coef_") for part in parts)
+        return linear and hasattr(model, "predict" if loss == "squared" else "decision_function")
+
+    def worst_case(self, problem: ModelProblem) -> WorstCase | None:
+        """Return the worst case in closed form where there is one; None when the scores are no such sum."""
+        scores = problem.once("scores", AdditiveScores.of)
+        if scores is None:
+            return None
+        geometry = Geometry(problem, scores)
+        if problem.loss == "zero_one":
+            return nearest_errors(geometry)
+        if not problem.once("is_loss", lambda problem: _is_loss(problem, scores)):
+            return None
+        several = problem.loss == "log_loss" and len(scores.intercept) > 2
+        if several or geometry.whole.any() or geometry.joined:
+            return _searched(geometry)
+        return closed_form(geometry)
+
+
+def _is_loss(problem: ModelProblem, scores: AdditiveScores) -> bool:
+    """Return True if the loss of the model, such as that of its probabilities, is the one of these scores."""
+    points = points_to_check(problem)
+    repeated = replace(problem, y=np.resize(problem.y, len(points)))
+    actual = repeated.losses(points, EVERYTHING)
+    formula = losses_of(repeated, scores(points, problem))
+    if problem.loss == "log_loss":  # a small probability is 1 minus another, rounded
+        actual = np.minimum(actual, _LARGEST_LOG_LOSS)
+        formula = np.minimum(formula, _LARGEST_LOG_LOSS)
+    return bool(np.allclose(actual, formula, rtol=_TOLERANCE, atol=_TOLERANCE))
+
+
+def losses_of(problem: ModelProblem, scores: FloatArray) -> FloatArray:
+    """Return the loss of each sample from its scores; no probability is rounded to 0 on the way."""
+    if problem.loss == "squared":
+        return np.asarray((scores[:, 0] - problem.y) ** 2)
+    everyone = np.arange(len(scores))
+    gaps = scores - scores[everyone, problem.y][:, None]
+    if problem.loss == "log_loss":
+        top = np.maximum(gaps.max(axis=1), 0.0)
+        return np.asarray(top + np.log(np.exp(gaps - top[:, None]).sum(axis=1)))
+    gaps[everyone, problem.y] = -np.inf
+    return np.asarray(np.maximum(1.0 + gaps.max(axis=1), 0.0))
+
+
+def closed_form(geometry: Geometry, *, kind: Kind = "exact", least: bool = False) -> WorstCase:
+    """Return the loss with its worst case in closed form.
+
+    Parameters
+    ----------
+    geometry : Geometry
+        The rivals of the samples.
+    kind : {"exact", "lower_bound"}, default "exact"
+        What its stability is for the model.
+    least : bool, default False
+        Whether flips are priced at a lower bound of their distance, where prices were joined.
+
+    Notes
+    -----
+    With more than two classes the logistic loss ``log(1 + sum_k exp(gap_k))`` is taken for the greatest
+    ``log(1 + exp(gap_k + log(number of rivals)))``, which it never exceeds.
+    """
+    problem = geometry.problem
+    rivals = list(geometry.rivals())
+    lift = 0.0
+    if problem.loss == "log_loss":
+        lift = math.log(len(rivals))
+    parts: list[Loss] = []
+    offsets: list[FloatArray] = []
+    ratios: list[FloatArray] = []
+    ways: list[tuple[int, BoolArray]] = []  # the rival of each part, and which categories flip
+    for number, rival in enumerate(rivals):
+        for plan in geometry.plans(rival):
+            distance = plan.least_distance if least else plan.distance
+            gain = np.where(np.isfinite(distance), plan.gain, 0.0)
+            parts.append(_BOUNDED[problem.loss](rival.gap + gain + lift, rival.path))
+            offsets.append(distance)
+            ratios.append(plan.from_ratio)
+            ways.append((number, plan.flipped))
+    # These losses rise by at most as much as the score, so that a flip must gain its price.
+    ratio = None
+    if problem.loss != "squared":
+        ratio = np.stack(ratios, axis=1)
+    loss = AlternativesLoss(parts, np.stack(offsets, axis=1), kind=kind, from_ratio=ratio)
+
+    def points(rows: IntArray, distances: FloatArray, choices: IntArray | None) -> FloatArray:
+        assert choices is not None
+        placed = np.array(problem.codes[rows])
+        for part in np.unique(choices):  # the parts have no choices of their own
+            number, flipped = ways[part]
+            rival = rivals[number]
+            mine = np.flatnonzero(choices == part)
+            chosen = rows[mine]
+            squared = np.maximum(distances[mine] ** 2 - loss.offsets[chosen, part] ** 2, 0.0)
+            place = rival.path.take(chosen).place_of_squared(squared)
+            placed[mine] = geometry.place(chosen, rival, flipped[chosen], place)
+        return placed
+
+    return WorstCase(loss, points)
+
+
+_CLIMBS = 12
+_SEEDS = 2.0 ** np.arange(-3.0, 5.0)
+"""Dual prices to begin with, times theta1 over the squared norm."""
+
+
+def _searched(geometry: Geometry) -> WorstCase:
+    """Return candidates, with a search for more at each dual price, and the relaxation as a lower bound."""
+    ascent = _LinearAscent(geometry)
+    for seed in _SEEDS:
+        ascent.price = float(ascent.scale * seed)
+        ascent.round(ascent.price)
+    return ascent.worst_case()
+
+
+class _LinearAscent(Ascent):
+    """Ascent from the relaxed worst case, by steps that maximise the linearised loss."""
+
+    def __init__(self, geometry: Geometry) -> None:
+        super().__init__(geometry.problem, losses_of(geometry.problem, geometry.at_rows))
+        self.geometry = geometry
+        self.relaxed = closed_form(geometry, kind="lower_bound", least=True)
+        self.lower = self.relaxed.loss
+        steepest = max(float((rival.slopes**2).sum(axis=1).max()) for rival in geometry.rivals())
+        self.scale = self.problem.theta1 / max(steepest, 1e-300)
+
+    def climb(self, start: FloatArray, best: BestPoints, price: float) -> None:
+        """Climb from the relaxed worst case, brought into the domain, while a sample gains."""
+        problem = self.problem
+        everyone = np.arange(problem.n_samples)
+        relaxed = self.relaxed.loss.transform(price, problem.theta1, EVERYTHING)
+        distances = np.sqrt(relaxed.squared_distance)
+        points = self.relaxed.points(everyone, distances, relaxed.choice)
+        points = problem.domain.clip(points, problem.codes)
+        highest = np.full(problem.n_samples, -np.inf)
+        for _ in range(_CLIMBS):
+            scores = self.geometry.scores(points, problem)
+            losses = losses_of(problem, scores)
+            squared = problem.domain.distances(points, problem.codes) ** 2
+            values = price * losses - problem.theta1 * squared
+            if not (values > highest + self.rtol * np.abs(values)).any():
+                break
+            highest = np.maximum(values, highest)
+            size = np.maximum(np.abs(best.values), 1e-3 * float(np.abs(best.values).mean()))
+            worth = np.flatnonzero(values > best.values + self.rtol * size)
+            best.keep(worth, points[worth], losses[worth], values[worth])
+            points = self._stepped(points, scores, price)
+
+    def _stepped(self, points: FloatArray, scores: FloatArray, price: float) -> FloatArray:
+        """Change numbers to where the loss, linearised at ``points``, is worth most."""
+        problem = self.problem
+        everyone = np.arange(len(scores))
+        # The slope of the loss in each score.
+        if problem.loss == "squared":
+            slope = 2.0 * (scores - np.asarray(problem.y)[:, None])
+        elif problem.loss == "log_loss":
+            slope = np.exp(scores - scores.max(axis=1, keepdims=True))
+            slope /= slope.sum(axis=1, keepdims=True)
+            slope[everyone, problem.y] -= 1.0
+        else:
+            rivals = scores.copy()
+            rivals[everyone, problem.y] = -np.inf
+            slope = np.zeros_like(scores)
+            slope[everyone, rivals.argmax(axis=1)] = 1.0
+            slope[everyone, problem.y] = -1.0
+        # The linearised loss less the price of the change is highest at price / (2 theta1) gradient unit^2.
+        gradient = slope @ self.geometry.scores.weights.T
+        step = price / (2.0 * problem.theta1) * gradient * problem.domain.unit**2
+        target = np.where(problem.domain.numeric, problem.codes + step, points)
+        return problem.domain.clip(target, problem.codes)
