@@ -128,7 +128,7 @@ def test_what_it_refuses(gate, fails, tmp_path):
     assert "must be two files" in refused(
         PASSES, "--junit", tmp_path / "a", "--json", tmp_path / "a"
     )
-    assert "which is not there" in fails("check", tmp_path / "no.json", "--rules", rules)
+    assert "existing file or folder" in fails("check", tmp_path / "no.json", "--rules", rules)
     assert "which is not there" in fails("check", results, "--rules", tmp_path / "no.toml")
     assert "Missing option '--rules'" in fails("check", results)
     assert "Missing argument 'RESULTS" in fails("check", "--rules", rules)

@@ -12,16 +12,16 @@ from run_configurations import CONFIG, ONE
         (CONFIG, "[[agreement]\n", "CONFIG must be a TOML file, got "),
         ("seed = 3", "sed = 3", "config.toml must be a table of known keys, got 'sed'. Did you mean 'seed'?"),
         ("[[novelty]]", "[[novlty]]", "got 'novlty'. Did you mean 'novelty'?"),
-        ("[[novelty]]", "[novelty]", "two brackets, [[novelty]], got a table with one."),
+        ("[[novelty]]", "[novelty]", "two brackets, [[novelty]]"),
         ("seed = 3", "agreements = 3", "Did you mean 'agreement'?"),
-        ("seed = 3", 'seed = "3"', "config.toml: seed must be a whole number of at least 0, got '3'."),
-        ("seed = 3", "seed = -1", "config.toml: seed must be a whole number of at least 0, got -1."),
-        ('"The spring release"', "4", "config.toml: title must be text, got 4."),
-        ("seed = 3", 'output = ""', "config.toml: output must be text, got ''."),
+        ("seed = 3", 'seed = "3"', "config.toml: seed must be an integer, got '3'."),
+        ("seed = 3", "seed = -1", "config.toml: seed must be an integer at least 0, got -1."),
+        ('"The spring release"', "4", "config.toml: title must be a string, got 4."),
+        ("seed = 3", 'output = ""', "config.toml: output must be a string, got ''."),
         ("threshold", "treshold", "stability 'patients' must be a table of known keys, got 'treshold'. Did you"),
         ("threshold = 0.4\n", "", "stability 'patients': Missing option '--threshold'"),
         ("threshold = 0.4", 'threshold = "much"', "stability 'patients': Invalid value for '--threshold'"),
-        ("threshold = 0.4", "threshold = true", "threshold must be text or a number, or a list of them, got True."),
+        ("threshold = 0.4", "threshold = true", "threshold must be a string or a number"),
         ("curve = true", 'curve = "yes"', "curve must be true or false, got 'yes'."),
         ("curve = true", "divergence = 'l2'", "stability 'patients': Invalid value for '--divergence'"),
         ("curve = true", "json = 'a.json'", "must leave out 'json': all that is measured goes to the output folder."),
@@ -35,7 +35,7 @@ from run_configurations import CONFIG, ONE
         ("clean.csv", "--report", "agreement 'noise': REFERENCE must be a file of kind .csv,"),
         ('"image"', '"picture"', "agreement 'noise': --id must name a column of"),
         ("points.npz:images", "points.npz:pictures", "novelty 'points': --images must name an array of points.npz"),
-        ("seed = 3", 'rules = "rules.toml"', "rules must be an existing TOML file, got 'rules.toml', which is not"),
+        ("seed = 3", 'rules = "rules.toml"', "rules must be an existing TOML file, got "),
         ("seed = 3", "rule = 3", "[[rule]]"),
         ("seed = 3", 'output = "noisy.csv"', "The output must be a folder, got the file"),
         ("seed = 3", 'output = "/proc/here"', "The output folder must be one that can be made, got '/proc/here'"),
@@ -62,15 +62,6 @@ def test_a_file_that_is_missing_or_a_folder(fails, folder):
     assert "CONFIG must be an existing TOML file, got the folder" in fails("run", folder)
     (folder / "binary.toml").write_bytes(b"\xff\xfe\x00")
     assert "CONFIG must be a TOML file" in fails("run", folder / "binary.toml")
-
-
-def test_an_option_in_two_spellings(fails, write):
-    config = CONFIG.replace(
-        "images =", 'reference_images = "x.npy"\nreference-images = "y.npy"\nimages ='
-    )
-    assert "novelty 'points' must name each option once, got 'reference-images' in two" in fails(
-        "run", write(config)
-    )
 
 
 def test_inputs_are_not_overwritten(fails, run, write, folder):

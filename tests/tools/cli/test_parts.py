@@ -78,9 +78,6 @@ def test_what_is_wrong_is_named(fails: Callable, folders: tuple[Path, Path]) -> 
     assert "--columns must name a column of SHIFTED, got 'z'" in fails(
         "agreement", *folders, "--columns", "z"
     )
-    assert "--scheduler must be the address of a scheduler" in fails(
-        "agreement", *folders, "--scheduler", "tcp://127.0.0.1:1"
-    )
     (original / "9.parquet").write_bytes((original / "0.parquet").read_bytes())
     assert "must have the same rows, got 600 and 800" in fails("agreement", *folders)
     (original / "9.parquet").unlink()

@@ -30,9 +30,7 @@ def test_every_kind_of_file_gives_the_same_numbers(tmp_path):
     frame.to_parquet(tmp_path / "s.parquet")
     np.save(tmp_path / "s.npy", SCORES)
     np.savez(tmp_path / "s.npz", only=SCORES)
-    np.savez_compressed(
-        tmp_path / "deep.npz", runs=np.stack([SCORES + 1, SCORES]), other=np.zeros(2)
-    )
+    np.savez_compressed(tmp_path / "two.npz", runs=SCORES, other=np.zeros(2))
     for name in (
         "s.csv",
         "s.csv.gz",
@@ -41,7 +39,7 @@ def test_every_kind_of_file_gives_the_same_numbers(tmp_path):
         "s.parquet",
         "s.npy",
         "s.npz",
-        "deep.npz:runs[1]",
+        "two.npz:runs",
     ):
         content = read(tmp_path / name)
         np.testing.assert_allclose(np.asarray(content), SCORES)
@@ -76,10 +74,6 @@ def test_an_npz_of_several_arrays_lists_them(tmp_path):
         read(tmp_path / "s.npz")
     with pytest.raises(ValueError, match=r"got 'logits'; it holds 'log_probs'"):
         read(f"{tmp_path / 's.npz'}:logits")
-    with pytest.raises(
-        ValueError, match=r"index inside the shape \(4, 5, 6, 3\), got s.npz:log_probs\[7\]"
-    ):
-        read(f"{tmp_path / 's.npz'}:log_probs[7]")
 
 
 def test_pickled_arrays_are_refused_with_the_reason(tmp_path):
@@ -89,7 +83,7 @@ def test_pickled_arrays_are_refused_with_the_reason(tmp_path):
         ValueError, match=r"s.npy', which .* holds pickled Python objects, which can run code"
     ):
         read(tmp_path / "s.npy")
-    with pytest.raises(ValueError, match=r"s.npz:bad', which .* holds pickled"):
+    with pytest.raises(ValueError, match=r"s.npz', which .* holds pickled"):
         read(f"{tmp_path / 's.npz'}:bad")
     np.testing.assert_array_equal(read(f"{tmp_path / 's.npz'}:good"), SCORES)
 
@@ -129,12 +123,6 @@ def test_broken_csv_files_say_so(tmp_path, content, message):
     (tmp_path / "s.csv").write_bytes(content)
     with pytest.raises(ValueError, match=message):
         read(tmp_path / "s.csv")
-
-
-def test_a_csv_has_no_parts(tmp_path):
-    (tmp_path / "s.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match="must be a file of kind"):
-        read(f"{tmp_path / 's.csv'}[0]")
 
 
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
@@ -215,20 +203,16 @@ def test_options_say_what_they_take(fails, folder):
     assert "--decimal ," in fails("agreement", folder / "comma.csv", folder / "comma.csv")
 
 
-def test_what_unpacks_to_too_much_is_refused(tmp_path, opening, run, monkeypatch):
+def test_what_unpacks_to_too_much_is_refused(tmp_path, opening, run):
     pd.DataFrame({"x": np.zeros(200_000), "y": 1.5}).to_csv(tmp_path / "s.csv.gz", index=False)
     np.savez_compressed(tmp_path / "s.npz", np.zeros((1000, 200)))
     pd.DataFrame({"x": np.zeros(200_000), "y": 1.5}).to_parquet(tmp_path / "s.parquet")
-    (tmp_path / "line.csv.gz").write_bytes(gzip.compress(b"1" * 10**6))
     opening(max_gib=2**-10)
     for name in ("s.csv.gz", "s.npz", "s.parquet"):
         with pytest.raises(
             ValueError, match=rf"{name}', which cannot be read as one \(it unpacks to more than"
         ):
             read(tmp_path / name)
-    monkeypatch.setattr("shiftmetrics.tools.cli.readers.LONGEST_LINE", 10**5)
-    with pytest.raises(ValueError, match="a line of it is longer than 100,000 bytes"):
-        read(tmp_path / "line.csv.gz")
     limited = run("novelty", tmp_path / "s.npz", tmp_path / "s.npz", "--memory-limit", 10**6)
     assert "it unpacks to more than 0.000931323 GiB; --max-gib allows more" in limited.stderr
 
@@ -272,11 +256,9 @@ def test_a_damaged_parquet_is_named(tmp_path):
 
 
 def test_a_single_value_is_no_sample(tmp_path):
-    np.save(tmp_path / "s.npy", SCORES)
     np.savez(tmp_path / "s.npz", np.float64(1.0))
-    for text in (f"{tmp_path / 's.npy'}[0,0]", f"{tmp_path / 's.npz'}"):
-        with pytest.raises(ValueError, match="SHIFTED must hold rows, got .*, a single value"):
-            read(text)
+    with pytest.raises(ValueError, match="SHIFTED must hold rows, got .*, a single value"):
+        read(tmp_path / "s.npz")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")

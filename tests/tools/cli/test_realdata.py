@@ -13,18 +13,32 @@ def value_of(path) -> float:
     return float(json.loads(path.read_text())["value"])
 
 
+@pytest.fixture(scope="module")
+def networks(data_folder, tmp_path_factory):
+    """Return an archive with the scores of each network at each level of noise, ``noise-LEVEL-NETWORK``."""
+    path = tmp_path_factory.mktemp("networks") / "networks.npz"
+    with np.load(data_folder / "imagenet16h_noise" / "imagenet16h.npz") as arrays:
+        scores = arrays["log_probs"]
+        parts = {
+            f"noise-{level}-{model}": scores[level, model]
+            for level in range(len(scores))
+            for model in range(scores.shape[1])
+        }
+        np.savez(path, labels=arrays["labels"], **parts)
+    return path
+
+
 @pytest.mark.slow
-def test_five_networks_under_noise(run, data_folder, tmp_path):
-    source = data_folder / "imagenet16h_noise" / "imagenet16h.npz"
-    with np.load(source) as arrays:
+def test_five_networks_under_noise(run, data_folder, networks, tmp_path):
+    with np.load(data_folder / "imagenet16h_noise" / "imagenet16h.npz") as arrays:
         names = [str(name) for name in arrays["model_names"]]
         predicted = arrays["log_probs"].argmax(axis=-1)
     agreement, kept = [], []
     for model in range(len(names)):
         out = tmp_path / f"{model}.json"
         result = run(
-            "agreement", f"{source}:log_probs[3,{model}]", f"{source}:log_probs[0,{model}]",
-            "--label", f"{source}:labels", "--json", out, "--report", tmp_path / f"{model}.html",
+            "agreement", f"{networks}:noise-3-{model}", f"{networks}:noise-0-{model}",
+            "--label", f"{networks}:labels", "--json", out, "--report", tmp_path / f"{model}.html",
         )  # fmt: skip
         assert result.exit_code == 0, result.output
         agreement.append(value_of(out))
@@ -38,15 +52,14 @@ def test_five_networks_under_noise(run, data_folder, tmp_path):
     assert np.corrcoef(agreement, kept)[0, 1] > 0.9
 
 
-def test_more_noise_means_less_agreement(run, data_folder, tmp_path):
-    source = data_folder / "imagenet16h_noise" / "imagenet16h.npz"
+def test_more_noise_means_less_agreement(run, networks, tmp_path):
     values = []
     for level in (1, 2, 3):
         out = tmp_path / f"{level}.json"
         run(
             "agreement",
-            f"{source}:log_probs[{level},1]",
-            f"{source}:log_probs[0,1]",
+            f"{networks}:noise-{level}-1",
+            f"{networks}:noise-0-1",
             "--json",
             out,
             "-q",
@@ -55,22 +68,21 @@ def test_more_noise_means_less_agreement(run, data_folder, tmp_path):
     assert values[0] > values[1] > values[2]
 
 
-def test_a_release_of_networks_in_one_run(run, data_folder, tmp_path):
-    source = data_folder / "imagenet16h_noise" / "imagenet16h.npz"
+def test_a_release_of_networks_in_one_run(run, networks, tmp_path):
     (tmp_path / "release.toml").write_text(
         f"""
         title = "Five networks under noise"
         seed = 1
         [[agreement]]
         name = "vgg19"
-        shifted = "{source}:log_probs[3,1]"
-        reference = "{source}:log_probs[0,1]"
-        label = "{source}:labels"
+        shifted = "{networks}:noise-3-1"
+        reference = "{networks}:noise-0-1"
+        label = "{networks}:labels"
         confidence_level = 0.95
         [[compare]]
         name = "networks"
-        shifted = {{ first = "{source}:log_probs[3,0]", vgg19 = "{source}:log_probs[3,1]" }}
-        reference = ["{source}:log_probs[0,0]", "{source}:log_probs[0,1]"]
+        shifted = {{ first = "{networks}:noise-3-0", vgg19 = "{networks}:noise-3-1" }}
+        reference = ["{networks}:noise-0-0", "{networks}:noise-0-1"]
         resamples = 200
         criterion = "agreement"
         [[rule]]
@@ -231,11 +243,10 @@ def test_employment_of_people_from_a_forest(run, data_folder, tmp_path):
     assert (tmp_path / "r.html").stat().st_size < 1_000_000
 
 
-def test_a_release_gate_on_networks_under_noise(run, data_folder, tmp_path):
-    source = data_folder / "imagenet16h_noise" / "imagenet16h.npz"
+def test_a_release_gate_on_networks_under_noise(run, networks, tmp_path):
     for level in (1, 3):
         run(
-            "agreement", f"{source}:log_probs[{level},1]", f"{source}:log_probs[0,1]", "--confidence-level", 0.95,
+            "agreement", f"{networks}:noise-{level}-1", f"{networks}:noise-0-1", "--confidence-level", 0.95,
             "--resamples", 200, "--json", tmp_path / f"noise-{level}.json", "-q",
         )  # fmt: skip
     rule = '[[rule]]\nname = "at noise {0}"\nresult = "noise-{0}"\nfield = "equivalent_error"\nat_most = 0.03\n'

@@ -66,7 +66,7 @@ def test_a_mapping_is_what_a_file_holds():
         ),
         ("[[rule]]\nat_least = nan", "Rule 1: at_least must be a number"),
         ("[[rule]]\nat_least = '1'", "Rule 1: at_least must be a real number"),
-        ("[[rule]]\nname = 3\nat_least = 1", "Rule 1: name must be a text"),
+        ("[[rule]]\nname = 3\nat_least = 1", "Rule 1: name must be a string"),
         (
             "[[rule]]\nbaseline = 'old.json'\nat_least = 1",
             "Rule 1 must be a table of known keys, got 'baseline'",

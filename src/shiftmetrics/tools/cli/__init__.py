@@ -9,8 +9,6 @@ import signal
 import sys
 from typing import Any
 
-_LEAVE = os._exit  # also while code that is opened may not
-
 
 def main() -> None:
     """Run the command line; the installed script points here."""
@@ -25,4 +23,4 @@ def _interrupted(*_: Any) -> None:
     """Leave at once: an exception could be lost, or become a traceback, in imports and in other threads."""
     for file in getattr(sys.modules.get("shiftmetrics._core.files"), "UNFINISHED", ()):
         file.unlink(missing_ok=True)
-    _LEAVE(130)
+    os._exit(130)

@@ -76,10 +76,6 @@ class CommandGroup(TyperGroup):
             return None if job is None else job.finish()
         except (UsageError, typer.Exit, typer.Abort, BrokenPipeError):
             raise
-        except SystemExit as error:
-            if not error.code:  # by code that was opened, before there is an answer
-                fail("The program was ended, with exit code 0, by code that it opened.")
-            raise
         except Exception as error:
             fail(message_of(error))
 
@@ -105,8 +101,8 @@ def shiftmetrics(
 ) -> None:
     """Measure how a model holds when its data shifts, how little breaks it, and what is new in the data.
 
-    Files are csv, csv.gz, parquet, npy or npz; write `runs.npz:scores` for an array inside an npz file and
-    `runs.npz:scores[3,1]` for a part of it. Or they are Python objects, `scores.joblib` and `module:attribute`:
+    Files are csv, csv.gz, parquet, npy or npz; write `runs.npz:scores` for an array inside an npz file. Or they are
+    Python objects, `scores.joblib` and `module:attribute`:
     opening these runs the code inside, which needs `--trust`. The sample under test comes first, the baseline second.
 
     Exit codes: 0 done, 1 a rule failed, 2 an error, 130 interrupted.

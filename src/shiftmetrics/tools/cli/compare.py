@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.collection import read_results
+from shiftmetrics._core.result import Result
 from shiftmetrics._core.tables import Align
 from shiftmetrics.comparison import compare_agreement, compare_results
 from shiftmetrics.tools.cli.outputs import CommandAnswer, Job
-from shiftmetrics.tools.cli.samples import align_samples, read_scores, shared
+from shiftmetrics.tools.cli.samples import Sample, align_samples, read_scores, shared
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import Source
 from shiftmetrics.views import Context
@@ -69,70 +70,67 @@ def compare(
         raise ValueError(
             "SHIFTED must be at least two files, got one. For one model there is `shiftmetrics agreement`."
         )
-    named = [_name_and_source(text) for text in shifted]
-    are_results = all(source.endswith(".json") for _, source in named)
-    names = [name or (source if are_results else Path(source).name) for name, source in named]
-    name, times = Counter(names).most_common(1)[0]
-    if times > 1:
-        raise ValueError(
-            f"SHIFTED must have a name for each model, got {name!r} twice. Write NAME={shifted[0]}."
-        )
-    if are_results:
-        return _comparison_of_results(
-            dict(zip(names, (source for _, source in named), strict=True)), call
-        )
+    paths = _by_name(shifted)
+    if all(path.endswith(".json") for path in paths.values()):
+        return _comparison_of_results(paths, call)
     references = reference or []
     if len(references) not in (1, len(shifted)):
         raise ValueError(
             f"--reference must be given once, or once for each of the {len(shifted)} models, "
             f"got {len(references)} times."
         )
-    typed = [(source, f"SHIFTED {source}") for _, source in named]
-    typed += [(text, f"--reference {text}") for text in references]
     if labelled and len(labelled) != len(shifted):
         raise ValueError(
             f"--labelled must be given once for each of the {len(shifted)} models, got {len(labelled)} times."
         )
-    beside = {
+    options = {
         "id_column": id_column, "columns": columns, "label": label, "weight": weight, "groups": groups,
     }  # fmt: skip
-    samples = read_scores(typed, align=align, **beside)
-    others = [(text, f"--labelled {text}") for text in labelled or []]
-    known = read_scores(others, align=align, **beside) if others else []
-    for sample in known:
-        align_samples(samples[0], sample, align=align, rows=False)
-    models, baselines = samples[: len(named)], samples[len(named) :]
+    typed = [(path, f"SHIFTED {path}") for path in paths.values()]
+    typed += [(path, f"--reference {path}") for path in references]
+    samples = read_scores(typed, align=align, **options)
+    models, baselines = samples[: len(paths)], samples[len(paths) :]
+    known: list[Sample] = []
+    if labelled:
+        others = [(path, f"--labelled {path}") for path in labelled]
+        known = read_scores(others, align=align, **options)
+        for sample in known:  # other rows, of the same columns
+            align_samples(samples[0], sample, align=align, rows=False)
     labels = _class_places(shared("--label", label, *(known or samples)), samples[0].columns)
-    weights, row_groups = (
-        shared("--weight", weight, samples[0]),
-        shared("--groups", groups, samples[0]),
-    )
+    weights = shared("--weight", weight, samples[0])
+    row_groups = shared("--groups", groups, samples[0])
 
     def compute() -> CommandAnswer:
-        each = baselines if len(baselines) > 1 else baselines * len(models)
+        each = baselines * len(models) if len(baselines) == 1 else baselines
         result = call(
             compare_agreement,
-            {name: sample.scores() for name, sample in zip(names, models, strict=True)},
-            {name: sample.scores() for name, sample in zip(names, each, strict=True)},
+            _scores(paths, models),
+            _scores(paths, each),
             labels=labels,
-            labelled_scores={name: part.scores() for name, part in zip(names, known, strict=False)}
-            or None,
+            labelled_scores=_scores(paths, known) if known else None,
             sample_weight=weights,
             groups=row_groups,
         )
         before = ", ".join(str(part.source) for part in baselines)
-        context = Context(
-            description=f"Scores of {', '.join(names)} on the shifted sample, set against the same rows in {before}."
-        )
+        description = f"Scores of {', '.join(paths)} on the shifted sample, set against the same rows in {before}."
         notes = [note for sample in [*samples, *known] for note in sample.notes]
-        return CommandAnswer(
-            results={result.title: result}, title="Models under shift", context=context, notes=notes
-        )
+        return _answer(result, "Models under shift", description, notes)
 
     return Job(inputs=[sample.source for sample in [*samples, *known]], compute=compute)
 
 
-def _comparison_of_results(paths: dict[str, str], call: Call) -> Job:
+def _scores(names: Iterable[str], samples: Iterable[Sample]) -> dict[str, Any]:
+    return {name: sample.scores() for name, sample in zip(names, samples, strict=True)}
+
+
+def _answer(
+    result: Result, title: str, description: str, notes: Sequence[str] = ()
+) -> CommandAnswer:
+    context = Context(description=description)
+    return CommandAnswer(results={result.title: result}, title=title, context=context, notes=notes)
+
+
+def _comparison_of_results(paths: Mapping[str, str], call: Call) -> Job:
     """Rank models by results that other commands have written."""
 
     def compute() -> CommandAnswer:
@@ -147,17 +145,11 @@ def _comparison_of_results(paths: dict[str, str], call: Call) -> Job:
                 )
             results[name] = next(iter(written.values()))  # the main result stands first
         result = call(compare_results, results)
-        context = Context(
-            description=f"Results of one measure on the same rows: {', '.join(paths.values())}."
-        )
-        return CommandAnswer(
-            results={result.title: result}, title="Models side by side", context=context
-        )
+        description = f"Results of one measure on the same rows: {', '.join(paths.values())}."
+        return _answer(result, "Models side by side", description)
 
-    return Job(
-        inputs=[Source(argument="SHIFTED", path=Path(path)) for path in paths.values()],
-        compute=compute,
-    )
+    sources = [Source(argument="SHIFTED", path=Path(path)) for path in paths.values()]
+    return Job(inputs=sources, compute=compute)
 
 
 def _class_places(labels: Any, columns: list[str] | None) -> Any:
@@ -167,7 +159,24 @@ def _class_places(labels: Any, columns: list[str] | None) -> Any:
     return np.array([columns.index(str(label)) for label in labels])
 
 
-def _name_and_source(text: str) -> tuple[str, str]:
-    """Split ``NAME=SOURCE``; a path that exists as it stands has no name before it."""
-    name, sign, source = text.partition("=")
-    return (name, source) if sign and name and source and not Path(text).exists() else ("", text)
+def _by_name(shifted: Iterable[str]) -> dict[str, str]:
+    """Return the files by the name of their models, ``NAME=FILE``, or by their own names.
+
+    Raises
+    ------
+    ValueError
+        If two have one name.
+    """
+    paths: dict[str, str] = {}
+    for text in shifted:
+        name, sign, path = text.partition("=")
+        if not (sign and name and path) or Path(text).exists():
+            path = text
+            # results of one name, in folders of two releases, are told apart by their paths
+            name = text if text.endswith(".json") else Path(text).name
+        if name in paths:
+            raise ValueError(
+                f"SHIFTED must have a name for each model, got {name!r} twice. Write NAME={text}."
+            )
+        paths[name] = path
+    return paths

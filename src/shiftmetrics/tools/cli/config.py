@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shiftmetrics._core.validation import check_keys, describe
+from shiftmetrics._core.validation import check_integer, check_keys, describe
 from shiftmetrics.tools.cli.agreement import agreement
 from shiftmetrics.tools.cli.compare import compare
 from shiftmetrics.tools.cli.novelty import novelty
 from shiftmetrics.tools.cli.options import TITLE
 from shiftmetrics.tools.cli.signature import click_command
 from shiftmetrics.tools.cli.stability import stability
-from shiftmetrics.tools.rules.rule import read_toml
+from shiftmetrics.tools.rules import Rule, read_rules
+from shiftmetrics.tools.rules.rule import check_names, read_toml
 
 KINDS = {"agreement": agreement, "stability": stability, "novelty": novelty, "compare": compare}
 """Tables of a configuration, with the command that each calls."""
@@ -42,7 +43,7 @@ class Measurement:
     name : str
         Of its result, and of the file of that.
     values : dict of str to object
-        Arguments and options of the command: text, a list of texts where an option is repeated, or true.
+        Arguments and options of the command: a string, a list of them where an option is repeated, or true.
     """
 
     kind: str
@@ -64,10 +65,8 @@ class Config:
         For every measurement that takes a seed and has none.
     trust : bool
         Whether Python objects may be opened, which runs their code.
-    rules : str or None
-        A file of rules.
-    inline_rules : list of mapping
-        Rules in the file itself.
+    rules : tuple of Rule
+        Of the file that it names, then those in the file itself.
     measurements : tuple of Measurement
         At least one.
     """
@@ -77,8 +76,7 @@ class Config:
     output: Path
     seed: int | None
     trust: bool
-    rules: str | None
-    inline_rules: list[Mapping[str, Any]]
+    rules: tuple[Rule, ...]
     measurements: tuple[Measurement, ...]
 
 
@@ -92,24 +90,28 @@ def read_config(path: Path) -> Config:
     """
     document = read_toml(path, "CONFIG")
     check_keys(document, path.name, KEYS)
+    title = document.get("title", TITLE)
+    output = document.get("output", OUTPUT)
+    for key, value in {"title": title, "output": output}.items():
+        if not isinstance(value, str) or not value.strip():
+            raise TypeError(describe(f"{path.name}: {key}", "a string", value=value))
     seed = document.get("seed")
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        raise TypeError(describe(f"{path.name}: seed", "a whole number of at least 0", value=seed))
+    if seed is not None:
+        check_integer(seed, f"{path.name}: seed", low=0)
     trust = document.get("trust", False)
     if not isinstance(trust, bool):
         raise TypeError(describe(f"{path.name}: trust", "true or false", value=trust))
-    measurements = tuple(
-        _measurement(kind, table, number, seed, path.name)
-        for kind in document
-        if kind in KINDS
-        for number, table in enumerate(_tables(document, kind, path.name), start=1)
-    )
+    measurements = []
+    for kind in document:  # in the order in which the file begins them
+        if kind in KINDS:
+            for number, table in enumerate(_tables(document, kind, path.name), start=1):
+                measurements.append(_measurement(kind, table, number, seed, path.name))
     if not measurements:
         listed = ", ".join(f"[[{kind}]]" for kind in KINDS)
         raise ValueError(
             f"{path.name} must hold at least one measurement, got none. Begin one with {listed}."
         )
-    # Some systems ignore capital letters in names of files.
+    # some systems ignore capital letters in names of files
     name, times = Counter(part.name.casefold() for part in measurements).most_common(1)[0]
     if times > 1:
         raise ValueError(
@@ -117,31 +119,31 @@ def read_config(path: Path) -> Config:
         )
     return Config(
         path=path,
-        title=_text(document, "title", path.name) or TITLE,
-        output=Path(_text(document, "output", path.name) or OUTPUT),
+        title=title,
+        output=Path(output),
         seed=seed,
         trust=trust,
-        rules=_text(document, "rules", path.name),
-        inline_rules=_tables(document, "rule", path.name) if "rule" in document else [],
-        measurements=measurements,
+        rules=_rules(document, path),
+        measurements=tuple(measurements),
     )
+
+
+def _rules(document: Mapping[str, Any], path: Path) -> tuple[Rule, ...]:
+    """Read the rules that the file names, and those in it."""
+    rules: tuple[Rule, ...] = ()
+    if "rules" in document:
+        rules += read_rules(path.parent / str(document["rules"]))
+    if "rule" in document:
+        rules += read_rules({"rule": document["rule"]})
+        check_names(rules, path.name)
+    return rules
 
 
 def _tables(document: Mapping[str, Any], key: str, file: str) -> list[Mapping[str, Any]]:
     tables = document[key]
     if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
-        got = "a table with one" if isinstance(tables, Mapping) else repr(tables)
-        raise TypeError(
-            f"{file} must have tables of {key} with two brackets, [[{key}]], got {got}."
-        )
+        raise TypeError(f"{file} must have tables of {key} with two brackets, [[{key}]].")
     return tables
-
-
-def _text(document: Mapping[str, Any], key: str, file: str) -> str | None:
-    value = document.get(key)
-    if value is not None and (not isinstance(value, str) or not value.strip()):
-        raise TypeError(describe(f"{file}: {key}", "text", value=value))
-    return value
 
 
 def _measurement(
@@ -158,7 +160,7 @@ def _measurement(
     where, known = f"{file}, {kind} {name!r}", _parameters(kind)
     values: dict[str, Any] = {}
     for key, value in table.items():
-        plain = key.replace("-", "_")
+        plain = key.replace("-", "_")  # an option may be spelt as on the command line
         if plain == "name":
             continue
         if plain in SET_BY_RUN:
@@ -166,8 +168,6 @@ def _measurement(
                 f"{where} must leave out {key!r}: all that is measured goes to the output folder."
             )
         check_keys([plain], where, list(known))
-        if key != plain and plain in table:
-            raise ValueError(f"{where} must name each option once, got {key!r} in two spellings.")
         values[known[plain].name] = _value(known[plain], value, f"{where}: {key}")
     if seed is not None and "seed" in known:
         values.setdefault("seed", str(seed))
@@ -178,16 +178,14 @@ def _parameters(kind: str) -> dict[str, Any]:
     """Return the parameters of a command by their keys: the long option with underscores, or the argument."""
     found = {}
     for part in click_command(KINDS[kind]).params:
-        key = (
-            part.name if part.param_type_name == "argument" else max(part.opts, key=len).lstrip("-")
-        )
+        key = max(part.opts, key=len).lstrip("-").replace("-", "_")
         if key not in SET_BY_RUN:
-            found[key.replace("-", "_")] = part
+            found[key] = part
     return found
 
 
 def _value(parameter: Any, value: Any, argument: str) -> Any:
-    """Return a value as the command line would give it: true or false, text, or texts of a repeated option."""
+    """Return a value as the command line would give it: true or false, a string, or strings of a repeated option."""
     if getattr(parameter, "is_flag", False):
         if not isinstance(value, bool):
             raise TypeError(describe(argument, "true or false", value=value))
@@ -195,20 +193,19 @@ def _value(parameter: Any, value: Any, argument: str) -> Any:
     if isinstance(value, Mapping):
         value = [f"{name}={_text_of(part, argument)}" for name, part in value.items()]
     if getattr(parameter, "multiple", False) or parameter.nargs != 1:
-        return [
-            _text_of(part, argument) for part in (value if isinstance(value, list) else [value])
-        ]
+        several = value if isinstance(value, list) else [value]
+        return [_text_of(part, argument) for part in several]
     return _text_of(value, argument)
 
 
 def _text_of(value: Any, argument: str) -> str:
-    """Return a value as text; of a list, with commas between its parts, and quotes around those that hold one."""
+    """Return a value as a string; of a list, with commas between its parts, and quotes around those that hold one."""
     if isinstance(value, list):
         line = io.StringIO()
         csv.writer(line, lineterminator="").writerow([_text_of(part, argument) for part in value])
         return line.getvalue()
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise TypeError(describe(argument, "text or a number, or a list of them", value=value))
+        raise TypeError(describe(argument, "a string or a number, or a list of them", value=value))
     return str(value)
 
 
@@ -218,6 +215,8 @@ def prepare(measurement: Measurement, *, quiet: bool, trust: bool | None = None)
     ``trust`` tells whether Python objects are opened; None leaves that to the measurement.
     """
     command = click_command(KINDS[measurement.kind])
-    values = {**measurement.values, "quiet": quiet, **({} if trust is None else {"trust": trust})}
+    values = {**measurement.values, "quiet": quiet}
+    if trust is not None:
+        values["trust"] = trust
     with command.make_context(measurement.kind, [], default_map=values) as context:
         return command.invoke(context)

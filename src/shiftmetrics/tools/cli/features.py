@@ -1,9 +1,10 @@
-"""Features of samples that are no tables of numbers: images, folders of images, and columns of texts."""
+"""Features of samples that are no tables of numbers: images, folders of images, and columns of text."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +30,14 @@ def read_images(folder: str, argument: str, label: str | None, size: int) -> Sam
 
 
 def read_texts(file: str, argument: str, label: str | None, column: str) -> Sample:
-    """Read a column of texts of a table as a sample that is still to be encoded.
+    """Read a column of strings of a table as a sample that is still to be encoded.
 
     Raises
     ------
     ValueError
         If the file is no table, or has no such column.
     TypeError
-        If a row of the column holds no text.
+        If a row of the column holds no string.
     """
     source = parse_source(file, argument)
     frame = read_source(source)
@@ -47,35 +48,32 @@ def read_texts(file: str, argument: str, label: str | None, column: str) -> Samp
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             raise TypeError(
-                f"{argument}, column {column!r}, must hold texts only, got {text!r} at row {row}. "
+                f"{argument}, column {column!r}, must hold strings only, got {text!r} at row {row}. "
                 "Drop or fill such rows."
             )
     return Sample(source=source, values=texts, label=read_row_values(label, "--label", frame))
 
 
-def encode(samples: Iterable[Sample], *, progress: bool) -> list[Sample]:
+def encode(samples: Sequence[Sample], *, progress: bool) -> list[Sample]:
     """Return samples of images or texts in the features of an encoder that is fitted on all of them.
 
     Of images they are principal components of the pixels, of texts TF-IDF in latent dimensions.
     """
     from shiftmetrics.adapters.embeddings import embed, fit_encoder
 
-    first, *others = samples
-    if isinstance(first.values, list):
-        fitted = fit_encoder(
-            "tfidf", sum((part.values for part in others), first.values), n_components=COMPONENTS
-        )
+    both = [part.values for part in samples]
+    if isinstance(both[0], list):
+        fitted = fit_encoder("tfidf", list(itertools.chain(*both)), n_components=COMPONENTS)
         said = "Features are frequencies of words (TF-IDF) in {} latent dimensions."
     else:
-        both = np.concatenate([part.values for part in (first, *others)])
-        fitted = fit_encoder("pca", both, n_components=COMPONENTS)
-        size = " x ".join(map(str, both.shape[1:3]))
+        fitted = fit_encoder("pca", np.concatenate(both), n_components=COMPONENTS)
+        size = " x ".join(map(str, both[0].shape[1:3]))
         said = f"Features are {{}} principal components of the pixels of all images, at {size}."
-    encoded = [
-        dataclasses.replace(part, values=embed(part.values, encoder=fitted, progress=progress))
-        for part in (first, *others)
-    ]
-    encoded[0].notes = [*first.notes, said.format(encoded[0].values.shape[1])]
+    encoded = []
+    for part in samples:
+        features = embed(part.values, encoder=fitted, progress=progress)
+        encoded.append(dataclasses.replace(part, values=features))
+    encoded[0].notes.append(said.format(encoded[0].values.shape[1]))
     return encoded
 
 
@@ -103,7 +101,7 @@ def images_of(sample: Sample, text: str | None, option: str) -> Any:
     if not is_image_batch(values):
         raise ValueError(
             f"{argument} must have shape (n_samples, n_features), or (n_samples, height, width) for images, got "
-            f"{np.shape(values)}. Choose leading axes, such as {sample.source.example}."
+            f"{np.shape(values)}."
         )
     sample.values = np.asarray(values).reshape(len(values), -1)
     size = " x ".join(str(side) for side in np.shape(values)[1:])

@@ -6,7 +6,6 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -61,17 +60,16 @@ class Option:
 
     def parameter(self) -> inspect.Parameter:
         """Return the option as typer reads it from a signature."""
-        about: dict[str, Any] = {
-            "metavar": self.metavar,
-            "help": self.help,
-            "rich_help_panel": self.panel,
-        }
+        about: dict[str, Any] = {"metavar": self.metavar, "help": self.help}
         if self.is_argument:
             declared = typer.Argument(**about, show_default=False)
         else:
             flags = [self.flag, *ALIASES.get(self.name, [])]
-            declared = typer.Option(*flags, **about, min=0 if self.name == "seed" else None)
-        kind: Any = self.kind | None if self.default is None else self.kind
+            least = 0 if self.name == "seed" else None
+            declared = typer.Option(*flags, **about, rich_help_panel=self.panel, min=least)
+        kind: Any = self.kind
+        if self.default is None:
+            kind |= None
         return inspect.Parameter(
             self.name,
             inspect.Parameter.KEYWORD_ONLY,
@@ -92,17 +90,17 @@ def parse_bounds(text: str, flag: str = "--bounds") -> Any:
         return text if text == "data" else None
     bounds: dict[str, tuple[float, float]] = {}
     for part in split_names(text):
-        name, sign, limits = part.rpartition("=")
+        name, _, limits = part.rpartition("=")
         low, colon, high = limits.partition(":")
         try:
-            if not (sign and colon):
-                raise ValueError
-            bounds[name.strip()] = (float(low or -math.inf), float(high or math.inf))
+            bounds[name] = (float(low or -math.inf), float(high or math.inf))
         except ValueError:
+            colon = ""
+        if not (name and colon):
             raise ValueError(
                 f"{flag} must be data, none, or COLUMN=LOW:HIGH with commas between columns, got {part!r}. "
                 f"An example is {flag} age=0:120,pulse=30:"
-            ) from None
+            )
     return bounds
 
 
@@ -114,11 +112,9 @@ def parse_cost(text: str, flag: str = "--cost") -> Any:
     ValueError
         If a part is not of that form.
     """
-    return (
-        parse_pairs(text, flag, "a scale, or COLUMN=COST", "sex=0.1,age=inf")
-        if "=" in text
-        else text
-    )
+    if "=" not in text:
+        return text
+    return parse_pairs(text, flag, "a scale, or COLUMN=COST", "sex=0.1,age=inf")
 
 
 def parse_pairs(text: str, flag: str, expected: str, example: str) -> dict[str, float]:
@@ -136,18 +132,14 @@ def class_prior(text: str, flag: str) -> Any:
     """Read a class prior: a word, numbers with commas between them, or a file."""
     if text in ("uniform", "predicted"):
         return text if text == "predicted" else None
-    if "," in text and not Path(text).exists():
-        try:
-            return [float(part) for part in text.split(",")]
-        except ValueError:
-            raise ValueError(
-                f"{flag} must be numbers with commas between them, got {text!r}."
-            ) from None
-    if not looks_like_source(text):
+    if looks_like_source(text):
+        return read_vector(text, flag)
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
         raise ValueError(
             f"{flag} must be uniform, predicted, numbers such as 0.2,0.8 or a file, got {text!r}."
-        )
-    return read_vector(text, flag)
+        ) from None
 
 
 def _names(text: str, _flag: str) -> Any:
@@ -168,7 +160,12 @@ TEXT_FORMS = {
         ),
         Option("bounds", metavar="data|none|A=LOW:HIGH,...", convert=parse_bounds),
         Option("cost", metavar="std|iqr|range|unit|A=COST,...", convert=parse_cost),
-        Option("prior", metavar="uniform|predicted|A,B,...|FILE", convert=class_prior),
+        Option(
+            "prior",
+            default="uniform",
+            metavar="uniform|predicted|A,B,...|FILE",
+            convert=class_prior,
+        ),
     )
 }
 """Options whose value is no single number or word, by their names; defaults and help are those of the function."""

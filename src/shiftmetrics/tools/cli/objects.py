@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 
 from shiftmetrics._core.arrays import is_table, to_numpy
 from shiftmetrics._core.validation import needs
@@ -23,7 +19,6 @@ SKOPS_SUFFIX = ".skops"
 MODEL_SUFFIXES = (".joblib", ".pkl", ".pickle", SKOPS_SUFFIX)
 
 _ATTRIBUTE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
-_allowed: set[str] = set()  # at the terminal, while this process lives
 
 
 class UntrustedError(ValueError):
@@ -31,28 +26,17 @@ class UntrustedError(ValueError):
 
 
 def is_attribute(text: str) -> bool:
-    """Tell whether ``text`` has the form ``module:attribute``."""
+    """Return True if ``text`` has the form ``module:attribute``."""
     return _ATTRIBUTE.fullmatch(text) is not None
 
 
 def require_trust(text: str, argument: str) -> None:
-    """Make sure that the user trusts an object, by --trust or by an answer at the terminal.
-
-    Raises
-    ------
-    UntrustedError
-        If not.
-    """
-    opening = OPENING.get()
-    if opening.trust or text in _allowed:
-        return
-    danger = f"Opening {argument}, {text}, runs the code inside it."
-    if opening.ask and typer.confirm(f"{danger} Do you trust those who wrote it?", err=True):
-        _allowed.add(text)
-        return
-    raise UntrustedError(
-        f"{danger} Give --trust, or trust = true in a configuration, if you trust its origin."
-    )
+    """Raise an UntrustedError unless the user has given --trust."""
+    if not OPENING.get().trust:
+        raise UntrustedError(
+            f"Opening {argument}, {text}, runs the code inside it. "
+            "Give --trust, or trust = true in a configuration, if you trust its origin."
+        )
 
 
 def check_model(text: str) -> None:
@@ -91,19 +75,19 @@ def load_object(text: str, argument: str) -> tuple[Any, list[str]]:
     is_skops = text.lower().endswith(SKOPS_SUFFIX)
     if not is_skops:
         require_trust(text, argument)
-    load = _load_skops if is_skops else _attribute if is_attribute(text) else _load_joblib
-    with warnings.catch_warnings(record=True) as caught, _exits_are_errors():
+    load, remedy = _load_joblib, " The packages and versions that wrote it may be needed."
+    if is_skops:
+        load = _load_skops
+    elif is_attribute(text):
+        load, remedy = _attribute, ""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             found = load(text, argument)
         except UntrustedError:
             raise
+        # a module that leaves by sys.exit(0) would otherwise pass for an answer
         except (Exception, SystemExit) as error:
-            remedy = (
-                ""
-                if is_attribute(text)
-                else " The packages and versions that wrote it may be needed."
-            )
             raise ValueError(
                 f"{argument} must name an object that can be opened here, got {text!r} "
                 f"({type(error).__name__}: {error}).{remedy}"
@@ -129,6 +113,7 @@ def _load_skops(text: str, argument: str) -> Any:
 
 def _attribute(text: str, _argument: str) -> Any:
     module, _, attribute = text.partition(":")
+    # modules are looked up in the present folder first
     here = str(Path.cwd())
     sys.path.insert(0, here)
     try:
@@ -138,19 +123,6 @@ def _attribute(text: str, _argument: str) -> Any:
     finally:
         sys.path.remove(here)
     return found
-
-
-@contextlib.contextmanager
-def _exits_are_errors() -> Iterator[None]:
-    """Let code that is opened end this process by an exception only: its exit code would pass for an answer."""
-    places, leave = (os, sys.modules[os._exit.__module__]), os._exit
-    for module in places:
-        module._exit = sys.exit  # type: ignore[attr-defined]
-    try:
-        yield
-    finally:
-        for module in places:
-            module._exit = leave  # type: ignore[attr-defined]
 
 
 def as_content(value: Any, argument: str) -> Any:

@@ -20,7 +20,7 @@ SETTINGS: dict[str, Any] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """How inputs are opened; ``ask`` tells whether somebody at a terminal can be asked for trust.
+    """How inputs are opened.
 
     Attributes
     ----------
@@ -31,17 +31,13 @@ class Opening:
     decimal
         Decimal mark of csv files.
     max_gib : NUMBER
-        Most GiB that an input may unpack to; parquet files of a folder or a pattern are read part by part.
-    scheduler : ADDRESS
-        Scheduler of Dask, such as tcp://host:8786, whose workers read the parquet files of folders and patterns.
+        Most GiB that an input may unpack to; parquet files of a folder or a pattern are read in chunks.
     """
 
     trust: bool = False
     sep: str | None = None
     decimal: Literal[".", ","] = "."
     max_gib: float = 4.0
-    scheduler: str | None = None
-    ask: bool = False
 
     def __post_init__(self) -> None:
         check_number(self.max_gib, "--max-gib", low=0.0, open_low=True, allow_inf=True)

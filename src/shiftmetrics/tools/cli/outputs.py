@@ -39,10 +39,13 @@ class CommandAnswer:
 
     def renamed(self, name: str) -> CommandAnswer:
         """Return the answer with the main result called ``name``, and those beside it by that and their own name."""
-        first, *others = self.results
-        names = {first: name, **{other: f"{name}: {other}" for other in others}}
-        results = {names[old]: result for old, result in self.results.items()}
-        rows = {names[old]: part for old, part in self.context.rows.items()}
+        main = next(iter(self.results))
+        results, rows = {}, {}
+        for old, result in self.results.items():
+            new = name if old == main else f"{name}: {old}"
+            results[new] = result
+            if old in self.context.rows:
+                rows[new] = self.context.rows[old]
         return replace(self, results=results, context=replace(self.context, rows=rows))
 
     def write_json(self, path: Path) -> None:
@@ -120,39 +123,36 @@ def check_outputs(
     for option, path in outputs.items():
         if path is None:
             continue
+        got = f"got {str(path)!r}"
         if path.is_dir():
             raise ValueError(f"{option} must be a file, got the folder {str(path)!r}.")
         if path.name.lower().endswith((*TABLE_SUFFIXES, *ARRAY_SUFFIXES)):
-            raise ValueError(f"{option} must not end like a data file, got {str(path)!r}.")
-        if not path.parent.is_dir():
-            raise ValueError(
-                f"{option} must be in a folder that exists, got {str(path)!r}. Create it first."
-            )
-        is_device = path.exists() and not path.is_file()
-        if not is_device and not os.access(path.parent, os.W_OK):
-            raise ValueError(
-                f"{option} must be in a folder that can be written, got {str(path)!r}."
-            )
-        archive = path.with_suffix(".npz") if option == "--json" and has_arrays else None
-        for target in filter(None, (path, archive)):
+            raise ValueError(f"{option} must not end like a data file, {got}.")
+        if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
+            raise ValueError(f"{option} must be in a folder that exists and can be written, {got}.")
+        targets = [path]
+        if option == "--json" and has_arrays:
+            targets.append(path.with_suffix(".npz"))
+        for target in targets:
             if target.resolve() in taken:
                 argument = taken[target.resolve()]
                 raise ValueError(
                     f"{option} {path} would overwrite {argument}, {target.name}. Choose another name."
                 )
-        if path.is_file() and path.stat().st_size and not is_ours(path):
+        # an empty file and a device, such as /dev/null, hold nothing that could be lost
+        foreign = []
+        if path.is_file() and path.stat().st_size > 0 and not is_ours(path):
+            foreign.append(path)
+        if len(targets) > 1 and has_foreign_archive(path):
+            foreign.append(targets[1])
+        if foreign:
             raise ValueError(
-                f"{option} must not replace a file that shiftmetrics did not write, got {str(path)!r}. "
+                f"{option} must not replace a file that shiftmetrics did not write, got {str(foreign[0])!r}. "
                 "Move it away, or choose another name."
-            )
-        if archive is not None and has_foreign_archive(path):
-            raise ValueError(
-                f"--json {path} keeps its arrays in {archive.name}, which exists and is not ours. "
-                "Choose another name."
             )
         same = options.setdefault(path.resolve(), option)
         if same != option:
-            raise ValueError(f"{same} and {option} must be two files, got {str(path)!r} twice.")
+            raise ValueError(f"{same} and {option} must be two files, {got} twice.")
 
 
 def say(line: str) -> None:
@@ -181,10 +181,9 @@ def show(results: Mapping[str, Result], notes: Sequence[str] = ()) -> None:
         ]
         print_table(console, ("", "value", "meaning"), facts)
         for sentence in result.notes():
-            if sentence.startswith("Interval:"):  # the table has it
-                continue
-            warns = sentence.startswith(("Warning", "Status"))
-            console.print(Text(sentence, style="yellow" if warns else "dim"))
+            if not sentence.startswith("Interval:"):  # the table has it
+                warns = sentence.startswith(("Warning", "Status"))
+                console.print(Text(sentence, style="yellow" if warns else "dim"))
         console.print()
     for note in notes:
         console.print(Text(f"Note: {note}", style="dim"))

@@ -12,7 +12,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,6 @@ from shiftmetrics.tools.cli.sources import OBJECT_SUFFIX, Source
 
 PARQUET_FILES = "a folder or pattern of parquet files"
 
-LONGEST_LINE = 2**26
-"""Bytes of a line of a csv file: a file without line ends is not read to its end."""
-
 CAUSES = {
     "loss of data": (
         "a row has more cells than the header",
@@ -37,7 +34,7 @@ CAUSES = {
     "codec can't decode": ("", " Save it in UTF-8."),
     "Object arrays|Python objects": (
         "it holds pickled Python objects, which can run code when they are opened",
-        " Save plain numbers or texts instead, for instance numpy.save(path, array.astype(float)).",
+        " Save plain numbers or strings instead, for instance numpy.save(path, array.astype(float)).",
     ),
     r"pickled \(object\) data": ("it does not begin as such a file", ""),
 }
@@ -51,7 +48,7 @@ class TooLargeError(ValueError):
 def read_source(source: Source) -> Any:
     """Return a NumPy array (npy, npz), a pandas DataFrame (csv, parquet), or either of them (Python objects).
 
-    Several parquet files are rows in parts.
+    Several parquet files are read in chunks.
 
     Raises
     ------
@@ -67,13 +64,7 @@ def read_source(source: Source) -> Any:
     elif source.is_attribute or source.suffix == OBJECT_SUFFIX:
         content = load_object(str(source.path), source.argument)[0]
     else:
-        array = _read_array(source)
-        try:
-            content = np.asanyarray(array[source.index])
-        except IndexError as error:
-            raise ValueError(
-                f"{source.argument} must have an index inside the shape {array.shape}, got {source} ({error})."
-            ) from error
+        content = _read_array(source)
     if not isinstance(content, np.ndarray):
         content = as_content(content, source.argument)
     if np.ndim(content) == 0:
@@ -98,7 +89,7 @@ def _reading(source: Source, kind: str) -> Iterator[None]:
             if re.search(form, cause):
                 cause, remedy = known or cause, what_to_do or remedy
         raise ValueError(
-            f"{source.argument} must be {kind}, got {f'{source.path}{source.part}'!r}, which cannot be read as one "
+            f"{source.argument} must be {kind}, got {str(source.path)!r}, which cannot be read as one "
             f"({cause}).{remedy}"
         ) from error
 
@@ -110,11 +101,12 @@ def _check_size(n_bytes: float) -> None:
 
 
 class _Limited(io.RawIOBase):
-    """The content of a file, unpacked, up to the largest size and the longest line."""
+    """The content of a file, unpacked, up to the largest size."""
 
     def __init__(self, source: Source) -> None:
-        self._file = (gzip.open if source.suffix == ".csv.gz" else open)(source.path, "rb")
-        self._size = self._line = 0
+        opened = gzip.open if source.suffix == ".csv.gz" else open
+        self._file = opened(source.path, "rb")
+        self._size = 0
 
     def readable(self) -> bool:
         return True
@@ -123,12 +115,7 @@ class _Limited(io.RawIOBase):
         part = self._file.read(len(buffer))
         buffer[: len(part)] = part
         self._size += len(part)
-        self._line = (
-            len(part) - end - 1 if (end := part.rfind(b"\n")) >= 0 else self._line + len(part)
-        )
         _check_size(self._size)
-        if self._line > LONGEST_LINE:
-            raise TooLargeError(f"a line of it is longer than {LONGEST_LINE:,} bytes")
         return len(part)
 
     def close(self) -> None:
@@ -189,51 +176,23 @@ def _read_parquet(source: Source) -> Any:
     with needs(f"{source.argument}, a parquet file,", "pyarrow", "'shiftmetrics[parquet]'"):
         from pyarrow import parquet
     with _reading(source, "a parquet file"), parquet.ParquetFile(source.path) as file:
-        groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
-        _check_size(
-            sum(
-                max(group.total_byte_size, 8 * group.num_rows * group.num_columns)
-                for group in groups
-            )
-        )
+        # repeated values are stored once: a small file may unpack to a large table
+        about = file.metadata
+        stored = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+        _check_size(max(stored, 8 * about.num_rows * about.num_columns))
         return file.read().to_pandas()
 
 
 def stored_rows(source: Source) -> Any:
-    """Return several parquet files as a dataset of pyarrow, or as a data frame of Dask whose workers read them."""
+    """Return several parquet files as a dataset of pyarrow, which is read chunk by chunk."""
     with _reading(source, PARQUET_FILES):
         from pyarrow.dataset import dataset
 
-        if OPENING.get().scheduler is None:
-            return dataset([str(path) for path in source.files])
-    with needs("--scheduler", "Dask", "'shiftmetrics[dask,parquet]'"):
-        from dask import dataframe
-
-        _connect(OPENING.get().scheduler)
-    with _reading(source, PARQUET_FILES):
-        return dataframe.read_parquet([str(path.resolve()) for path in source.files])
-
-
-def _connect(address: Any) -> None:
-    """Let a scheduler compute what Dask is asked from here on, over one connection."""
-    from distributed import Client
-
-    client: Any = Client
-    with suppress(ValueError):  # there is none yet
-        if client.current().scheduler.address == address:
-            return
-    try:
-        client(address, timeout=10)
-    except (OSError, ValueError) as error:
-        raise ValueError(
-            f"--scheduler must be the address of a scheduler that answers, got {address!r}."
-        ) from error
+        return dataset([str(path) for path in source.files])
 
 
 def columns_in(stored: Any, names: Sequence[str]) -> Any:
     """Return some columns of `stored_rows`."""
-    if hasattr(stored, "columns"):
-        return stored[list(names)]
     from pyarrow import schema
 
     return stored.replace_schema(schema([stored.schema.field(name) for name in names]))
@@ -266,5 +225,5 @@ def _choose_key(source: Source, names: list[str]) -> str:
     got = "none" if source.key is None else repr(source.key)
     raise ValueError(
         f"{source.argument} must name an array of {source.path.name}, got {got}; it holds {first_few(names, 8)}. "
-        f"Write {source.path.name}:{names[0]}, or with leading axes chosen, {source.path.name}:{names[0]}[0]."
+        f"Write {source.path.name}:{names[0]}."
     )

@@ -55,23 +55,18 @@ def read_result_files(paths: Sequence[str | Path]) -> ResultFiles:
             raise ValueError(
                 f"RESULTS must be files of results, got {str(file)!r}. {error}"
             ) from error
-        titles = [result.title for result in results.values()]
-        # The file of a single result gives it its name.
-        found[file] = (
-            {file.stem: results[titles[0]]}
-            if len(results) == 1 and titles == [*results]
-            else results
-        )
+        # a result that is alone in its file goes by the name of the file
+        found[file] = results
+        for name, result in results.items():
+            if len(results) == 1 and name == result.title:
+                found[file] = {file.stem: result}
     if not any(found.values()):
         where = ", ".join(map(str, paths)) or "nothing"
         raise ValueError(f"RESULTS must hold at least one result, got none in {where}.")
+    written = [part for file in files for part in (file, file.with_suffix(".npz"))]
     return ResultFiles(
         results=_named_apart(found),
-        sources=tuple(
-            Source(argument="RESULTS", path=part)
-            for file in files
-            for part in (file, file.with_suffix(".npz"))
-        ),
+        sources=tuple(Source(argument="RESULTS", path=path) for path in written),
         notes=tuple(notes),
     )
 
@@ -82,21 +77,21 @@ def _files_of(paths: Iterable[Path]) -> tuple[list[Path], list[str]]:
     notes = []
     for path in paths:
         if not path.exists():
-            raise ValueError(
-                f"RESULTS must be an existing file or folder, got {str(path)!r}, which is not there."
-            )
-        for file in sorted(path.glob("*.json")) if path.is_dir() else [path]:
-            if path.is_dir() and (file.name.startswith(".") or file.is_dir()):
-                continue  # a file that is being written, or was cut off
-            if path.is_dir() and not _holds_results(file):
-                notes.append(f"{file} holds no results and is left out.")
-            else:
+            raise ValueError(f"RESULTS must be an existing file or folder, got {str(path)!r}.")
+        if not path.is_dir():
+            files.setdefault(path.resolve(), path)
+            continue
+        # names that begin with a dot are files that are being written, or were cut off
+        for file in sorted(path.glob("[!.]*.json")):
+            if file.is_file() and _holds_results(file):
                 files.setdefault(file.resolve(), file)
+            elif file.is_file():
+                notes.append(f"{file} holds no results and is left out.")
     return list(files.values()), notes
 
 
 def _holds_results(file: Path) -> bool:
-    """Tell whether a JSON file holds results. A file that is no JSON is damaged: reading it raises."""
+    """Return True if a JSON file holds results. A file that is no JSON is damaged: reading it raises."""
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
     except ValueError:
@@ -112,6 +107,7 @@ def _named_apart(found: Mapping[Path, Mapping[str, Result]]) -> dict[str, Result
     for file, results in found.items():
         path = str(file.with_suffix(""))  # as typed, so never twice
         for name, result in results.items():
-            long = path if name == file.stem else f"{path}: {name}"
-            named[long if times[name] > 1 else name] = result
+            if times[name] > 1:
+                name = path if name == file.stem else f"{path}: {name}"
+            named[name] = result
     return named

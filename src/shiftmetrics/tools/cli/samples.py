@@ -109,52 +109,45 @@ def read_sample(
             given, "be left out for several parquet files, whose rows pair by their place"
         )
         if columns is not None:
-            known = content.names
-            names = [
-                require_column(known, name, "--columns", argument) for name in split_names(columns)
-            ]
-            content = content.select([known.index(name) for name in names])
+            names = _chosen(columns, content.names, argument)
+            content = content.select([content.names.index(name) for name in names])
         return Sample(source=source, values=content)
     if not hasattr(content, "columns"):
         rule = f"go with a table that has named columns, but {argument} is {source}"
         refuse_options({"--id": id_column, "--columns": columns}, rule)
         if role == "scores" and np.ndim(content) > 2:
             raise ValueError(
-                f"{argument} must have shape (n_samples, n_classes), got {np.shape(content)}. Choose leading axes, "
-                f"such as {source.example}."
+                f"{argument} must have shape (n_samples, n_classes), got {np.shape(content)}."
             )
         values = as_array(content, argument)
         return Sample(source=source, values=values, **read_rows(None, row_options))
 
-    frame, notes = content, list[str]()
-    counted = list(frame.columns) == [str(position) for position in range(frame.shape[1])]
-    if counted and source.suffix in (".csv", ".csv.gz"):
-        notes.append(
-            f"{argument} names its columns 0 to {frame.shape[1] - 1}, or has no header line."
-        )
-    rows = read_rows(frame, row_options)
-    ids = (
-        None
-        if id_column is None
-        else frame[require_column(frame.columns, id_column, "--id", argument)]
-    )
-    used = {name for name in (id_column, *row_options.values()) if name in frame.columns}
-    frame = frame.drop(columns=list(used))
+    notes = []
+    places = [str(position) for position in range(content.shape[1])]
+    if list(content.columns) == places and source.suffix in (".csv", ".csv.gz"):
+        notes.append(f"{argument} names its columns 0 to {places[-1]}, or has no header line.")
+    held: dict[str, Any] = read_rows(content, row_options)
+    if id_column is not None:
+        require_column(content.columns, id_column, "--id", argument)
+    # what was named otherwise is no column to measure
+    used = {name for name in (id_column, *row_options.values()) if name in content.columns}
+    frame = content.drop(columns=list(used))
     if columns is not None:
-        frame = frame[
-            [
-                require_column(frame.columns, name, "--columns", argument)
-                for name in split_names(columns)
-            ]
-        ]
+        frame = frame[_chosen(columns, frame.columns, argument)]
     else:
         refuse_text(frame, argument, among_numbers=True)
         refuse_suspect_columns(frame, argument, role)
     refuse_text(frame, argument)
-    if ids is None:
-        return Sample(source=source, values=frame, notes=notes, **rows)
-    frame = frame.set_axis(ids.to_numpy(), axis=0).rename_axis(id_column, axis=0)
-    return Sample(source=source, values=frame, ids=[str(name) for name in ids], notes=notes, **rows)
+    if id_column is not None:
+        ids = content[id_column]
+        frame = frame.set_axis(ids.to_numpy(), axis=0).rename_axis(id_column, axis=0)
+        held["ids"] = [str(name) for name in ids]
+    return Sample(source=source, values=frame, notes=notes, **held)
+
+
+def _chosen(text: str, known: Any, argument: str) -> list[str]:
+    """Return the columns that --columns names."""
+    return [require_column(known, name, "--columns", argument) for name in split_names(text)]
 
 
 def read_scores(
@@ -258,30 +251,33 @@ def align_samples(first: Sample, second: Sample, *, align: Align, rows: bool) ->
     ValueError
         If names differ, or one of two paired files has ids and the other has not.
     """
+    names = first.source.argument, second.source.argument
+    both = first.is_table and second.is_table
     if rows and align == "labels" and (first.ids is None) != (second.ids is None):
-        without = second if second.ids is None else first
+        without = names[0] if first.ids is None else names[1]
         raise ValueError(
-            f"--id must name a column of both files, but {without.source.argument} has no named columns. "
+            f"--id must name a column of both files, but {without} has no named columns. "
             "Give tables on both sides, or --align position to take rows as they stand."
         )
     if rows and first.ids is None and len(first.values) != len(second.values):
-        remedy = " Name the id column with --id." if first.is_table and second.is_table else ""
+        remedy = " Name the id column with --id." if both else ""
         raise ValueError(
-            f"{first.source.argument} and {second.source.argument} must have the same rows, got "
+            f"{names[0]} and {names[1]} must have the same rows, got "
             f"{len(first.values)} and {len(second.values)}.{remedy}"
         )
     rows = rows and first.ids is not None  # without ids the rows pair by their place
-    names = first.source.argument, second.source.argument
-    if first.is_table and second.is_table:
-        _, aligned = align_tables(
-            first.values, second.values, *names, align=align, rows=rows, option="--align"
-        )
-        if rows and align == "labels":
-            order = second.values.index.get_indexer(aligned.index)
-            for part in ("label", "weight"):
-                if getattr(second, part) is not None:
-                    setattr(second, part, getattr(second, part)[order])
-        second.values = aligned
+    if not both:
+        return
+    _, aligned = align_tables(
+        first.values, second.values, *names, align=align, rows=rows, option="--align"
+    )
+    if rows and align == "labels":
+        # what stands beside the rows follows them
+        order = second.values.index.get_indexer(aligned.index)
+        for part in ("label", "weight"):
+            if getattr(second, part) is not None:
+                setattr(second, part, getattr(second, part)[order])
+    second.values = aligned
 
 
 def shared(option: str, name: str | None, *samples: Sample) -> Values | None:
@@ -292,14 +288,16 @@ def shared(option: str, name: str | None, *samples: Sample) -> Values | None:
     ValueError
         If no sample has the column, or it is not of one value a row.
     """
-    part = option.removeprefix("--")
-    held = [(sample, values) for sample in samples if (values := getattr(sample, part)) is not None]
-    if name is not None and not held:
+    found = []
+    for sample in samples:
+        values = getattr(sample, option.removeprefix("--"))
+        if values is not None:
+            check_length(values, sample, option)
+            found.append(values)
+    if name is not None and not found:
         names = " or ".join(dict.fromkeys(sample.source.argument for sample in samples))
         raise ValueError(f"{option} must name a column of {names}, got {name!r}.")
-    for sample, values in held:
-        check_length(values, sample, option)
-    return held[0][1] if held else None
+    return found[0] if found else None
 
 
 def check_length(values: Any, sample: Sample, option: str) -> None:

@@ -44,52 +44,62 @@ def options_of(function: Callable[..., Any], panel: str | None = None) -> Iterat
     """Yield the options that a function of the library declares, with those of its option objects."""
     for name, parameter in inspect.signature(function).parameters.items():
         part = part_of(function, name)
-        owner, heading = (function, panel) if part is None else (part, PANELS.get(part.__name__))
-        for field in [name] if part is None else [field.name for field in dataclasses.fields(part)]:
-            default = inspect.signature(owner).parameters[field].default
-            if (
-                part is Resampling
-                and field == "confidence_level"
-                and not isinstance(parameter.default, Resampling)
-            ):
+        if part is None:
+            yield from _of_the_library(function, name, parameter.default, panel)
+            continue
+        for field, declared in inspect.signature(part).parameters.items():
+            default = declared.default
+            is_level = part is Resampling and field == "confidence_level"
+            if is_level and not isinstance(parameter.default, Resampling):
                 default = parameter.default  # a level stands for the object; None: no interval
-            option = _option(owner, field, default)
-            if option is not None and field not in NEVER:
-                sentence = re.split(r"(?<=[.;:])\s(?=[A-Z]|- )", option.help)[0]
-                yield dataclasses.replace(option, help=sentence, panel=heading)
+            yield from _of_the_library(part, field, default, PANELS.get(part.__name__))
+
+
+def _of_the_library(owner: Any, name: str, default: Any, panel: str | None) -> Iterator[Option]:
+    """Yield a parameter of the library as an option, with the first sentence of its description."""
+    option = _option(owner, name, default)
+    if option is not None and name not in NEVER:
+        sentence = re.split(r"(?<=[.;:])\s(?=[A-Z]|- )", option.help)[0]
+        yield dataclasses.replace(option, help=sentence, panel=panel)
 
 
 def own_options(
     command: Callable[..., Any], panels: Mapping[str, str] | None = None
 ) -> Iterator[Option]:
-    """Yield the arguments and options of a command; parameters without a default are arguments, unless by keyword."""
+    """Yield the arguments of a command, and its options: the parameters that are passed by keyword only."""
     for name, parameter in inspect.signature(command).parameters.items():
         option = _option(command, name, parameter.default)
         if option is not None:
-            metavar = option.metavar or _entry(command, name)[0] or None
-            required = (
-                parameter.default is parameter.empty
-                and parameter.kind is not parameter.KEYWORD_ONLY
+            yield dataclasses.replace(
+                option,
+                metavar=option.metavar or _entry(command, name)[0] or None,
+                is_argument=parameter.kind is not parameter.KEYWORD_ONLY,
+                panel=(panels or {}).get(name),
             )
-            panel = (panels or {}).get(name)
-            yield dataclasses.replace(option, metavar=metavar, is_argument=required, panel=panel)
 
 
 def _option(owner: Any, name: str, default: Any) -> Option | None:
-    """Return a parameter as an option; None where it cannot be typed as text."""
-    kind, text = _kind_of(owner, name), _entry(owner, name)[1]
-    words = [part for part in _members(kind) if isinstance(part, str)]
-    plain = [part for part in _members(kind) if part in PLAIN]
+    """Return a parameter as an option; None where it cannot be typed as a string."""
+    members = _members(_kind_of(owner, name))
+    words = [part for part in members if isinstance(part, str)]
+    plain = [part for part in members if part in PLAIN]
+    help_text = _entry(owner, name)[1]
     if name in TEXT_FORMS and not plain:
-        default = "uniform" if name == "prior" and default is None else default
-        return dataclasses.replace(TEXT_FORMS[name], name=name, default=default, help=text)
-    if len(plain) > 1 or not (words or plain):
+        form = TEXT_FORMS[name]
+        default = form.default if default is None else default
+        return dataclasses.replace(form, default=default, help=help_text)
+    if len(plain) > 1 or not members:
         return None
-    if not (words and plain):
-        return Option(name, plain[0] if plain else Literal[tuple(words)], default, text)
-    default = default if default is inspect.Parameter.empty or default is None else str(default)
-    convert = functools.partial(_word_or_number, words=words)
-    return Option(name, str, default, text, "|".join([*words, "NUMBER"]), convert=convert)
+    if words and plain:
+        # a word or a number, such as "median" and 2.5
+        metavar = "|".join([*words, "NUMBER"])
+        convert = functools.partial(_word_or_number, words=words)
+        if isinstance(default, float):
+            default = str(default)
+        return Option(name, str, default, help_text, metavar, convert=convert)
+    if words:
+        return Option(name, Literal[tuple(words)], default, help_text)
+    return Option(name, plain[0], default, help_text) if plain else None
 
 
 def _word_or_number(text: str, flag: str, *, words: list[str]) -> Any:
@@ -103,13 +113,11 @@ def _word_or_number(text: str, flag: str, *, words: list[str]) -> Any:
 
 def part_of(function: Callable[..., Any], name: str) -> type | None:
     """Return the class of the option object that a parameter takes; None where words stand for it."""
-    if inspect.signature(function).parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY:
-        return None
+    parameter = inspect.signature(function).parameters[name]
     members = _members(_kind_of(function, name))
-    if any(isinstance(member, str) for member in members):
+    if parameter.kind is not parameter.KEYWORD_ONLY or any(isinstance(m, str) for m in members):
         return None
-    classes = [part for part in members if isinstance(part, type)]
-    return next((part for part in classes if dataclasses.is_dataclass(part)), None)
+    return next((part for part in members if dataclasses.is_dataclass(part)), None)
 
 
 @functools.cache
@@ -118,12 +126,11 @@ def _kind_of(owner: Any, name: str) -> Any:
     parameter = inspect.signature(owner).parameters[name]
     if not isinstance(parameter.annotation, str):
         return parameter.annotation
-    # Some modules import these for type checks only.
+    # some modules import these for type checks only
     objects = {"Computing": Computing, "Resampling": Resampling}
+    module = sys.modules[inspect.unwrap(owner).__module__]
     try:
-        return eval(
-            parameter.annotation, vars(sys.modules[inspect.unwrap(owner).__module__]), objects
-        )
+        return eval(parameter.annotation, vars(module), objects)
     except NameError:
         return type(parameter.default)
 
@@ -191,11 +198,8 @@ class Call:
         **known
             Its other arguments, or fields of its option objects, that do not come from options.
         """
-        names = {
-            **WORDS,
-            **{option.name: option.flag for option in self.declared.values()},
-            **self.words,
-        }
+        flags = {option.name: option.flag for option in self.declared.values()}
+        names = {**WORDS, **flags, **self.words}
         known = {"rng": self.seed, "progress": self.progress, **known}
         arguments: dict[str, Any] = {}
         with _named_arguments(names):
@@ -211,13 +215,15 @@ class Call:
             return function(*args, **arguments)
 
     def _taken(self, names: list[str], known: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those of these arguments that are known or were typed."""
         taken = {name: known[name] for name in names if known.get(name) is not None}
         for option in self.declared.values():
             value = self.values[option.key]
-            if option.name in names and option.name not in known and value is not None:
-                taken[option.name] = (
-                    value if option.convert is None else option.convert(value, option.flag)
-                )
+            if value is None or option.name in known or option.name not in names:
+                continue
+            if option.convert is not None:
+                value = option.convert(value, option.flag)
+            taken[option.name] = value
         return taken
 
 
@@ -227,11 +233,9 @@ def _named_arguments(names: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as error:
-        # Longer names first, so that `reference_scores` is not taken for `scores`.
-        known = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
-        message = re.sub(
-            rf"(?<!-)\b({known})\b(?=[^.]* must )", lambda match: names[match[1]], str(error)
-        )
+        argument = rf"(?<!-)\b({'|'.join(names)})\b(?=[^.]* must )"
+        message = re.sub(argument, lambda match: names[match[1]], str(error))
+        # values too, as in align="position"
         message = re.sub(r'\b(\w+)="(\w+)"', r"--\1 \2", message)
         raise type(error)(message) from error
 
@@ -267,12 +271,12 @@ def measuring(
     callable
         A decorator. The command must take a `Call` as ``call``, and return a `Job`.
     """
+    opening = {option.name: option for option in own_options(Opening)}
     declared: dict[str, Option] = {}
-    opening = {option.name: option for option in own_options(Opening) if option.name != "ask"}
     for function, panel in functions.items():
         for option in options_of(function, panel):
             if option.name not in leave_out:
-                declared.setdefault(option.key, option)
+                declared.setdefault(option.key, option)  # where two declare it, the first counts
 
     def decorate(command: Callable[..., Job]) -> Any:
         def callback(
@@ -280,25 +284,20 @@ def measuring(
         ) -> Job:
             check_outputs({"--json": json, "--report": report}, ())  # before inputs are read
             chosen = {name: values.pop(name) for name in opening}
-            chosen["max_gib"] = min(
-                chosen["max_gib"], (values.get("memory_limit") or math.inf) / 2**30
-            )
-            OPENING.set(Opening(**chosen, ask=not quiet and at_terminal()))
+            # an input of more than the memory limit would break that limit
+            memory_limit = values.get("memory_limit") or math.inf
+            chosen["max_gib"] = min(chosen["max_gib"], memory_limit / 2**30)
+            OPENING.set(Opening(**chosen))
             typed = {key: values.pop(option.name) for key, option in declared.items()}
             call = Call(declared, typed, seed, not quiet and sys.stderr.isatty(), words)
-            return dataclasses.replace(
-                command(call=call, **values), json=json, report=report, quiet=quiet
-            )
+            job = command(call=call, **values)
+            return dataclasses.replace(job, json=json, report=report, quiet=quiet)
 
-        own, output = own_options(command, panels), own_options(of_every_command)
+        own = own_options(command, panels)
+        output = own_options(of_every_command)
         return _readable(callback, command, [*declared.values(), *own, *opening.values(), *output])
 
     return decorate
-
-
-def at_terminal() -> bool:
-    """Tell whether somebody can read a question and answer it."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _readable(callback: Any, command: Callable[..., Any], options: Iterable[Option]) -> Any:

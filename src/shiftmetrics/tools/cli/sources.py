@@ -1,7 +1,7 @@
-"""Inputs as a user types them: a file, perhaps an array inside it and a part of that array, or a Python object.
+"""Inputs as a user types them: a file, perhaps an array inside it, or a Python object.
 
-``scores.csv``, ``scores.npy``, ``runs.npz:log_probs`` and ``runs.npz:log_probs[3,1]`` are sources; so are
-``scores.joblib`` and ``module:attribute``, see `shiftmetrics.tools.cli.objects`.
+``scores.csv``, ``scores.npy`` and ``runs.npz:log_probs`` are sources; so are ``scores.joblib`` and
+``module:attribute``, see `shiftmetrics.tools.cli.objects`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,7 @@ ARRAY_SUFFIXES = (".npy", ".npz")
 OBJECT_SUFFIX = ".joblib"
 KNOWN_SUFFIXES = (*TABLE_SUFFIXES, *ARRAY_SUFFIXES, OBJECT_SUFFIX)
 
-_SOURCE = re.compile(
-    r"(?P<path>.+?\.(?:npz|npy(?!:)))(?::(?P<key>[^\[\]]+))?(?:\[(?P<index>[^\[\]]*)\])?"
-)
-
-IndexPart = int | slice
+_ARRAY_OF_NPZ = re.compile(r"(?P<path>.+?\.npz):(?P<key>.+)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +33,6 @@ class Source:
         An existing file; of a Python object, its name.
     key : str or None
         The name of an array inside an ``.npz`` file.
-    index : tuple of int or slice
-        The part to take, axes from the left.
-    part : str
-        The array and the index, as they were typed after the path.
     is_attribute : bool
         Whether it is an object of a Python module, ``module:attribute``, instead of a file.
     files : tuple of Path
@@ -50,8 +42,6 @@ class Source:
     argument: str
     path: Path
     key: str | None = None
-    index: tuple[IndexPart, ...] = ()
-    part: str = ""
     is_attribute: bool = False
     files: tuple[Path, ...] = ()
 
@@ -66,13 +56,8 @@ class Source:
         """Whether the file has named columns."""
         return self.suffix in TABLE_SUFFIXES
 
-    @property
-    def example(self) -> str:
-        """How to take a part of this array, for messages."""
-        return f"{self.path.name}:{self.key}[0]" if self.key else f"{self.path.name}[0]"
-
     def __str__(self) -> str:
-        return self.path.name + self.part
+        return self.path.name if self.key is None else f"{self.path.name}:{self.key}"
 
 
 def parse_source(text: str, argument: str) -> Source:
@@ -83,17 +68,14 @@ def parse_source(text: str, argument: str) -> Source:
     ValueError
         If the file is missing, is a folder or has an unknown suffix.
     """
-    match = _SOURCE.fullmatch(text)
     source = Source(argument=argument, path=Path(text), files=parquet_files(text))
     if source.files:
         return source
+    match = _ARRAY_OF_NPZ.fullmatch(text)
+    # a file whose own name has a colon comes before an array inside a file
     if match and not source.path.exists():
-        index = _parse_index(match["index"], argument) if match["index"] is not None else ()
-        part = text[match.end("path") :]
-        source = Source(
-            argument=argument, path=Path(match["path"]), key=match["key"], index=index, part=part
-        )
-    if match is None and is_attribute(text) and not Path(text.partition(":")[0]).is_file():
+        source = Source(argument=argument, path=Path(match["path"]), key=match["key"])
+    elif is_attribute(text) and not Path(text.partition(":")[0]).is_file():
         return dataclasses.replace(source, is_attribute=True)
     path = source.path
     if path.is_dir():
@@ -118,21 +100,6 @@ def parquet_files(text: str) -> tuple[Path, ...]:
 
 
 def looks_like_source(text: str) -> bool:
-    """Tell whether ``text`` is meant as a file rather than as the name of a column."""
-    match = _SOURCE.fullmatch(text)
-    return match is not None or is_attribute(text) or text.lower().endswith(KNOWN_SUFFIXES)
-
-
-def _parse_index(text: str, argument: str) -> tuple[IndexPart, ...]:
-    parts: list[IndexPart] = []
-    for part in text.replace(" ", "").split(","):
-        if re.fullmatch(r"-?\d+", part):
-            parts.append(int(part))
-        elif re.fullmatch(r"-?\d*:-?\d*(:-?\d+)?", part):
-            parts.append(slice(*(int(bound) if bound else None for bound in part.split(":"))))
-        else:
-            raise ValueError(
-                f"{argument} must have an index of whole numbers and slices, got [{text}]. "
-                "An example is file.npz:log_probs[3,1] or file.npy[:500]."
-            )
-    return tuple(parts)
+    """Return True if ``text`` is meant as a file rather than as the name of a column."""
+    is_file = text.lower().endswith(KNOWN_SUFFIXES) or _ARRAY_OF_NPZ.fullmatch(text) is not None
+    return is_file or is_attribute(text)

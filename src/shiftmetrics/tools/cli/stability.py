@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -80,7 +81,7 @@ def stability(
     file : FILE
         Losses or distances to an error; with --model, the rows.
     losses : COLUMN
-        Column of losses, or its place in an array, from 0; rows may gain weight, not move.
+        Column of losses, or its place in an array, from 0; rows may gain weight, not change.
     distances : COLUMN
         Column of distances to the nearest error, or its place: 0 if wrong already, inf if none.
     model : MODEL
@@ -92,7 +93,7 @@ def stability(
     error_costs : LABEL=COST
         Cost of an error on rows of a label, such as ill=10; 1 for the others. May be repeated.
     feature_stability
-        Also what moves of each feature alone do; without reweighting unless --theta2 is given.
+        Also what changes of each feature alone do; without reweighting unless --theta2 is given.
     by : COLUMN|FILE
         With --feature-stability: also within each group of rows; many numbers are cut at quartiles.
     curve
@@ -100,11 +101,11 @@ def stability(
     """
     beside = {"label": label, "weight": weight, "groups": groups}
     if model is None:
-        others = {"--decide-at": decide_at, "--error-costs": error_costs, "--by": by}
-        refuse_options(
-            {"--target": target, "--feature-stability": feature_stability, **others},
-            "go with --model",
-        )
+        of_models = {
+            "--target": target, "--decide-at": decide_at, "--error-costs": error_costs,
+            "--feature-stability": feature_stability, "--by": by,
+        }  # fmt: skip
+        refuse_options(of_models, "go with --model")
         call.refuse_all_but(stability_criterion, rule="go with --model")
         return _of_numbers(file, call, losses, distances, id_column, beside, curve=curve)
     refuse_options({"--losses": losses, "--distances": distances}, "not go with --model")
@@ -118,66 +119,82 @@ def stability(
     for text in error_costs or []:
         costs |= parse_pairs(text, "--error-costs", "LABEL=COST", "ill=10")
     source = parse_source(file, "FILE")
+    if source.files:
+        refuse_options(
+            {"--feature-stability": feature_stability}, "not go with several parquet files"
+        )
+    beside |= {"by": by, "target": target}
 
     def compute() -> CommandAnswer:
         import pandas as pd
 
         fitted, notes = load_object(model, "--model")
-        beside_rows = {**beside, "by": by, "target": target}
-        sample = _read(source, id_column, beside_rows, leave_out=[target, weight])
-        if source.files:
-            refuse_options(
-                {"--feature-stability": feature_stability}, "not go with several parquet files"
-            )
+        sample = _read(source, id_column, beside, leave_out=[target, weight])
         if sample.table is not None:
-            kept, unseen = _columns_of(fitted, sample.table, target, (groups, by))
-            if source.files:
-                seen = [name for name in sample.table.columns if name not in unseen]
-                kept = columns_in(sample.values, seen)
-            sample.values = kept
-            if unseen:
-                names = first_few(unseen, 6)
-                sample.notes.append(
-                    f"Columns that describe rows and the model does not see: {names}."
-                )
+            _keep_columns_of(fitted, sample, target, aside=(groups, by))
         if decide_at is not None or costs:
-            known = {
-                str(label): label for label in np.asarray(getattr(fitted, "classes_", [])).tolist()
-            }
-            by_label = {known.get(label, label): cost for label, cost in costs.items()}
-            fitted = Decision(fitted, decide_at, by_label or None)
+            fitted = _deciding(fitted, decide_at, costs)
         rows = (fitted, sample.values, sample.target)
         given = {"sample_weight": sample.weight, "groups": sample.groups}
         result = call(model_stability, *rows, **given)
+        shown = _rows_of(sample, result.loss)
+        # the classes that it predicts are labels to show; the numbers of a regression are not
+        if label is None and not source.files and call["loss"] != "squared":
+            shown = dataclasses.replace(shown, labels=sample.target)
         results = {str(source): result}
-        labels = sample.target if label is None else sample.label
-        shown = Rows(
-            loss=result.loss,
-            sample_weight=sample.weight,
-            names=sample.ids,
-            labels=None
-            if source.files or (call["loss"] == "squared" and label is None)
-            else labels,
-            table=None if source.files else sample.table,
-        )
         if curve:
             results |= _curve(call, result, shown, sample.groups)
         if feature_stability:
+            # features are compared by perturbations alone, unless reweighting was asked for
             asked = call["theta2"] != call.declared["theta2"].default
-            prices = {} if asked else {"theta2": math.inf}  # features are compared by moves alone
+            prices = {} if asked else {"theta2": math.inf}
             groups_by = None if sample.by is None else pd.Series(sample.by, name=by)
             features = call(stability_of_features, *rows, by=groups_by, **prices, **given)
             results[features.title] = features
         facts = {
             "Model": Path(model).name,
             "Loss": call["loss"].replace("_", " "),
-            "Moves found by": f"the {result.search.route} route",
+            "Changes found by": f"the {result.search.route} route",
         }
         description = f"{_name_of(fitted)} on {result.n_samples:,} rows in {source}."
         context = Context(description=description, facts=facts, rows={str(source): shown})
-        return CommandAnswer(
-            results=results, title=TITLE, context=context, notes=[*notes, *sample.notes]
+        notes = [*notes, *sample.notes]
+        return CommandAnswer(results=results, title=TITLE, context=context, notes=notes)
+
+    return Job(inputs=[source], compute=compute)
+
+
+def _of_numbers(
+    file: str,
+    call: Call,
+    losses: str | None,
+    distances: str | None,
+    id_column: str | None,
+    beside: dict[str, str | None],
+    *,
+    curve: bool,
+) -> Job:
+    """Measure from one loss or distance a row."""
+    if (losses is None) == (distances is None):
+        raise ValueError(
+            "--losses COLUMN or --distances COLUMN must say which numbers to take and what they are."
         )
+    what, column = ("losses", losses) if losses is not None else ("distances", str(distances))
+    source = parse_source(file, "FILE")
+    sample = _read(source, id_column, beside, [column, *beside.values()], as_table=True)
+    values = _column_of(sample, str(column), f"--{what}")
+    name = str(source)
+
+    def compute() -> CommandAnswer:
+        loss = call(ZeroOneLoss if what == "distances" else FixedLoss, values)
+        result = call(stability_criterion, loss, sample_weight=sample.weight, groups=sample.groups)
+        rows = _rows_of(sample, loss)
+        results = {name: result}
+        if curve:
+            results |= _curve(call, result, rows, sample.groups)
+        description = f"{what.capitalize()} of {len(values):,} rows in {name}."
+        context = Context(description=description, rows={name: rows})
+        return CommandAnswer(results=results, title=TITLE, context=context, notes=sample.notes)
 
     return Job(inputs=[source], compute=compute)
 
@@ -198,35 +215,28 @@ def _read(
         return _read_stored(source, id_column, beside, leave_out)
     content = read_source(source)
     if as_table and not hasattr(content, "columns"):
-        content = _table_of(content, source)
-    if hasattr(content, "columns"):
-        ids = None
-        if id_column is not None:
-            ids = [
-                str(name)
-                for name in content[require_column(content.columns, id_column, "--id", "FILE")]
-            ]
-        left_out = [name for name in (id_column, *leave_out) if name in content.columns]
-        table, beside_rows = (
-            content.drop(columns=left_out),
-            read_rows(content, beside, required=True),
-        )
-        return Sample(source=source, values=content, ids=ids, table=table, **beside_rows)
+        content = _table_of(content)
+    if not hasattr(content, "columns"):
+        refuse_options({"--id": id_column}, f"name a column of a table, but FILE is {source}")
+        return Sample(source=source, values=content, **read_rows(None, beside))
+    ids = None
     if id_column is not None:
-        raise ValueError(f"--id must name a column of a table, but FILE is {source}, an array.")
-    return Sample(source=source, values=content, **read_rows(None, beside))
+        require_column(content.columns, id_column, "--id", "FILE")
+        ids = [str(name) for name in content[id_column]]
+    held = read_rows(content, beside, required=True)
+    left_out = [name for name in (id_column, *leave_out) if name in content.columns]
+    table = content.drop(columns=left_out)
+    return Sample(source=source, values=content, ids=ids, table=table, **held)
 
 
-def _table_of(content: Any, source: Source) -> Any:
+def _table_of(content: Any) -> Any:
     import pandas as pd
 
-    values = np.asarray(content)
-    if values.ndim > 2:
+    if np.ndim(content) > 2:
         raise ValueError(
-            f"FILE must be a table or an array of rows and columns, got shape {values.shape}. "
-            f"Choose a part, such as {source.example}."
+            f"FILE must be a table or an array of rows and columns, got shape {np.shape(content)}."
         )
-    frame = pd.DataFrame(values)
+    frame = pd.DataFrame(np.asarray(content))
     return frame.set_axis(list(map(str, frame.columns)), axis=1)
 
 
@@ -239,87 +249,66 @@ def _read_stored(
     """Return parquet files as they are stored, with one value a row in memory; the table is one without rows."""
     refuse_options({"--id": id_column}, "be left out for several parquet files")
     stored = stored_rows(source)
-    table = _chunks_of(stored, source.argument).empty
+    table = _chunks_of(stored).empty
     held: dict[str, Any] = {}
     for name, text in beside.items():
         if text is None or text not in table.columns:
             held |= read_rows(table, {name: text}, required=True)
-        else:
-            held[name] = columns_in(stored, [text])
-            if name != "target":
-                parts = _chunks_of(held[name], source.argument).map(np.ravel)
-                held[name] = np.concatenate(parts)
+            continue
+        held[name] = columns_in(stored, [text])
+        # the target goes with the rows, chunk by chunk
+        if name != "target":
+            held[name] = np.concatenate(_chunks_of(held[name]).map(np.ravel))
     left_out = [name for name in leave_out if name in table.columns]
     return Sample(source=source, values=stored, table=table.drop(columns=left_out), **held)
 
 
-def _chunks_of(stored: Any, argument: str) -> Chunks:
-    found = chunks_of(stored, argument)
+def _chunks_of(stored: Any) -> Chunks:
+    found = chunks_of(stored, "FILE")
     assert found is not None
     return found
 
 
-def _of_numbers(
-    file: str,
-    call: Call,
-    losses: str | None,
-    distances: str | None,
-    id_column: str | None,
-    beside: dict[str, str | None],
-    *,
-    curve: bool,
-) -> Job:
-    """Measure from one loss or distance a row."""
-    if (losses is None) == (distances is None):
-        raise ValueError(
-            "--losses COLUMN or --distances COLUMN must say which numbers to take and what they are."
-        )
-    what, column = ("distances", str(distances)) if losses is None else ("losses", losses)
-    source = parse_source(file, "FILE")
-    sample = _read(source, id_column, beside, [column, *beside.values()], as_table=True)
-    if source.files:
-        require_column(_chunks_of(sample.values, "FILE").empty.columns, column, f"--{what}", "FILE")
-        values: Any = _chunks_of(columns_in(sample.values, [column]), f"--{what}").converted(
-            np.ravel
-        )
-    else:
-        chosen = sample.values[[require_column(sample.values.columns, column, f"--{what}", "FILE")]]
-        refuse_text(chosen, f"--{what}")
-        values = np.asarray(as_array(chosen[column], f"--{what}"))
-    name = str(source)
+def _column_of(sample: Sample, column: str, option: str) -> Any:
+    """Return the numbers of one column, out-of-core ones in chunks."""
+    if sample.source.files:
+        require_column(_chunks_of(sample.values).empty.columns, column, option, "FILE")
+        return _chunks_of(columns_in(sample.values, [column])).converted(np.ravel)
+    chosen = sample.values[[require_column(sample.values.columns, column, option, "FILE")]]
+    refuse_text(chosen, option)
+    return np.asarray(as_array(chosen[column], option))
 
-    def compute() -> CommandAnswer:
-        loss = call(ZeroOneLoss, values) if what == "distances" else call(FixedLoss, values)
-        result = call(stability_criterion, loss, sample_weight=sample.weight, groups=sample.groups)
-        rows = Rows(
-            loss=loss,
-            sample_weight=sample.weight,
-            names=sample.ids,
-            labels=sample.label,
-            table=None if source.files else sample.table,
-        )
-        results = {name: result, **(_curve(call, result, rows, sample.groups) if curve else {})}
-        context = Context(
-            description=f"{what.capitalize()} of {len(values):,} rows in {name}.",
-            rows={name: rows},
-        )
-        return CommandAnswer(results=results, title=TITLE, context=context, notes=sample.notes)
 
-    return Job(inputs=[sample.source], compute=compute)
+def _rows_of(sample: Sample, loss: Any) -> Rows:
+    """Return what the report may show of the rows."""
+    table = None if sample.source.files else sample.table
+    return Rows(
+        loss=loss,
+        sample_weight=sample.weight,
+        names=sample.ids,
+        labels=sample.label,
+        table=table,
+    )
 
 
 def _curve(call: Call, result: Any, rows: Rows, groups: Any) -> dict[str, Any]:
     """Return the stability over thresholds, from the base risk to beyond the threshold."""
-    start, threshold = result.base_risk, call["threshold"]
-    thresholds = start + np.arange(1, 9) * max(threshold - start, 0.25 * max(start, 1e-3)) / 4
-    curve = call(
-        stability_curve,
-        rows.loss,
-        [*thresholds, threshold],
-        sample_weight=rows.sample_weight,
-        groups=groups,
-    )
+    start = result.base_risk
+    threshold = call["threshold"]
+    # a quarter of the way to the threshold each; where that is short, of the base risk
+    step = max(threshold - start, 0.25 * max(start, 1e-3)) / 4
+    thresholds = [*(start + np.arange(1, 9) * step), threshold]
+    weights = {"sample_weight": rows.sample_weight, "groups": groups}
+    curve = call(stability_curve, rows.loss, thresholds, **weights)
     return {curve.title: curve}
+
+
+def _deciding(model: Any, decide_at: float | None, costs: dict[str, float]) -> Any:
+    """Return the model with another decision; labels are matched with its classes as they are typed."""
+    classes = np.asarray(getattr(model, "classes_", [])).tolist()
+    known = {str(label): label for label in classes}
+    by_label = {known.get(label, label): cost for label, cost in costs.items()}
+    return Decision(model, decide_at, by_label or None)
 
 
 def _name_of(model: Any) -> str:
@@ -328,10 +317,8 @@ def _name_of(model: Any) -> str:
     return " then ".join(type(step).__name__ for step in steps) or type(model).__name__
 
 
-def _columns_of(
-    model: Any, frame: Any, target: str, aside: Sequence[str | None]
-) -> tuple[Any, list[Any]]:
-    """Return what the model predicts on, and the names of the other columns.
+def _keep_columns_of(model: Any, sample: Sample, target: str, aside: Sequence[str | None]) -> None:
+    """Keep the columns that the model predicts on as the values of the sample, and note the others.
 
     A model that was fitted on a table names its columns; any other gets all of them, as an array if it was fitted on
     one. Columns of ``aside``, those of ``--groups`` and ``--by``, are left out until the number of columns is right.
@@ -341,25 +328,34 @@ def _columns_of(
     ValueError
         If the table lacks a column of the model, or the target is one of them.
     """
+    frame = sample.table
     model = estimator_of(model)
     known = getattr(model, "feature_names_in_", None)
+    width = getattr(model, "n_features_in_", None)
     if known is not None:
-        if target in set(known):
+        if target in known:
             raise ValueError(
                 f"--target must name what --model predicts, got {target!r}, which it predicts from."
             )
-        missing = [str(name) for name in known if name not in set(frame.columns)]
+        missing = [str(name) for name in known if name not in frame.columns]
         if missing:
             raise ValueError(
                 f"FILE must have the columns that --model was fitted on, got none called {first_few(missing, 8)}; "
                 f"it has {first_few(map(str, frame.columns), 8)}."
             )
-        return frame[list(known)], [name for name in frame.columns if name not in set(known)]
-    width = getattr(model, "n_features_in_", None)
-    unseen: list[Any] = []
-    for name in dict.fromkeys(aside):
-        if name in frame.columns and frame.shape[1] - len(unseen) != width:
-            unseen.append(name)
-    rest = frame.drop(columns=unseen)
-    numeric = all(rest[name].dtype.kind in "iuf" for name in rest.columns)
-    return (rest.to_numpy(dtype=np.float64) if width is not None and numeric else rest), unseen
+        unseen = [name for name in frame.columns if name not in known]
+        values = frame[list(known)]
+    else:
+        unseen = []
+        for name in dict.fromkeys(aside):
+            if name in frame.columns and frame.shape[1] - len(unseen) != width:
+                unseen.append(name)
+        values = frame.drop(columns=unseen)
+        if width is not None and all(dtype.kind in "iuf" for dtype in values.dtypes):
+            values = values.to_numpy(dtype=np.float64)
+    if sample.source.files:
+        values = columns_in(sample.values, [name for name in frame.columns if name not in unseen])
+    sample.values = values
+    if unseen:
+        names = first_few(unseen, 6)
+        sample.notes.append(f"Columns that describe rows and the model does not see: {names}.")

@@ -65,14 +65,12 @@ def refuse_suspect_columns(frame: Any, argument: str, role: Role) -> None:
     n_fractional = kinds.count("f")
     for position, (name, kind) in enumerate(zip(frame.columns, kinds, strict=True)):
         suspect = _suspect_by_name(str(name), frame)
+        column = frame.iloc[:, position]
         if suspect is None and kind not in "biuf":
-            column = frame.iloc[:, position].astype(str)
-            suspect = "a row id" if column.is_unique else "a label"
+            suspect = "a row id" if column.astype(str).is_unique else "a label"
         elif suspect is None and kind in "iu" and len(kinds) > 1 and len(frame) >= 3:
             among_fractions = role == "scores" and n_fractional == len(kinds) - 1
-            suspect = _suspect_by_values(
-                frame.iloc[:, position].to_numpy(), among_fractions, len(kinds)
-            )
+            suspect = _suspect_by_values(column.to_numpy(), among_fractions, len(kinds))
         if suspect is None:
             continue
         option = {"a row id": "--id", "a label": "--label", "a weight": "--weight"}[suspect]
@@ -94,12 +92,10 @@ def _suspect_by_name(name: str, frame: Any) -> str | None:
 
 
 def _suspect_by_values(values: Any, among_fractions: bool, n_columns: int) -> str | None:
-    """Whole numbers that count the rows are ids; among fractional scores, any whole numbers are suspect."""
+    """Integers that count the rows are ids; among fractional scores, any integers are suspect."""
+    low, high = int(values.min()), int(values.max())
     distinct = len(np.unique(values)) == len(values)
-    if distinct and (among_fractions or int(values.max()) - int(values.min()) == len(values) - 1):
+    if distinct and (among_fractions or high - low == len(values) - 1):
         return "a row id"
-    return (
-        "a label"
-        if among_fractions and values.min() >= 0 and 0 < values.max() < n_columns
-        else None
-    )
+    # columns of classes are numbered from 0
+    return "a label" if among_fractions and low >= 0 and 0 < high < n_columns else None

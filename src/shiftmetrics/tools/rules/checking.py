@@ -58,7 +58,7 @@ def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> Rules
             raise TypeError(
                 describe(f"results[{name!r}]", "a result of a measure", type(result).__name__)
             )
-    rules = [rules] if isinstance(rules, Rule) else list(rules)
+    rules = list(rules)
     for rule in rules:
         if not isinstance(rule, Rule):
             raise TypeError(describe("rules", "rules", type(rule).__name__))
@@ -86,13 +86,8 @@ def _has_measure(result: Result, measure: str | None) -> bool:
     """Return True if a result is of a measure, by the whole name or a part of it, or derives from one that is."""
     if measure is None:
         return True
-    full = {result.measure}
-    if result.measure == type(result).measure:
-        full |= {
-            str(cls.measure)
-            for cls in type(result).__mro__
-            if issubclass(cls, Result) and cls.measure
-        }
+    # "stability" takes results of "model_stability" too, whose class derives from that of the other
+    full = {result.measure, *(getattr(cls, "measure", "") for cls in type(result).__mro__)}
     return any(measure in (name, *name.split(".")) for name in full)
 
 
@@ -102,8 +97,7 @@ def _nothing(rule: Rule, results: Mapping[str, Result]) -> str:
     by_measure = [name for name, part in results.items() if _has_measure(part, rule.measure)]
     if rule.measure is not None and not by_measure:
         return f"No result is of the measure {rule.measure!r}. {nearest_names(rule.measure, sorted(measures))}"
-    which = "" if rule.measure is None else f" of the measure {rule.measure!r}"
-    return f"No result{which} has the name {rule.result!r}. {nearest_names(rule.result or '', by_measure)}"
+    return f"No result has the name {rule.result!r}. {nearest_names(rule.result or '', by_measure)}"
 
 
 def _outcome(rule: Rule, name: str, result: Result) -> Outcome:
@@ -131,20 +125,20 @@ def _outcome(rule: Rule, name: str, result: Result) -> Outcome:
 
 def _unmet_status(rule: Rule, result: Result, place: Place) -> str:
     """Name the first status on the way to a field that the rule does not accept; nothing where it accepts all."""
-    if "any" in rule.status:
-        return ""
-    for owner in dict.fromkeys([result, *place.owners]):
+    for owner in (result, *place.owners):
         status = getattr(owner, "status", None)
-        if not isinstance(status, Status) or str(status) in rule.status:
+        if not isinstance(status, Status):
             continue
-        if not (status.ok and "ok" in rule.status):
-            accepted = "" if rule.status == ("ok",) else f", not {' or '.join(rule.status)}"
-            return f"Status {status}{accepted}: {status.text}"
+        accepted = {str(status), "any"}
+        if status.ok:
+            accepted.add("ok")
+        if accepted.isdisjoint(rule.status):
+            return f"Status {status}, not {' or '.join(rule.status)}: {status.text}"
     return ""
 
 
 def _judge(rule: Rule, result: Result, reading: Reading) -> tuple[bool, str]:
-    """Tell whether a bound holds for all that a number may be, and in which words.
+    """Return whether a bound holds for all that a number may be, and the words for it.
 
     Raises
     ------
@@ -155,40 +149,38 @@ def _judge(rule: Rule, result: Result, reading: Reading) -> tuple[bool, str]:
     if rule.equal_to is not None:
         is_flag = isinstance(value, bool) or isinstance(rule.equal_to, bool)
         holds = value is rule.equal_to if is_flag else bool(value == rule.equal_to)
-        return (
-            holds,
-            f"{rule.field} is {printed(value)}{'' if holds else f', not {rule.bound_in_words()}'}.",
-        )
+        demanded = "" if holds else f", not {rule.bound_in_words()}"
+        return holds, f"{rule.field} is {printed(value)}{demanded}."
     if low is None or high is None:
         raise ValueError(
             f"The field {rule.field!r} is {printed(value)}, no number that could be {rule.bound_in_words()}. "
             "Write equal_to instead."
         )
-    lower, upper = low >= rule.lower, high <= rule.upper
-    counted = (
-        low if rule.at_least is not None and (not lower or upper) else high
-    )  # the end that decides
-    found = f"{rule.field} {_apart(value, rule)}{_counted(counted, reading, rule)}"
-    if lower and upper:
+    high_enough = low >= rule.lower
+    low_enough = high <= rule.upper
+    # the end that decides: the lower one, unless only the upper one fails
+    decides = high
+    if rule.at_least is not None and (not high_enough or low_enough):
+        decides = low
+    found = f"{rule.field} {_apart(value, rule)}{_counted(decides, reading, rule)}"
+    if high_enough and low_enough:
         return True, f"{found}: {rule.bound_in_words()}.{_wrong_side(rule, result)}"
     if not rule.lower <= float(value) <= rule.upper:
         return False, f"{found}: not {rule.bound_in_words()}."
-    remedy = ' More rows narrow an interval; using = "value" judges the value alone.'
-    return (
-        False,
-        f"{found}: not shown to be {rule.bound_in_words()}.{remedy if rule.using is None else ''}",
-    )
+    remedy = ""
+    if rule.using is None:
+        remedy = ' More samples narrow an interval; using = "value" judges the value alone.'
+    return False, f"{found}: not shown to be {rule.bound_in_words()}.{remedy}"
 
 
 def _wrong_side(rule: Rule, result: Result) -> str:
     """Say that a bound lets the bad side pass: a mistake that nothing else would show."""
     if rule.field != "value" or result.measure.startswith(NO_DIRECTION):
         return ""
-    higher = result.higher_is_better
-    lower, upper = rule.lower > -math.inf, rule.upper < math.inf
-    if lower != upper and upper == higher:
-        side = ("Higher", "at_least") if higher else ("Lower", "at_most")
-        return f" {side[0]} is better here: did you mean {side[1]}?"
+    if result.higher_is_better and rule.at_least is None:
+        return " Higher is better here: did you mean at_least?"
+    if not result.higher_is_better and rule.at_most is None:
+        return " Lower is better here: did you mean at_most?"
     return ""
 
 
@@ -196,16 +188,14 @@ def _counted(end: float, reading: Reading, rule: Rule) -> str:
     """Say which end of what is uncertain was counted, where that is not the value itself."""
     if not reading.because or _apart(end, rule) == _apart(reading.value, rule):
         return ""
-    why = ", ".join(reading.because)
-    if math.isinf(end):
-        return f" ({why})"
-    return f", counted as {_apart(end, rule)} ({why})"
+    counted = "" if math.isinf(end) else f", counted as {_apart(end, rule)}"
+    return f"{counted} ({', '.join(reading.because)})"
 
 
 def _apart(number: Any, rule: Rule) -> str:
     """Print a number with enough digits to tell it from the bounds."""
     short = printed(number)
-    alike = any(
-        bound != number and format_number(bound) == short for bound in (rule.lower, rule.upper)
-    )
-    return repr(number) if alike else short
+    for bound in (rule.lower, rule.upper):
+        if bound != number and format_number(bound) == short:
+            return repr(number)
+    return short

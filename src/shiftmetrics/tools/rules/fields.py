@@ -113,7 +113,7 @@ def read(place: Place, path: str, using: Using | None) -> Reading:
         return Reading(value=value)
     if not isinstance(value, int | float):
         raise ValueError(
-            f"The field {path!r} must be a number, a text, true or false, got {type(value).__name__}."
+            f"The field {path!r} must be a number, a string, true or false, got {type(value).__name__}."
         )
     if math.isnan(value):
         raise ValueError(f"The field {path!r} is NaN, which no bound can judge. Measure again.")
@@ -158,23 +158,23 @@ def _named_parts(parts: Any) -> dict[str, Record]:
     """Return the records of a tuple by their names: of a model, a feature, or a pair of models in either order."""
     named: dict[str, Record] = {}
     for part in parts:
-        if not isinstance(part, Record):
-            continue
-        if hasattr(part, "reversed"):  # a difference
-            pairs: tuple[Any, Any] = (part, part.reversed())
-            for pair in pairs:
+        if hasattr(part, "reversed"):  # a difference, which is asked for in either order
+            for pair in (part, part.reversed()):
                 named[f"{pair.first}-{pair.second}"] = pair
-            continue
-        name = getattr(part, "name", None) or getattr(part, "feature", None)
-        if isinstance(name, str):
-            named[name] = part
+        elif isinstance(part, Record):
+            name = getattr(part, "name", None) or getattr(part, "feature", None)
+            if isinstance(name, str):
+                named[name] = part
     return named
 
 
 def _with_uncertainty(place: Place, path: str, value: float, using: Using | None) -> Reading:
     """Add up what may lie below and above a number: sampling, numerical error, and what a search may have missed."""
-    error = _companion(place, "error_bound")
-    ends = [(value - error, value + error, "numerical error")] if error else []
+    # each entry: the ends of what the number may be, and why
+    ends: list[tuple[float, float, str]] = []
+    error = _stands_beside(place, "error_bound")
+    if error:
+        ends.append((value - error, value + error, "numerical error"))
     interval = _interval(place)
     if using == "interval" and interval is None:
         raise ValueError(
@@ -182,24 +182,22 @@ def _with_uncertainty(place: Place, path: str, value: float, using: Using | None
         )
     if using != "value":
         if interval is not None:
-            ends.append(
-                (interval.low, interval.high, f"{100 * interval.confidence_level:g} % interval")
-            )
-        ends.extend(_searched(place, path, value))
+            level = f"{100 * interval.confidence_level:g} % interval"
+            ends.append((interval.low, interval.high, level))
+        ends.extend(_searched(place, value))
+    reach = {}
     for low, high, what in ends:
         if math.isnan(low) or math.isnan(high):
             raise ValueError(
                 f"The {what} of the field {path!r} is NaN, which no bound can judge. Measure again."
             )
-    reach = {
-        what: max(value - low, high - value)
-        for low, high, what in ends
-        if low < value or high > value
-    }
+        if low < value or high > value:
+            reach[what] = max(value - low, high - value)
     most = max(reach.values(), default=0.0)
-    # What is a hundred times smaller than the rest is not named.
+    # what is a hundred times smaller than the rest is not named
     because = tuple(what for what, far in reach.items() if math.isinf(far) or 100.0 * far >= most)
-    lows, highs = [low for low, _, _ in ends], [high for _, high, _ in ends]
+    lows = [low for low, _, _ in ends]
+    highs = [high for _, high, _ in ends]
     if math.isinf(value):  # there is nothing to add
         return Reading(
             value=value, low=min([value, *lows]), high=max([value, *highs]), because=because
@@ -209,53 +207,44 @@ def _with_uncertainty(place: Place, path: str, value: float, using: Using | None
     return Reading(value=value, low=low, high=high, because=because)
 
 
-def _companion(place: Place, what: str) -> Any:
-    """Return the companion of a field by its name, such as ``reverse_error_bound``, or that of the value."""
-    names = [f"{place.name}_{what}", *([what] if place.name in MAIN else [])]
+def _stands_beside(place: Place, what: str) -> Any:
+    """Return what stands beside a field by its name, such as ``reverse_error_bound``, or that of the value."""
+    names = [f"{place.name}_{what}"]
+    if place.name in MAIN:
+        names.append(what)
     if place.name.endswith("_error") and what == "error_bound":
         names.append(f"{place.name}_bound")  # as of an equivalent error
     for name in names:
-        holder = place.holder
-        found = holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
+        found = getattr(place.holder, name, None)
         if found is not None:
             return plain(found)
     return None
 
 
 def _interval(place: Place) -> Interval | None:
-    """Return the interval of a field: a record, or two fields beside it."""
-    found = _companion(place, "interval")
+    """Return the interval of a field: a record, or two fields beside it, as of ranks."""
+    found = _stands_beside(place, "interval")
     if isinstance(found, Interval):
         return found
     if found is not None:  # of an edited file: uncertainty must not be dropped silently
         raise ValueError(
             f"The interval of the field {place.name!r} must be one, got {found!r}. Measure again."
         )
-    for before in ("interval_", ""):
-        low, high = _companion(place, f"{before}low"), _companion(place, f"{before}high")
-        if not isinstance(low, int | float) or not isinstance(high, int | float):
-            continue
-        if not (math.isnan(low) and math.isnan(high)):  # both: cells of a table that are empty
-            return Interval(low=low, high=high)
-    return None
+    low = _stands_beside(place, "low")
+    high = _stands_beside(place, "high")
+    if low is None or high is None:
+        return None
+    return Interval(low=low, high=high)
 
 
-def _searched(place: Place, path: str, value: float) -> list[tuple[float, float, str]]:
-    """Return what the value may be in truth where a search found no more than a bound of it."""
-    is_element = isinstance(
-        place.holder, np.ndarray
-    )  # such as stability.0, or stability.0.1 of a surface
-    if is_element and not set(MAIN).isdisjoint(path.split(".")):
-        kind = next(
-            (owner.kind for owner in reversed(place.owners) if hasattr(owner, "kind")), None
-        )
-    else:
-        kind = _companion(place, "kind") if place.name in MAIN else None
+def _searched(place: Place, value: float) -> list[tuple[float, float, str]]:
+    """Return what a value may be in truth where a search found no more than a bound of it."""
+    kind = _stands_beside(place, "kind") if place.name in MAIN else None
     if kind not in UNSEEN:
         return []
-    certified = None if is_element else _companion(place, "lower_bound")
+    certified = _stands_beside(place, "lower_bound")
     if kind == "upper_bound" and certified is not None:
-        return [(float(certified), value, "certified lower bound of the search")]
-    low = -math.inf if kind != "lower_bound" else value
-    high = math.inf if kind != "upper_bound" else value
+        return [(certified, value, "certified lower bound of the search")]
+    low = value if kind == "lower_bound" else -math.inf
+    high = value if kind == "upper_bound" else math.inf
     return [(low, high, UNSEEN[kind])]

@@ -90,18 +90,13 @@ class Rule(Record):
         super().__post_init__()
         for name in ("name", "measure", "result", "field", "reason"):
             text = getattr(self, name)
-            if text is None and name in ("measure", "result"):
-                continue
-            if not isinstance(text, str):
-                raise TypeError(describe(name, "a text", value=text))
-            if not text.strip() and name not in ("name", "reason"):
-                raise ValueError(describe(name, "a text that is not empty", value=text))
+            if text is not None and not isinstance(text, str):
+                raise TypeError(describe(name, "a string", value=text))
+        if not self.field.strip():
+            raise ValueError(describe("field", "a string that is not empty", value=self.field))
         if isinstance(self.status, str):
             object.__setattr__(self, "status", (self.status,))
-        listed = isinstance(self.status, tuple) and all(
-            isinstance(part, str) for part in self.status
-        )
-        if not listed or not self.status:
+        if not self.status or not all(isinstance(part, str) for part in self.status):
             expected = 'a status or a list of them, such as "ok", "any" or "converged"'
             raise TypeError(describe("status", expected, value=self.status))
         check_choice(self.severity, "severity", get_args(Severity))
@@ -125,10 +120,12 @@ class Rule(Record):
         """Say what the field must be: "at least 0.8"."""
         if self.equal_to is not None:
             return f"equal to {printed(self.equal_to)}"
-        ends = {"at least": self.at_least, "at most": self.at_most}
-        return " and ".join(
-            f"{word} {format_number(end)}" for word, end in ends.items() if end is not None
-        )
+        words = []
+        if self.at_least is not None:
+            words.append(f"at least {format_number(self.at_least)}")
+        if self.at_most is not None:
+            words.append(f"at most {format_number(self.at_most)}")
+        return " and ".join(words)
 
     def in_words(self) -> str:
         """Say what the rule demands, and of which results."""
@@ -137,13 +134,12 @@ class Rule(Record):
 
     def _check_bounds(self) -> None:
         for name in ("at_least", "at_most"):
-            if getattr(self, name) is not None:
-                object.__setattr__(
-                    self, name, check_number(getattr(self, name), name, allow_inf=True)
-                )
+            bound = getattr(self, name)
+            if bound is not None:
+                object.__setattr__(self, name, check_number(bound, name, allow_inf=True))
         if self.equal_to is not None and not isinstance(self.equal_to, bool | int | float | str):
             raise TypeError(
-                describe("equal_to", "a number, a text, true or false", value=self.equal_to)
+                describe("equal_to", "a number, a string, true or false", value=self.equal_to)
             )
         if self.equal_to != self.equal_to:
             raise ValueError(describe("equal_to", "not NaN, which equals nothing", "nan"))
@@ -170,7 +166,7 @@ def nearest_names(name: str, known: Iterable[str], *, most: int = 8) -> str:
 
 
 def printed(value: Any) -> str:
-    """Print what a field holds: numbers short, texts in quotes, flags as in TOML."""
+    """Print what a field holds: numbers short, strings in quotes, flags as in TOML."""
     if isinstance(value, bool):
         return str(value).lower()
     return format_number(value) if isinstance(value, int | float) else repr(value)
@@ -207,7 +203,7 @@ def read_rules(source: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[Rule
     >>> read_rules({"rule": [{"name": "gate", "atleast": 0.8}]})
     Traceback (most recent call last):
     ...
-    ValueError: Rule 1 ('gate') must be a table of known keys, got 'atleast'. Did you mean 'at_least'?
+    ValueError: rules: Rule 1 ('gate') must be a table of known keys, got 'atleast'. Did you mean 'at_least'?
     """
     if isinstance(source, Mapping):
         document, where = source, "rules"
@@ -215,17 +211,14 @@ def read_rules(source: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[Rule
         document, where = read_toml(Path(source), "rules"), str(source)
     check_keys(map(str, document), where, ["rule"])
     tables = document.get("rule", [])
-    if not isinstance(tables, list | tuple) or not all(
-        isinstance(table, Mapping) for table in tables
-    ):
+    if not isinstance(tables, list | tuple):
         raise ValueError(
             f"{where} must hold [[rule]] tables, got [rule]. Write the name in two brackets."
         )
     if not tables:
         raise ValueError(f"{where} must hold at least one [[rule]], got none.")
-    before = "" if isinstance(source, Mapping) else f"{where}: "
     rules = tuple(
-        _rule(table, f"{before}Rule {place}") for place, table in enumerate(tables, start=1)
+        _rule(table, f"{where}: Rule {place}") for place, table in enumerate(tables, start=1)
     )
     check_names(rules, where)
     return rules
