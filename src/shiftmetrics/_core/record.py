@@ -44,7 +44,17 @@ class Record:
 
     def equals(self, other: object) -> bool:
         """Return True if ``other`` is of the same type with equal fields, arrays compared value by value."""
-        return type(other) is type(self) and _equal(self.to_dict(), other.to_dict())
+        if type(other) is not type(self):
+            return False
+        # What JSON says of both must be the same, and so must the arrays, which are set aside.
+        arrays: list[dict[str, npt.NDArray[Any]]] = [{}, {}]
+        documents = [
+            encode(part, kept.__setitem__) for part, kept in zip((self, other), arrays, strict=True)
+        ]
+        first, second = arrays
+        if documents[0] != documents[1] or first.keys() != second.keys():
+            return False
+        return all(_same_values(first[name], second[name]) for name in first)
 
 
 def public_names(cls: type[Record]) -> list[str]:
@@ -153,16 +163,6 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _equal(first: Any, second: Any) -> bool:
-    if isinstance(first, dict) and isinstance(second, dict):
-        if first.keys() != second.keys():
-            return False
-        return all(_equal(first[key], second[key]) for key in first)
-    if isinstance(first, tuple) and isinstance(second, tuple):
-        return len(first) == len(second) and all(map(_equal, first, second))
-    if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
-        a = np.asarray(first)
-        b = np.asarray(second)
-        both_float = a.dtype.kind == "f" and b.dtype.kind == "f"
-        return bool(np.array_equal(a, b, equal_nan=both_float))
-    return bool(first == second or (first != first and second != second))
+def _same_values(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> bool:
+    both_float = first.dtype.kind == "f" and second.dtype.kind == "f"
+    return bool(np.array_equal(first, second, equal_nan=both_float))

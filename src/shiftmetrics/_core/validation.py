@@ -237,7 +237,6 @@ def check_vector(
     length: int | None = None,
     low: float = -math.inf,
     allow_inf: bool = False,
-    min_rows: int = 1,
 ) -> FloatArray:
     """Return a one-dimensional NumPy float64 array without NaN and with no value below ``low``.
 
@@ -255,10 +254,8 @@ def check_vector(
         )
     if length is not None and array.shape[0] != length:
         raise ValueError(describe(argument, f"of length {length}", f"length {array.shape[0]}"))
-    if array.shape[0] < min_rows:
-        raise ValueError(
-            describe(argument, f"an array of at least {min_rows} value(s)", f"{array.shape[0]}")
-        )
+    if array.shape[0] == 0:
+        raise ValueError(describe(argument, "an array of at least 1 value", "0"))
     vector = to_float64(array)
     bad = np.isnan(vector) if allow_inf else ~np.isfinite(vector)
     expected = "free of NaN" if allow_inf else "finite everywhere"

@@ -190,6 +190,7 @@ def compare_agreement(
         ]  # of a constant model 0
         scale = 1.0 / np.array(ceilings) if criterion == OVER_CEILING else 1.0
         paired = PairedValues.of(list(results.values()), drawn.rng, drawn.confidence_level, scale)
+    # Where models have collapsed, agreement says nothing of them: they come last.
     title, basis = _in_words(criterion, classes)
     accuracy = evaluated.get("accuracy")
     first = results[names[0]]

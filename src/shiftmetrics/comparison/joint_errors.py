@@ -120,6 +120,7 @@ def weights_of_resample(
         Those of the unit of each row.
     others : ndarray of shape (n_others,)
     """
+    # A stream for each resample: any of them can be taken alone, and again.
     rng = np.random.default_rng([seed, number])
     weights = rng.standard_exponential(units.n_units)
     if units.codes is not None:

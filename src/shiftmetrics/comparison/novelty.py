@@ -105,6 +105,7 @@ def compare_novelty(
     checked = measure_each(
         names, lambda name, _: check_samples(samples[name], reference, kernel), computing, "Sample"
     )
+    # Scores grow with the number of rows: as many are drawn from each sample as the smallest has.
     arrays = {name: array for name, (array, _) in checked.items()}
     base = checked[names[0]][1]
     size = min(int(array.shape[0]) for array in arrays.values())
@@ -112,6 +113,7 @@ def compare_novelty(
     for name, array in arrays.items():
         rows = np.sort(generator.choice(int(array.shape[0]), size, replace=False))
         arrays[name] = rows_at(array, rows)
+    # One bandwidth and one set of units for all, or the values would not compare.
     width: Any = bandwidth
     units = None
     if kernel == "gaussian" and bandwidth == "auto":
@@ -129,6 +131,7 @@ def compare_novelty(
         )  # fmt: skip
 
     results = measure_each(names, measure, computing, "Sample")
+    # Scores of the field stand beside the value, and do not change the ranking.
     settings = {
         "n_rows": size,
         "bandwidth": width,

@@ -120,6 +120,7 @@ def rank_models(
         )
         for place, m in enumerate(order)
     )
+    # The best is clear where no other model may be of rank 1.
     contenders = [model for model in models if model.rank_low == 1]
     status = SEPARATED if len(contenders) == 1 else TIED
     if all(collapsed):
@@ -196,6 +197,7 @@ def has_collapsed(shares: FloatArray, expected: FloatArray | None = None) -> boo
     bool
         Whether it leaves its first class less than a quarter as often as expected, or never.
     """
+    # How often the model predicts another class than its most frequent one.
     left = 1.0 - float(shares.max())
     if left < 1e-9:
         return True
