@@ -48,9 +48,9 @@ class Record:
             return False
         # What JSON says of both must be the same, and so must the arrays, which are set aside.
         arrays: list[dict[str, npt.NDArray[Any]]] = [{}, {}]
-        documents = [
-            encode(part, kept.__setitem__) for part, kept in zip((self, other), arrays, strict=True)
-        ]
+        documents = []
+        for record, kept in zip((self, other), arrays, strict=True):
+            documents.append(encode(record.to_dict(), kept.__setitem__))
         first, second = arrays
         if documents[0] != documents[1] or first.keys() != second.keys():
             return False
