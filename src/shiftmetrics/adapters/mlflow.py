@@ -75,23 +75,17 @@ def log_result(
     if not isinstance(result, Result):
         raise TypeError(describe("result", "a result of a measure", type(result).__name__))
     name = _name(result.measure if name is None else name)
-    mlflow.log_metrics(
-        {f"{name}/{key}": number for key, number in metrics_of(result).items()}, step=step
-    )
+    metrics = {f"{name}/{key}": number for key, number in metrics_of(result).items()}
+    mlflow.log_metrics(metrics, step=step)
     mlflow.log_params({f"{name}/{key}": text for key, text in params_of(result).items()})
-    mlflow.set_tags(
-        {
-            f"{name}/status": str(result.status),
-            f"{name}/headline": result.headline()[:LONGEST_TAG],
-            "shiftmetrics.version": __version__,
-        }
-    )
+    mlflow.set_tag(f"{name}/status", str(result.status))
+    mlflow.set_tag(f"{name}/headline", result.headline()[:LONGEST_TAG])
+    mlflow.set_tag("shiftmetrics.version", __version__)
     with tempfile.TemporaryDirectory() as folder:
         result.to_json(Path(folder) / "result.json")
         if report:
-            write_report(
-                {name: result}, Path(folder) / "report.html", title=result.title, context=context
-            )
+            page = Path(folder) / "report.html"
+            write_report({name: result}, page, title=result.title, context=context)
         mlflow.log_artifacts(folder, artifact_path=name)
 
 

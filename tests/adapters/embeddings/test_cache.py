@@ -1,6 +1,5 @@
 """Embeddings that are kept: what makes them be found again, how many are, and files that are damaged."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -68,25 +67,6 @@ def test_what_an_encoder_learned_from_counts(cache):
 def test_an_encoder_without_identity_is_not_cached(cache):
     with pytest.raises(ValueError, match=r"encoder\.identity"):
         embed(TEXTS, encoder=Counting(), cache=cache)
-    with pytest.raises(TypeError, match="cache"):
-        embed(TEXTS, encoder=Counting("counting"), cache=True)
-
-
-def test_the_cache_is_bounded_and_drops_the_oldest(tmp_path):
-    cache = EmbeddingCache(folder=tmp_path / "small", max_bytes=2500)
-    features = np.ones((100, 1))
-    for age, key in ((30, "a"), (20, "b")):
-        cache.put(key, features)
-        os.utime(tmp_path / "small" / f"{key}.npz", ns=(age, -age * 10**9))
-    assert cache.get("a") is not None  # used again: now the youngest
-    cache.put("c", features)
-    assert (cache.get("a") is not None, cache.get("b"), cache.get("c") is not None) == (
-        True,
-        None,
-        True,
-    )
-    cache.put("huge", np.ones((1000, 1)))
-    assert cache.get("huge") is None
 
 
 def test_a_damaged_file_is_computed_again(cache):

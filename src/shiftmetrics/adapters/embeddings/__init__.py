@@ -1,6 +1,0 @@
-"""Features of images, texts and tables: three encoders that learn from a sample, any callable, and a cache."""
-
-from shiftmetrics.adapters.embeddings.embed import EmbeddingCache, embed
-from shiftmetrics.adapters.embeddings.encoders import fit_encoder
-
-__all__ = ["EmbeddingCache", "embed", "fit_encoder"]
