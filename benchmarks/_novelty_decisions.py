@@ -44,9 +44,9 @@ def layer(case: tasks.Case, seed: int) -> Answer:
         scores=result.row_scores,
         kinds=kinds,
         members=members,
-        share=result.share,
-        interval=(result.share_interval.low, result.share_interval.high),
-        n_lost=len(result.lost_modes),
+        share=result.fraction,
+        interval=(result.fraction_interval.low, result.fraction_interval.high),
+        n_lost=len(result.missing),
     )
 
 

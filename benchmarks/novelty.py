@@ -115,7 +115,7 @@ def one(name: str, n: int, d: int) -> list[object]:
             call = lambda: RIVALS[name](case, 0)  # noqa: E731
         (took, work, result), memory = watched(lambda: seconds(call))
         more = seconds(lambda: result.row_scores)[1] if name == "shiftmetrics" else 0.0
-        said = f"p = {result.p_value:.2g}, share {result.share:.3f}"
+        said = f"p = {result.p_value:.2g}, fraction {result.fraction:.3f}"
         return [took, work, memory, work + more, said]
 
 
@@ -196,8 +196,8 @@ def route(
         took,
         result.value,
         result.error_bound,
-        float(result.eigenvalues[0]),
-        result.rank,
+        float(result.score.eigenvalues[0]),
+        result.score.rank,
     ]
 
 

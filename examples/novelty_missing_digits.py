@@ -48,12 +48,12 @@ for generation, rows in drawn.items():
     results[generation] = kernel_entropic_novelty(rows[:500], real[:500], bandwidth=2.5)
     result = results[generation]
     print(
-        f"generation {generation:2}: {result.share:.0%} is new, {result.lost_share:.0%} of the real digits are lost"
+        f"generation {generation:2}: {result.fraction:.0%} is new, {result.missing_fraction:.0%} of the real digits are missing"
     )
 with style():
     figure, ax = plt.subplots(figsize=(5, 3.2), layout="constrained")
     gained, lost = zip(
-        *[(found.share, found.lost_share) for found in results.values()], strict=True
+        *[(found.fraction, found.missing_fraction) for found in results.values()], strict=True
     )
     ax.plot(list(results), gained, "o-", color=TEST, label="gained")
     ax.plot(list(results), lost, "o-", color=REFERENCE, label="lost")

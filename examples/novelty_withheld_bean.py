@@ -42,7 +42,7 @@ for withheld in varieties:
         {
             "withheld": withheld,
             "truly new": np.mean(variety[test] == withheld),
-            "share": result.share,
+            "fraction": result.fraction,
             "p": result.p_value,
             "kinds": len(result.modes),
             "members": len(members),

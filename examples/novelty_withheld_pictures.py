@@ -87,7 +87,7 @@ tested = kernel_entropic_novelty(
     centred[larger],
     centred[rest],
     eta=5,
-    bandwidth=result.bandwidth,
+    bandwidth=result.score.bandwidth,
 )
 print(tested.summary())
 plot(result)

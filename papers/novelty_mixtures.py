@@ -72,7 +72,7 @@ def measure(seed: int, quick: bool) -> dict:
     found = {name: novelty(modes, 0.4, rows, seed) for name, modes in SAMPLES.items()}
     same = novelty(REFERENCE, 0.4, rows, seed)
     values = {name: result.value for name, result in found.items()}
-    counts = [int((result.eigenvalues > 0.1).sum()) for result in found.values()]
+    counts = [int((result.score.eigenvalues > 0.1).sum()) for result in found.values()]
     expected = [sum(mode not in REFERENCE for mode in modes) for modes in SAMPLES.values()]
     return {
         "stated": max(abs(stated[name] - PRINTED[name]) for name in SAMPLES),
@@ -83,8 +83,8 @@ def measure(seed: int, quick: bool) -> dict:
         "identical": same.value,
         "values": values,
         "stated_values": stated,
-        "reverse_values": {name: result.reverse for name, result in found.items()},
-        "eigenvalues": {name: result.eigenvalues[:10] for name, result in found.items()},
+        "reverse_values": {name: result.score.reverse for name, result in found.items()},
+        "eigenvalues": {name: result.score.eigenvalues[:10] for name, result in found.items()},
     }
 
 

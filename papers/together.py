@@ -117,7 +117,7 @@ def measure(seed: int, quick: bool) -> dict:
             if paired
             else -1.0,
             "stability": model_stability(model, sample, truth, RISK, **prices).value,
-            "new": kernel_entropic_novelty(sample, X[known]).share,
+            "new": kernel_entropic_novelty(sample, X[known]).fraction,
         }
     base = found["as they are"]
     reached = model_stability(model, X[rows], y[rows], found["attacked"]["errors"], **prices).value

@@ -1,4 +1,4 @@
-"""Samples ranked by the share that is new, from their rows."""
+"""Samples ranked by the fraction that is new."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from shiftmetrics.novelty.gram import rows_at
 from shiftmetrics.novelty.inputs import (
     check_samples,
     column_units,
-    novelty_resampling_of,
     units_warning,
 )
+from shiftmetrics.novelty.options import novelty_resampling_of
 
 Criterion = Callable[[Any, Any], Any]
 """From a sample and the reference to a number, or to a result with a value."""
@@ -39,7 +39,7 @@ def compare_novelty(
     resampling: NoveltyResampling | Resampling | float = 0.95,
     computing: Computing | None = None,
 ) -> ComparisonResult:
-    """Rank samples by the share that is new against one reference, with intervals and paired differences.
+    """Rank samples by the fraction that is new against one reference, with intervals and paired differences.
 
     Parameters
     ----------
@@ -68,8 +68,7 @@ def compare_novelty(
     Returns
     -------
     ComparisonResult
-        `to_frame` gives the table of samples with the share that is new, its interval and p-value, and the score in
-        nats, which is not monotone in the share; `differences_frame` that of the pairs.
+        `to_frame` gives the table of samples with the fraction that is new, its interval and p-value; `differences_frame` that of the pairs.
 
     Raises
     ------
@@ -97,10 +96,8 @@ def compare_novelty(
     """
     names = model_names(samples, "samples")
     chosen = novelty_resampling_of(resampling)
-    seed, confidence_level = (
-        seed_of(0 if chosen.rng is None else chosen.rng),
-        chosen.confidence_level,
-    )
+    confidence_level = chosen.confidence_level
+    seed = seed_of(0 if chosen.rng is None else chosen.rng)
     chosen = replace(chosen, rng=seed)
     checked = measure_each(
         names, lambda name, _: check_samples(samples[name], reference, kernel), computing, "Sample"

@@ -1,4 +1,4 @@
-"""Studies of novelty: its score at several bandwidths and numbers of rows, against relabelled rows."""
+"""Studies of novelty: its score at several bandwidths and numbers of rows, against permuted labels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from shiftmetrics.novelty.inputs import (
     check_kernel,
     check_samples,
     column_units,
-    make_gram,
+    kernel_of,
 )
 from shiftmetrics.novelty.kernels import EPSILON, GaussianKernel
 from shiftmetrics.novelty.spectrum import difference, entropy
@@ -38,12 +38,12 @@ SMALLEST, LARGEST, N_SIZES = 25, 500, 6
 """By default: from 25 rows of each sample to 500, or to the smaller sample."""
 
 _EQUAL = 1e-12
-"""Labellings of equal rows score the same up to this: they count as reaching the observed score."""
+"""Permutations of equal rows score the same up to this: they count as reaching the observed score."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NoveltyStudy(Drawn, Record):
-    """Novelty at several bandwidths or numbers of rows, each against relabelled rows.
+    """Novelty at several bandwidths or numbers of rows, each against permuted labels.
 
     Attributes
     ----------
@@ -54,11 +54,11 @@ class NoveltyStudy(Drawn, Record):
     scores, score_spreads : ndarray of shape (n_points,)
         Mean and standard deviation of the scores of the draws, in nats.
     null_means, null_spreads : ndarray of shape (n_points,)
-        Those of relabelled rows.
+        Those of permuted labels.
     p_values : ndarray of shape (n_points,)
-        Share of labellings that score at least as much, the median of the draws.
+        Fraction of the permutations that score at least as much, the median of the draws.
     n_significant : ndarray of shape (n_points,)
-        Eigenvalues above the largest of relabelled rows, the median of the draws.
+        Eigenvalues above the largest of permuted labels, the median of the draws.
     mode_counts : ndarray of shape (n_points,)
         Effective number of modes of the sample, ``1 / |C|_F^2``: near the number of rows the bandwidth is too
         narrow, near 1 too wide.
@@ -83,7 +83,7 @@ class NoveltyStudy(Drawn, Record):
 
     @property
     def excess(self) -> FloatArray:
-        """Return the scores minus the means of relabelled rows."""
+        """Return the scores minus the means of permuted labels."""
         return self.scores - self.null_means
 
     def headline(self) -> str:
@@ -96,7 +96,7 @@ class NoveltyStudy(Drawn, Record):
         modes = str(most) if least == most else f"{least} to {most}"
         return (
             f"At {beyond} of {count} {what} from {span} the score is more than two deviations above that of "
-            f"relabelled rows; {modes} {'mode stands' if modes == '1' else 'modes stand'} out."
+            f"permuted labels; {modes} {'mode stands' if modes == '1' else 'modes stand'} out."
         )
 
     def to_frame(self) -> Any:
@@ -143,7 +143,7 @@ def bandwidth_sweep(
     max_rows : int, default 500
         Rows drawn from each sample, all of which are compared with each other.
     n_permutations : int, default 20
-        Relabellings at each bandwidth.
+        Permutations at each bandwidth.
     rng : int or Generator, optional
         Draws rows and labels. Default: a fixed seed.
     progress : bool, default True
@@ -229,7 +229,7 @@ def novelty_against_size(
     n_resamples : int, default 5
         Draws at each size.
     n_permutations : int, default 20
-        Relabellings at each size, over all of its draws.
+        Permutations at each size, over all of its draws.
 
     Returns
     -------
@@ -242,7 +242,7 @@ def novelty_against_size(
 
     Examples
     --------
-    Two samples of one distribution: the score is that of relabelled rows, whatever the size.
+    Two samples of one distribution: the score is that of permuted labels, whatever the size.
 
     >>> import numpy as np
     >>> from shiftmetrics.lab.novelty_studies import novelty_against_size
@@ -261,7 +261,7 @@ def novelty_against_size(
     listed = _sizes(sizes, min(n_test, n_reference))
     check_distances(2 * int(listed[-1]), copies=8, argument="sizes")
     width, _ = bandwidth_of(bandwidth, kernel, (test, base), (None, None), generator)
-    gram = make_gram(test, base, kernel, width)
+    gram = Gram(test, base, kernel_of(kernel, width))
     points = []
     with progress_bar(progress, "novelty against size", len(listed) * n_resamples) as bar:
         for size in listed:
@@ -272,7 +272,7 @@ def novelty_against_size(
                     n_test + _draw(n_reference, size, generator),
                 ]
                 factor = dense_factor(gram.subset(np.concatenate(rows)))
-                # As many relabellings in each draw, the first ones having one more where they do not divide.
+                # As many permutations in each draw, the first ones having one more where they do not divide.
                 count = max(
                     1, n_permutations // n_resamples + (draw < n_permutations % n_resamples)
                 )
@@ -284,13 +284,13 @@ def novelty_against_size(
 
 @drawing(NoveltyStudy, kind="study")
 def draw_study(study: Any, ax: Any = None) -> Any:
-    """Draw the score at each point against relabelled rows, with the number of modes that stand out."""
+    """Draw the score at each point against permuted labels, with the number of modes that stand out."""
     ax = new_axes(ax)
     by_size = study.over == "size"
     points, scores, means = study.points, study.scores, study.null_means
     spreads, score_spreads = 2.0 * study.null_spreads, 2.0 * study.score_spreads
     ax.fill_between(points, means - spreads, means + spreads, color=MUTED, alpha=0.3, linewidth=0)
-    ax.plot(points, means, color=MUTED, linewidth=1.2, label="relabelled rows, ± 2 deviations")
+    ax.plot(points, means, color=MUTED, linewidth=1.2, label="permuted labels, ± 2 deviations")
     label = (
         f"score, ± 2 deviations of {study.n_resamples} draws" if study.n_resamples > 1 else "score"
     )
@@ -334,7 +334,7 @@ def _draw(n_rows: int, size: int, rng: np.random.Generator) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class _Scored:
-    """The score of some rows, and those of the same rows relabelled at random."""
+    """The score of some rows, and those of the same rows with labels permuted."""
 
     score: float
     null: FloatArray
@@ -351,8 +351,8 @@ def _scored(
 ) -> _Scored:
     """Score the rows of a factor under their own labels and under random ones, which one factor serves."""
     values, n_rows = factor.values, len(factor.values)
-    shares, others = (np.full(size, 1.0 / size) for size in (n_test, n_rows - n_test))
-    matrix, counts = difference(factor, n_test, shares, others, eta)
+    own, others = (np.full(size, 1.0 / size) for size in (n_test, n_rows - n_test))
+    matrix, counts = difference(factor, n_test, own, others, eta)
     whole = values.T @ values
 
     def spectrum(rows: IntArray) -> FloatArray:
@@ -362,13 +362,13 @@ def _scored(
         )
 
     with one_blas_thread():
-        own = _positive(np.linalg.eigvalsh(matrix))
+        positive = _positive(np.linalg.eigvalsh(matrix))
         null = [spectrum(rng.permutation(n_rows)[:n_test]) for _ in range(n_permutations)]
     largest = max((float(part.max(initial=0.0)) for part in null), default=0.0)
     return _Scored(
-        score=entropy(own),
+        score=entropy(positive),
         null=np.array([entropy(part) for part in null]),
-        n_significant=int((own > largest + _EQUAL).sum()),
+        n_significant=int((positive > largest + _EQUAL).sum()),
         mode_count=counts[0],
     )
 

@@ -2,7 +2,7 @@
 
 from shiftmetrics.novelty.bandwidth import choose_bandwidth
 from shiftmetrics.novelty.entropic import kernel_entropic_novelty
-from shiftmetrics.novelty.inputs import LandmarkMap, NoveltyResampling
+from shiftmetrics.novelty.options import LandmarkMap, NoveltyResampling
 from shiftmetrics.novelty.result import NoveltyResult
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The bandwidth of the Gaussian kernel: at what distance two rows stop being alike.
+"""The bandwidth of the Gaussian kernel: at what distance two samples stop being alike.
 
 A bandwidth decides how fine the modes are. The variance rule takes the finest bandwidth at which the number of modes
 can still be estimated from samples of this size. Read literally, "the smallest bandwidth whose variance is below
@@ -185,7 +185,7 @@ def bandwidth_by_rule(
 ) -> Bandwidth:
     """Choose the bandwidth of samples that are checked, taken together, with each column divided by its unit."""
     rows = np.concatenate(
-        [_draw(part, share, max_rows, rng) for part, share in zip(samples, weights, strict=True)]
+        [_draw(part, fraction, max_rows, rng) for part, fraction in zip(samples, weights, strict=True)]
     )
     study = _Study.of(rows / units, n_resamples, rng)
     width, reason = study.search(limit)
@@ -283,6 +283,6 @@ def _draw(
     n_rows = int(array.shape[0])
     kept: IntArray = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
     if len(kept) > max_rows:
-        share = None if weights is None else weights[kept] / weights[kept].sum()
-        kept = np.sort(rng.choice(kept, max_rows, replace=False, p=share))
+        fraction = None if weights is None else weights[kept] / weights[kept].sum()
+        kept = np.sort(rng.choice(kept, max_rows, replace=False, p=fraction))
     return to_float64(take_rows(array, kept))

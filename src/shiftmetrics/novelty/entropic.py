@@ -17,23 +17,22 @@ from shiftmetrics._core.options import (
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_number, check_rng
 from shiftmetrics.novelty.bandwidth import bandwidth_of
-from shiftmetrics.novelty.detection import check_groups, detect
+from shiftmetrics.novelty.detection import detect
+from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.inputs import (
     KernelChoice,
-    LandmarkMap,
-    NoveltyResampling,
     check_eta,
+    check_groups,
     check_kernel,
     check_pairs,
     check_samples,
     column_units,
-    make_gram,
-    novelty_resampling_of,
-    shares,
+    fractions,
+    kernel_of,
     units_warning,
 )
-from shiftmetrics.novelty.kernels import CallableKernel
-from shiftmetrics.novelty.result import NoveltyResult
+from shiftmetrics.novelty.options import LandmarkMap, NoveltyResampling, novelty_resampling_of
+from shiftmetrics.novelty.result import NoveltyResult, NoveltyScore, NoveltySource, NoveltyTest
 from shiftmetrics.novelty.routes import Method, check_method, solve
 from shiftmetrics.novelty.solution import NoveltyProblem, cautions, status_of
 
@@ -51,33 +50,33 @@ def kernel_entropic_novelty(
     resampling: NoveltyResampling | Resampling | float | None = None,
     computing: Computing | None = None,
 ) -> NoveltyResult:
-    """Find what is new in a sample against a reference, how much of it and in which rows, with its score in nats.
+    """Find what is new in a sample against a reference: how much, in which modes and samples, and its score in nats.
 
-    Kinds of rows that the sample has and the reference lacks are looked for one after the other, and tested against
-    relabelled rows; so are kinds that are lost. Beside them stands the kernel entropic novelty: the positive
+    Modes that the sample has and the reference lacks are looked for one after the other, and tested against permuted
+    labels; so are modes that are missing. Beside them stands the kernel entropic novelty: the positive
     eigenvalues l of C_X - eta C_Y, the difference of the kernel covariances of both samples, have a sum S and the
     entropy ``sum(l * log(S / l))``.
 
     Parameters
     ----------
-    features : array or DataFrame of shape (n_samples, n_columns), or rows that are not in memory
-        The sample under test: any array of the Python array API, a memory map, a table; or rows that are read part by
-        part: an iterable of batches that gives the same rows each time, an array of HDF5 or zarr, a pyarrow dataset
+    features : array or DataFrame of shape (n_samples, n_columns), or out-of-core data
+        The sample under test: any array of the Python array API, a memory map, a table; or data that are read in
+        chunks: an iterable of batches that gives the same rows each time, an array of HDF5 or zarr, a pyarrow dataset
         (a folder of parquet files), an array or data frame of Dask. More than 16,384 such rows in all are never held
         in memory together; the routes "landmarks" and "cosine" serve them. Of Dask, the score takes one
-        sum from each partition; to look for new kinds, a part of the rows leaves the workers.
-    reference : array or DataFrame of shape (n_reference, n_columns), or rows that are not in memory
+        sum from each partition; to look for modes, a part of the rows leaves the workers.
+    reference : array or DataFrame of shape (n_reference, n_columns), or out-of-core data
         The reference. Columns of two tables match by name.
     eta : float, default 1.0
-        How many times as frequent as in the reference counts as new; at least 1. Above 1 kinds are looked for on one
-        half of the rows, and counted on the other.
+        How many times as frequent as in the reference counts as new; at least 1. Above 1 modes are looked for on one
+        half of the samples, and counted on the other.
     kernel : {"gaussian", "cosine"} or callable, default "gaussian"
         Similarity of two samples. A callable maps arrays of shape (a, d) and (b, d) to a symmetric similarity of
         shape (a, b), 1 between a sample and itself. A matrix computed beforehand is a callable too: let the samples
         be their positions in it.
     bandwidth : float or "auto", default "auto"
         Bandwidth of the Gaussian kernel, in units of the features; "auto" is `choose_bandwidth`
-        of both samples together. Kinds are looked for at half of it and twice it too. With
+        of both samples together. Modes are looked for at half of it and twice it too. With
         "auto", where one column spreads over 10 times as far as the median column, each is divided by its standard
         deviation in both samples together; a warning says so, and ``settings["column_units"]`` holds them. The score
         is then that of the divided columns.
@@ -93,18 +92,18 @@ def kernel_entropic_novelty(
           ``LandmarkMap(n_landmarks)`` sets how many.
         - "cosine" is exact for the cosine kernel, with a row and a column for each feature.
     sample_weight, reference_weight : array of shape (n_rows,), optional
-        Non-negative weights of the rows of each sample. Rows keep them when they are relabelled.
+        Non-negative weights of the rows of each sample. Rows keep them when labels are permuted.
     resampling : NoveltyResampling, Resampling or float, optional
-        The relabelling of rows (by default 199 times), its level (a number alone is the level), pairs and groups of
-        rows that belong together, and the seed.
+        The permutations (by default 199), the confidence level (what a number alone is), pairs and groups of samples
+        that belong together, and the seed.
     computing : Computing, optional
-        Executor, memory_limit, progress, and rtol: the share of the kernel matrix's trace that "landmarks"
+        Executor, memory_limit, progress, and rtol: the fraction of the kernel matrix's trace that "landmarks"
         may leave out (default 1e-12).
 
     Returns
     -------
     NoveltyResult
-        `share`, `p_value`, `modes` and `lost_modes`, `row_scores`, and the score as its ``value``.
+        `fraction`, `p_value`, `modes` and `missing`, `row_scores`, and the score as its ``value``.
 
     Raises
     ------
@@ -119,19 +118,18 @@ def kernel_entropic_novelty(
     --------
     choose_bandwidth : The default bandwidth.
     shiftmetrics.comparison.compare_novelty : Several samples against one reference.
-    shiftmetrics.comparison.compare_novelty : Several samples against one reference.
 
     Notes
     -----
     Zhang, Li and Farnia, "An Interpretable Evaluation of Entropy-based Novelty of Generative Models", ICML 2024
     (arXiv:2402.17287). Its algorithm 1 is corrected here: eigenvectors of the reduced matrix are mapped back to rows.
 
-    The score is above 0 for samples of one distribution, and it is not monotone in the share that is new: one new
-    kind alone has no entropy. So the search takes the same operator relative to the pooled covariance, C_X - C_Y
+    The score is above 0 for samples of one distribution, and it is not monotone in the fraction that is new: one new
+    mode alone has no entropy. So the search takes the same operator relative to the pooled covariance, C_X - C_Y
     whitened, whose largest eigenvalue says how much more of some direction the sample has. It is set against
-    relabelled rows at three widths together; where it stands out, the rows of its direction are removed from both
-    samples, and the search goes on with what remains. A row is a member of a mode where such rows are twice as
-    frequent in the sample as in the reference, by a calibrated membership. Among a share a of the sample and b of the
+    permuted labels at three widths together; where it stands out, the members of its direction are removed from both
+    samples, and the search goes on with what remains. A sample is a member of a mode where such samples are twice as
+    frequent on its side as on the other, by a calibrated membership. Of fractions a of the sample and b of the
     reference that are members, (a - b) / (1 - b) is new.
 
     Examples
@@ -144,13 +142,14 @@ def kernel_entropic_novelty(
     >>> sample = np.repeat(centers, 25, axis=0) + rng.normal(scale=0.1, size=(100, 2))
     >>> reference = np.repeat(centers[:2], 50, axis=0) + rng.normal(scale=0.1, size=(100, 2))
     >>> result = kernel_entropic_novelty(sample, reference, bandwidth=1.0)
-    >>> round(result.share, 1), result.p_value, len(result.modes), result.lost_modes
+    >>> round(result.fraction, 1), result.p_value, len(result.modes), result.missing
     (0.5, 0.005, 2, ())
     >>> sorted(int(len(mode.members())) for mode in result.modes)
     [25, 25]
     >>> round(result.value, 3)
     0.397
     """
+    # 1. Everything is checked once.
     eta = check_eta(eta)
     kernel = check_kernel(kernel)
     route, max_rank = check_method(method, kernel)
@@ -162,12 +161,13 @@ def kernel_entropic_novelty(
     names = _names(features), _names(reference)
     samples = check_samples(features, reference, kernel)
     weights = (
-        shares(sample_weight, "sample_weight", samples[0]),
-        shares(reference_weight, "reference_weight", samples[1]),
+        fractions(sample_weight, "sample_weight", samples[0]),
+        fractions(reference_weight, "reference_weight", samples[1]),
     )
     if options.paired:
         check_pairs(*weights)
     groups = check_groups(options.groups, (len(weights[0]), len(weights[1])), paired=options.paired)
+    # 2. The kernel, its bandwidth, and the units of the columns that it is in.
     given = (
         None if sample_weight is None else weights[0],
         None if reference_weight is None else weights[1],
@@ -176,7 +176,7 @@ def kernel_entropic_novelty(
     units = differing if isinstance(bandwidth, str) else None
     width, choice = bandwidth_of(bandwidth, kernel, samples, given, generator, units)
     problem = NoveltyProblem(
-        gram=make_gram(*samples, kernel, width, units),
+        gram=Gram(*samples, kernel_of(kernel, width), units),
         test_weights=weights[0],
         reference_weights=weights[1],
         eta=eta,
@@ -187,24 +187,37 @@ def kernel_entropic_novelty(
         executor=computing.executor,
         max_rank=max_rank,
     )
+    # 3. The score first, so that its factor gives its memory back before the search.
     with progress_bar(computing.progress, "novelty: the score, then rounds of the search") as bar:
-        solution = solve(
-            problem, route
-        )  # before the search, so that its factor gives its memory back
-        found, searched = detect(
-            problem,
-            options,
-            bandwidth=width,
-            groups=groups,
-            columns=columns,
-            rng=generator,
-            report=bar.update,
+        solution = solve(problem, route)
+        found = detect(
+            problem, options, groups=groups, columns=columns, rng=generator, report=bar.update
         )
-    part = solution.problem
     value, error_bound, positive = solution.score()
     reverse = solution.score(reverse=True) if eta == 1.0 else (None, None, None)
-    total = min(1.0, float(positive.sum()))
-    name = kernel if isinstance(kernel, str) else CallableKernel(kernel).name
+    part = solution.problem
+    score = NoveltyScore(
+        total=min(1.0, float(positive.sum())),
+        eigenvalues=positive,
+        reverse=reverse[0],
+        reverse_error_bound=reverse[1],
+        reverse_eigenvalues=reverse[2],
+        eta=eta,
+        kernel=problem.gram.kernel.name,
+        bandwidth=width,
+        method=solution.method,
+        rank=solution.rank,
+        mode_count=solution.mode_counts[0],
+        reference_mode_count=solution.mode_counts[1],
+        sizes=(part.gram.n_test, part.gram.n_reference),
+    )
+    test = NoveltyTest(
+        p_value=found.p_value,
+        missing_p_value=found.missing_p_value,
+        n_resamples=found.n_resamples,
+        confidence_level=options.confidence_level,
+        sizes=(problem.gram.n_test, problem.gram.n_reference),
+    )
     result = NoveltyResult(
         value=value,
         error_bound=error_bound,
@@ -212,7 +225,7 @@ def kernel_entropic_novelty(
         n_samples=problem.gram.n_test,
         settings=settings_of(
             eta=eta,
-            kernel=name,
+            kernel=score.kernel,
             bandwidth=bandwidth,
             bandwidth_choice=None if choice is None else choice.to_dict(),
             column_units=None if units is None else units.tolist(),
@@ -220,30 +233,22 @@ def kernel_entropic_novelty(
             n_landmarks=max_rank,
             reason=solution.reason,
             weighted=(sample_weight is not None, reference_weight is not None),
-            searched=searched,
+            searched=found.searched,
             resampling=options.settings(),
             computing=computing.settings(),
         ),
-        warnings=cautions(problem, solution, total)
-        + units_warning(differing, divided=units is not None),
-        total=total,
-        eigenvalues=positive,
-        eta=eta,
-        kernel=name,
-        bandwidth=width,
-        method=solution.method,
-        rank=solution.rank,
-        n_reference=problem.gram.n_reference,
-        mode_count=solution.mode_counts[0],
-        reference_mode_count=solution.mode_counts[1],
-        reverse=reverse[0],
-        reverse_error_bound=reverse[1],
-        reverse_eigenvalues=reverse[2],
-        value_rows=None
-        if part.gram.n_rows == problem.gram.n_rows
-        else (part.gram.n_test, part.gram.n_reference),
-        source=(part, solution.method),
-        **found,
+        warnings=(
+            *cautions(problem, solution, score.total),
+            *units_warning(differing, divided=units is not None),
+        ),
+        fraction=found.fraction,
+        fraction_interval=found.fraction_interval,
+        missing_fraction=found.missing_fraction,
+        modes=found.modes,
+        missing=found.missing,
+        score=score,
+        test=test,
+        source=NoveltySource(part, solution.method, found.scorer),
     )
     return result.named(*names)
 

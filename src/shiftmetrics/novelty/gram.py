@@ -25,23 +25,12 @@ from shiftmetrics._core.arrays import (
 )
 from shiftmetrics._core.blocks import BLOCK_BYTES, map_blocks, one_blas_thread, row_blocks
 from shiftmetrics._core.placement import placed
-from shiftmetrics._core.validation import (
-    check_directions,
-    check_matrix,
-    check_same_library,
-    describe,
-)
-from shiftmetrics.novelty.kernels import (
-    CallableKernel,
-    CosineKernel,
-    GaussianKernel,
-    Kernel,
-)
+from shiftmetrics._core.validation import check_matrix, check_same_library, describe
+from shiftmetrics.novelty.kernels import Kernel, allowed_error
 
 TILE_ROWS = 1024
 _PROBES = 64
-_ROUNDING = 1e-8
-"""Of a user's kernel, such as one in float32."""
+"""Samples on which a user's kernel is examined."""
 
 
 class Gram:
@@ -74,12 +63,11 @@ class Gram:
         self.trusted = kernel.positive_semidefinite
         self.sequential = is_in_chunks(features) or is_in_chunks(reference)
         self.on_workers = getattr(features, "delayed", None) is not None
-        if isinstance(kernel, GaussianKernel):
-            kernel = GaussianKernel(kernel.bandwidth, self._center())
-        self.kernel = kernel
-        self.entry_error = kernel.entry_error(self._spread())
-        if isinstance(kernel, CallableKernel):
-            self._examine(kernel)
+        center = None
+        if kernel.bandwidth is not None:
+            center = self._center()
+        self.kernel = kernel.fitted(center, self._probes)
+        self.entry_error = self.kernel.entry_error(self._spread(center))
         if not self.trusted:
             self._check_diagonal()
 
@@ -184,8 +172,7 @@ class Gram:
             raise ValueError(describe("points", f"of {n_columns} columns", f"{array.shape[1]}"))
         if not self.sequential:
             check_same_library(array, self.features, "points", "features")
-        if isinstance(self.kernel, CosineKernel):
-            check_directions(array, "points")
+        self.kernel.check(array, "points")
         return array
 
     def against(self, points: Array, rows: slice, landmarks: Array) -> FloatArray:
@@ -195,6 +182,11 @@ class Gram:
     def _each_block(self, function: Callable[[Array], Any]) -> list[Any]:
         blocks = self.blocks(8 * int(self.features.shape[1]))
         return list(map_blocks(lambda rows: function(self.rows(rows)), blocks))
+
+    def _probes(self) -> Array:
+        """Return a few rows of both samples."""
+        rows = np.linspace(0, self.n_rows - 1, min(_PROBES, self.n_rows)).astype(np.int64)
+        return self.take(np.unique(rows))
 
     def _center(self) -> FloatArray | None:
         """Return the mean row, or None when it overflows."""
@@ -207,11 +199,10 @@ class Gram:
         center: FloatArray = np.asarray(total) / self.n_rows
         return center if np.isfinite(center).all() else None
 
-    def _spread(self) -> float:
-        """Return the largest squared distance of a row from the centre."""
-        center = getattr(self.kernel, "center", None)
+    def _spread(self, center: FloatArray | None) -> float:
+        """Return the largest squared distance of a row from the center; infinite where that overflows."""
         if center is None:
-            return float("inf") if isinstance(self.kernel, GaussianKernel) else 0.0
+            return float("inf")
 
         def furthest(block: Array) -> float:
             with np.errstate(over="ignore"):
@@ -219,31 +210,15 @@ class Gram:
 
         return float(max(self._each_block(furthest)))
 
-    def _examine(self, kernel: CallableKernel) -> None:
-        """Check that a user's function is symmetric, and find its precision."""
-        probes = self.take(
-            np.unique(np.linspace(0, self.n_rows - 1, min(_PROBES, self.n_rows)).astype(np.int64))
-        )
-        self.entry_error = max(self.entry_error, 4.0 * kernel.precision(probes))
-        among = kernel(probes, probes)
-        asymmetry = float(np.abs(among - among.T).max())
-        if asymmetry > max(_ROUNDING, 64.0 * self.entry_error) * max(
-            1.0, float(np.abs(among).max())
-        ):
-            got = f"kernel(x, y) and kernel(y, x) that differ by {asymmetry:.2g}"
-            raise ValueError(describe("kernel", "symmetric", got))
-
     def _check_diagonal(self) -> None:
         """Raise a ValueError where a user's kernel is not 1 between a row and itself, up to rounding."""
         diagonal = np.concatenate(self._each_block(lambda block: _diagonal(self.kernel, block)))
         gap = np.abs(diagonal - 1.0)
         row = int(gap.argmax())  # NaN is the largest
-        if not gap[row] <= max(_ROUNDING, 64.0 * self.entry_error):
-            place = (
-                f"row {row} of features"
-                if row < self.n_test
-                else f"row {row - self.n_test} of reference"
-            )
+        if not gap[row] <= allowed_error(self.entry_error):
+            place = f"row {row} of features"
+            if row >= self.n_test:
+                place = f"row {row - self.n_test} of reference"
             remedy = "Divide k(x, y) by sqrt(k(x, x) k(y, y))."
             got = f"{diagonal[row]:g} at {place}"
             raise ValueError(describe("kernel", "1 between a row and itself", got, remedy))

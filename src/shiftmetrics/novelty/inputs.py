@@ -1,9 +1,8 @@
-"""Options of novelty; two samples, in memory or in batches, their weights and a kernel, checked and joined."""
+"""Two samples, in memory or in batches, their weights, groups and kernel: checked and joined."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from shiftmetrics._core.arrays import (
     Array,
     FloatArray,
+    IntArray,
     as_array,
     is_in_chunks,
     take_rows,
@@ -18,20 +18,15 @@ from shiftmetrics._core.arrays import (
     to_numpy,
 )
 from shiftmetrics._core.chunk_readers import pair_in_chunks
-from shiftmetrics._core.options import Resampling
 from shiftmetrics._core.tables import align_tables
 from shiftmetrics._core.validation import (
-    check_directions,
-    check_integer,
     check_matrix,
     check_number,
-    check_rng,
     check_same_library,
     check_weights,
     describe,
 )
-from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.kernels import CallableKernel, CosineKernel, GaussianKernel
+from shiftmetrics.novelty.kernels import CallableKernel, CosineKernel, GaussianKernel, Kernel
 
 KernelChoice = Literal["gaussian", "cosine"] | Callable[[Any, Any], Any]
 
@@ -39,7 +34,7 @@ MAX_ETA = 1e12
 """Beyond it the reference's rounding errors outweigh the test sample."""
 
 JOINED_ROWS = 16_384
-"""Batches of so many rows in all are joined to one array: every route takes them."""
+"""Batches of so many samples in all are joined to one array: every route takes them."""
 
 _UNITS = 10.0
 """How many times as far as the median column one must spread before columns are taken to differ in units."""
@@ -53,101 +48,6 @@ _SPREAD_ROWS = 20_000
 _KERNELS = ("gaussian", "cosine")
 
 
-@dataclass(frozen=True, kw_only=True)
-class NoveltyResampling(Resampling):
-    """How what is new is set against chance: relabelled rows.
-
-    Parameters
-    ----------
-    n_resamples : int, default 199
-        Random relabellings of the rows. Five times as many are drawn where a p-value is near the level.
-    confidence_level : float, default 0.95
-        A mode counts as new where fewer than 1 - confidence_level of the permutations show as much; also the
-        level of the bound of its fraction.
-    paired : bool, default False
-        Whether row i of both samples belong together, such as a text and its edited version. Relabelling then swaps
-        rows within their pairs.
-    groups : tuple of two arrays, of shape (n_samples,) and (n_reference,), optional
-        Labels of rows that belong together, such as the visits of one patient: they are relabelled together. With
-        ``paired`` the groups of row i of both samples must be the same.
-    rng : int or Generator, optional
-        Draws everything that is random: rows of the bandwidth's rule, landmarks, relabellings. Default: a fixed seed,
-        so that equal data give equal results.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an option is of the wrong type or out of range.
-
-    Examples
-    --------
-    >>> from shiftmetrics.novelty import NoveltyResampling
-    >>> NoveltyResampling(n_resamples=999, paired=True).confidence_level
-    0.95
-    """
-
-    n_resamples: int = 199
-    paired: bool = False
-
-    def __post_init__(self) -> None:
-        check_integer(self.n_resamples, "n_resamples", low=19)
-        super().__post_init__()
-        check_rng(self.rng)
-
-    def settings(self) -> dict[str, Any]:
-        """Return the options, for the ``settings`` of a result."""
-        return {
-            **super().settings(),
-            "paired": self.paired,
-            "rng": 0 if self.rng is None else self.rng,
-        }
-
-
-def novelty_resampling_of(
-    value: NoveltyResampling | Resampling | float | None,
-) -> NoveltyResampling:
-    """Return the options of a call; a number is the level.
-
-    Raises
-    ------
-    TypeError
-        If ``value`` is something else.
-    ValueError
-        If the level is out of range.
-    """
-    if value is None:
-        return NoveltyResampling()
-    if isinstance(value, NoveltyResampling):
-        return value
-    if isinstance(value, Resampling):
-        return NoveltyResampling(**vars(value))
-    confidence_level = check_number(
-        value, "resampling", low=0.0, high=1.0, open_low=True, open_high=True
-    )
-    return NoveltyResampling(confidence_level=confidence_level)
-
-
-@dataclass(frozen=True)
-class LandmarkMap:
-    """Similarities to a few rows (Nystrom), as a ``method`` of `kernel_entropic_novelty`.
-
-    Parameters
-    ----------
-    n_landmarks : int, default 1024
-        Most landmarks. Fewer are taken where they leave out less than the tolerance.
-
-    Examples
-    --------
-    >>> LandmarkMap(200).n_landmarks
-    200
-    """
-
-    n_landmarks: int = 1024
-
-    def __post_init__(self) -> None:
-        check_integer(self.n_landmarks, "n_landmarks", low=1)
-
-
 def check_eta(eta: Any) -> float:
     """Return the multiplier of the reference as a float from 1 to `MAX_ETA`."""
     return check_number(eta, "eta", low=1.0, high=MAX_ETA)
@@ -157,10 +57,18 @@ def check_kernel(kernel: Any) -> KernelChoice:
     """Return a kernel's name, or the callable."""
     if not callable(kernel) and (not isinstance(kernel, str) or kernel not in _KERNELS):
         listed = ", ".join(repr(name) for name in _KERNELS)
-        raise ValueError(
-            describe("kernel", f"one of {listed}, or a function of two arrays", value=kernel)
-        )
+        expected = f"one of {listed}, or a function of two arrays"
+        raise ValueError(describe("kernel", expected, value=kernel))
     return kernel  # type: ignore[no-any-return]
+
+
+def kernel_of(choice: KernelChoice, bandwidth: float | None) -> Kernel:
+    """Return the kernel of a checked choice."""
+    if choice == "cosine":
+        return CosineKernel()
+    if bandwidth is not None:
+        return GaussianKernel(bandwidth)
+    return CallableKernel(choice)  # type: ignore[arg-type]
 
 
 def check_samples(features: Any, reference: Any, kernel: KernelChoice) -> tuple[Array, Array]:
@@ -186,9 +94,10 @@ def check_samples(features: Any, reference: Any, kernel: KernelChoice) -> tuple[
         test, base = (part if is_in_chunks(part) else to_numpy(part) for part in (test, base))
         if len(test) + len(base) <= JOINED_ROWS:
             test, base = (np.asarray(part, dtype=np.float64) for part in (test, base))
+    # Only the cosine kernel refuses samples that are finite.
     if kernel == "cosine":
-        check_directions(test, "features")
-        check_directions(base, "reference")
+        CosineKernel().check(test, "features")
+        CosineKernel().check(base, "reference")
     if test.shape[1] != base.shape[1]:
         expected = f"of as many columns as features, {test.shape[1]}"
         remedy = "Compute both by the same features, and drop columns of labels."
@@ -213,7 +122,7 @@ def _check_rows(value: Any, name: str) -> Array:
     return check_matrix(array, name, min_rows=2)
 
 
-def shares(weights: Any, argument: str, array: Array) -> FloatArray:
+def fractions(weights: Any, argument: str, array: Array) -> FloatArray:
     """Return the weights of the rows of a sample, scaled to sum 1; equal ones by default."""
     n_rows = int(array.shape[0])
     checked = check_weights(weights, argument, n_rows)
@@ -259,21 +168,6 @@ def units_warning(units: FloatArray | None, *, divided: bool) -> tuple[str, ...]
     )
 
 
-def make_gram(
-    test: Array,
-    base: Array,
-    kernel: KernelChoice,
-    bandwidth: float | None,
-    units: FloatArray | None = None,
-) -> Gram:
-    """Return the joint kernel matrix of two checked samples, of which nothing is computed yet."""
-    if kernel == "cosine":
-        return Gram(test, base, CosineKernel())
-    if bandwidth is not None:
-        return Gram(test, base, GaussianKernel(bandwidth), units)
-    return Gram(test, base, CallableKernel(kernel))  # type: ignore[arg-type]
-
-
 def check_pairs(test_weights: FloatArray, reference_weights: FloatArray) -> None:
     """Raise a ValueError if two samples cannot be paired row by row."""
     sizes = (len(test_weights), len(reference_weights))
@@ -285,3 +179,38 @@ def check_pairs(test_weights: FloatArray, reference_weights: FloatArray) -> None
     if n_pairs < 2:
         expected = "False unless at least 2 pairs have weight in both samples"
         raise ValueError(describe("paired", expected, f"{n_pairs} of them"))
+
+
+def check_groups(
+    groups: Any, sizes: tuple[int, int], *, paired: bool
+) -> tuple[IntArray, IntArray] | None:
+    """Return the numbers of the groups of both samples.
+
+    Raises
+    ------
+    ValueError
+        If there is not one label for each row, or samples that are not paired have a group in common.
+    """
+    if groups is None:
+        return None
+    if not isinstance(groups, tuple | list) or len(groups) != 2:
+        expected = "a tuple of two arrays, the groups of the rows of features and of reference"
+        raise ValueError(describe("groups", expected, type(groups).__name__))
+    labels = [np.asarray(side) for side in groups]
+    for side, size, name in zip(labels, sizes, ("features", "reference"), strict=True):
+        if side.shape != (size,):
+            raise ValueError(
+                describe(
+                    "groups", f"of one label for each of the {size} rows of {name}", side.shape
+                )
+            )
+    named = [np.unique(side, return_inverse=True) for side in labels]
+    if paired:
+        if not np.array_equal(labels[0], labels[1]):
+            raise ValueError(
+                describe("groups", "the same in row i of both samples with paired=True", "others")
+            )
+    elif (common := np.intersect1d(named[0][0], named[1][0])).size:
+        remedy = "Rows that belong together in pairs are swapped with paired=True."
+        raise ValueError(describe("groups", "of one sample each", f"{common[0]} in both", remedy))
+    return named[0][1], named[1][1]

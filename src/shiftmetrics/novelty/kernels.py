@@ -1,20 +1,20 @@
-"""Kernels: how alike two rows are, 1 for a row with itself.
+"""Kernels: how similar two samples are, 1 for a sample with itself.
 
-The map step of novelty. Rows come as float64 blocks of the user's array library (array API standard), similarities
-leave as NumPy float64. A kernel is a frozen record that maps a block of rows and a block of points to a matrix.
+The map step of novelty. Samples come as float64 blocks of the user's array library (array API standard), similarities
+leave as NumPy float64. A kernel is a frozen record that follows the protocol `Kernel`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, directions, namespace, to_float64, to_numpy
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.validation import check_directions, describe
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -24,6 +24,44 @@ _EXPANDED_LIMIT = 1e3
 _FEW_COLUMNS = 3
 """Up to here differences column by column cost no more than a matrix product."""
 
+_FLOAT32 = 1e-8
+"""Error that is allowed to a user's kernel, such as one in float32."""
+
+
+class Kernel(Protocol):
+    """How similar samples are: symmetric, positive semidefinite, and 1 between a sample and itself."""
+
+    @property
+    def name(self) -> str:
+        """The name in results."""
+
+    @property
+    def bandwidth(self) -> float | None:
+        """The distance at which samples are 61 % similar, or None: then the kernel has one width alone."""
+
+    @property
+    def positive_semidefinite(self) -> bool:
+        """Whether it is known to be so; otherwise the solution checks."""
+
+    @property
+    def linear(self) -> bool:
+        """Whether it is the inner product of `points`, so that a covariance of the columns is exact."""
+
+    def __call__(self, rows: Array, points: Array) -> FloatArray:
+        """Return the similarities of ``rows`` (a, d) to ``points`` (b, d)."""
+
+    def entry_error(self, spread: float) -> float:
+        """Bound the rounding error of one similarity; ``spread`` is the largest squared distance from the center."""
+
+    def fitted(self, center: FloatArray | None, probes: Callable[[], Array]) -> Self:
+        """Return the kernel for some data, of which ``center`` is the mean and ``probes()`` are a few samples."""
+
+    def check(self, array: Array, argument: str) -> None:
+        """Raise a ValueError where samples have no similarity, such as directions of zeros."""
+
+    def points(self, rows: Array) -> Array | None:
+        """Return samples as points that are the more similar, the nearer they are; None where there are none."""
+
 
 @dataclass(frozen=True, eq=False)
 class GaussianKernel:
@@ -32,7 +70,7 @@ class GaussianKernel:
     Parameters
     ----------
     bandwidth : float
-        Distance at which two rows are 61 % alike.
+        Distance at which two samples are 61 % similar.
     center : ndarray of shape (d,), optional
         A point amid the data. Distances do not depend on it, their rounding errors do.
     """
@@ -40,28 +78,46 @@ class GaussianKernel:
     bandwidth: float
     center: FloatArray | None = None
 
+    name: ClassVar[str] = "gaussian"
     positive_semidefinite: ClassVar[bool] = True
+    linear: ClassVar[bool] = False
 
     def __call__(self, rows: Array, points: Array) -> FloatArray:
         """Return the similarities of ``rows`` (a, d) to ``points`` (b, d)."""
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            if rows.shape[1] <= _FEW_COLUMNS:
-                return _exponential(self._by_columns(rows, points))
-            expanded = self._expanded(rows, points)
-            return _exponential(self._by_columns(rows, points) if expanded is None else expanded)
+            exponent = None
+            if rows.shape[1] > _FEW_COLUMNS:
+                exponent = self._expanded(rows, points)
+            if exponent is None:
+                exponent = self._by_columns(rows, points)
+            return _exponential(exponent)
 
     def entry_error(self, spread: float) -> float:
         """Bound the rounding error of one similarity; ``spread`` is in squared units of the features."""
         relative = spread / self.bandwidth / self.bandwidth if math.isfinite(spread) else math.inf
         return EPSILON * (8.0 + (4.0 * relative if relative <= _EXPANDED_LIMIT else 0.0))
 
+    def fitted(self, center: FloatArray | None, probes: Callable[[], Array]) -> GaussianKernel:
+        """Return the kernel with the mean of the data as its center."""
+        return replace(self, center=center)
+
+    def check(self, array: Array, argument: str) -> None:
+        """Accept all samples."""
+
+    def points(self, rows: Array) -> Array:
+        """Return the samples themselves."""
+        return rows
+
     def _expanded(self, rows: Array, points: Array) -> Array | None:
         """Return -|x - y|^2 / (2 sigma^2) by one matrix product, or None where that would lose digits."""
         xp = namespace(rows, points)
-        rows, points = self._in_bandwidths(xp, rows), self._in_bandwidths(xp, points)
-        row_norms, point_norms = xp.sum(rows * rows, axis=1), xp.sum(points * points, axis=1)
+        rows = self._in_bandwidths(xp, rows)
+        points = self._in_bandwidths(xp, points)
+        row_norms = xp.sum(rows * rows, axis=1)
+        point_norms = xp.sum(points * points, axis=1)
         largest = max(_largest(xp, row_norms), _largest(xp, point_norms))
-        if not largest <= _EXPANDED_LIMIT:  # NaN counts as too large: it comes from an overflow
+        # NaN counts as too large: it comes from an overflow.
+        if not largest <= _EXPANDED_LIMIT:
             return None
         exponent = rows @ points.T
         exponent -= 0.5 * row_norms[:, None]
@@ -69,13 +125,13 @@ class GaussianKernel:
         return exponent
 
     def _in_bandwidths(self, xp: Any, rows: Array) -> Array:
-        """Return rows from the center, in bandwidths."""
+        """Return samples from the center, in bandwidths."""
         if self.center is not None:
             rows = rows - xp.asarray(self.center, device=getattr(rows, "device", None))
         return rows / self.bandwidth
 
     def _by_columns(self, rows: Array, points: Array) -> Array:
-        """Return -|x - y|^2 / (2 sigma^2) from differences: exact wherever the rows lie, a pass for each column."""
+        """Return -|x - y|^2 / (2 sigma^2) from differences: exact wherever the data lie, a pass for each column."""
         exponent = 0.0
         for column in range(rows.shape[1]):
             difference = (rows[:, column, None] - points[None, :, column]) / self.bandwidth
@@ -87,9 +143,12 @@ class GaussianKernel:
 
 @dataclass(frozen=True, eq=False)
 class CosineKernel:
-    """The kernel ``x.y / (|x| |y|)``. Rows of zeros have no direction and are refused where data come in."""
+    """The kernel ``x.y / (|x| |y|)``. Zeros have no direction and are refused."""
 
+    name: ClassVar[str] = "cosine"
+    bandwidth: ClassVar[None] = None
     positive_semidefinite: ClassVar[bool] = True
+    linear: ClassVar[bool] = True
 
     def __call__(self, rows: Array, points: Array) -> FloatArray:
         """Return the similarities of ``rows`` (a, d) to ``points`` (b, d)."""
@@ -100,14 +159,57 @@ class CosineKernel:
         """Bound the rounding error of one similarity."""
         return 16.0 * EPSILON
 
+    def fitted(self, center: FloatArray | None, probes: Callable[[], Array]) -> Self:
+        """Return the kernel, which does not depend on the data."""
+        return self
+
+    def check(self, array: Array, argument: str) -> None:
+        """Raise a ValueError for samples of zeros."""
+        check_directions(array, argument)
+
+    def points(self, rows: Array) -> Array:
+        """Return samples scaled to length 1."""
+        return directions(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class DirectionKernel(CosineKernel):
+    """The Gaussian kernel between samples scaled to length 1: the cosine kernel's neighbour that has a bandwidth.
+
+    Parameters
+    ----------
+    bandwidth : float
+        In units of the unit sphere.
+    """
+
+    bandwidth: float  # type: ignore[misc]
+
+    linear: ClassVar[bool] = False
+
+    def __call__(self, rows: Array, points: Array) -> FloatArray:
+        """Return the similarities of ``rows`` (a, d) to ``points`` (b, d)."""
+        cosines = super().__call__(rows, points)
+        return np.exp((cosines - 1.0) / self.bandwidth**2)
+
 
 @dataclass(frozen=True, eq=False)
 class CallableKernel:
-    """A user's function ``kernel(rows, points)`` that returns the matrix of similarities."""
+    """A user's function ``kernel(rows, points)`` that returns the matrix of similarities.
+
+    Parameters
+    ----------
+    function : callable
+        What the user gave.
+    precision : float
+        Rounding unit of its values: a float32 kernel is right to 1e-7 only.
+    """
 
     function: Callable[[Any, Any], Any]
+    precision: float = EPSILON
 
+    bandwidth: ClassVar[None] = None
     positive_semidefinite: ClassVar[bool] = False
+    linear: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -125,13 +227,35 @@ class CallableKernel:
         return to_float64(self._evaluate(rows, points))
 
     def entry_error(self, spread: float) -> float:
-        """Bound the rounding error of one similarity: the function is taken to be right to double precision."""
-        return 16.0 * EPSILON
+        """Bound the rounding error of one similarity, by the type of the function's values."""
+        return max(16.0 * EPSILON, 4.0 * self.precision)
 
-    def precision(self, rows: Array) -> float:
-        """Return the rounding unit of what the function returns: a float32 kernel is right to 1e-7 only."""
-        dtype = to_numpy(self._evaluate(rows, rows)).dtype
-        return float(np.finfo(dtype).eps) if dtype.kind == "f" else EPSILON
+    def fitted(self, center: FloatArray | None, probes: Callable[[], Array]) -> CallableKernel:
+        """Return the kernel with its precision, once it was found to be symmetric.
+
+        Raises
+        ------
+        ValueError
+            If it is not symmetric.
+        """
+        rows = probes()
+        values = self._evaluate(rows, rows)
+        dtype = to_numpy(values).dtype
+        precision = float(np.finfo(dtype).eps) if dtype.kind == "f" else EPSILON
+        kernel = replace(self, precision=precision)
+        among = to_float64(values)
+        asymmetry = float(np.abs(among - among.T).max())
+        largest = max(1.0, float(np.abs(among).max()))
+        if asymmetry > allowed_error(kernel.entry_error(0.0)) * largest:
+            got = f"kernel(x, y) and kernel(y, x) that differ by {asymmetry:.2g}"
+            raise ValueError(describe("kernel", "symmetric", got))
+        return kernel
+
+    def check(self, array: Array, argument: str) -> None:
+        """Accept all samples."""
+
+    def points(self, rows: Array) -> None:
+        """Return None: what a function makes similar need not be near."""
 
     def _evaluate(self, rows: Array, points: Array) -> Any:
         values = self.function(rows, points)
@@ -148,22 +272,9 @@ class CallableKernel:
         return values
 
 
-class Kernel(Protocol):
-    """How similar samples are: symmetric, positive semidefinite, and 1 between a sample and itself.
-
-    Attributes
-    ----------
-    positive_semidefinite : bool
-        Whether it is known to be so; otherwise the solution checks.
-    """
-
-    positive_semidefinite: ClassVar[bool]
-
-    def __call__(self, rows: Array, points: Array) -> FloatArray:
-        """Return the similarities of ``rows`` (a, d) to ``points`` (b, d)."""
-
-    def entry_error(self, spread: float) -> float:
-        """Bound the rounding error of one similarity; ``spread`` is the largest squared distance from the centre."""
+def allowed_error(entry_error: float) -> float:
+    """Return how far a user's kernel may be from symmetric, or from 1 on its diagonal."""
+    return max(_FLOAT32, 64.0 * entry_error)
 
 
 def _exponential(exponent: Array) -> FloatArray:

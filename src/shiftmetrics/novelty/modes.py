@@ -1,4 +1,4 @@
-"""Modes: kinds of rows that one sample has and the other lacks, their members and what sets them apart."""
+"""Modes: groups of samples that one side has and the other lacks, their members and what sets them apart."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float64
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import check_choice, check_integer, describe
+from shiftmetrics.novelty.amounts import member_fractions
 from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.kinds import FoundMode, Kind
-from shiftmetrics.novelty.pooled import Pooled
+from shiftmetrics.novelty.membership import FoundMode, ModeFunction
+from shiftmetrics.novelty.space import SearchSpace
 
 N_EXEMPLARS = 25
 """How many exemplars of each sample a mode keeps when it is written to a file."""
@@ -34,27 +35,28 @@ _READ_BACK = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mode(Record):
-    """A kind of rows that the test sample has and the reference lacks, or has much less of; or the other way round.
+    """A mode that the test sample has and the reference lacks, or has much less of; or the other way round.
 
-    The membership of a row is the share of such rows that are of the mode's sample, were both samples equally large:
-    members have at least 2/3, so at most half of them would be there anyway.
+    Membership is the fraction of such samples on the mode's side, were both sides equally large: members have at least
+    2/3, so at most half of them would be there anyway.
 
     Attributes
     ----------
     index : int
         Rank of the mode, from 0, in the order in which they were found.
-    lost : bool
+    missing : bool
         Whether the reference has it and the test sample lacks it.
     p_value : float
-        Share of relabellings that show as much; at eta > 1 of "at most eta times as frequent", on held-out rows.
-    share, reference_share : float
-        Share of the rows of the test sample, and of the reference, that are members.
+        Fraction of the permutations that show as much; at eta > 1 of "at most eta times as frequent", on held-out
+        samples.
+    fraction, reference_fraction : float
+        Of the test sample, and of the reference, that are members.
     n_members, n_reference_members : int
-        How many rows these are.
+        How many samples these are.
     exemplars, reference_exemplars : ndarray of int
-        The rows of each sample that are most typical of it, most typical first (at most 25).
+        The positions of the samples that are most typical of it, most typical first (at most 25).
     nearest_reference : ndarray of int
-        For each exemplar, the row of the reference most similar to it (for a lost mode, of the test sample to each
+        For each exemplar, the sample of the reference most similar to it (for a missing mode, of the test sample to each
         of the ``reference_exemplars``).
     width : float or None
         Bandwidth at which it was found; None for kernels without one.
@@ -62,16 +64,16 @@ class Mode(Record):
         For tables, the columns in which the members differ most from all other rows, with the difference of the
         means in standard deviations.
     names : tuple of str
-        Of the exemplars (for a lost mode, of the ``reference_exemplars``), where the rows of a table have them.
+        Of the exemplars (for a missing mode, of the ``reference_exemplars``), where the rows of a table have them.
     membership, reference_membership : ndarray of shape (n_rows,) or None
         Membership of each row. Not written to files: None after reading back.
     """
 
     index: int
-    lost: bool = False
+    missing: bool = False
     p_value: float
-    share: float
-    reference_share: float
+    fraction: float
+    reference_fraction: float
     n_members: int
     n_reference_members: int
     exemplars: IntArray
@@ -83,7 +85,7 @@ class Mode(Record):
     membership: FloatArray | None = field(default=None, repr=False)
     reference_membership: FloatArray | None = field(default=None, repr=False)
     order: tuple[IntArray, IntArray] | None = field(default=None, repr=False)
-    function: tuple[Pooled, Kind] | None = field(default=None, repr=False)
+    function: tuple[SearchSpace, ModeFunction] | None = field(default=None, repr=False)
 
     def top(self, k: int = 10, *, of: Sample = "test") -> IntArray:
         """Return the ``k`` rows that are most typical of the mode, most typical first.
@@ -149,25 +151,27 @@ class Mode(Record):
         """
         if self.function is None:
             raise ValueError(_READ_BACK)
-        pooled, kind = self.function
-        return kind.at(pooled.values_at(points, kind.width, kind.directions))[1]
+        space, mode = self.function
+        return mode.at(space.values_at(points, [mode.function])[0])[1]
 
     def __str__(self) -> str:
-        text = (
-            f"{'Lost mode' if self.lost else 'Mode'} {self.index + 1}: {percent(self.share)} of the test sample "
-            f"against {percent(self.reference_share)} of the reference (p = {self.p_value:.2g})"
-        )
+        name = "Missing mode" if self.missing else "Mode"
+        own = f"{percent(self.fraction)} of the test sample"
+        other = f"{percent(self.reference_fraction)} of the reference"
+        text = f"{name} {self.index + 1}: {own} against {other} (p = {self.p_value:.2g})"
         words = self.in_words()
         return f"{text}: {words}" if words.endswith("...") else f"{text}: {words}."
 
     def in_words(self) -> str:
         """Return its most typical rows, and for tables the columns that set the members apart."""
-        shown = min(_NAMED, max(1, self.n_reference_members if self.lost else self.n_members))
+        n_members = self.n_reference_members if self.missing else self.n_members
+        shown = min(_NAMED, max(1, n_members))
         rows = (self.names or [str(row) for row in self._typical])[:shown]
-        more = (
-            ", ..." if (self.n_reference_members if self.lost else self.n_members) > shown else ""
-        )
-        text = f"rows {', '.join(rows)}{more}" + (" of the reference" if self.lost else "")
+        text = f"rows {', '.join(rows)}"
+        if n_members > shown:
+            text += ", ..."
+        if self.missing:
+            text += " of the reference"
         named = {name: gap for name, gap in self.columns.items() if abs(gap) >= _DIFFERENT}
         for word, sign in (("high", 1.0), ("low", -1.0)):
             names = [f"`{name}`" for name, gap in list(named.items())[:_NAMED] if gap * sign > 0.0]
@@ -176,7 +180,7 @@ class Mode(Record):
 
     @property
     def _typical(self) -> IntArray:
-        return self.reference_exemplars if self.lost else self.exemplars
+        return self.reference_exemplars if self.missing else self.exemplars
 
     def named(self, names: Any) -> Mode:
         """Return the mode with the names of its exemplars, from those of all rows of its sample; None for none."""
@@ -191,14 +195,12 @@ class Mode(Record):
 def describe_mode(
     index: int,
     found: FoundMode,
-    pooled: Pooled,
+    space: SearchSpace,
     gram: Gram,
     weights: FloatArray,
-    *,
-    bandwidth: float | None,
     columns: tuple[str, ...],
 ) -> Mode:
-    """Describe one kind that was found.
+    """Describe one mode that was found.
 
     Parameters
     ----------
@@ -206,48 +208,52 @@ def describe_mode(
         Its rank.
     found : FoundMode
         What was found.
-    pooled : Pooled
+    space : SearchSpace
         What it was found in.
     gram : Gram
         The kernel matrix of all rows.
     weights : ndarray of shape (n_rows,)
         Of the rows of both samples.
-    bandwidth : float or None
-        The first of the widths.
     columns : tuple of str
         Names of the columns; none for arrays.
     """
     n_test = gram.n_test
-    kind, members, memberships = found.kind, found.members, found.memberships
+    function = found.function
+    members = found.members
     sides = slice(0, n_test), slice(n_test, None)
+    own, other = (1, 0) if function.missing else (0, 1)
+    # Members first, the strongest of them before all others.
     order = tuple(np.lexsort((-found.strengths[side], ~members[side])) for side in sides)
-    shares = [float(weights[side] @ members[side] / weights[side].sum()) for side in sides]
-    own, other = (1, 0) if kind.lost else (0, 1)
-    typical = order[own][:N_EXEMPLARS]
+    fractions = member_fractions(members, weights, n_test)
+    typical = order[own][:N_EXEMPLARS] + sides[own].start
+    width = gram.kernel.bandwidth
+    if width is not None:
+        width *= space.basis.widths[function.width]
     return Mode(
         index=index,
-        lost=kind.lost,
-        p_value=kind.p_value,
-        share=shares[0],
-        reference_share=shares[1],
+        missing=function.missing,
+        p_value=function.p_value,
+        fraction=fractions[0],
+        reference_fraction=fractions[1],
         n_members=int(members[sides[0]].sum()),
         n_reference_members=int(members[sides[1]].sum()),
         exemplars=order[0][:N_EXEMPLARS],
         reference_exemplars=order[1][:N_EXEMPLARS],
-        nearest_reference=_nearest(gram, typical + (n_test if kind.lost else 0), sides[other]),
-        width=None if bandwidth is None else bandwidth * pooled.widths[kind.width],
+        nearest_reference=_nearest(gram, typical, sides[other]),
+        width=width,
         columns=_column_gaps(gram, members, own, columns) if columns else {},
-        membership=memberships[sides[0]],
-        reference_membership=memberships[sides[1]],
+        membership=found.memberships[sides[0]],
+        reference_membership=found.memberships[sides[1]],
         order=(order[0], order[1]),
-        function=(pooled, kind),
+        function=(space, function),
     )
 
 
 def _nearest(gram: Gram, rows: IntArray, side: slice) -> IntArray:
     """Return for each of some rows the most similar row of a sample."""
     landmarks = gram.take(rows)
-    best, place = np.full(len(rows), -np.inf), np.zeros(len(rows), dtype=np.int64)
+    best = np.full(len(rows), -np.inf)
+    place = np.zeros(len(rows), dtype=np.int64)
     for block in gram.blocks(8 * len(rows)):
         if (block.start >= gram.n_test) == (side.start > 0):
             similarities = gram.block(block, landmarks)
@@ -277,6 +283,7 @@ def _column_gaps(
     return {names[column]: float(gaps[column]) for column in order}
 
 
-def percent(share: float) -> str:
-    """Return a share in percent, as precise as it is known."""
-    return f"{100.0 * share:.0f} %" if share >= 0.0095 else f"{100.0 * share:.1g} %"
+def percent(fraction: float) -> str:
+    """Return a fraction in per cent, as precise as it is known."""
+    digits = ".0f" if fraction >= 0.0095 else ".1g"
+    return f"{100.0 * fraction:{digits}} %"

@@ -1,4 +1,4 @@
-"""The result of novelty: what is new and in which rows, the paper's score, and what scores new points."""
+"""The result of novelty: what is new and in which samples, the paper's score, and what scores new points."""
 
 from __future__ import annotations
 
@@ -6,21 +6,106 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.confidence import normal_interval
 from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Interval, Result, Status, format_number
-from shiftmetrics.novelty.maps import FeatureMap, Route
+from shiftmetrics.novelty.basis import FeatureMap, Route
 from shiftmetrics.novelty.modes import Mode, percent
-from shiftmetrics.novelty.ranked_share import ranked_share
 from shiftmetrics.novelty.routes import solve
 from shiftmetrics.novelty.row_scores import RowScorer
 from shiftmetrics.novelty.search import near_level
 from shiftmetrics.novelty.solution import NoveltyProblem
 
 _SHOWN = 3
-"""Modes whose rows stand in the headline."""
+"""Modes whose samples stand in the headline."""
 
 _READ_BACK = "The result must come from a computation, got one read from a file. Compute the novelty again to {what}."
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NoveltyScore(Record):
+    """What belongs to the kernel entropic novelty, the ``value`` of a result.
+
+    Attributes
+    ----------
+    total : float
+        Sum S of the positive eigenvalues, from 0 to 1: all that is in excess of the reference, noise included.
+    eigenvalues : ndarray
+        Positive eigenvalues of C_X - eta C_Y, largest first.
+    reverse, reverse_error_bound : float or None
+        Novelty of the reference against the sample, at eta = 1. At another eta, swap the samples.
+    reverse_eigenvalues : ndarray or None
+        Positive eigenvalues of C_Y - C_X, at eta = 1.
+    eta : float
+        Multiplier of the reference.
+    kernel : str
+        Name of the kernel.
+    bandwidth : float or None
+        Bandwidth of the Gaussian kernel. Modes are looked for at half of it and twice it too.
+    method : str
+        The route; ``settings["reason"]`` says why.
+    rank : int
+        Size of the eigenproblem.
+    mode_count, reference_mode_count : float
+        Effective number of modes of each sample at this bandwidth, ``1 / |C|_F^2``.
+    sizes : tuple of int
+        Samples that the score is of, of both sides: fewer than all where all would take too long.
+    """
+
+    total: float
+    eigenvalues: FloatArray
+    reverse: float | None = None
+    reverse_error_bound: float | None = None
+    reverse_eigenvalues: FloatArray | None = None
+    eta: float
+    kernel: str
+    bandwidth: float | None
+    method: str
+    rank: int
+    mode_count: float
+    reference_mode_count: float
+    sizes: tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NoveltyTest(Record):
+    """What the permutations say.
+
+    Attributes
+    ----------
+    p_value, missing_p_value : float
+        Fraction of the permutations that show as much that is new, or missing. At eta > 1, on held-out samples, of
+        "no mode is more than eta times as frequent".
+    n_resamples : int
+        Permutations behind them.
+    confidence_level : float
+        A p-value counts from 1 minus this down.
+    sizes : tuple of int
+        Samples of both sides.
+    """
+
+    p_value: float
+    missing_p_value: float
+    n_resamples: int
+    confidence_level: float
+    sizes: tuple[int, int]
+
+    def is_near(self, p_value: float) -> bool:
+        """Return whether another seed could turn the verdict of a p-value."""
+        return near_level(p_value, self.n_resamples, 1.0 - self.confidence_level)
+
+
+@dataclass(frozen=True, eq=False)
+class NoveltySource:
+    """What a result computes from on demand; files do not hold it."""
+
+    problem: NoveltyProblem
+    method: Route
+    scorer: RowScorer
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,59 +114,26 @@ class NoveltyResult(Drawn, Result):
 
     Attributes
     ----------
-    share : float
-        Share of the sample that is new, or in excess of the reference: about this much of it belongs to no kind of
-        row that the reference has. 0 where nothing is shown to be new.
-    share_interval : Interval
-        A lower bound of the share, by members on halves of the rows that had no part in finding them; the upper end
-        is 1, since rows that are new and unlike each other may go unseen.
-    p_value, lost_p_value : float
-        Share of the relabellings of the rows that show as much that is new, or lost. At eta > 1, on held-out rows, of
-        "no kind is more than eta times as frequent".
-    borderline : bool
-        Whether another seed could turn a verdict.
-    modes : tuple of Mode
-        The kinds of rows that are new; empty where nothing is shown to be.
-    lost_modes : tuple of Mode
-        The kinds that the reference has and the sample lacks.
-    lost_share : float
-        Share of the reference that is lost.
-    row_scores, reference_row_scores : ndarray of shape (n_rows,)
-        How new each row looks, from 0 to 1: the mean of its ranks among the rows of both samples by membership, by a
-        ridge classifier, and by the share of its neighbours that are of the sample. Computed on first access.
-    n_resamples : int
-        Relabellings behind the p-values.
+    fraction : float
+        Fraction of the sample that is new, or in excess of the reference: about this much of it belongs to no mode
+        that the reference has. 0 where nothing is shown to be new.
+    fraction_interval : Interval
+        A lower bound of the fraction, by members named without the samples themselves; the upper end is 1, since
+        samples that are new and unlike each other may go unseen.
+    missing_fraction : float
+        Fraction of the reference that is missing from the sample.
+    modes, missing : tuple of Mode
+        The modes that are new, and those that the reference has and the sample lacks.
+    score : NoveltyScore
+        The spectrum, the kernel and the route behind ``value``.
+    test : NoveltyTest
+        The p-values, and the permutations behind them.
     value : float
-        Kernel entropic novelty in nats, from 0 to ``total * log(n_samples)``: the entropy of what is in excess. It
-        rises with the number of new kinds, not with their share.
+        Kernel entropic novelty in nats, from 0 to ``score.total * log(n_samples)``: the entropy of what is in
+        excess. It rises with the number of new modes, not with their fraction.
     error_bound : float
         Certificate of the factor, and rounding: up to rounding, the exact value lies between ``value`` and
         ``value + error_bound``.
-    reverse, reverse_error_bound : float or None
-        Novelty of the reference against the sample, at eta = 1. At another eta, swap the samples.
-    total : float
-        Sum S of the positive eigenvalues, from 0 to 1: all that is in excess of the reference, noise included.
-    eigenvalues : ndarray
-        Positive eigenvalues of C_X - eta C_Y, largest first.
-    reverse_eigenvalues : ndarray or None
-        Those of C_Y - C_X, at eta = 1.
-    eta : float
-        Multiplier of the reference.
-    kernel : str
-        Name of the kernel.
-    bandwidth : float or None
-        Bandwidth of the Gaussian kernel. Modes are looked for at half of it and twice it too.
-    method : str
-        The route to the score; ``settings["reason"]`` says why.
-    rank : int
-        Size of the eigenproblem.
-    n_samples, n_reference : int
-        Rows of the sample and of the reference.
-    mode_count, reference_mode_count : float
-        Effective number of modes of each sample at this bandwidth, ``1 / |C|_F^2``.
-    value_rows : tuple of int or None
-        Rows of both samples that ``value`` and what belongs to it are of, where all would take too long. What is new
-        is counted in all rows.
     """
 
     measure = "novelty.kernel_entropic_novelty"
@@ -91,78 +143,79 @@ class NoveltyResult(Drawn, Result):
     ranked_as = ("samples", "most novel", "more novel")
 
     status: Status
-    share: float
-    share_interval: Interval
-    p_value: float
-    lost_p_value: float
-    lost_share: float
-    n_resamples: int
+    fraction: float
+    fraction_interval: Interval
+    missing_fraction: float
     modes: tuple[Mode, ...]
-    lost_modes: tuple[Mode, ...] = ()
-    total: float
-    eigenvalues: FloatArray
-    eta: float
-    kernel: str
-    bandwidth: float | None
-    method: str
-    rank: int
-    n_reference: int
-    mode_count: float
-    reference_mode_count: float
-    reverse: float | None = None
-    reverse_error_bound: float | None = None
-    reverse_eigenvalues: FloatArray | None = None
-    value_rows: tuple[int, int] | None = None
-    source: tuple[NoveltyProblem, Route] | None = field(default=None, repr=False)
-    scorer: RowScorer | None = field(default=None, repr=False)
+    missing: tuple[Mode, ...]
+    score: NoveltyScore
+    test: NoveltyTest
+    source: NoveltySource | None = field(default=None, repr=False)
+
+    @property
+    def p_value(self) -> float:
+        """The fraction of the permutations that show as much that is new."""
+        return self.test.p_value
+
+    @property
+    def n_reference(self) -> int:
+        """The number of samples in the reference."""
+        return self.test.sizes[1]
 
     @property
     def borderline(self) -> bool:
-        """Return whether another seed could turn a verdict."""
-        return any(self._near_level)
+        """Whether another seed could turn a verdict."""
+        return bool(self._near_level)
 
     @property
-    def _near_level(self) -> list[bool]:
-        alpha = 1.0 - self.share_interval.confidence_level
-        return [
-            self.eta == 1.0 and near_level(p, self.n_resamples, alpha)
-            for p in (self.p_value, self.lost_p_value)
-        ]
+    def _near_level(self) -> list[str]:
+        if self.score.eta > 1.0:
+            return []
+        p_values = {"new": self.test.p_value, "missing": self.test.missing_p_value}
+        return [side for side, p_value in p_values.items() if self.test.is_near(p_value)]
 
     @property
     def row_scores(self) -> FloatArray:
-        """Return how new each row of the sample looks, from 0 to 1."""
-        return self._scorer("score rows").rows[: self.n_samples]
+        """How new each sample looks, from 0 to 1, computed on first access.
+
+        The mean of its ranks among both samples by membership, by a ridge classifier, and by the fraction of its
+        neighbours that are of the sample.
+        """
+        return self._source("score samples").scorer.rows[: self.n_samples]
 
     @property
     def reference_row_scores(self) -> FloatArray:
-        """Return how new each row of the reference looks, from 0 to 1."""
-        return self._scorer("score rows").rows[self.n_samples :]
-
-    def ranked(self, confidence_level: float) -> Result:
-        """Return the share that is new, which a comparison ranks."""
-        return ranked_share(self, confidence_level)
+        """How new each sample of the reference looks, from 0 to 1."""
+        return self._source("score samples").scorer.rows[self.n_samples :]
 
     @property
     def comparable(self) -> dict[str, tuple[Any, str]]:
         """Return what scores must share to be compared, each with what to do where they do not."""
-        n_test, n_reference = self.value_rows or (self.n_samples, self.n_reference)
         return {
             "numbers of rows": (
-                f"{n_test} and {n_reference}",
+                " and ".join(map(str, self.score.sizes)),
                 "Novelty grows with the rows. Draw as many of each sample, features[rng.choice(len(features), n, "
                 "replace=False)], or leave that to compare_novelty.",
             ),
-            "kernel": (self.kernel, "Choose one kernel for all."),
+            "kernel": (self.score.kernel, "Choose one kernel for all."),
             "bandwidth": (
-                self.bandwidth,
+                self.score.bandwidth,
                 "Choose one for all: bandwidth=choose_bandwidth(pooled).value.",
             ),
-            "eta": (self.eta, "Choose one for all."),
+            "eta": (self.score.eta, "Choose one for all."),
+        }
+
+    @property
+    def secondary_metrics(self) -> dict[str, Any]:
+        """Return figures that a table shows beside the value."""
+        return {
+            "p_value": self.test.p_value,
+            "missing_p_value": self.test.missing_p_value,
+            "fraction_low": self.fraction_interval.low,
         }
 
     def named(self, names: Any, reference_names: Any) -> NoveltyResult:
-        """Return the result with names for the rows of both samples in its headline; None for none.
+        """Return the result with names for the samples of both sides in its headline; None for none.
 
         Parameters
         ----------
@@ -172,11 +225,11 @@ class NoveltyResult(Drawn, Result):
         return replace(
             self,
             modes=tuple(mode.named(names) for mode in self.modes),
-            lost_modes=tuple(mode.named(reference_names) for mode in self.lost_modes),
+            missing=tuple(mode.named(reference_names) for mode in self.missing),
         )
 
     def score_rows(self, points: Any) -> FloatArray:
-        """Score new rows as `row_scores` does those of the sample.
+        """Score new samples as `row_scores` does those of the sample.
 
         Parameters
         ----------
@@ -186,14 +239,14 @@ class NoveltyResult(Drawn, Result):
         Returns
         -------
         ndarray of shape (n_points,)
-            From 0 to 1: the share of the rows of both samples that a row outranks, the mean of three ranks.
+            From 0 to 1: the fraction of both samples that a point outranks, the mean of three ranks.
 
         Raises
         ------
         ValueError
-            If the columns do not match, or the result was read back from a file, which holds no rows.
+            If the columns do not match, or the result was read back from a file, which holds no samples.
         """
-        return self._scorer("score rows").at(points)
+        return self._source("score samples").scorer.at(points)
 
     def point_novelty(self, points: Any) -> FloatArray:
         """Return the paper's novelty of points: their membership in all positive eigenfunctions, from 0 to 1.
@@ -221,75 +274,109 @@ class NoveltyResult(Drawn, Result):
 
     @cached_property
     def _eigenfunctions(self) -> tuple[FeatureMap, FloatArray]:
-        if self.source is None:
-            raise ValueError(_READ_BACK.format(what="score points"))
-        solution = solve(*self.source, vectors=True)
+        source = self._source("score points")
+        solution = solve(source.problem, source.method, vectors=True)
         assert solution.basis is not None  # vectors are of a basis
         return solution.basis, solution.basis.coefficients(solution.vectors)
 
-    def headline(self) -> str:
-        """Return what is new and what is lost, in words."""
-        new = _found("New", self.modes, self.share, "sample", self.p_value)
-        lost = _found("Lost", self.lost_modes, self.lost_share, "reference", self.lost_p_value)
-        times = "" if self.eta == 1.0 else f" more than {self.eta:g} times as frequent"
-        if not new:
-            new = f"No new kind{times} shown at this size (p = {self.p_value:.2g})."
-        if not lost:
-            lost = (
-                "Lost: nothing."
-                if self.modes
-                else f"No lost kind either (p = {self.lost_p_value:.2g})."
-            )
-        near = [
-            side for side, close in zip(("new", "lost"), self._near_level, strict=True) if close
-        ]
-        doubt = (
-            f" Borderline: another seed could turn the verdict on what is {' and '.join(near)}."
-            if near
-            else ""
+    def _source(self, what: str) -> NoveltySource:
+        if self.source is None:
+            raise ValueError(_READ_BACK.format(what=what))
+        return self.source
+
+    # --- what a comparison ranks ------------------------------------------------------------------
+
+    def ranked(self, confidence_level: float) -> NoveltyResult:
+        """Return the result with the fraction that is new as its value: nothing is ranked by the entropy."""
+        parts = self.influence, self.reference_influence
+        error = float(np.hypot(*(np.linalg.norm(part) for part in parts)))
+        interval = normal_interval(
+            self.fraction, error, confidence_level, "influence of samples", least=0.0
         )
-        return f"{new} {lost}{doubt}"
+        return replace(self, value=self.fraction, error_bound=0.0, interval=interval)
+
+    @property
+    def influence(self) -> FloatArray:
+        """What each sample adds to the error of the fraction (a - b) / (1 - b), with members a and b of both sides."""
+        members, others = self._members
+        if self.fraction == 0.0:
+            return np.zeros(len(members))
+        return (members - members.mean()) / (1.0 - others.mean()) / len(members)
+
+    @property
+    def reference_influence(self) -> FloatArray:
+        """What each sample of the reference adds to the error of the fraction."""
+        members, others = self._members
+        if self.fraction == 0.0:
+            return np.zeros(len(others))
+        slope = -(1.0 - members.mean()) / (1.0 - others.mean()) ** 2
+        return slope * (others - others.mean()) / len(others)
+
+    @property
+    def _members(self) -> tuple[FloatArray, FloatArray]:
+        """Return 1 for the members of any new mode, in both samples."""
+        members = np.zeros(self.n_samples)
+        others = np.zeros(self.n_reference)
+        for mode in self.modes:
+            members[mode.members()] = 1.0
+            others[mode.members(of="reference")] = 1.0
+        return members, others
+
+    # --- in words ---------------------------------------------------------------------------------
+
+    def headline(self) -> str:
+        """Return what is new and what is missing, in words."""
+        new = _found("New", self.modes, self.fraction, "sample", self.p_value)
+        p_missing = self.test.missing_p_value
+        missing = _found("Missing", self.missing, self.missing_fraction, "reference", p_missing)
+        if not new:
+            times = "" if self.score.eta == 1.0 else f" more than {self.score.eta:g} times as frequent"
+            new = f"No new mode{times} shown at this size (p = {self.p_value:.2g})."
+        if not missing and self.modes:
+            missing = "Missing: nothing."
+        elif not missing:
+            missing = f"No missing mode either (p = {p_missing:.2g})."
+        sentences = [new, missing]
+        if near := self._near_level:
+            what = " and ".join(near)
+            sentences.append(f"Borderline: another seed could turn the verdict on what is {what}.")
+        return " ".join(sentences)
 
     def notes(self) -> list[str]:
-        """Return the sentences after the headline: the bound of the share, modes, the score, what to compare."""
+        """Return the sentences after the headline: the bound of the fraction, modes, the score, what to compare."""
         score = f"{self.title} {format_number(self.value)} nats"
-        if self.value_rows is not None:
-            score += f" on {self.value_rows[0]} and {self.value_rows[1]} rows drawn at random"
-        if self.reverse is not None:
-            score += f"; of the reference against the sample {format_number(self.reverse)} nats"
+        sizes = self.score.sizes
+        if sizes != self.test.sizes:
+            score += f" on {sizes[0]} and {sizes[1]} samples drawn at random"
+        if self.score.reverse is not None:
+            reverse = format_number(self.score.reverse)
+            score += f"; of the reference against the sample {reverse} nats"
         sentences = [f"{score}."]
         if self.modes:
-            confidence_level = f"{100.0 * self.share_interval.confidence_level:g} %"
-            low = percent(self.share_interval.low)
+            confidence = f"{100.0 * self.fraction_interval.confidence_level:g} %"
+            low = percent(self.fraction_interval.low)
             sentences.append(
-                f"At least {low} of the sample is new (lower bound, {confidence_level}, from rows held out)."
+                f"At least {low} of the sample is new (lower bound, {confidence}, from held-out samples)."
             )
         if searched := self.settings.get("searched"):
-            drawn = f"{searched[0]:,} and {searched[1]:,} rows drawn at random"
-            sentences.append(f"Kinds were looked for among {drawn}, and counted in all rows.")
-        several = max(len(self.modes), len(self.lost_modes)) > 1
-        sentences += [str(mode) for mode in (*self.modes, *self.lost_modes)] if several else []
+            drawn = f"{searched[0]:,} and {searched[1]:,} samples drawn at random"
+            sentences.append(f"Modes were looked for among {drawn}, and counted in all.")
+        if max(len(self.modes), len(self.missing)) > 1:
+            sentences += [str(mode) for mode in (*self.modes, *self.missing)]
         common = super().notes()
         common[0] = common[0].replace("Higher is better", "Higher is more novel")
-        return [
-            *sentences,
-            common[0],
-            "Compare scores of equal sizes and bandwidths only.",
-            *common[1:],
-        ]
-
-    def _scorer(self, what: str) -> RowScorer:
-        if self.scorer is None:
-            raise ValueError(_READ_BACK.format(what=what))
-        return self.scorer
+        advice = "Compare scores of equal sizes and bandwidths only."
+        return [*sentences, common[0], advice, *common[1:]]
 
 
-def _found(word: str, modes: tuple[Mode, ...], share: float, sample: str, p_value: float) -> str:
-    """Say how much was found, in how many kinds and which rows; nothing where nothing was."""
+def _found(word: str, modes: tuple[Mode, ...], fraction: float, sample: str, p_value: float) -> str:
+    """Say how much was found, in how many modes and which samples; nothing where nothing was."""
     if not modes:
         return ""
-    kinds = "one kind" if len(modes) == 1 else f"{len(modes)} kinds"
-    rows = "; ".join(mode.in_words() for mode in modes[:_SHOWN])
-    text = f"{word}: about {percent(share)} of the {sample}, {kinds} (p = {p_value:.2g}): {rows}"
-    text += "; ..." if len(modes) > _SHOWN else ""
+    count = "one mode" if len(modes) == 1 else f"{len(modes)} modes"
+    words = [mode.in_words() for mode in modes[:_SHOWN]]
+    if len(modes) > _SHOWN:
+        words.append("...")
+    amount = f"{word}: about {percent(fraction)} of the {sample}, {count} (p = {p_value:.2g})"
+    text = f"{amount}: {'; '.join(words)}"
     return text if text.endswith("...") else f"{text}."

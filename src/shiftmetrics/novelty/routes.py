@@ -14,11 +14,10 @@ import numpy as np
 from shiftmetrics._core.blocks import cpu_count
 from shiftmetrics._core.options import check_memory
 from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics.novelty.basis import ColumnFeatures, FactorMap, FeatureMap, LandmarkFeatures
 from shiftmetrics.novelty.factor import Factor, dense_factor, pivoted_factor
 from shiftmetrics.novelty.gram import TILE_ROWS
-from shiftmetrics.novelty.inputs import LandmarkMap
-from shiftmetrics.novelty.kernels import CosineKernel
-from shiftmetrics.novelty.maps import CosineFeatures, FactorMap, FeatureMap, LandmarkFeatures
+from shiftmetrics.novelty.options import LandmarkMap
 from shiftmetrics.novelty.solution import LANDMARK_RTOL, NoveltyProblem, NoveltySolution, solve_in
 from shiftmetrics.novelty.spectrum import moments_bytes
 
@@ -122,17 +121,17 @@ def _by_name(problem: NoveltyProblem, method: Method) -> FeatureMap:
     if method == "dense":
         return _dense(problem)
     if method == "cosine":
-        return CosineFeatures(problem.gram)
+        return ColumnFeatures(problem.gram)
     return _landmarks(problem, _landmark_rank(problem))[0]
 
 
 def _chosen(problem: NoveltyProblem) -> tuple[FeatureMap | None, str]:
     """Choose the route that gives most for seconds of time, and say why; None where none serves all rows."""
     gram, limit, n_rows = problem.gram, problem.memory_limit, problem.gram.n_rows
-    if isinstance(gram.kernel, CosineKernel):
+    if gram.kernel.linear:
         columns = int(gram.features.shape[1])
         if columns < n_rows and columns <= _FEW_COLUMNS and _needs(problem, "cosine") <= limit:
-            return CosineFeatures(gram), f"the cosine kernel is exact in {columns} columns"
+            return ColumnFeatures(gram), f"the cosine kernel is exact in {columns} columns"
     fits = n_rows <= DENSE_ROWS and not gram.sequential and _needs(problem, "dense") <= limit
     if n_rows <= _FEW_ROWS and fits:
         return _dense(problem), f"{n_rows} rows are few enough to factor the whole matrix"

@@ -1,8 +1,8 @@
-"""How new each row looks: the mean of three ranks, none of which a row decides for itself.
+"""How new each sample looks: the mean of three ranks, none of which it decides for itself.
 
-Membership in the modes says it of clear kinds, a ridge classifier of the two samples of gradual changes, and the
-share of the neighbours that are of the test sample of small and odd kinds. Together they rank new rows better than
-each does.
+Membership in the modes says it of clear modes, a ridge classifier of the two samples of gradual changes, and the
+fraction of the neighbours that are of the test sample of small and odd modes. Together they rank new samples better
+than each does.
 """
 
 from __future__ import annotations
@@ -16,17 +16,16 @@ from shiftmetrics._core.arrays import (
     Array,
     FloatArray,
     IntArray,
-    directions,
     float64_rows,
     to_float64,
 )
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.neighbours import nearest_neighbours
+from shiftmetrics.novelty.basis import Function
 from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.kernels import CosineKernel, GaussianKernel
-from shiftmetrics.novelty.kinds import Kind
-from shiftmetrics.novelty.pooled import Function, Pooled
-from shiftmetrics.novelty.relabelling import RIDGE
+from shiftmetrics.novelty.membership import ModeFunction
+from shiftmetrics.novelty.permutations import RIDGE
+from shiftmetrics.novelty.space import SearchSpace
 
 N_NEIGHBOURS = 15
 MOST_NEIGHBOURS = 20_000
@@ -43,24 +42,31 @@ class RowScorer:
 
     Parameters
     ----------
-    pooled : Pooled
-        Coordinates of the rows that kinds were looked for in.
+    space : SearchSpace
+        Coordinates of the rows that were searched.
     part : ndarray of shape (n_part,)
         Which of all rows these are.
     gram : Gram
         The kernel matrix of all rows.
     weights : ndarray of shape (n_rows,)
         Weights of the rows.
-    kinds : list of Kind
+    modes : list of ModeFunction
         What the test sample has in excess.
     """
 
     def __init__(
-        self, pooled: Pooled, part: IntArray, gram: Gram, weights: FloatArray, kinds: list[Kind]
+        self,
+        space: SearchSpace,
+        part: IntArray,
+        gram: Gram,
+        weights: FloatArray,
+        modes: list[ModeFunction],
     ) -> None:
-        self.pooled, self._part, self._gram = pooled, part, gram
-        self._weights, self._kinds = weights, kinds
-        self._width = len(pooled.widths) // 2
+        self._space = space
+        self._part = part
+        self._gram = gram
+        self._weights = weights
+        self._modes = modes
         n_rows = gram.n_rows
         most = max(N_NEIGHBOURS + 2, min(MOST_NEIGHBOURS, _MOST_PAIRS // n_rows))
         self._candidates: IntArray = np.arange(0, n_rows, -(-n_rows // most))
@@ -76,36 +82,35 @@ class RowScorer:
         return scores
 
     def at(self, points: Any) -> FloatArray:
-        """Return the scores of new rows: the share of the rows of both samples that they outrank, on average."""
-        array = self.pooled.gram.check_points(points)
-        values = [self.pooled.values_at(array, *function) for function in self._functions]
-        parts = [*self._scored(values), self._neighbour_shares(array)]
-        ranked = [
-            0.5
-            * (np.searchsorted(known, part, "left") + np.searchsorted(known, part, "right"))
-            / len(known)
-            for known, part in zip(map(np.sort, self._parts), parts, strict=True)
-        ]
+        """Return the scores of new rows: the fraction of the rows of both samples that they outrank, on average."""
+        array = self._space.gram.check_points(points)
+        values = self._space.values_at(array, self._functions)
+        parts = [*self._scored(values), self._neighbour_fractions(array)]
+        ranked = []
+        for known, part in zip(map(np.sort, self._parts), parts, strict=True):
+            below = np.searchsorted(known, part, "left")
+            not_above = np.searchsorted(known, part, "right")
+            ranked.append(0.5 * (below + not_above) / len(known))
         scores: FloatArray = np.mean(ranked, axis=0)
         return scores
 
     @cached_property
     def _parts(self) -> list[FloatArray]:
-        values = self.pooled.values_in(self._gram, self._functions)
+        values = self._space.values_in(self._gram, self._functions)
         strengths, ridge = self._scored(values)
         ridge[self._part] = self._ridge[0]
-        return [strengths, ridge, self._neighbour_shares(None)]
+        return [strengths, ridge, self._neighbour_fractions(None)]
 
     @property
     def _functions(self) -> list[Function]:
-        """The functions of the kinds, and that of the ridge classifier."""
-        kinds = [(kind.width, kind.directions) for kind in self._kinds]
-        return [*kinds, (self._width, self._ridge[1][:-1, None])]
+        """The functions of the modes, and that of the ridge classifier."""
+        ridge = self._space.middle, self._ridge[1][:-1, None]
+        return [*(mode.function for mode in self._modes), ridge]
 
     def _scored(self, values: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """Return the largest strength of rows in any kind, and their values of the ridge classifier."""
+        """Return the largest strength of rows in any mode, and their values of the ridge classifier."""
         ridge = values[-1][:, 0] + self._ridge[1][-1]
-        strengths = [kind.at(part)[0] for kind, part in zip(self._kinds, values[:-1], strict=True)]
+        strengths = [mode.at(part)[0] for mode, part in zip(self._modes, values[:-1], strict=True)]
         return np.max([np.zeros(len(ridge)), *strengths], axis=0), ridge
 
     @cached_property
@@ -113,9 +118,10 @@ class RowScorer:
         """Values of a ridge classifier at each row of the part without that row, and its coefficients."""
         labels = np.where(self._gram.in_test[self._part], 1.0, -1.0)
         weights = self._balanced[self._part] * (0.5 * len(labels))
-        coordinates = self.pooled.coordinates[self._width]
+        coordinates = self._space.coordinates[self._space.middle]
         size = coordinates.shape[1] + 1
-        products, targets = RIDGE * np.eye(size), np.zeros(size)
+        products = RIDGE * np.eye(size)
+        targets = np.zeros(size)
         blocks = row_blocks(len(labels), 1, block_bytes=_BLOCK_ROWS)
         for block in blocks:
             rows = _with_one(coordinates[block])
@@ -139,40 +145,37 @@ class RowScorer:
         sides = (self._weights[in_test].sum(), self._weights[~in_test].sum())
         return np.asarray(self._weights / np.where(in_test, *sides))
 
-    def _neighbour_shares(self, points: Any) -> FloatArray:
-        """Return the share of the nearest rows that are of the test sample, were both samples equally large."""
-        gram, candidates = self._gram, self._candidates
+    def _neighbour_fractions(self, points: Any) -> FloatArray:
+        """Return the fraction of the nearest rows that are of the test sample, were both samples equally large."""
+        gram = self._gram
+        candidates = self._candidates
         count = min(N_NEIGHBOURS, len(candidates) - 1) + (points is None)
         landmarks = gram.take(candidates)
-        blocks = (
-            gram.blocks(1, block_bytes=_BLOCK_ROWS)
-            if points is None
-            else row_blocks(int(points.shape[0]), 1, block_bytes=_BLOCK_ROWS)
-        )
-        weight, of_test = self._balanced, self._balanced * gram.in_test
-        shares = np.full(blocks[-1].stop if blocks else 0, 0.5)
+        blocks = gram.blocks(1, block_bytes=_BLOCK_ROWS)
+        if points is not None:
+            blocks = row_blocks(int(points.shape[0]), 1, block_bytes=_BLOCK_ROWS)
+        weight = self._balanced
+        of_test = weight * gram.in_test
+        fractions = np.full(blocks[-1].stop if blocks else 0, 0.5)
         for rows in blocks:
             found = candidates[self._nearest(rows, points, landmarks, count)]
             if points is None:  # the row itself goes, or else the last one
                 itself = found == np.arange(rows.start, rows.stop)[:, None]
                 itself[~itself.any(axis=1), -1] = True
                 found = found[~itself].reshape(len(found), -1)
-            new, total = of_test[found].sum(axis=1), weight[found].sum(axis=1)
-            np.divide(new, total, out=shares[rows], where=total > 0.0)
-        return shares
+            total = weight[found].sum(axis=1)
+            np.divide(of_test[found].sum(axis=1), total, out=fractions[rows], where=total > 0.0)
+        return fractions
 
     def _nearest(self, rows: slice, points: Any, landmarks: Array, count: int) -> IntArray:
         """Return which landmarks are nearest to some rows, or new points: by distance where the kernel has one."""
         gram = self._gram
-        if isinstance(gram.kernel, GaussianKernel | CosineKernel):
-            block = gram.rows(rows) if points is None else gram.in_units(float64_rows(points, rows))
-            pair = to_float64(block), to_float64(landmarks)
-            if isinstance(gram.kernel, CosineKernel):
-                pair = directions(pair[0]), directions(pair[1])
-            return nearest_neighbours(*pair, count)[1]
-        similar = (
-            gram.block(rows, landmarks) if points is None else gram.against(points, rows, landmarks)
-        )
+        block = gram.rows(rows) if points is None else gram.in_units(float64_rows(points, rows))
+        near = gram.kernel.points(block)
+        if near is not None:
+            others = to_float64(gram.kernel.points(landmarks))
+            return nearest_neighbours(to_float64(near), others, count)[1]
+        similar = gram.kernel(block, landmarks)
         return np.argsort(-similar, axis=1, kind="stable")[:, :count]
 
 

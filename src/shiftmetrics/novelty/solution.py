@@ -15,9 +15,8 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.blocks import map_reduce
 from shiftmetrics._core.result import Status
+from shiftmetrics.novelty.basis import FactorMap, FeatureMap, Route
 from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.kernels import GaussianKernel
-from shiftmetrics.novelty.maps import FactorMap, FeatureMap, Route
 from shiftmetrics.novelty.spectrum import (
     SUM_BYTES,
     Moments,
@@ -30,7 +29,7 @@ from shiftmetrics.novelty.spectrum import (
 )
 
 LANDMARK_RTOL = 1e-4
-"""Landmarks count as enough when they leave out at most this share of the trace (or rtol, where that is more)."""
+"""Landmarks count as enough when they leave out at most this fraction of the trace (or rtol, where that is more)."""
 
 _IDENTITY = 0.5
 _ROWS_PER_MODE = 20
@@ -210,13 +209,13 @@ def solve_in(
     )
 
 
-def truncation(gained: Moments, lost: Moments, eta: float) -> float:
+def truncation(own: Moments, other: Moments, eta: float) -> float:
     """Bound how much a truncated factor takes off the sum of the positive eigenvalues (it never adds to them).
 
     The off-diagonal block of Lambda is a mean of products of rank one, |f| |rest| each, and the block outside the
     span is at most the residual of the test sample.
     """
-    return gained.spread + gained.residual + eta * lost.spread
+    return own.spread + own.residual + eta * other.spread
 
 
 def _moments(basis: FeatureMap, problem: NoveltyProblem) -> tuple[Moments, Moments]:
@@ -304,41 +303,41 @@ def cautions(problem: NoveltyProblem, solution: NoveltySolution, total: float) -
             f"The score is that of {sizes[0]} rows of the sample and {sizes[1]} of the reference, drawn at random: "
             "compare it only with scores of as many rows. What is new was counted in all rows."
         )
-    gaussian = isinstance(problem.gram.kernel, GaussianKernel)  # no other kernel has a bandwidth
-    place = "At this bandwidth" if gaussian else "With this kernel"
+    has_width = problem.gram.kernel.bandwidth is not None
+    place = "At this bandwidth" if has_width else "With this kernel"
     weights = (part.test_weights, part.reference_weights)
-    for name, count, n_rows, share in zip(
+    for name, count, n_rows, weight in zip(
         ("features", "reference"), solution.mode_counts, sizes, weights, strict=True
     ):
         # Uneven weights make a sample as noisy as one of so many rows.
-        n_effective = 1.0 / float(share @ share)
+        n_effective = 1.0 / float(weight @ weight)
         uneven = n_effective < _EVEN * n_rows
         by_weights = f", as good as {n_effective:.3g} by their weights" if uneven else ""
         if count > _IDENTITY * n_effective:
             found.append(
                 f"{place} nearly every row of {name} is a mode of its own ({count:.3g} modes, {n_rows} "
                 f"rows{by_weights}): the score is mostly log(n_samples)."
-                + (" Widen the bandwidth." if gaussian else "")
+                + (" Widen the bandwidth." if has_width else "")
             )
         elif count * _ROWS_PER_MODE > n_effective:
             found.append(
                 f"{name} has few rows, {n_rows}{by_weights}, for its {count:.3g} modes {place.lower()}: much "
-                f"of the score is sampling noise. Take more rows{', or widen the bandwidth' if gaussian else ''}."
+                f"of the score is sampling noise. Take more rows{', or widen the bandwidth' if has_width else ''}."
             )
     if max(solution.mode_counts) < _CONSTANT and total < _CONSTANT - 1.0:
-        remedy = " Narrow the bandwidth." if gaussian else ""
+        remedy = " Narrow the bandwidth." if has_width else ""
         found.append(f"{place} all rows are nearly alike, and novelty near 0.{remedy}")
     if not problem.paired and _look_paired(problem):
         found.append(
             "Row i of features is far more like row i of reference than like another: where rows come in pairs, "
-            "relabelled rows differ more than the true samples, and no p-value is right. Pass "
+            "permuted samples differ more than the true ones, and no p-value is right. Pass "
             "resampling=NoveltyResampling(paired=True)."
         )
     return tuple(found)
 
 
 def _look_paired(problem: NoveltyProblem) -> bool:
-    """Tell whether rows at the same place are alike far more often than rows at different places."""
+    """Return whether rows at the same place are alike far more often than rows at different places."""
     gram = problem.gram
     if gram.n_test != gram.n_reference or gram.n_test < _LEAST_PAIRS:
         return False

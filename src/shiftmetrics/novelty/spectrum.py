@@ -109,14 +109,14 @@ def moments_of(
             parts = list(
                 map(place, tiles) if in_order else map_blocks(place, tiles, executor=executor)
             )
-        share = weights[start - first : block.stop - first]
-        products = _add_rank_update(products, buffer[:n_rows], share)
+        fraction = weights[start - first : block.stop - first]
+        products = _add_rank_update(products, buffer[:n_rows], fraction)
         if parts[0][1] is not None:
             outside = np.concatenate([np.asarray(part) for _, part in parts])
             contradicted = contradicted or bool((outside < -_INDEFINITE).any())
             outside = np.clip(np.maximum(outside, 0.0) + noise, 0.0, 1.0)
-            residual += float(share @ outside)
-            spread += float(share @ np.sqrt(outside * (1.0 - outside)))
+            residual += float(fraction @ outside)
+            spread += float(fraction @ np.sqrt(outside * (1.0 - outside)))
     return Moments(products, residual, spread, contradicted)
 
 
@@ -169,9 +169,9 @@ def difference(
         reference_square += _block_square(block, columns)
         if first < n_test:
             rows = slice(first, n_test)
-            gained = _block_of_products(values, rows, columns, test_weights[rows])
-            test_square += _block_square(gained, columns)
-            block += gained
+            own = _block_of_products(values, rows, columns, test_weights[rows])
+            test_square += _block_square(own, columns)
+            block += own
         matrix[: columns.stop, columns] = block
     return matrix.T, (1.0 / test_square, eta * eta / reference_square)
 

@@ -12,7 +12,7 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.validation import check_choice, check_number, check_rng, describe
 from shiftmetrics.novelty import NoveltyResampling, kernel_entropic_novelty
-from shiftmetrics.novelty.kinds import MEMBERSHIP
+from shiftmetrics.novelty.membership import MEMBERSHIP
 
 NONE = -1
 """The label of rows that belong to no novel mode."""

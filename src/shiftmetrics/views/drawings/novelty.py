@@ -23,10 +23,10 @@ from shiftmetrics.views.drawings.style import (
 def draw_spectrum(result: Any, ax: Any = None, *, n_eigenvalues: int = 20) -> Any:
     """Draw the largest eigenvalues: new in the test sample above the line, missing from it below."""
     ax = new_axes(ax)
-    new = np.asarray(result.eigenvalues)[:n_eigenvalues]
+    new = np.asarray(result.score.eigenvalues)[:n_eigenvalues]
     missing = np.zeros(0)
-    if result.reverse_eigenvalues is not None:
-        missing = np.asarray(result.reverse_eigenvalues)[:n_eigenvalues]
+    if result.score.reverse_eigenvalues is not None:
+        missing = np.asarray(result.score.reverse_eigenvalues)[:n_eigenvalues]
     if len(new):
         ax.bar(
             np.arange(len(new)) + 1, new, color=TEST, width=0.72, label="more in the test sample"
@@ -51,13 +51,13 @@ def draw_spectrum(result: Any, ax: Any = None, *, n_eigenvalues: int = 20) -> An
 def draw_frequencies(result: Any, ax: Any = None) -> Any:
     """Draw how frequent each described mode is in the test sample and in the reference."""
     ax = new_axes(ax)
-    modes = (*result.modes, *result.lost_modes)
+    modes = (*result.modes, *result.missing)
     place = name_rows(
-        ax, [f"missing {mode.index + 1}" if mode.lost else mode.index + 1 for mode in modes]
+        ax, [f"missing {mode.index + 1}" if mode.missing else mode.index + 1 for mode in modes]
     )
     # a line from one frequency to the other shows the difference
-    test = np.array([mode.share for mode in modes])
-    reference = np.array([mode.reference_share for mode in modes])
+    test = np.array([mode.fraction for mode in modes])
+    reference = np.array([mode.reference_fraction for mode in modes])
     ax.hlines(
         place, np.minimum(test, reference), np.maximum(test, reference), color=MUTED, linewidth=1.2
     )

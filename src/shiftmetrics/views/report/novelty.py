@@ -30,30 +30,31 @@ def novelty_facts(result: Any) -> list[Fact]:
     """Return the figures beside the score."""
     n_modes = len(result.modes)
     modes = {0: "no mode", 1: "one mode"}.get(n_modes, f"{n_modes} modes")
-    missing = f"of the reference, p = {result.lost_p_value:.2g}"
+    missing = f"of the reference, p = {result.test.missing_p_value:.2g}"
     facts = [
-        Fact("new", percent(result.share), f"{modes}, p = {result.p_value:.2g}", said=True),
-        Fact("missing", percent(result.lost_share), missing, said=True),
+        Fact("new", percent(result.fraction), f"{modes}, p = {result.p_value:.2g}", said=True),
+        Fact("missing", percent(result.missing_fraction), missing, said=True),
     ]
     if result.modes:
-        low = percent(result.share_interval.low)
+        low = percent(result.fraction_interval.low)
         facts.append(Fact("at least", low, "is new, by held-out samples", said=True))
-    if result.reverse is not None:
-        reverse = number(result.reverse, result.unit)
+    score = result.score
+    if score.reverse is not None:
+        reverse = number(score.reverse, result.unit)
         facts.append(
             Fact("the other way round", reverse, "missing from the test sample", said=True)
         )
     sizes = f"{result.n_samples:,} and {result.n_reference:,}"
     facts.append(Fact("samples", sizes, "test and reference"))
-    facts.append(Fact("kernel", result.kernel))
-    if result.bandwidth is not None:
-        facts.append(Fact("bandwidth", number(result.bandwidth), "of the kernel"))
-    counts = f"{number(result.mode_count)} and {number(result.reference_mode_count)}"
+    facts.append(Fact("kernel", score.kernel))
+    if score.bandwidth is not None:
+        facts.append(Fact("bandwidth", number(score.bandwidth), "of the kernel"))
+    counts = f"{number(score.mode_count)} and {number(score.reference_mode_count)}"
     facts.append(
         Fact("modes within each", counts, "as many as samples would mean too narrow a bandwidth")
     )
     facts.append(
-        Fact("method", f"{result.method}, rank {result.rank:,}", "route of the computation")
+        Fact("method", f"{score.method}, rank {score.rank:,}", "route of the computation")
     )
     return facts
 
@@ -63,16 +64,16 @@ def fill_novelty(entry: Entry) -> None:
     """Show the spectrum, what the score depends on, and a card for each mode."""
     result, rows, detail = entry.result, entry.rows, entry.detail
     _check_rows(entry.name, rows, result)
-    entry.meter = min(max(float(result.share), 0.0), 1.0), "share of the test sample that is new"
+    entry.meter = min(max(float(result.fraction), 0.0), 1.0), "fraction of the test sample that is new"
     # the pictures on the card are of the first mode
-    modes = (*result.modes, *result.lost_modes)
+    modes = (*result.modes, *result.missing)
     if modes:
-        side = TypicalSide(modes[0], rows, reference=modes[0].lost)
+        side = TypicalSide(modes[0], rows, reference=modes[0].missing)
         entry.pictures = side.pictures(side.typical(MOST_PICTURES))
     entry.draw("spectrum")
     most = MOST_MODES if detail else FEW_MODES
     shown = result.modes[:most]
-    missing = result.lost_modes[:MOST_MISSING]
+    missing = result.missing[:MOST_MISSING]
     if modes:
         entry.draw("frequencies")
     if len(result.modes) > len(shown):
@@ -110,19 +111,19 @@ def _check_rows(name: str, rows: Rows, result: NoveltyResult) -> None:
 
 def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> dict[str, Any]:
     """Return what the card of a mode shows: pictures, else texts, else columns of a table, else names of rows."""
-    top = max(mode.share, mode.reference_share, 1e-12)
+    top = max(mode.fraction, mode.reference_fraction, 1e-12)
     test = TypicalSide(mode, rows)
     reference = TypicalSide(mode, rows, reference=True)
     # a missing mode is described by the reference, in which it is frequent
-    side, opposite = (reference, test) if mode.lost else (test, reference)
+    side, opposite = (reference, test) if mode.missing else (test, reference)
     members = side.members()
     typical = side.typical(detail)
     nearest = opposite.exemplars[: max(detail // 2, 3)]
     card: dict[str, Any] = {
-        "title": f"{'Missing' if mode.lost else 'Mode'} {mode.index + 1}",
+        "title": f"{'Missing' if mode.missing else 'Mode'} {mode.index + 1}",
         "chip": f"p = {mode.p_value:.2g}",
         "bars": [
-            (part.where, 100 * part.share / top, percent(part.share)) for part in (test, reference)
+            (part.where, 100 * part.fraction / top, percent(part.fraction)) for part in (test, reference)
         ],
         "says": _members_in_words(side, opposite, members),
         "pictures": (),

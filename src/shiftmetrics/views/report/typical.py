@@ -28,7 +28,7 @@ class TypicalSide:
             self.where = "in the test"
             self.n_members = mode.n_members
         prefix = "reference_" if reference else ""
-        self.share = getattr(mode, f"{prefix}share")
+        self.fraction = getattr(mode, f"{prefix}fraction")
         self.membership = getattr(mode, f"{prefix}membership")
         self.exemplars = getattr(mode, f"{prefix}exemplars")
         self.names = getattr(rows, f"{prefix}names")

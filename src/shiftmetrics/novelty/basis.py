@@ -1,18 +1,19 @@
-"""Feature maps: coordinates of rows in an orthonormal basis.
+"""Coordinates of samples in a low-rank basis of the kernel: what the score and the search for modes are computed in.
 
-With coordinates f of the rows, a kernel is nearly the product of two f, and the kernel covariance of a sample is the
-mean of f f': one pass over the rows, in any order. Maps differ in the basis: the pivots of a factor, landmarks, or,
-for the cosine kernel, the columns themselves.
+With coordinates f, a kernel is nearly the product of two f, and the kernel covariance of a sample is the mean of f f':
+one pass over the rows, in any order. Maps differ in the basis: the pivots of a factor, landmarks, or, for a kernel that
+is an inner product, the columns themselves.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, directions, float64_rows, to_float64
+from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, to_float64
 from shiftmetrics._core.blocks import map_blocks, one_blas_thread, row_blocks
 from shiftmetrics.novelty.factor import Factor, residual_noise
 from shiftmetrics.novelty.gram import Gram
@@ -20,6 +21,9 @@ from shiftmetrics.novelty.kernels import EPSILON
 from shiftmetrics.novelty.spectrum import Coordinates
 
 Route = Literal["dense", "landmarks", "cosine"]
+
+Function = tuple[int, FloatArray]
+"""The number of a width, and coefficients of what is known at it: (n_terms, k)."""
 
 
 class FeatureMap(ABC):
@@ -78,9 +82,13 @@ class FactorMap(FeatureMap):
     """The coordinates of the rows in a factor of the joint kernel matrix."""
 
     def __init__(self, gram: Gram, factor: Factor, method: Route) -> None:
-        self.gram, self.factor, self.method = gram, factor, method
-        self.size, self.diagonal = factor.rank, factor.diagonal
-        self.entry_error, self.indefinite = gram.entry_error, factor.indefinite
+        self.gram = gram
+        self.factor = factor
+        self.method = method
+        self.size = factor.rank
+        self.diagonal = factor.diagonal
+        self.entry_error = gram.entry_error
+        self.indefinite = factor.indefinite
 
     def coordinates(self, rows: slice, out: FloatArray | None = None) -> Coordinates:
         """Return the coordinates of ``rows``, and the squared length of what they leave out."""
@@ -102,18 +110,19 @@ class FactorMap(FeatureMap):
         return np.asarray(solve_triangular(self.factor.triangle, vectors, lower=True, trans="T"))
 
 
-class CosineFeatures(FeatureMap):
-    """Coordinates ``z / |z|`` of a row z: exact for the cosine kernel."""
+class ColumnFeatures(FeatureMap):
+    """The points of a kernel that is their inner product, such as the directions of the cosine kernel: exact."""
 
     method = "cosine"
 
     def __init__(self, gram: Gram) -> None:
-        self.gram, self.size = gram, int(gram.features.shape[1])
+        self.gram = gram
+        self.size = int(gram.features.shape[1])
         self.diagonal = np.ones(self.size)
 
     def coordinates(self, rows: slice, out: FloatArray | None = None) -> Coordinates:
-        """Return the directions of ``rows``, which leave nothing out."""
-        values = to_float64(directions(self.gram.rows(rows)))
+        """Return the points of ``rows``, which leave nothing out."""
+        values = to_float64(self.gram.kernel.points(self.gram.rows(rows)))
         if out is not None:
             out[...] = values
         return values, None
@@ -123,20 +132,56 @@ class CosineFeatures(FeatureMap):
         return vectors
 
     def terms(self, points: Array, rows: slice) -> FloatArray:
-        """Return the directions of a block of new points."""
-        return to_float64(directions(float64_rows(points, rows)))
+        """Return the coordinates of a block of new points."""
+        return to_float64(self.gram.kernel.points(float64_rows(points, rows)))
 
 
-class LandmarkFeatures(FeatureMap):
-    """Coordinates in an orthonormal basis of the span of some rows, the landmarks (Nystrom).
-
-    The squared length 1 - |f|^2 of what lies outside their span is known row by row, so the sums over rows carry an
-    error bound.
+@dataclass(frozen=True, eq=False)
+class LandmarkBasis:
+    """Coordinates from similarities to some samples, the landmarks, at some widths of the kernel (Nystrom).
 
     Attributes
     ----------
-    whitening : ndarray of shape (size, size)
-        Turns similarities to the landmarks into coordinates, from the right.
+    landmarks : array of shape (n_landmarks, n_columns)
+        The samples.
+    projections : tuple of ndarray of shape (n_landmarks, rank)
+        Turn similarities into coordinates, from the right: one for each width.
+    widths : tuple of float
+        Relative to the bandwidth of the kernel; (1.0,) for a kernel that has none.
+    """
+
+    landmarks: Array
+    projections: tuple[FloatArray, ...]
+    widths: tuple[float, ...] = (1.0,)
+
+    @property
+    def functions(self) -> list[Function]:
+        """All coordinates as functions: those at one width after those at another."""
+        return list(enumerate(self.projections))
+
+    def evaluate(self, similarities: FloatArray, functions: list[Function]) -> list[FloatArray]:
+        """Return functions, each a width and coefficients of the similarities at it."""
+        at_width = {
+            width: at_relative_width(similarities, self.widths[width])
+            for width in {width for width, _ in functions}
+        }
+        return [at_width[width] @ coefficients for width, coefficients in functions]
+
+
+def at_relative_width(similarities: FloatArray, width: float) -> FloatArray:
+    """Return similarities at half the bandwidth, at it, or at twice it: powers of those at the bandwidth."""
+    if width == 0.5:
+        return np.square(np.square(similarities))
+    if width == 2.0:
+        return np.sqrt(np.sqrt(similarities))
+    return similarities
+
+
+class LandmarkFeatures(FeatureMap):
+    """Coordinates in an orthonormal basis of the span of the landmarks, with what lies outside it.
+
+    The squared length 1 - |f|^2 of what lies outside the span is known row by row, so sums over rows carry an error
+    bound.
     """
 
     method = "landmarks"
@@ -145,23 +190,25 @@ class LandmarkFeatures(FeatureMap):
         """Take the pivots of the factor of a part of the rows as landmarks."""
         from scipy.linalg import solve_triangular
 
-        triangle = factor.triangle
-        inverse = (
-            solve_triangular(triangle, np.eye(factor.rank), lower=True) if factor.rank else triangle
-        )
-        self.gram, self.size = gram, factor.rank
+        inverse = triangle = factor.triangle
+        if factor.rank:
+            inverse = solve_triangular(triangle, np.eye(factor.rank), lower=True)
+        self.gram = gram
+        self.size = factor.rank
         self.landmarks = part.take(factor.pivots)
-        self.whitening = np.ascontiguousarray(inverse.T)
+        self.basis = LandmarkBasis(self.landmarks, (np.ascontiguousarray(inverse.T),))
         self.indefinite = factor.indefinite
-        self.entry_error, self.noise = gram.entry_error, residual_noise(gram)
+        self.entry_error = gram.entry_error
+        self.noise = residual_noise(gram)
         self.diagonal = np.diagonal(triangle).copy()
 
     def coordinates(self, rows: slice, out: FloatArray | None = None) -> Coordinates:
         """Return the coordinates of ``rows``, and the squared length of what they leave out."""
         similarities = self.gram.block(rows, self.landmarks)
-        if not self.gram.trusted:  # at most 1, as under any positive semidefinite kernel
+        if not self.gram.trusted:
+            # At most 1, as under any positive semidefinite kernel.
             similarities = np.clip(similarities, -1.0, 1.0)
-        values = np.matmul(similarities, self.whitening, out=out)
+        values = np.matmul(similarities, self.basis.projections[0], out=out)
         squares = np.einsum("ij,ij->i", values, values)
         if not self.gram.trusted:
             values /= np.maximum(np.sqrt(squares), 1.0)[:, None]
@@ -169,4 +216,4 @@ class LandmarkFeatures(FeatureMap):
 
     def coefficients(self, vectors: FloatArray) -> FloatArray:
         """Return coefficients of similarities to the landmarks."""
-        return np.asarray(self.whitening @ vectors)
+        return np.asarray(self.basis.projections[0] @ vectors)

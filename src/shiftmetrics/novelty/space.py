@@ -1,13 +1,12 @@
-"""Coordinates of the rows of both samples at several widths of the kernel: what new kinds are looked for in.
+"""The space that modes are looked for in: coordinates of the samples at several widths of the kernel.
 
-Rows are projected on the largest eigenvectors of the kernel matrix of some rows, the landmarks (Nystrom); of few rows
-all are landmarks.
+Samples are projected on the largest eigenvectors of the kernel matrix of some of them, the landmarks (Nystrom); where
+there are few samples all are landmarks.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
 from concurrent.futures import Executor
 from typing import Any
 
@@ -15,22 +14,20 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import map_blocks, one_blas_thread, row_blocks
+from shiftmetrics.novelty.basis import Function, LandmarkBasis, at_relative_width
 from shiftmetrics.novelty.gram import Gram
 
 RANK = 120
-"""Most coordinates of a row at one width."""
+"""Most coordinates of a sample at one width."""
 
 LANDMARKS = 1000
-"""At most: 2,000 of 2,000 rows take four times as long, and find no more."""
+"""At most: 2,000 of 2,000 samples take four times as long, and find no more."""
 
 COORDINATE_BYTES = 1 << 28
-"""Coordinates of so many bytes, where memory allows: of more rows, some are drawn."""
+"""Coordinates of so many bytes, where memory allows: of more samples, some are drawn."""
 
 WIDTHS = (0.5, 1.0, 2.0)
 """Times the bandwidth."""
-
-Function = tuple[int, FloatArray]
-"""A width, and what coordinates at it are multiplied by: (rank, k)."""
 
 _MATRIX_BYTES = 128
 """For each pair of landmarks: the kernel matrix at all widths, and what makes it."""
@@ -48,17 +45,13 @@ def most_rows(n_columns: int, memory_limit: int) -> int:
     return min(COORDINATE_BYTES, memory_limit // 4) // (8 * (len(WIDTHS) * RANK + n_columns))
 
 
-class Pooled:
+class SearchSpace:
     """Coordinates of the rows of two samples at each width.
 
     Parameters
     ----------
     gram : Gram
         The joint kernel matrix of the rows.
-    widths : sequence of float
-        Widths relative to that of the kernel; (1.0,) for a kernel that has none.
-    cosine_width : float or None
-        Turns cosines into the Gaussian kernel of this bandwidth between rows of length 1.
     rng : Generator
         Draws the landmarks.
     memory_limit : int
@@ -68,6 +61,8 @@ class Pooled:
 
     Attributes
     ----------
+    basis : LandmarkBasis
+        The landmarks, and what makes coordinates.
     coordinates : list of ndarray of shape (n_rows, rank)
         At each width.
     """
@@ -75,45 +70,36 @@ class Pooled:
     def __init__(
         self,
         gram: Gram,
-        widths: tuple[float, ...],
         *,
-        cosine_width: float | None,
         rng: np.random.Generator,
         memory_limit: int,
         executor: Executor | None = None,
     ) -> None:
-        self.gram, self.widths, self._cosine_width, self._executor = (
-            gram,
-            widths,
-            cosine_width,
-            executor,
-        )
+        self.gram = gram
+        self._executor = executor
         n_rows = gram.n_rows
         most = min(LANDMARKS, max(RANK, int((memory_limit / _MATRIX_BYTES) ** 0.5)))
-        rows = (
-            np.arange(n_rows)
-            if n_rows <= most
-            else np.sort(rng.choice(n_rows, most, replace=False))
-        )
-        self.landmarks = gram.take(rows)
+        rows = np.arange(n_rows)
+        if n_rows > most:
+            rows = np.sort(rng.choice(n_rows, most, replace=False))
         rank = max(1, min(RANK, n_rows // 3, len(rows) - 2))
-        matrices = _at_widths(gram.among(rows), widths, cosine_width)
-        with one_blas_thread():
-            self.projections = list(
-                map_blocks(
-                    lambda place: _projection(matrices[place.start], rank),
-                    self._each,
-                    executor=executor,
-                )
-            )
-        self.coordinates = self._passed(gram, list(enumerate(self.projections)))
+        widths = (1.0,) if gram.kernel.bandwidth is None else WIDTHS
+        among = gram.among(rows)
 
-    def like(self, gram: Gram, *, rng: np.random.Generator) -> Pooled:
-        """Return the coordinates of other rows at the same widths."""
-        return Pooled(
-            gram, self.widths, cosine_width=self._cosine_width, rng=rng, memory_limit=COORDINATE_BYTES,
-            executor=self._executor,
-        )  # fmt: skip
+        def project(place: slice) -> FloatArray:
+            return _projection(at_relative_width(among, widths[place.start]), rank)
+
+        each = [slice(number, number + 1) for number in range(len(widths))]
+        with one_blas_thread():
+            projections = tuple(map_blocks(project, each, executor=executor))
+        self._each = each
+        self.basis = LandmarkBasis(gram.take(rows), projections, widths)
+        self.coordinates = self._evaluated(gram, self.basis.functions)
+
+    @property
+    def middle(self) -> int:
+        """The number of the width that is the bandwidth itself."""
+        return len(self.basis.widths) // 2
 
     def sums(
         self, units: IntArray, weights: FloatArray, n_units: int, rows: BoolArray
@@ -129,7 +115,7 @@ class Pooled:
         n_units : int
             How many units there are.
         rows : ndarray of shape (n_rows,)
-            The rows that count.
+            Whether each row counts.
 
         Returns
         -------
@@ -157,40 +143,36 @@ class Pooled:
         return np.asarray(self.coordinates[width] @ directions)
 
     def values_in(self, gram: Gram, functions: list[Function]) -> list[FloatArray]:
-        """Return functions at all rows of a kernel matrix, which may be that of more rows."""
+        """Return functions of the coordinates at all rows of a kernel matrix, which may be that of more rows."""
         if gram is self.gram:
             return [self.values(*function) for function in functions]
-        return self._passed(
-            gram, [(width, self.projections[width] @ part) for width, part in functions]
-        )
+        return self._evaluated(gram, self._of_similarities(functions))
 
-    def values_at(self, points: Any, width: int, directions: FloatArray) -> FloatArray:
-        """Return functions at new points."""
-        array, coefficients = self.gram.check_points(points), self.projections[width] @ directions
-        found = np.empty((int(array.shape[0]), directions.shape[1]))
-        for rows in row_blocks(len(found), 1, block_bytes=_TILE_ROWS):
-            similarities = self.gram.against(array, rows, self.landmarks)
-            similar = _at_widths(similarities, [self.widths[width]], self._cosine_width)[0]
-            found[rows] = similar @ coefficients
+    def values_at(self, points: Any, functions: list[Function]) -> list[FloatArray]:
+        """Return functions of the coordinates at new points."""
+        array = self.gram.check_points(points)
+        coefficients = self._of_similarities(functions)
+        n_points = int(array.shape[0])
+        found = [np.empty((n_points, part.shape[1])) for _, part in functions]
+        for rows in row_blocks(n_points, 1, block_bytes=_TILE_ROWS):
+            similarities = self.gram.against(array, rows, self.basis.landmarks)
+            values = self.basis.evaluate(similarities, coefficients)
+            for whole, block in zip(found, values, strict=True):
+                whole[rows] = block
         return found
 
-    def _passed(self, gram: Gram, functions: list[Function]) -> list[FloatArray]:
-        """Return similarities of all rows to the landmarks, each at a width and times coefficients."""
+    def _of_similarities(self, functions: list[Function]) -> list[Function]:
+        """Return functions of the coordinates as functions of the similarities to the landmarks."""
+        return [(width, self.basis.projections[width] @ part) for width, part in functions]
+
+    def _evaluated(self, gram: Gram, functions: list[Function]) -> list[FloatArray]:
+        """Return functions of the similarities of all rows to the landmarks."""
         found = [np.empty((gram.n_rows, part.shape[1])) for _, part in functions]
-        numbers = sorted({width for width, _ in functions})
-        widths = [self.widths[number] for number in numbers]
         # What is mapped goes to the workers of Dask: it must not hold this object, which holds coordinates.
-        landmarks, cosine_width = self.landmarks, self._cosine_width
+        basis = self.basis
 
         def evaluate(rows: slice) -> list[FloatArray]:
-            similar = dict(
-                zip(
-                    numbers,
-                    _at_widths(gram.block(rows, landmarks), widths, cosine_width),
-                    strict=True,
-                )
-            )
-            return [similar[width] @ part for width, part in functions]
+            return basis.evaluate(gram.block(rows, basis.landmarks), functions)
 
         with one_blas_thread():
             for chunk in gram.blocks(1, block_bytes=_CHUNK_ROWS):
@@ -201,25 +183,6 @@ class Pooled:
                     for whole, block in zip(found, part, strict=True):
                         whole[tile] = block
         return found
-
-    @property
-    def _each(self) -> list[slice]:
-        """The widths, as blocks that threads take."""
-        return [slice(width, width + 1) for width in range(len(self.widths))]
-
-
-def _at_widths(
-    similarities: FloatArray, widths: Iterable[float], cosine_width: float | None
-) -> list[FloatArray]:
-    """Return similarities at some widths: a Gaussian kernel of another width is a power of the first."""
-    if cosine_width is not None:
-        similarities = np.exp((similarities - 1.0) / cosine_width**2)
-    powers = {
-        0.5: lambda k: np.square(np.square(k)),
-        1.0: lambda k: k,
-        2.0: lambda k: np.sqrt(np.sqrt(k)),
-    }
-    return [powers[width](similarities) for width in widths]
 
 
 def _projection(matrix: FloatArray, rank: int) -> FloatArray:

@@ -1,8 +1,8 @@
-"""Relabelled rows: what the largest eigenvalues of the difference are where nothing is new.
+"""Permuted labels: what the largest eigenvalues of the difference are where nothing is new.
 
-Rows are relabelled in units: groups of rows that the caller names, or a few rows of one sample drawn at random, so
-that of any number of rows some hundred sums tell all. Relabelling the units is a subgroup of relabelling the rows, so
-the test is exact for samples of one distribution. Pairs are swapped instead.
+Labels are permuted in units: groups that the caller names, or a few rows of one sample drawn at random, so that some
+hundred sums tell all of any number of rows. Permutations of the units are a subgroup of those of the rows, so the test
+is exact for samples of one distribution. Pairs are swapped instead.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LEAST_UNITS = 20
 """Units of the smaller sample; the larger one has at most as many times more as it has rows."""
 
 MOST_TIMES = 20
-"""More rows of the larger sample than so many times those of the smaller are not relabelled."""
+"""More rows of the larger sample than so many times those of the smaller are left out."""
 
 RIDGE = 20.0
 """Of the whitening, in rows: 5 to 20 are alike, 80 loses."""
@@ -32,12 +32,12 @@ _TOGETHER = 16
 
 @dataclass(frozen=True, eq=False)
 class PermutationUnits:
-    """Rows that are relabelled together.
+    """Rows whose labels are permuted together.
 
     Attributes
     ----------
     of_row : ndarray of shape (n_rows,)
-        The unit of each row; -1 for rows that are not relabelled.
+        The unit of each row; -1 for rows that are left out.
     in_test : ndarray of shape (n_units,)
         Whether a unit is of the test sample.
     paired : bool
@@ -48,7 +48,7 @@ class PermutationUnits:
     in_test: BoolArray
     paired: bool = False
     weights: tuple[FloatArray, FloatArray] | None = None
-    """Of the rows of both samples, where units are rows drawn at random and may be drawn anew."""
+    """Of the rows of both samples, where units are rows drawn at random, which may be split again."""
 
     def at(self, rows: IntArray) -> PermutationUnits:
         """Return the units of some rows, in order, as those of a sample of these rows alone."""
@@ -69,10 +69,10 @@ class PermutationUnits:
         )
         return make_units(sides, None, paired=False, rng=rng)
 
-    def relabelled(
+    def permuted(
         self, weights: FloatArray, n_resamples: int, rng: np.random.Generator
     ) -> BoolArray:
-        """Return random labels of the units, (n_resamples, n_units); units of no weight keep theirs."""
+        """Return permuted labels of the units, (n_resamples, n_units); units of no weight keep theirs."""
         labels = np.tile(self.in_test, (n_resamples, 1))
         if self.paired:
             half = len(self.in_test) // 2
@@ -85,7 +85,8 @@ class PermutationUnits:
 
     def half(self, rng: np.random.Generator) -> BoolArray:
         """Return a random half of the units of each sample; pairs stay together."""
-        half, n_test = np.zeros(len(self.in_test), bool), int(self.in_test.sum())
+        half = np.zeros(len(self.in_test), bool)
+        n_test = int(self.in_test.sum())
         for side in (slice(0, n_test), slice(n_test, None)):
             half[side] = rng.permuted(np.arange(len(half[side])) % 2 == 0)
         if self.paired:
@@ -96,8 +97,9 @@ class PermutationUnits:
 def differences(labels: BoolArray, weights: FloatArray) -> FloatArray:
     """Return labels as coefficients of sums over units: 1 / (weight of a side), negative for the other one."""
     tiny = np.finfo(np.float64).tiny
-    own, other = (1.0 / np.maximum(side @ weights, tiny)[..., None] for side in (labels, ~labels))
-    return np.where(labels, own, -other)
+    own = 1.0 / np.maximum(labels @ weights, tiny)
+    other = 1.0 / np.maximum(~labels @ weights, tiny)
+    return np.where(labels, own[..., None], -other[..., None])
 
 
 def make_units(
@@ -123,18 +125,12 @@ def make_units(
     most_rows : int, optional
         So many rows of both samples are put into units, about; all by default.
     """
-    n_test, n_reference = len(weights[0]), len(weights[1])
-    numbers = (np.arange(n_test), np.arange(n_reference)) if groups is None else groups
-    of_row = np.full(n_test + n_reference, -1)
+    numbers = groups
+    if numbers is None:
+        numbers = np.arange(len(weights[0])), np.arange(len(weights[1]))
     if paired:
-        both = (weights[0] > 0.0) & (weights[1] > 0.0)
-        pairs = rng.permutation(np.unique(numbers[0][both]))
-        pairs = pairs[: _drawn(len(pairs), both.sum(), most_rows // 2)]
-        parts = np.array_split(pairs, min(len(pairs), MOST_UNITS // 2))
-        unit = _numbered(parts, 1 + int(max(numbers[0].max(), numbers[1].max())))
-        of_test = np.where(both, unit[numbers[0]], -1)
-        of_row[:] = np.concatenate([of_test, np.where(of_test >= 0, of_test + len(parts), -1)])
-        return PermutationUnits(of_row, np.arange(2 * len(parts)) < len(parts), paired=True)
+        return _paired_units(weights, numbers, rng, most_rows)
+    # The groups that have weight, in random order: the first ones are taken where there are too many rows.
     having = [
         rng.permutation(np.unique(side[w > 0.0])) for side, w in zip(numbers, weights, strict=True)
     ]
@@ -143,21 +139,43 @@ def make_units(
     having = [side[: _drawn(len(side), n, most)] for side, n in zip(having, n_rows, strict=True)]
     fewer = min(map(len, having))
     having = [side[: MOST_TIMES * fewer] for side in having]
-    size = max(1, min(-(-sum(map(len, having)) // MOST_UNITS), fewer // LEAST_UNITS))
-    parts_of = [np.array_split(side, max(1, len(side) // size)) for side in having]
-    for place, (side, parts, w) in enumerate(zip(numbers, parts_of, weights, strict=True)):
-        unit = _numbered(parts, 1 + int(side.max()))[side]
-        unit[w == 0.0] = -1
-        first = n_test * place
-        of_row[first : first + len(side)] = np.where(unit >= 0, unit + place * len(parts_of[0]), -1)
-    in_test = np.arange(sum(map(len, parts_of))) < len(parts_of[0])
-    return PermutationUnits(of_row, in_test, weights=weights if groups is None else None)
+    # As few groups to a unit as give no more than the most units, and enough units in the smaller sample.
+    wanted = -(-sum(map(len, having)) // MOST_UNITS)
+    size = max(1, min(wanted, fewer // LEAST_UNITS))
+    parts = [np.array_split(side, max(1, len(side) // size)) for side in having]
+    n_test_units = len(parts[0])
+    of_row = []
+    for place in (0, 1):
+        unit = _numbered(parts[place], 1 + int(numbers[place].max()))[numbers[place]]
+        unit[weights[place] == 0.0] = -1
+        of_row.append(np.where(unit >= 0, unit + place * n_test_units, -1))
+    in_test = np.arange(n_test_units + len(parts[1])) < n_test_units
+    again = weights if groups is None else None
+    return PermutationUnits(np.concatenate(of_row), in_test, weights=again)
+
+
+def _paired_units(
+    weights: tuple[FloatArray, FloatArray],
+    numbers: tuple[IntArray, IntArray],
+    rng: np.random.Generator,
+    most_rows: int,
+) -> PermutationUnits:
+    """Put pairs into units: unit u of the test sample holds the partners of unit u of the reference."""
+    both = (weights[0] > 0.0) & (weights[1] > 0.0)
+    pairs = rng.permutation(np.unique(numbers[0][both]))
+    pairs = pairs[: _drawn(len(pairs), int(both.sum()), most_rows // 2)]
+    parts = np.array_split(pairs, min(len(pairs), MOST_UNITS // 2))
+    unit = _numbered(parts, 1 + int(max(numbers[0].max(), numbers[1].max())))
+    of_test = np.where(both, unit[numbers[0]], -1)
+    of_reference = np.where(of_test >= 0, of_test + len(parts), -1)
+    in_test = np.arange(2 * len(parts)) < len(parts)
+    return PermutationUnits(np.concatenate([of_test, of_reference]), in_test, paired=True)
 
 
 def extremes(
     sums: FloatArray, coefficients: FloatArray, whitening: FloatArray, executor: Executor | None
 ) -> FloatArray:
-    """Return the largest eigenvalue of the whitened difference, and of its negative, for each labelling: (2, n)."""
+    """Return the largest eigenvalue of the whitened difference, and of its negative, for each permutation: (2, n)."""
 
     def evaluate(rows: slice) -> FloatArray:
         matrices = symmetric(coefficients[rows] @ sums)
