@@ -42,22 +42,21 @@ drawn = {
 }
 
 # %%
-# How much of each generation is new, and how much of the real digits it has lost.
+# How much of each generation is new, and how much of the real digits is missing.
 results = {}
 for generation, rows in drawn.items():
     results[generation] = kernel_entropic_novelty(rows[:500], real[:500], bandwidth=2.5)
     result = results[generation]
-    print(
-        f"generation {generation:2}: {result.fraction:.0%} is new, {result.missing_fraction:.0%} of the real digits are missing"
-    )
+    missing = f"{result.missing_fraction:.0%} of the real digits are missing"
+    print(f"generation {generation:2}: {result.fraction:.0%} is new, {missing}")
 with style():
     figure, ax = plt.subplots(figsize=(5, 3.2), layout="constrained")
-    gained, lost = zip(
+    new, missing = zip(
         *[(found.fraction, found.missing_fraction) for found in results.values()], strict=True
     )
-    ax.plot(list(results), gained, "o-", color=TEST, label="gained")
-    ax.plot(list(results), lost, "o-", color=REFERENCE, label="lost")
-    ax.set(xlabel="generation", ylabel="share", ylim=(0, None), xticks=list(results))
+    ax.plot(list(results), new, "o-", color=TEST, label="new")
+    ax.plot(list(results), missing, "o-", color=REFERENCE, label="missing")
+    ax.set(xlabel="generation", ylabel="fraction", ylim=(0, None), xticks=list(results))
     ax.set_title("What each generation gains and loses")
     ax.legend()
 plot(results[19])
@@ -76,7 +75,7 @@ for group in missing[19]:
     print(f"{group} {np.mean(shown == digit):.0%} of its 10 most typical rows show a {digit}.")
 
 # %%
-# The real digits that show each kind most.
+# The real digits that show each mode most.
 figure, axes = plt.subplots(
     len(missing[19]), 10, figsize=(6, 0.65 * len(missing[19])), layout="constrained"
 )

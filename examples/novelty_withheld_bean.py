@@ -44,7 +44,7 @@ for withheld in varieties:
             "truly new": np.mean(variety[test] == withheld),
             "fraction": result.fraction,
             "p": result.p_value,
-            "kinds": len(result.modes),
+            "modes": len(result.modes),
             "members": len(members),
             "purity": np.mean(members == withheld) if len(members) else np.nan,
             "recall": np.sum(members == withheld) / np.sum(variety[test] == withheld),
@@ -53,7 +53,7 @@ for withheld in varieties:
 print(pd.DataFrame(rows).round(3).to_string(index=False))
 
 # %%
-# Which varieties the members of the first kind are.
+# Which varieties the members of the first mode are.
 with style():
     figure, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
     left = np.zeros(len(varieties))
@@ -63,6 +63,6 @@ with style():
         ax.barh(varieties[own], counts[own], left=left[own], color=TEST)
         ax.barh(varieties[~own], counts[~own], left=left[~own], color="#b8c0c7")
         left += counts
-    ax.set(xlabel="members of the first kind", ylabel="withheld")
+    ax.set(xlabel="members of the first mode", ylabel="withheld")
     ax.set_title("The withheld variety (colour) among what is new")
 plt.show()

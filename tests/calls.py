@@ -12,7 +12,7 @@ from shiftmetrics.novelty import (
     NoveltyResult,
     kernel_entropic_novelty,
 )
-from shiftmetrics.novelty.maps import FeatureMap
+from shiftmetrics.novelty.basis import FeatureMap
 from shiftmetrics.novelty.routes import solve
 
 RESAMPLING = ("n_resamples", "confidence_level", "paired", "groups", "rng")
@@ -63,7 +63,7 @@ class Eigenmode:
 def eigenmodes(result: NoveltyResult, count: int = 10) -> list[Eigenmode]:
     """Return the first eigenfunctions behind a score."""
     assert result.source is not None
-    problem, method = result.source
+    problem, method = result.source.problem, result.source.method
     solution = solve(problem, method, vectors=True)
     vectors = solution.vectors[:, :count]
     sides = slice(0, problem.gram.n_test), slice(problem.gram.n_test, problem.gram.n_rows)
@@ -92,9 +92,10 @@ def both_ways(features: Any, reference: Any, **options: Any) -> NoveltyResult:
     weights = [swapped.pop(name, None) for name in names]
     swapped.update(zip(names, weights[::-1], strict=True))
     result, other = novelty(features, reference, **options), novelty(reference, features, **swapped)
-    return replace(
-        result,
+    score = replace(
+        result.score,
         reverse=other.value,
         reverse_error_bound=other.error_bound,
-        reverse_eigenvalues=other.eigenvalues,
+        reverse_eigenvalues=other.score.eigenvalues,
     )
+    return replace(result, score=score)

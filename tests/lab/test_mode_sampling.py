@@ -69,12 +69,12 @@ def test_seeds_and_other_array_libraries(mode, latents):
 
 def test_modes_of_the_reference(latents):
     result = kernel_entropic_novelty(latents[:40], latents, bandwidth=2.0)
-    drawn = sample_mode(result.lost_modes[0], latents, 5, of="reference", rng=0)
+    drawn = sample_mode(result.missing[0], latents, 5, of="reference", rng=0)
     assert drawn.shape == (5, 2)
     with pytest.raises(
         ValueError, match="mode must be of at least two members in the test sample, got 0"
     ):
-        sample_mode(result.lost_modes[0], latents[:40], 5)
+        sample_mode(result.missing[0], latents[:40], 5)
 
 
 @pytest.mark.parametrize(

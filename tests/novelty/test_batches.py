@@ -38,11 +38,13 @@ def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def same(first: NoveltyResult, second: NoveltyResult) -> None:
-    assert first.method == second.method
+    assert first.score.method == second.score.method
     assert (first.n_samples, first.n_reference) == (second.n_samples, second.n_reference)
     assert first.value == pytest.approx(second.value, abs=1e-9)
     assert first.error_bound == pytest.approx(second.error_bound, abs=1e-9)
-    np.testing.assert_allclose(first.eigenvalues[:5], second.eigenvalues[:5], atol=1e-10)
+    np.testing.assert_allclose(
+        first.score.eigenvalues[:5], second.score.eigenvalues[:5], atol=1e-10
+    )
     for mode, other in zip(first.modes[:3], second.modes[:3], strict=True):
         np.testing.assert_allclose(mode.membership, other.membership, atol=1e-6)
         np.testing.assert_array_equal(mode.top(5), other.top(5))
@@ -84,7 +86,7 @@ def test_few_rows_are_joined_for_every_route() -> None:
 @pytest.mark.usefixtures("few_are_many")
 def test_auto_takes_a_feature_map_and_dense_is_refused() -> None:
     result = novelty(Reader(X, 64), Reader(Y, 64), bandwidth=2.0)
-    assert result.method == "landmarks"
+    assert result.score.method == "landmarks"
     assert result.point_novelty(X[:5]).shape == (5,)
     assert NoveltyResult.from_json(result.to_json()).equals(result)
     with pytest.raises(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calls import novelty
-from shiftmetrics.novelty import pooled
+from shiftmetrics.novelty import space
 
 
 def planted(
@@ -25,7 +25,7 @@ def test_p_values_are_uniform_where_nothing_is_new() -> None:
     for seed in range(150):
         x, y = planted(seed, 60, 90, 0.0, columns=3)
         found = novelty(x, y, n_resamples=99, rng=seed)
-        p_values.append((found.p_value, found.lost_p_value))
+        p_values.append((found.p_value, found.test.missing_p_value))
     for confidence_level in (0.05, 0.2, 0.5):
         share = np.mean(np.array(p_values) <= confidence_level, axis=0)
         assert (
@@ -40,9 +40,9 @@ def test_unequal_sizes(n: int, m: int) -> None:
     x, y = planted(1, n, m, 0.25)
     found = novelty(x, y)
     assert found.p_value < 0.05
-    assert found.share == pytest.approx(0.25, abs=0.07)
-    assert found.share_interval.low <= 0.25
-    assert found.lost_p_value > 0.01
+    assert found.fraction == pytest.approx(0.25, abs=0.07)
+    assert found.fraction_interval.low <= 0.25
+    assert found.test.missing_p_value > 0.01
 
 
 @pytest.mark.slow
@@ -57,9 +57,9 @@ def test_weights_count_as_copies_of_rows() -> None:
     x, y = planted(3, 150, 150, 0.2)
     weights = np.where(np.arange(150) < 30, 3.0, 1.0)
     found = novelty(x, y, sample_weight=weights)
-    assert found.share == pytest.approx(90 / 210, abs=0.04)
+    assert found.fraction == pytest.approx(90 / 210, abs=0.04)
     none = novelty(x, y, sample_weight=np.where(np.arange(150) < 30, 0.0, 1.0))
-    assert none.share < 0.05
+    assert none.fraction < 0.05
 
 
 @pytest.mark.slow
@@ -115,16 +115,16 @@ def test_one_new_kind_brings_no_second_one() -> None:
 def test_of_many_rows_a_part_is_looked_on_and_all_are_counted(
     options: dict, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pooled, "COORDINATE_BYTES", 8 * 365 * 800)
+    monkeypatch.setattr(space, "COORDINATE_BYTES", 8 * 365 * 800)
     x, y = planted(8, 2000, 2000, 0.2)
     if options.get("groups"):
         options = {"groups": (np.arange(2000) // 2, 1000 + np.arange(2000) // 2)}
     found = novelty(x, y, **options)
     assert found.settings["searched"] == ((200, 200) if "eta" in options else (400, 400))
-    assert "rows drawn at random, and counted in all rows" in found.summary()
-    assert (found.p_value < 0.05, len(found.modes), found.lost_modes) == (True, 1, ())
-    assert found.share == pytest.approx(0.2, abs=0.04)
-    assert found.share_interval.low <= 0.2
+    assert "samples drawn at random, and counted in all" in found.summary()
+    assert (found.p_value < 0.05, len(found.modes), found.missing) == (True, 1, ())
+    assert found.fraction == pytest.approx(0.2, abs=0.04)
+    assert found.fraction_interval.low <= 0.2
     members = found.modes[0].members()
     assert np.mean(members < 400) > 0.8
     assert np.isin(np.arange(400), members).mean() > 0.9
@@ -138,6 +138,6 @@ def test_many_rows_do_not_part_one_kind() -> None:
     x[:4000] *= 0.5
     x[:4000, :4] += 3.0
     found = novelty(x, y)
-    assert found.share == pytest.approx(0.1, abs=0.005)
-    assert (len(found.modes), found.lost_modes) == (1, ())
+    assert found.fraction == pytest.approx(0.1, abs=0.005)
+    assert (len(found.modes), found.missing) == (1, ())
     assert np.mean(found.modes[0].members() < 4000) > 0.95

@@ -33,10 +33,10 @@ def test_a_withheld_digit_is_the_first_mode(halves: Halves, digit: int) -> None:
     members = test_labels[mode.members()]
     assert np.bincount(members, minlength=10).argmax() == digit
     assert result.p_value <= 0.05
-    assert mode.share > 3 * mode.reference_share
-    assert result.share == pytest.approx((test_labels == digit).mean(), abs=0.04)
+    assert mode.fraction > 3 * mode.reference_fraction
+    assert result.fraction == pytest.approx((test_labels == digit).mean(), abs=0.04)
     assert result.status.ok
-    assert 1.2 < (result.bandwidth or 0.0) < 2.5
+    assert 1.2 < (result.score.bandwidth or 0.0) < 2.5
     # Images of the withheld digit belong to it more than others.
     membership = mode.score(test)
     assert (membership[test_labels == digit] >= 2 / 3).mean() > 3 * (
@@ -48,8 +48,11 @@ def test_a_withheld_digit_is_the_first_mode(halves: Halves, digit: int) -> None:
 def test_nothing_is_new_where_nothing_is_withheld(halves: Halves) -> None:
     train, test, train_labels, _ = halves
     same = novelty(test, train, n_resamples=99)
-    assert same.modes == same.lost_modes == ()
-    assert same.total < novelty(test, train[train_labels != 0], bandwidth=same.bandwidth).total
+    assert same.modes == same.missing == ()
+    assert (
+        same.score.total
+        < novelty(test, train[train_labels != 0], bandwidth=same.score.bandwidth).score.total
+    )
 
 
 @pytest.mark.slow
@@ -62,7 +65,7 @@ def test_two_withheld_digits_are_two_kinds(halves: Halves, eta: float) -> None:
     assert (
         shown == {3, 7} if eta == 1.0 else {7} <= shown <= {3, 7}
     )  # at eta = 2 half of the rows find
-    assert found.share <= np.isin(test_labels, (3, 7)).mean() + 0.05
+    assert found.fraction <= np.isin(test_labels, (3, 7)).mean() + 0.05
 
 
 @pytest.mark.slow

@@ -62,7 +62,9 @@ def test_the_novelty_of_a_point_is_its_membership_in_all_positive_modes(method: 
     def kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return oracles.gaussian_kernel(a, b, 0.8)
 
-    strong = int((result.eigenvalues > 1e-6).sum())  # the oracle mixes modes of smaller eigenvalues
+    strong = int(
+        (result.score.eigenvalues > 1e-6).sum()
+    )  # the oracle mixes modes of smaller eigenvalues
     shares = [
         oracles.novel_mode(x, y, kernel, 1.0, position, points) ** 2 for position in range(strong)
     ]

@@ -48,10 +48,10 @@ def test_the_same_rows_have_no_novelty(method: str, columns: int) -> None:
     x = np.random.default_rng(0).normal(size=(300, columns))
     result = novelty(x, x[::-1], bandwidth=1.0, method=method)
     assert result.value == pytest.approx(0.0, abs=1e-9)
-    assert result.reverse == pytest.approx(0.0, abs=1e-9)
-    assert result.total == pytest.approx(0.0, abs=1e-9)
+    assert result.score.reverse == pytest.approx(0.0, abs=1e-9)
+    assert result.score.total == pytest.approx(0.0, abs=1e-9)
     assert result.modes == ()
-    assert result.headline().startswith("No new kind shown")
+    assert result.headline().startswith("No new mode shown")
 
 
 @pytest.mark.parametrize("method", ROUTES)
@@ -63,15 +63,15 @@ def test_equal_far_clusters_that_the_reference_lacks_score_log_k(method: str, k:
     y = centers[5] + rng.normal(size=(40, 6)) * 1e-5
     result = novelty(x, y, bandwidth=1.0, method=method)
     assert result.value == pytest.approx(math.log(k), abs=1e-7)
-    assert result.total == pytest.approx(1.0, abs=1e-8)
-    assert np.exp(result.value / result.total) == pytest.approx(k, abs=1e-6)
+    assert result.score.total == pytest.approx(1.0, abs=1e-8)
+    assert np.exp(result.value / result.score.total) == pytest.approx(k, abs=1e-6)
 
 
 @pytest.mark.parametrize("method", ROUTES)
 def test_far_points_score_log_n(method: str) -> None:
     result = novelty(100 * np.eye(12), -100 * np.eye(12)[:5], bandwidth=1.0, method=method)
     assert result.value == pytest.approx(math.log(12), abs=1e-12)
-    assert result.total == pytest.approx(1.0, abs=1e-13)
+    assert result.score.total == pytest.approx(1.0, abs=1e-13)
     assert any("mode of its own" in warning for warning in result.warnings)
 
 
@@ -82,20 +82,20 @@ def test_far_points_score_log_n(method: str) -> None:
 def test_figure_1_without_shared_modes(novel: list[int], value: float, tolerance: float) -> None:
     result = novelty(ring(5000, novel, 0), ring(5000, [0, 2, 4, 6], 1), bandwidth=0.4)
     assert result.value == pytest.approx(value, abs=tolerance)
-    assert result.reverse == pytest.approx(1.40, abs=0.03)
-    assert result.method == "landmarks"
-    assert result.rank < 250
+    assert result.score.reverse == pytest.approx(1.40, abs=0.03)
+    assert result.score.method == "landmarks"
+    assert result.score.rank < 250
     assert result.error_bound < 1e-4
     assert result.status is CERTIFIED
-    assert (result.eigenvalues[: len(novel)] > 0.15).all()
-    assert (result.eigenvalues[len(novel) :] < 0.05).all()
+    assert (result.score.eigenvalues[: len(novel)] > 0.15).all()
+    assert (result.score.eigenvalues[len(novel) :] < 0.05).all()
 
 
 @pytest.mark.slow
 def test_figure_1_with_shared_modes() -> None:
     result = novelty(ring(5000, [0, 2, 1, 3, 5, 7], 0), ring(5000, [0, 2, 4, 6], 1), bandwidth=0.4)
     assert result.value == pytest.approx(0.94, abs=0.015)
-    assert result.reverse == pytest.approx(0.84, abs=0.03)
+    assert result.score.reverse == pytest.approx(0.84, abs=0.03)
 
 
 @pytest.mark.parametrize("method", ROUTES)
@@ -121,9 +121,9 @@ def test_ideal_clusters_of_figure_1(
         reference_weight=gamma,
     )
     assert result.value == pytest.approx(value, abs=5e-5)
-    assert result.reverse == pytest.approx(reverse, abs=5e-5)
+    assert result.score.reverse == pytest.approx(reverse, abs=5e-5)
     expected = np.sort(np.maximum(np.array(omega) - gamma, 0.0))[::-1]
-    np.testing.assert_allclose(result.eigenvalues, expected[expected > 0], atol=1e-12)
+    np.testing.assert_allclose(result.score.eigenvalues, expected[expected > 0], atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -136,7 +136,7 @@ def test_the_generalised_eigenproblem_agrees(seed: int) -> None:
     eigenvalues = scipy.linalg.eigh(J, G, type=2, eigvals_only=True)[::-1]
     result = both_ways(x, y, bandwidth=0.7, eta=eta)
     np.testing.assert_allclose(
-        result.eigenvalues, eigenvalues[: len(result.eigenvalues)], rtol=0, atol=1e-12
+        result.score.eigenvalues, eigenvalues[: len(result.score.eigenvalues)], rtol=0, atol=1e-12
     )
 
 
@@ -184,10 +184,10 @@ def test_both_routes_keep_their_certificate(
         oracle_error = 1e-6
         assert result.value - 1e-9 <= expected + oracle_error
         assert expected <= result.value + result.error_bound + oracle_error
-        assert result.reverse is not None
-        assert result.reverse_error_bound is not None
-        assert result.reverse - 1e-9 <= backwards + oracle_error
-        assert backwards <= result.reverse + result.reverse_error_bound + oracle_error
+        assert result.score.reverse is not None
+        assert result.score.reverse_error_bound is not None
+        assert result.score.reverse - 1e-9 <= backwards + oracle_error
+        assert backwards <= result.score.reverse + result.score.reverse_error_bound + oracle_error
         assert 0.0 <= result.value <= math.log(n) + 1e-12
         if method == "dense":
             assert result.value == pytest.approx(expected, abs=oracle_error)
@@ -244,13 +244,17 @@ def test_the_routes_agree_within_the_certificate(rtol: float, eta: float) -> Non
     )
     full = both_ways(x, y, bandwidth=0.8, eta=eta, method="dense")
     short = both_ways(x, y, bandwidth=0.8, eta=eta, method="landmarks", rtol=rtol)
-    assert short.rank < full.rank
+    assert short.score.rank < full.score.rank
     assert -full.error_bound <= full.value - short.value <= short.error_bound
-    assert full.reverse is not None
-    assert short.reverse is not None
-    assert short.reverse_error_bound is not None
-    assert full.reverse_error_bound is not None
-    assert -full.reverse_error_bound <= full.reverse - short.reverse <= short.reverse_error_bound
+    assert full.score.reverse is not None
+    assert short.score.reverse is not None
+    assert short.score.reverse_error_bound is not None
+    assert full.score.reverse_error_bound is not None
+    assert (
+        -full.score.reverse_error_bound
+        <= full.score.reverse - short.score.reverse
+        <= short.score.reverse_error_bound
+    )
     assert (short.status, full.status) == (CERTIFIED, EXACT)
 
 

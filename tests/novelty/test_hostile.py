@@ -94,8 +94,8 @@ for seed in range(CASES):
     try:
         with np.errstate(all="ignore"):
             result = novelty(x, y, **arguments)
-            scores = result.point_novelty(y) if result.total else np.zeros(1)
-            memberships = [mode.score(x) for mode in (*result.modes[:2], *result.lost_modes[:2])]
+            scores = result.point_novelty(y) if result.score.total else np.zeros(1)
+            memberships = [mode.score(x) for mode in (*result.modes[:2], *result.missing[:2])]
             memberships += [result.row_scores, result.reference_row_scores, result.score_rows(y)]
     except (ValueError, TypeError, MemoryError) as error:
         assert " must " in str(error) or " needs " in str(error), error
@@ -104,12 +104,14 @@ for seed in range(CASES):
     outcomes["answer"] += 1
     assert math.isfinite(result.value), (seed, result.value)
     assert -1e-12 <= result.value <= math.log(n) + 1e-9, (seed, result.value)
-    assert 0.0 <= result.total <= 1.0, (seed, result.total)
-    for share in (result.share, result.lost_share, result.share_interval.low, result.p_value, result.lost_p_value):
+    assert 0.0 <= result.score.total <= 1.0, (seed, result.score.total)
+    low = result.fraction_interval.low
+    p_values = result.p_value, result.test.missing_p_value
+    for share in (result.fraction, result.missing_fraction, low, *p_values):
         assert 0.0 <= share <= 1.0, (seed, share)
     assert not math.isnan(result.error_bound), seed
     assert math.isfinite(result.error_bound) or not result.status.ok, seed
-    assert np.isfinite(result.eigenvalues).all(), seed
+    assert np.isfinite(result.score.eigenvalues).all(), seed
     for array in (scores, *memberships):
         assert (array >= 0.0).all() and (array <= 1.0).all(), seed
 print(outcomes["answer"], outcomes["refusal"])

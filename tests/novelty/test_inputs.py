@@ -184,7 +184,7 @@ def test_booleans_and_one_weighted_row_are_taken() -> None:
     assert novelty(bits, ~bits, bandwidth=1.0).value >= 0.0
     one = novelty(X, Y, sample_weight=np.eye(12)[3], bandwidth=1.0)
     assert one.value == pytest.approx(0.0, abs=1e-9)  # one row is one mode
-    assert one.total > 0.1
+    assert one.score.total > 0.1
 
 
 DIVIDED = "Columns differ in units: each is divided by its spread."
@@ -207,11 +207,11 @@ def test_columns_in_units_of_their_own_are_divided_by_their_spread() -> None:
     assert DIVIDED in result.warnings
     spread = np.concatenate([x * units, y * units]).std(axis=0)
     np.testing.assert_allclose(result.settings["column_units"], spread)
-    assert result.share == pytest.approx(0.2, abs=0.05)
+    assert result.fraction == pytest.approx(0.2, abs=0.05)
     assert result.p_value <= 0.05
     by_hand = novelty(x * units / spread, y * units / spread)
     assert result.value == pytest.approx(by_hand.value, rel=1e-9)
-    assert result.bandwidth == pytest.approx(by_hand.bandwidth, rel=1e-9)
+    assert result.score.bandwidth == pytest.approx(by_hand.score.bandwidth, rel=1e-9)
     np.testing.assert_allclose(result.row_scores, by_hand.row_scores, atol=1e-9)
 
 
@@ -241,7 +241,7 @@ def test_batches_are_divided_too() -> None:
     assert DIVIDED in result.warnings
     spread = np.concatenate([x * units, y * units]).std(axis=0)
     np.testing.assert_allclose(result.settings["column_units"], spread, rtol=1e-6)
-    assert result.share == pytest.approx(0.2, abs=0.05)
+    assert result.fraction == pytest.approx(0.2, abs=0.05)
 
 
 def test_a_bandwidth_that_is_given_is_in_the_units_of_the_features() -> None:

@@ -39,15 +39,15 @@ def test_eigenvalues_are_excess_frequencies(
 ) -> None:
     x, y = two_samples(seed, n, m)
     result = novelty(x, y, eta=eta, bandwidth=bandwidth, method=method)
-    assert len(eigenmodes(result)) <= len(result.eigenvalues)
-    for mode, eigenvalue in zip(eigenmodes(result), result.eigenvalues, strict=False):
+    assert len(eigenmodes(result)) <= len(result.score.eigenvalues)
+    for mode, eigenvalue in zip(eigenmodes(result), result.score.eigenvalues, strict=False):
         assert mode.eigenvalue == eigenvalue
         assert eigenvalue == pytest.approx(
             mode.frequency - eta * mode.reference_frequency, abs=1e-10
         )
-    assert result.total == pytest.approx(result.eigenvalues.sum(), abs=1e-12)
+    assert result.score.total == pytest.approx(result.score.eigenvalues.sum(), abs=1e-12)
     total = result.point_novelty(x).mean() - eta * result.point_novelty(y).mean()
-    assert total == pytest.approx(result.total, abs=1e-7)
+    assert total == pytest.approx(result.score.total, abs=1e-7)
 
 
 @given(
@@ -60,13 +60,13 @@ def test_gained_and_lost_weight_balance(seed: int, n: int, m: int, method: str) 
     """S+ - S- = 1 - eta: at eta = 1 what is gained is lost elsewhere."""
     x, y = two_samples(seed, n, m)
     result = novelty(x, y, bandwidth=0.7, method=method)
-    assert result.reverse_eigenvalues is not None
-    assert result.eigenvalues.sum() - result.reverse_eigenvalues.sum() == pytest.approx(
+    assert result.score.reverse_eigenvalues is not None
+    assert result.score.eigenvalues.sum() - result.score.reverse_eigenvalues.sum() == pytest.approx(
         0.0, abs=1e-9
     )
     turned = novelty(y, x, bandwidth=0.7, method=method)
-    assert turned.value == pytest.approx(result.reverse, abs=1e-7)
-    assert turned.reverse == pytest.approx(result.value, abs=1e-7)
+    assert turned.value == pytest.approx(result.score.reverse, abs=1e-7)
+    assert turned.score.reverse == pytest.approx(result.value, abs=1e-7)
 
 
 @pytest.mark.slow
@@ -76,7 +76,7 @@ def test_the_order_of_rows_is_irrelevant(method: str) -> None:
     rng = np.random.default_rng(1)
     first = novelty(x, y, method=method)
     second = novelty(
-        rng.permutation(x), rng.permutation(y), method=method, bandwidth=first.bandwidth
+        rng.permutation(x), rng.permutation(y), method=method, bandwidth=first.score.bandwidth
     )
     assert abs(first.value - second.value) <= max(first.error_bound, second.error_bound)
     assert first.value == pytest.approx(second.value, abs=1e-8)
@@ -117,8 +117,10 @@ def test_integer_weights_are_repeated_rows(method: str) -> None:
         np.repeat(x, a, axis=0), np.repeat(y, b, axis=0), bandwidth=0.8, eta=2.0, method=method
     )
     assert weighted.value == pytest.approx(repeated.value, abs=1e-7)
-    assert weighted.reverse == pytest.approx(repeated.reverse, abs=1e-7)
-    np.testing.assert_allclose(weighted.eigenvalues[:5], repeated.eigenvalues[:5], atol=1e-9)
+    assert weighted.score.reverse == pytest.approx(repeated.score.reverse, abs=1e-7)
+    np.testing.assert_allclose(
+        weighted.score.eigenvalues[:5], repeated.score.eigenvalues[:5], atol=1e-9
+    )
 
 
 @pytest.mark.slow
@@ -141,9 +143,9 @@ def test_every_way_to_give_a_kernel_gives_the_same(method: str) -> None:
         novelty(x.tolist(), y.tolist(), bandwidth=0.9, method=method),
     ):
         assert second.value == pytest.approx(first.value, abs=1e-10)
-        assert second.reverse == pytest.approx(first.reverse, abs=1e-10)
-    assert first.bandwidth == 0.9
-    assert second.kernel == "gaussian"
+        assert second.score.reverse == pytest.approx(first.score.reverse, abs=1e-10)
+    assert first.score.bandwidth == 0.9
+    assert second.score.kernel == "gaussian"
 
 
 @pytest.mark.slow
@@ -153,9 +155,9 @@ def test_the_cosine_kernel_is_a_problem_of_the_columns(method: str) -> None:
     result = novelty(x, y, kernel="cosine", method=method)
     unit = [part / np.linalg.norm(part, axis=1, keepdims=True) for part in (x, y)]
     eigenvalues = np.linalg.eigvalsh(unit[0].T @ unit[0] / 200 - unit[1].T @ unit[1] / 150)[::-1]
-    np.testing.assert_allclose(result.eigenvalues, eigenvalues[eigenvalues > 0], atol=1e-12)
-    assert result.rank == 4
-    assert result.bandwidth is None
+    np.testing.assert_allclose(result.score.eigenvalues, eigenvalues[eigenvalues > 0], atol=1e-12)
+    assert result.score.rank == 4
+    assert result.score.bandwidth is None
 
 
 def test_a_kernel_with_another_diagonal_is_refused_with_what_mends_it() -> None:
@@ -192,7 +194,7 @@ def test_array_libraries_agree_from_end_to_end(
     expected = novelty(x, y, method=method, kernel=kernel)
     found = novelty(library.asarray(x), library.asarray(y), method=method, kernel=kernel)
     assert found.value == pytest.approx(expected.value, abs=1e-12)
-    assert found.bandwidth == expected.bandwidth
+    assert found.score.bandwidth == expected.score.bandwidth
     np.testing.assert_allclose(
         eigenmodes(found)[0].score(library.asarray(x)),
         eigenmodes(expected)[0].score(x),
@@ -212,4 +214,4 @@ def test_array_libraries_and_dtypes_agree() -> None:
         assert novelty(x.astype(dtype), y.astype(dtype)).value == pytest.approx(expected.value)
     found = novelty(torch.asarray(x), torch.asarray(y))
     assert found.value == pytest.approx(expected.value, abs=1e-10)
-    assert found.bandwidth == expected.bandwidth
+    assert found.score.bandwidth == expected.score.bandwidth

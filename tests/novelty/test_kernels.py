@@ -88,8 +88,8 @@ def test_a_function_is_a_kernel() -> None:
     x = np.eye(3, dtype=np.float32)
     assert kernel.name.endswith("product")
     np.testing.assert_array_equal(kernel(x, x), np.eye(3))
-    assert kernel.precision(x) == np.finfo(np.float32).eps
-    assert kernel.precision(x.astype(np.float64)) == EPSILON
+    assert kernel.fitted(None, lambda: x).precision == np.finfo(np.float32).eps
+    assert kernel.fitted(None, lambda: x.astype(np.float64)).precision == EPSILON
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ import calls
 from calls import eigenmodes
 from optional import torch
 from shiftmetrics.novelty import routes
+from shiftmetrics.novelty.basis import LandmarkFeatures
 from shiftmetrics.novelty.factor import pivoted_factor
 from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.inputs import LandmarkMap
 from shiftmetrics.novelty.kernels import GaussianKernel
-from shiftmetrics.novelty.maps import LandmarkFeatures
+from shiftmetrics.novelty.options import LandmarkMap
 from shiftmetrics.novelty.solution import CERTIFIED, EXACT, INDEFINITE, RANK_LIMITED
 
 
@@ -45,9 +45,11 @@ def test_the_exact_value_lies_within_the_certificate(
     slack = exact.error_bound + 1e-9
     assert result.value - slack <= exact.value + result.error_bound
     assert exact.value <= result.value + result.error_bound + slack
-    assert abs(exact.reverse - result.reverse) <= result.reverse_error_bound + slack
-    k = min(len(exact.eigenvalues), len(result.eigenvalues))
-    assert (result.eigenvalues[:k] <= exact.eigenvalues[:k] + 1e-7).all()
+    assert (
+        abs(exact.score.reverse - result.score.reverse) <= result.score.reverse_error_bound + slack
+    )
+    k = min(len(exact.score.eigenvalues), len(result.score.eigenvalues))
+    assert (result.score.eigenvalues[:k] <= exact.score.eigenvalues[:k] + 1e-7).all()
 
 
 @pytest.mark.slow
@@ -58,7 +60,7 @@ def test_all_rows_as_landmarks_are_exact_and_few_are_not() -> None:
     assert full.value == pytest.approx(exact.value, abs=1e-8)
     assert full.status is CERTIFIED
     few = novelty(x, y, bandwidth=0.8, method="landmarks", n_landmarks=4)
-    assert (few.rank, few.status) == (4, RANK_LIMITED)
+    assert (few.score.rank, few.status) == (4, RANK_LIMITED)
     assert few.value < exact.value <= few.value + few.error_bound
 
 
@@ -70,10 +72,10 @@ def test_landmarks_of_a_part_serve_all_rows(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(routes, "_PILOT_ROWS", 20_000)
     exact = novelty(x, y, bandwidth=1.0, method="landmarks")
     assert exact.error_bound < 1e-4
-    assert result.rank < 400
+    assert result.score.rank < 400
     assert result.value == pytest.approx(exact.value, abs=result.error_bound)
     assert result.error_bound < 2e-3
-    np.testing.assert_allclose(result.eigenvalues[:5], exact.eigenvalues[:5], atol=1e-9)
+    np.testing.assert_allclose(result.score.eigenvalues[:5], exact.score.eigenvalues[:5], atol=1e-9)
     np.testing.assert_allclose(
         eigenmodes(result)[0].membership, eigenmodes(exact)[0].membership, atol=1e-6
     )
@@ -115,7 +117,7 @@ def test_landmarks_are_reproducible_and_know_what_they_leave_out() -> None:
     gram = Gram(x, y, GaussianKernel(1.0))
     factors = [pivoted_factor(gram, np.full(100, 0.01), max_rank=9, rtol=1e-12) for _ in range(2)]
     first, second = (LandmarkFeatures(gram, gram, factor) for factor in factors)
-    np.testing.assert_array_equal(first.whitening, second.whitening)
+    np.testing.assert_array_equal(*(features.basis.projections[0] for features in (first, second)))
     assert first.size == 9
     values, rest = first.coordinates(slice(0, 50))
     np.testing.assert_allclose((values**2).sum(axis=1) + rest, 1.0, atol=1e-14)
@@ -143,12 +145,14 @@ def test_columns_and_rows_give_the_same(eta: float) -> None:
     options = {"kernel": "cosine", "eta": eta}
     exact = calls.both_ways(x, y, method="dense", **options)
     result = calls.both_ways(x, y, method="cosine", **options)
-    assert (result.method, result.rank, result.status) == ("cosine", 7, EXACT)
+    assert (result.score.method, result.score.rank, result.status) == ("cosine", 7, EXACT)
     assert result.value == pytest.approx(exact.value, abs=1e-9)
-    assert result.reverse == pytest.approx(exact.reverse, abs=1e-9)
+    assert result.score.reverse == pytest.approx(exact.score.reverse, abs=1e-9)
     assert result.error_bound < 1e-9
     np.testing.assert_allclose(
-        result.eigenvalues, exact.eigenvalues[: len(result.eigenvalues)], atol=1e-12
+        result.score.eigenvalues,
+        exact.score.eigenvalues[: len(result.score.eigenvalues)],
+        atol=1e-12,
     )
     np.testing.assert_allclose(
         eigenmodes(result)[0].membership, eigenmodes(exact)[0].membership, atol=1e-9
@@ -161,12 +165,12 @@ def test_columns_and_rows_give_the_same(eta: float) -> None:
 def test_auto_takes_the_columns_where_there_are_fewer() -> None:
     x, y = angles(1, 30, 20, 5)
     narrow = novelty(x, y, kernel="cosine")
-    assert (narrow.method, narrow.settings["reason"]) == (
+    assert (narrow.score.method, narrow.settings["reason"]) == (
         "cosine",
         "the cosine kernel is exact in 5 columns",
     )
     x, y = angles(1, 10, 8, 40)
-    assert novelty(x, y, kernel="cosine").method == "dense"
+    assert novelty(x, y, kernel="cosine").score.method == "dense"
 
 
 def test_weights_and_tensors_of_single_precision() -> None:

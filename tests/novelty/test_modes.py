@@ -1,4 +1,4 @@
-"""Modes: kinds of rows with their members and shares, rankings, memberships of new points, columns, files."""
+"""Modes: modes of rows with their members and shares, rankings, memberships of new points, columns, files."""
 
 import pickle
 
@@ -26,15 +26,15 @@ def clusters(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_novel_clusters_are_found_with_their_rows() -> None:
     x, y, labels = clusters(0)
     result = novelty(x, y, bandwidth=1.0)
-    assert result.share == pytest.approx(0.4, abs=0.01)
+    assert result.fraction == pytest.approx(0.4, abs=0.01)
     assert result.p_value == result.modes[0].p_value < 0.02
     assert len(result.modes) == 2
     for mode in result.modes:
         label = int(labels[mode.exemplars[0]])
         count = int((labels == label).sum())
         assert abs(mode.n_members - count) <= 2
-        assert mode.share == mode.n_members / 200
-        assert mode.reference_share == mode.n_reference_members / 160 < 0.02
+        assert mode.fraction == mode.n_members / 200
+        assert mode.reference_fraction == mode.n_reference_members / 160 < 0.02
         assert (labels[mode.top(count - 3)] == label).all()
         assert (labels[mode.exemplars] == label).all()
         assert set(mode.members()) == set(np.flatnonzero(mode.membership >= 2 / 3))
@@ -42,7 +42,7 @@ def test_novel_clusters_are_found_with_their_rows() -> None:
         assert mode.nearest_reference[0] == near
         assert mode.width in (0.5, 1.0, 2.0)
         assert np.mean(np.abs(mode.score(x) - mode.membership)) < 0.01
-    assert result.lost_modes == ()
+    assert result.missing == ()
     places = {int(labels[mode.exemplars[0]]): mode for mode in result.modes}
     new, old = places[1].score([[5.0, 0.0], [0.0, 0.0]])
     assert new > 0.99
@@ -53,21 +53,23 @@ def test_what_is_lost_is_what_the_swapped_samples_gain() -> None:
     x, y, labels = clusters(2)
     result = novelty(y, x, bandwidth=1.0)
     assert result.modes == ()
-    assert result.share == 0.0
-    assert result.lost_share == pytest.approx(0.4, abs=0.01)
-    assert {int(labels[mode.reference_exemplars[0]]) for mode in result.lost_modes} == {1, 2}
-    assert all(mode.lost and mode.reference_share > 10 * mode.share for mode in result.lost_modes)
-    assert "Lost: about 40 % of the reference, 2 kinds" in result.headline()
+    assert result.fraction == 0.0
+    assert result.missing_fraction == pytest.approx(0.4, abs=0.01)
+    assert {int(labels[mode.reference_exemplars[0]]) for mode in result.missing} == {1, 2}
+    assert all(
+        mode.missing and mode.reference_fraction > 10 * mode.fraction for mode in result.missing
+    )
+    assert "Missing: about 40 % of the reference, 2 modes" in result.headline()
 
 
-def test_diluted_kinds_are_not_lost() -> None:
+def test_diluted_modes_are_not_lost() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(300, 3)), rng.normal(size=(300, 3))
     x[:120] += 7.0  # what is left is 60 % as frequent as in the reference
     result = novelty(x, y, n_resamples=99)
-    assert result.share == pytest.approx(0.4, abs=0.02)
-    assert result.lost_modes == ()
-    assert result.lost_p_value > 0.05
+    assert result.fraction == pytest.approx(0.4, abs=0.02)
+    assert result.missing == ()
+    assert result.test.missing_p_value > 0.05
 
 
 @pytest.mark.slow
@@ -94,11 +96,11 @@ def test_headlines_name_rows_by_the_index_of_a_table_or_by_files() -> None:
     files = [f"{row}.png" for row in range(80)]
     plain = novelty(x, y)
     found = novelty(x.set_axis(files), y)
-    new, lost = found.modes[0], found.lost_modes[0]
+    new, missing = found.modes[0], found.missing[0]
     assert new.names == tuple(files[row] for row in new.exemplars)
-    assert lost.names == ()  # an index of positions says nothing more
+    assert missing.names == ()  # an index of positions says nothing more
     assert f"rows {new.names[0]}, {new.names[1]}" in found.headline()
-    assert f"rows {lost.reference_exemplars[0]}, " in found.headline()
+    assert f"rows {missing.reference_exemplars[0]}, " in found.headline()
     assert plain.named(files, None).headline() == found.headline() != plain.headline()
     assert NoveltyResult.from_json(found.to_json()).headline() == found.headline()
 
@@ -120,7 +122,7 @@ def test_new_points_in_any_array_library(options: dict) -> None:
     points = np.random.default_rng(0).normal(size=(500, 2)) * 3 + 1.0
     result = novelty(x + 1.0, y + 1.0, **options)
     found = novelty(torch.asarray(x) + 1.0, torch.asarray(y) + 1.0, **options)
-    assert found.share == pytest.approx(result.share, abs=0.01)
+    assert found.fraction == pytest.approx(result.fraction, abs=0.01)
     pairs = zip(result.modes, found.modes, strict=True)
     for first, second in pairs:
         same = first.score(points) - second.score(torch.asarray(points))
@@ -142,10 +144,10 @@ def test_a_matrix_of_similarities_finds_the_same_rows() -> None:
     result = novelty(positions[:200], positions[200:], kernel=looked_up)
     members = np.unique(np.concatenate([mode.members() for mode in result.modes]))
     assert np.isin(np.flatnonzero(labels > 0), members).mean() > 0.95
-    assert result.share == pytest.approx(0.4, abs=0.02)
+    assert result.fraction == pytest.approx(0.4, abs=0.02)
     assert result.score_rows(positions[:5]).shape == (5,)
     by_function = novelty(x, y, kernel=lambda a, b: oracles.gaussian_kernel(a, b, 1.0))
-    assert by_function.share == pytest.approx(result.share, abs=1e-9)
+    assert by_function.fraction == pytest.approx(result.fraction, abs=1e-9)
 
 
 def test_bad_questions_are_refused() -> None:

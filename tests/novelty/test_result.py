@@ -33,12 +33,12 @@ def ring(n: int, modes: list[int], seed: int) -> np.ndarray:
 def test_auto_says_why() -> None:
     x, y = two_samples(0)
     few = novelty(x, y)
-    assert (few.method, few.settings["reason"]) == (
+    assert (few.score.method, few.settings["reason"]) == (
         "dense",
         "43 rows are few enough to factor the whole matrix",
     )
     wide = novelty(ring(800, [1], 0), ring(800, [0], 1), bandwidth=0.4)
-    assert wide.method == "landmarks"
+    assert wide.score.method == "landmarks"
     assert "of the 1600 rows" in wide.settings["reason"]
     asked = novelty(x, y, method="landmarks")
     assert asked.settings["reason"] == "chosen by name"
@@ -49,7 +49,7 @@ def test_auto_goes_dense_when_the_rank_is_full() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(700, 40)), rng.normal(size=(600, 40))
     result = novelty(x, y, bandwidth=4.0)
-    assert (result.method, result.rank, result.status) == ("dense", 1300, EXACT)
+    assert (result.score.method, result.score.rank, result.status) == ("dense", 1300, EXACT)
     assert "325 landmarks leave out" in result.settings["reason"]
 
 
@@ -58,10 +58,14 @@ def test_auto_scores_a_part_of_the_rows_where_all_would_take_long() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(1600, 30)), rng.normal(size=(1400, 30)) + 0.3
     result = novelty(x, y, bandwidth=4.0)
-    assert (result.method, result.status, result.value_rows) == ("dense", SAMPLED, (1000, 1000))
+    assert (result.score.method, result.status, result.score.sizes) == (
+        "dense",
+        SAMPLED,
+        (1000, 1000),
+    )
     assert "method='dense' would take minutes" in result.settings["reason"]
-    assert "on 1000 and 1000 rows drawn at random" in result.summary()
-    assert result.total < 1.0
+    assert "on 1000 and 1000 samples drawn at random" in result.summary()
+    assert result.score.total < 1.0
 
 
 @pytest.mark.slow
@@ -71,7 +75,7 @@ def test_a_rank_limit_is_a_lower_bound() -> None:
     values = []
     for rank in (5, 20, 60):
         result = novelty(x, y, bandwidth=0.5, method="landmarks", n_landmarks=rank)
-        assert result.rank == rank
+        assert result.score.rank == rank
         assert result.status is RANK_LIMITED
         assert result.value <= exactly.value <= result.value + result.error_bound
         values.append(result.value)
@@ -104,7 +108,7 @@ def test_points_are_scored_by_all_modes_of_a_large_rank() -> None:
     some = novelty(x, y, bandwidth=3.0)
     # Too large to keep all eigenvectors: points are scored by a second decomposition.
     total = some.point_novelty(x).mean() - some.point_novelty(y).mean()
-    assert total == pytest.approx(some.total, abs=1e-9)
+    assert total == pytest.approx(some.score.total, abs=1e-9)
 
 
 # --- what is reported ------------------------------------------------------------------------------------
@@ -126,7 +130,7 @@ def test_the_degenerate_bandwidths_are_flagged() -> None:
 def test_two_far_points_are_no_degenerate_bandwidth() -> None:
     x, y = np.zeros((50, 2)), np.ones((50, 2))
     result = novelty(x, y, bandwidth=0.1)
-    assert result.total == pytest.approx(1.0)
+    assert result.score.total == pytest.approx(1.0)
     assert result.value == pytest.approx(0.0, abs=1e-12)
     assert result.warnings == ()
 
@@ -134,36 +138,36 @@ def test_two_far_points_are_no_degenerate_bandwidth() -> None:
 @pytest.mark.parametrize("method", ROUTES)
 def test_constant_rows_are_no_news(method: str) -> None:
     result = novelty(np.ones((9, 3)), np.ones((7, 3)), method=method)
-    assert (result.value, result.total, result.modes) == (0.0, 0.0, ())
-    assert result.headline().startswith("No new kind shown at this size (p = 1).")
+    assert (result.value, result.score.total, result.modes) == (0.0, 0.0, ())
+    assert result.headline().startswith("No new mode shown at this size (p = 1).")
     assert any("nearly alike" in warning for warning in result.warnings)
 
 
 def test_the_summary_says_what_is_new_before_any_statistic() -> None:
     result = novelty(ring(400, [1, 5], 0), ring(400, [0, 2], 1), bandwidth=0.4)
     lines = result.summary().splitlines()
-    assert lines[0].startswith("New: about 100 % of the sample, 2 kinds (p = 0.0033): rows ")
-    assert "Lost: about 100 % of the reference, 2 kinds (p = 0.0067): rows " in lines[0]
+    assert lines[0].startswith("New: about 100 % of the sample, 2 modes (p = 0.0033): rows ")
+    assert "Missing: about 100 % of the reference, 2 modes (p = 0.0067): rows " in lines[0]
     assert lines[1].startswith("Kernel entropic novelty 0.7")
     assert lines[2].startswith("At least 9")
     assert lines[3].startswith("Mode 1: ")
-    assert lines[5].startswith("Lost mode 1: ")
+    assert lines[5].startswith("Missing mode 1: ")
     assert lines[7].startswith("Higher is more novel. The numerical error is at most ")
     x, y = np.random.default_rng(0).normal(size=(2, 100, 3))
     nothing = novelty(x, y, n_resamples=99)
-    assert nothing.headline().startswith("No new kind shown at this size (p = ")
-    assert "No lost kind either" in nothing.headline()
+    assert nothing.headline().startswith("No new mode shown at this size (p = ")
+    assert "No missing mode either" in nothing.headline()
     tenfold = novelty(x, y, eta=10.0)
-    assert tenfold.headline().startswith("No new kind more than 10 times as frequent shown")
-    assert tenfold.reverse is None
+    assert tenfold.headline().startswith("No new mode more than 10 times as frequent shown")
+    assert tenfold.score.reverse is None
 
 
 def test_the_reverse_comes_at_eta_1() -> None:
     x, y = two_samples(0)
-    assert novelty(x, y, bandwidth=1.0).reverse is not None
-    assert novelty(x, y, bandwidth=1.0, eta=2.0).reverse is None
+    assert novelty(x, y, bandwidth=1.0).score.reverse is not None
+    assert novelty(x, y, bandwidth=1.0, eta=2.0).score.reverse is None
     turned = novelty(y, x, bandwidth=1.0)
-    assert novelty(x, y, bandwidth=1.0).reverse == pytest.approx(turned.value, abs=1e-8)
+    assert novelty(x, y, bandwidth=1.0).score.reverse == pytest.approx(turned.value, abs=1e-8)
 
 
 def test_settings_hold_all_arguments() -> None:
@@ -172,7 +176,7 @@ def test_settings_hold_all_arguments() -> None:
     for name in ("eta", "kernel", "bandwidth", "method", "resampling", "computing", "versions"):
         assert name in result.settings
     assert result.settings["resampling"]["rng"] == 7
-    assert result.settings["bandwidth_choice"]["value"] == result.bandwidth
+    assert result.settings["bandwidth_choice"]["value"] == result.score.bandwidth
     assert (result.n_samples, result.n_reference) == (25, 18)
 
 
@@ -192,7 +196,7 @@ def test_a_result_travels_through_json(tmp_path) -> None:
             back.point_novelty(x)
     frame = result.to_frame()
     assert frame.loc[0, "value"] == result.value
-    assert frame.loc[0, "method"] == "dense"
+    assert frame.loc[0, "p_value"] == result.p_value
 
 
 def test_results_are_read_only_and_inputs_unchanged() -> None:
@@ -201,6 +205,6 @@ def test_results_are_read_only_and_inputs_unchanged() -> None:
     result = novelty(x, y)
     np.testing.assert_array_equal(x, before[0])
     np.testing.assert_array_equal(y, before[1])
-    for array in (result.eigenvalues, result.reverse_eigenvalues):
+    for array in (result.score.eigenvalues, result.score.reverse_eigenvalues):
         assert array is not None
         assert not array.flags.writeable

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calls import novelty
-from shiftmetrics.novelty.kinds import varimax
+from shiftmetrics.novelty.rotation import varimax
 
 
 def five_new_kinds(
@@ -48,4 +48,4 @@ def test_modes_show_five_of_five_new_kinds(seed: int) -> None:
     tops = [kinds[mode.top(20)] for mode in result.modes]
     assert all((top == top[0]).all() for top in tops)  # purity 1.00
     assert sorted(int(top[0]) for top in tops) == [5, 6, 7, 8, 9]
-    assert result.share == pytest.approx(0.5, abs=0.05)
+    assert result.fraction == pytest.approx(0.5, abs=0.05)

@@ -7,7 +7,8 @@ import pytest
 
 from calls import both_ways, novelty
 from shiftmetrics.novelty import routes
-from shiftmetrics.novelty.inputs import make_gram
+from shiftmetrics.novelty.gram import Gram
+from shiftmetrics.novelty.kernels import GaussianKernel
 from shiftmetrics.novelty.routes import METHODS
 from shiftmetrics.novelty.solution import CERTIFIED, EXACT, RANK_LIMITED, NoveltyProblem
 
@@ -30,10 +31,10 @@ def test_very_unequal_sizes_and_a_large_eta_in_one_column(
     exact = both_ways(x, y, bandwidth=0.5, eta=eta, method="dense")
     result = both_ways(x, y, bandwidth=0.5, eta=eta, method=method)
     assert result.value == pytest.approx(exact.value, abs=result.error_bound + exact.error_bound)
-    assert result.reverse == pytest.approx(
-        exact.reverse, abs=result.reverse_error_bound + exact.reverse_error_bound
+    assert result.score.reverse == pytest.approx(
+        exact.score.reverse, abs=result.score.reverse_error_bound + exact.score.reverse_error_bound
     )
-    assert result.eigenvalues[0] == pytest.approx(exact.eigenvalues[0], abs=1e-7)
+    assert result.score.eigenvalues[0] == pytest.approx(exact.score.eigenvalues[0], abs=1e-7)
 
 
 @pytest.mark.parametrize("method", GAUSSIAN)
@@ -45,13 +46,15 @@ def test_rows_without_weight_do_not_count(method: str) -> None:
     weighted = novelty(x, y, sample_weight=weights, reference_weight=reference_weights, **options)
     fewer = novelty(x[weights > 0], y[20:], **options)
     assert weighted.value == pytest.approx(fewer.value, abs=1e-6)
-    np.testing.assert_allclose(weighted.eigenvalues[:3], fewer.eigenvalues[:3], atol=1e-8)
+    np.testing.assert_allclose(
+        weighted.score.eigenvalues[:3], fewer.score.eigenvalues[:3], atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("eta", [1.0, 3.0])
 def test_a_score_alone_takes_the_place_of_the_factor_and_stays_the_same(eta: float) -> None:
     x, y = samples(1, 400, 300, 12)
-    gram = make_gram(x, y, "gaussian", 3.0)
+    gram = Gram(x, y, GaussianKernel(3.0))
     shares = {"test_weights": np.full(400, 1 / 400), "reference_weights": np.full(300, 1 / 300)}
     problem = NoveltyProblem(gram=gram, **shares, eta=eta, rtol=1e-12, memory_limit=1 << 40)
     alone, beside = (routes.solve(problem, "dense", vectors=wanted) for wanted in (False, True))
@@ -67,7 +70,7 @@ def test_the_dense_route_holds_two_matrices_and_blocks_of_them(copies: int) -> N
     x[:copies] = y[:copies]  # a singular kernel matrix, factored with pivots
     shares = {"test_weights": np.full(1100, 1 / 1100), "reference_weights": np.full(900, 1 / 900)}
     problem = NoveltyProblem(
-        gram=make_gram(x, y, "gaussian", 4.0), **shares, eta=1.0, rtol=1e-12, memory_limit=1 << 40
+        gram=Gram(x, y, GaussianKernel(4.0)), **shares, eta=1.0, rtol=1e-12, memory_limit=1 << 40
     )
     novelty(x[:50], y[:50], bandwidth=4.0)  # imports
     tracemalloc.start()
@@ -97,7 +100,7 @@ def test_the_whole_answer_stays_within_its_limit() -> None:
     finally:
         tracemalloc.stop()
     assert result.status is RANK_LIMITED
-    assert result.rank > 500
+    assert result.score.rank > 500
 
 
 @pytest.fixture
@@ -119,7 +122,7 @@ def test_auto_chooses_by_what_landmarks_tell(monkeypatch: pytest.MonkeyPatch) ->
     assert (high.method, high.status, high.value_rows) == ("landmarks", CERTIFIED, None)
     monkeypatch.setattr(routes, "_MAX_LANDMARKS", 150)
     part = novelty(x, y, bandwidth=4.0, method="auto")
-    assert (part.method, part.status) == (
+    assert (part.score.method, part.status) == (
         "dense",
         EXACT,
     )  # its score is of a part, here of all rows

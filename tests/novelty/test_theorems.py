@@ -55,7 +55,7 @@ def test_theorem_1(seed: int, k: int, columns: int, separation: float, spread: f
     # A reference that nothing is alike to leaves C_X alone.
     result = novelty(x, x[:2] + 1e4, bandwidth=1.0)
     eigenvalues = np.zeros(k)
-    eigenvalues[: min(k, len(result.eigenvalues))] = result.eigenvalues[:k]
+    eigenvalues[: min(k, len(result.score.eigenvalues))] = result.score.eigenvalues[:k]
     bound = 4 * (omega * variances).sum() + 16 * sum(
         omega[i] * np.exp(-((means[i] - means[j]) ** 2).sum())
         for i in range(1, k)
@@ -84,7 +84,7 @@ def test_theorem_2(
     variances = np.maximum(variances, reference_variances)[order]
     result = novelty(x, y, bandwidth=1.0, eta=eta)
     eigenvalues = np.zeros(k)
-    eigenvalues[: min(k, len(result.eigenvalues))] = result.eigenvalues[:k]
+    eigenvalues[: min(k, len(result.score.eigenvalues))] = result.score.eigenvalues[:k]
     deltas = ((reference_means - means) ** 2).sum(axis=1)
     bound = 8 * (omega * deltas + (omega + eta**2 * gamma) * variances).sum() + 16 * (
         1 + eta
@@ -102,5 +102,5 @@ def test_the_bounds_are_tight_enough_to_fail() -> None:
     rng = np.random.default_rng(0)
     x = np.repeat(np.eye(3) * 30, [50, 30, 20], axis=0) + rng.normal(size=(100, 3)) * 1e-4
     result = novelty(x, x[:2] + 1e4, bandwidth=1.0)
-    np.testing.assert_allclose(result.eigenvalues[:3], [0.5, 0.3, 0.2], atol=1e-6)
+    np.testing.assert_allclose(result.score.eigenvalues[:3], [0.5, 0.3, 0.2], atol=1e-6)
     assert result.value == pytest.approx(-sum(p * np.log(p) for p in (0.5, 0.3, 0.2)), abs=1e-4)

@@ -68,7 +68,8 @@ def compare_novelty(
     Returns
     -------
     ComparisonResult
-        `to_frame` gives the table of samples with the fraction that is new, its interval and p-value; `differences_frame` that of the pairs.
+        `to_frame` gives the table of samples with the fraction that is new, its interval and p-value;
+        `differences_frame` that of the pairs.
 
     Raises
     ------

@@ -100,7 +100,13 @@ def _interval_of(result: Any, confidence_level: float) -> Interval:
 
 
 def _influence_of(results: Sequence[Any]) -> FloatArray:
-    """Return what each unit adds to each value; values that are known without error have no influence."""
+    """Return what each unit adds to each value; values that are known without error have no influence.
+
+    Results of different samples against one reference have an influence of each part: samples are independent of each
+    other, so the influence of a result is 0 on the rows of other samples.
+    """
+    if all(hasattr(result, "reference_influence") for result in results):
+        return _against_one_reference(results)
     known = [result.influence for result in results if result.influence is not None]
     n_units = len(known[0]) if known else 1
     influence = np.zeros((n_units, len(results)))
@@ -110,24 +116,16 @@ def _influence_of(results: Sequence[Any]) -> FloatArray:
     return influence
 
 
-def joint_influences(results: Mapping[str, Any]) -> dict[str, Any]:
-    """Return results of different samples with influences over the rows of all samples.
-
-    Samples are independent of each other, and share the reference: the joint influence of a result is 0 on the rows
-    of other samples. Results of one sample, which have no reference, stay as they are.
-    """
-    if not all(hasattr(result, "reference_influence") for result in results.values()):
-        return dict(results)
-    # The rows of all samples one after the other, then those of the reference.
-    starts = np.cumsum([0, *(len(result.influence) for result in results.values())])
-    n_reference = max(len(result.reference_influence) for result in results.values())
-    joint = {}
-    for place, (name, result) in enumerate(results.items()):
-        influence = np.zeros(starts[-1] + n_reference)
-        influence[starts[place] : starts[place + 1]] = result.influence
-        influence[starts[-1] :][: len(result.reference_influence)] = result.reference_influence
-        joint[name] = replace(result, influence=influence)
-    return joint
+def _against_one_reference(results: Sequence[Any]) -> FloatArray:
+    """Return influences over the rows of all samples one after the other, then over those of the reference."""
+    own = [result.influence for result in results]
+    shared = [result.reference_influence for result in results]
+    starts = np.cumsum([0, *map(len, own)])
+    influence = np.zeros((starts[-1] + max(map(len, shared)), len(results)))
+    for place in range(len(results)):
+        influence[starts[place] : starts[place + 1], place] = own[place]
+        influence[starts[-1] : starts[-1] + len(shared[place]), place] = shared[place]
+    return influence
 
 
 def paired_differences(

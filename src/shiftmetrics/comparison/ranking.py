@@ -15,7 +15,6 @@ from shiftmetrics.comparison.paired import (
     PairedValues,
     check_paired,
     check_results,
-    joint_influences,
     paired_differences,
 )
 from shiftmetrics.comparison.result import COLLAPSED, SEPARATED, TIED, ComparisonResult, RankedModel
@@ -39,7 +38,6 @@ def rank_results(
     check_results(results)
     # A measure says what of it is ranked, and brings resampled values or an influence.
     results = {name: result.ranked(confidence_level) for name, result in results.items()}
-    results = joint_influences(results)
     warnings = check_paired(results)
     first = results[names[0]]
     return rank_models(

@@ -14,7 +14,8 @@ def excess_fraction(
 ) -> float:
     """Return (a - b) / (1 - b) of the fractions a of a sample and b of the other that are members.
 
-    Were a fraction s of the sample new and all of it members, and were the others like those of the other sample, then
+    Were a fraction s of the sample new and all of it members, and were the others like those of the other sample,
+    then
     a = s + (1 - s) b.
     """
     a, b = member_fractions(members, weights, n_test)
@@ -71,9 +72,7 @@ def more_than_p_value(
     return rate_ratio_p_value(counts[own], counts[other], sizes[own], sizes[other], times)
 
 
-def member_fractions(
-    members: BoolArray, weights: FloatArray, n_test: int
-) -> tuple[float, float]:
+def member_fractions(members: BoolArray, weights: FloatArray, n_test: int) -> tuple[float, float]:
     """Return the fractions of the test sample and of the reference that are members."""
     test = weights[:n_test]
     reference = weights[n_test:]

@@ -185,7 +185,10 @@ def bandwidth_by_rule(
 ) -> Bandwidth:
     """Choose the bandwidth of samples that are checked, taken together, with each column divided by its unit."""
     rows = np.concatenate(
-        [_draw(part, fraction, max_rows, rng) for part, fraction in zip(samples, weights, strict=True)]
+        [
+            _draw(part, fraction, max_rows, rng)
+            for part, fraction in zip(samples, weights, strict=True)
+        ]
     )
     study = _Study.of(rows / units, n_resamples, rng)
     width, reason = study.search(limit)

@@ -1,7 +1,9 @@
 """Coordinates of samples in a low-rank basis of the kernel: what the score and the search for modes are computed in.
 
-With coordinates f, a kernel is nearly the product of two f, and the kernel covariance of a sample is the mean of f f':
-one pass over the rows, in any order. Maps differ in the basis: the pivots of a factor, landmarks, or, for a kernel that
+With coordinates f, a kernel is nearly the product of two f, and the kernel covariance of a sample is the mean of f
+f':
+one pass over the rows, in any order. Maps differ in the basis: the pivots of a factor, landmarks, or, for a kernel
+that
 is an inner product, the columns themselves.
 """
 

@@ -19,7 +19,8 @@ from shiftmetrics.novelty.kernels import EPSILON
 _CANDIDATES = 512
 _BLOCK_PIVOTS = 128
 _KEEP = 0.01
-"""A candidate becomes a pivot while its residual is at least this fraction of the largest at the start of the round."""
+"""A candidate becomes a pivot while its residual is at least this fraction of the largest at the start of the
+round."""
 
 _INDEFINITE = 1e-6
 """A residual diagonal below minus this shows that the kernel is not positive semidefinite."""

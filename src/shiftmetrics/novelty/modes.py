@@ -37,7 +37,8 @@ _READ_BACK = (
 class Mode(Record):
     """A mode that the test sample has and the reference lacks, or has much less of; or the other way round.
 
-    Membership is the fraction of such samples on the mode's side, were both sides equally large: members have at least
+    Membership is the fraction of such samples on the mode's side, were both sides equally large: members have at
+    least
     2/3, so at most half of them would be there anyway.
 
     Attributes
@@ -56,7 +57,8 @@ class Mode(Record):
     exemplars, reference_exemplars : ndarray of int
         The positions of the samples that are most typical of it, most typical first (at most 25).
     nearest_reference : ndarray of int
-        For each exemplar, the sample of the reference most similar to it (for a missing mode, of the test sample to each
+        For each exemplar, the sample of the reference most similar to it (for a missing mode, of the test sample to
+        each
         of the ``reference_exemplars``).
     width : float or None
         Bandwidth at which it was found; None for kernels without one.

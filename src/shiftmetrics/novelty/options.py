@@ -27,7 +27,8 @@ class NoveltyResampling(Resampling):
         Labels of samples that belong together, such as the visits of one patient: they are permuted together. With
         ``paired`` the groups of sample i of both must be the same.
     rng : int or Generator, optional
-        Draws everything that is random: samples of the bandwidth's rule, landmarks, permutations. Default: a fixed seed,
+        Draws everything that is random: samples of the bandwidth's rule, landmarks, permutations. Default: a fixed
+        seed,
         so that equal data give equal results.
 
     Raises

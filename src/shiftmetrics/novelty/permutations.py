@@ -1,7 +1,8 @@
 """Permuted labels: what the largest eigenvalues of the difference are where nothing is new.
 
 Labels are permuted in units: groups that the caller names, or a few rows of one sample drawn at random, so that some
-hundred sums tell all of any number of rows. Permutations of the units are a subgroup of those of the rows, so the test
+hundred sums tell all of any number of rows. Permutations of the units are a subgroup of those of the rows, so the
+test
 is exact for samples of one distribution. Pairs are swapped instead.
 """
 

@@ -297,7 +297,9 @@ class NoveltyResult(Drawn, Result):
 
     @property
     def influence(self) -> FloatArray:
-        """What each sample adds to the error of the fraction (a - b) / (1 - b), with members a and b of both sides."""
+        """What each sample adds to the error of the fraction (a - b) / (1 - b), with members a and b of both
+        sides.
+        """
         members, others = self._members
         if self.fraction == 0.0:
             return np.zeros(len(members))
@@ -330,7 +332,9 @@ class NoveltyResult(Drawn, Result):
         p_missing = self.test.missing_p_value
         missing = _found("Missing", self.missing, self.missing_fraction, "reference", p_missing)
         if not new:
-            times = "" if self.score.eta == 1.0 else f" more than {self.score.eta:g} times as frequent"
+            times = (
+                "" if self.score.eta == 1.0 else f" more than {self.score.eta:g} times as frequent"
+            )
             new = f"No new mode{times} shown at this size (p = {self.p_value:.2g})."
         if not missing and self.modes:
             missing = "Missing: nothing."

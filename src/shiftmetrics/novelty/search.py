@@ -143,7 +143,9 @@ def find_modes(
             break
         # 1. Do the largest eigenvalues stand out from those of permuted labels?
         rows = _SearchRows(space, units, weights, kept, taken, rng)
-        tested = rows.tested(n_resamples, alpha, sides, rng, executor, times=_SIDES if number else 1)
+        tested = rows.tested(
+            n_resamples, alpha, sides, rng, executor, times=_SIDES if number else 1
+        )
         for side in sides:
             if not search.has_found(side):
                 search.p_values[side] = tested.p_values[side]

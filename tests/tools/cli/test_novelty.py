@@ -193,7 +193,7 @@ def test_pairs_are_aligned_by_id_and_intervals_are_made(run, folder, tmp_path):
     assert result.exit_code == 0, result.output
     stored = json.loads((tmp_path / "o.json").read_text())
     assert stored["settings"]["resampling"]["paired"] is True
-    assert stored["share_interval"]["confidence_level"] == 0.9
+    assert stored["fraction_interval"]["confidence_level"] == 0.9
     assert stored["value"] < 0.2  # partners stand side by side
     before[:50].to_csv(tmp_path / "fewer.csv", index=False)
     refused = run(

@@ -112,17 +112,17 @@ def test_a_spectrum_without_a_positive_eigenvalue_has_no_legend():
 def test_the_spectrum_shows_gain_and_loss():
     axes = plot(NOVELTY, n_eigenvalues=5)
     heights = np.array([bar.get_height() for bar in axes.patches])
-    np.testing.assert_allclose(heights[:5], NOVELTY.eigenvalues[:5])
-    np.testing.assert_allclose(-heights[5:], NOVELTY.reverse_eigenvalues[:5])
+    np.testing.assert_allclose(heights[:5], NOVELTY.score.eigenvalues[:5])
+    np.testing.assert_allclose(-heights[5:], NOVELTY.score.reverse_eigenvalues[:5])
 
 
 def test_frequencies_of_modes():
     test, reference = plot(NOVELTY, kind="frequencies").lines
     np.testing.assert_allclose(
-        test.get_xdata(), [mode.share for mode in (*NOVELTY.modes, *NOVELTY.lost_modes)]
+        test.get_xdata(), [mode.fraction for mode in (*NOVELTY.modes, *NOVELTY.missing)]
     )
-    modes = (*NOVELTY.modes, *NOVELTY.lost_modes)
-    np.testing.assert_allclose(reference.get_xdata(), [mode.reference_share for mode in modes])
+    modes = (*NOVELTY.modes, *NOVELTY.missing)
+    np.testing.assert_allclose(reference.get_xdata(), [mode.reference_fraction for mode in modes])
 
 
 @pytest.mark.parametrize("value", [None, 3.0, "result"])

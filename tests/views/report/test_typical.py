@@ -118,8 +118,8 @@ def test_what_is_missing_shows_itself_in_the_reference(result, rows):
     )
     assert re.search(r"colour blue \d+\s% \(40\s%\)", card)
     assert "then the nearest to them in the test sample" in card
-    assert f"<td>{swapped.lost_modes[0].reference_exemplars[0]}</td>" in card
-    assert f"<td>{swapped.lost_modes[0].exemplars[0]} (test sample)</td>" in card
+    assert f"<td>{swapped.missing[0].reference_exemplars[0]}</td>" in card
+    assert f"<td>{swapped.missing[0].exemplars[0]} (test sample)</td>" in card
     assert "Missing" not in page(result, **rows).replace("missing", "")
 
 
@@ -138,7 +138,7 @@ def test_modes_are_shown_and_none_where_nothing_is_new(result, rows):
     rng = np.random.default_rng(0)
     alike = kernel_entropic_novelty(*rng.normal(size=(2, 60, 2)), bandwidth=1.0)
     assert alike.modes == ()
-    assert "No new kind shown at this size" in page(alike)
+    assert "No new mode shown at this size" in page(alike)
     assert page(alike).count("<h4><span>Mode") == 0
 
 

@@ -45,7 +45,7 @@ class Rule(Record):
         The result of this name. Default: every result.
     field : str, default "value"
         What is bounded: a field, a property or a part of one, such as "normalized", "interval.low",
-        "modes.0.share", "settings.threshold" or "modes.count". Parts that have names are chosen by them:
+        "modes.0.fraction", "settings.threshold" or "modes.count". Parts that have names are chosen by them:
         "models.new.value", "features.age.value", "differences.new-old.difference".
     at_least, at_most : float or None
         Bounds of a number; they may go together.

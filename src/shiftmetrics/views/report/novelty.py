@@ -53,9 +53,7 @@ def novelty_facts(result: Any) -> list[Fact]:
     facts.append(
         Fact("modes within each", counts, "as many as samples would mean too narrow a bandwidth")
     )
-    facts.append(
-        Fact("method", f"{score.method}, rank {score.rank:,}", "route of the computation")
-    )
+    facts.append(Fact("method", f"{score.method}, rank {score.rank:,}", "route of the computation"))
     return facts
 
 
@@ -64,7 +62,10 @@ def fill_novelty(entry: Entry) -> None:
     """Show the spectrum, what the score depends on, and a card for each mode."""
     result, rows, detail = entry.result, entry.rows, entry.detail
     _check_rows(entry.name, rows, result)
-    entry.meter = min(max(float(result.fraction), 0.0), 1.0), "fraction of the test sample that is new"
+    entry.meter = (
+        min(max(float(result.fraction), 0.0), 1.0),
+        "fraction of the test sample that is new",
+    )
     # the pictures on the card are of the first mode
     modes = (*result.modes, *result.missing)
     if modes:
@@ -123,7 +124,8 @@ def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> dict[str, Any]:
         "title": f"{'Missing' if mode.missing else 'Mode'} {mode.index + 1}",
         "chip": f"p = {mode.p_value:.2g}",
         "bars": [
-            (part.where, 100 * part.fraction / top, percent(part.fraction)) for part in (test, reference)
+            (part.where, 100 * part.fraction / top, percent(part.fraction))
+            for part in (test, reference)
         ],
         "says": _members_in_words(side, opposite, members),
         "pictures": (),
