@@ -297,9 +297,7 @@ class NoveltyResult(Drawn, Result):
 
     @property
     def influence(self) -> FloatArray:
-        """What each sample adds to the error of the fraction (a - b) / (1 - b), with members a and b of both
-        sides.
-        """
+        """What each sample adds to the error of the fraction (a - b) / (1 - b), of members a and b."""
         members, others = self._members
         if self.fraction == 0.0:
             return np.zeros(len(members))
