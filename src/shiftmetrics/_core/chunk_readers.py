@@ -273,6 +273,10 @@ def _of_dask(value: Any, argument: str) -> Chunks:
             sizes = list(value.chunks[0])
     else:
         delayed = list(value.to_delayed())
+        if len(delayed) != value.npartitions:
+            # Dask joins small files where few of their columns are read. Two projections of one frame would then be
+            # cut differently: only the columns are pushed down to the files, and each file stays a partition.
+            delayed = list(value.simplify().to_delayed(optimize_graph=False))
         empty = value._meta
         if value.ndim == 2:
             names = [str(name) for name in value.columns]

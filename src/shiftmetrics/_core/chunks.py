@@ -62,10 +62,9 @@ class Chunks:
         self.sequential = sequential
         self.key = uuid.uuid4().hex
         self.kept_step = 1
-        self._sizes = sizes
-        self._all_names = names
-        self._order: list[int] | None = None
+        self.names = names
         self.finite = True
+        self._sizes = sizes
         # For each thread: the position of the first row that it still holds, and the rows from there on.
         self._window = threading.local()
 
@@ -103,17 +102,7 @@ class Chunks:
     @property
     def shape(self) -> tuple[int, ...]:
         """Return the shape of the array that all chunks make up."""
-        row_shape = self.kept.shape[1:]
-        if self._order is not None:
-            row_shape = (len(self._order),)
-        return (int(self.edges[-1]), *row_shape)
-
-    @property
-    def names(self) -> Sequence[str] | None:
-        """Return the names of the columns, where they have some."""
-        if self._all_names is None or self._order is None:
-            return self._all_names
-        return [self._all_names[column] for column in self._order]
+        return (int(self.edges[-1]), *self.kept.shape[1:])
 
     @property
     def chunk_bytes(self) -> int:
@@ -152,11 +141,12 @@ class Chunks:
         return state
 
     def select(self, order: list[int]) -> Chunks:
-        """Return the same rows with other columns."""
-        if self._order is not None:
-            order = [self._order[column] for column in order]
-        other = self._copy()
-        other._order = order
+        """Return the same rows with some of the columns, in this order."""
+        argument = self.argument
+        other = self.converted(lambda chunk: to_numpy(as_array(chunk, argument))[:, order])
+        other.finite = True
+        if self.names is not None:
+            other.names = [self.names[column] for column in order]
         return other
 
     def converted(
@@ -164,13 +154,16 @@ class Chunks:
     ) -> Chunks:
         """Return the array that ``convert`` makes of each chunk; ``sizes`` are those of the chunks, if known."""
         read = self.read
-        other = self._copy()
+        other = object.__new__(Chunks)
+        other.__dict__.update(self.__dict__)
+        other.__dict__.pop("kept", None)
+        other.key = uuid.uuid4().hex
         other.read = lambda number: convert(read(number))
         other.empty = convert(self.empty)
-        other._all_names = None
+        other.names = None
         other.finite = False
         other.kept_step = 1
-        other.__dict__.pop("kept", None)
+        other._window = threading.local()
         if sizes is not None:
             other._sizes = sizes
         if self.delayed is not None:
@@ -211,17 +204,7 @@ class Chunks:
             )
         if self.finite:
             check_finite(array, self.argument, first_row=first)
-        return self._ordered(array)
-
-    def _copy(self) -> Chunks:
-        other = object.__new__(Chunks)
-        other.__dict__.update(self.__dict__)
-        other.key = uuid.uuid4().hex
-        other._window = threading.local()
-        return other
-
-    def _ordered(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return array if self._order is None else array[:, self._order]
+        return array
 
     def _chunk(self, number: int) -> npt.NDArray[Any]:
         return self.checked(self.read(number), number)
@@ -279,7 +262,7 @@ class Chunks:
         for number, inside in zip(wanted, rows, strict=True):
             tasks.append(take(self.delayed[number], inside))
         for chunk in computed(tasks, self.argument):
-            yield self._ordered(to_numpy(as_array(chunk, self.argument)))
+            yield to_numpy(as_array(chunk, self.argument))
 
 
 class PairSide:
