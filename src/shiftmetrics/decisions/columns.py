@@ -1,0 +1,227 @@
+"""What the columns of a file of predictions are: ids, labels, groups, answers, and scores.
+
+They are found by name and by what they hold, and what was found is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shiftmetrics._core.arrays import is_labelled, is_table, to_numpy
+from shiftmetrics._core.validation import describe, first_few
+
+ID_NAMES = {
+    "id", "ids", "idx", "index", "row", "rowid", "key", "uuid", "guid", "name", "filename", "file", "image", "path",
+}  # fmt: skip
+LABEL_NAMES = {
+    "label", "labels", "target", "targets", "y", "y_true", "truth", "true", "ground_truth", "gold", "actual", "class",
+}  # fmt: skip
+ANSWER_NAMES = {
+    "prediction", "predictions", "predicted", "pred", "preds", "y_pred", "answer", "output", "decision",
+}  # fmt: skip
+CONFIDENCE_NAMES = {"confidence", "conf", "max_probability", "top_probability"}
+
+
+@dataclass(kw_only=True)
+class FileColumns:
+    """One file of predictions, taken apart.
+
+    Attributes
+    ----------
+    argument : str
+        What messages call it.
+    scores : DataFrame or ndarray
+        What is left: one column of answers or outputs, or a column for each class.
+    ids, labels, group : ndarray or None
+        One entry for each row.
+    answers, confidence : ndarray or None
+        The answer that was served, where it stands beside the scores, and how sure it was.
+    found : list of str
+        What was taken for what, for people.
+    """
+
+    argument: str
+    scores: Any
+    ids: npt.NDArray[Any] | None = None
+    labels: npt.NDArray[Any] | None = None
+    group: npt.NDArray[Any] | None = None
+    answers: npt.NDArray[Any] | None = None
+    confidence: npt.NDArray[Any] | None = None
+    found: list[str] = field(default_factory=list)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.scores)
+
+
+def take_apart(
+    old: Any, new: Any, *, ids: Any, labels: Any, groups: Any
+) -> tuple[FileColumns, FileColumns]:
+    """Split both files into ids, labels, groups and predictions; arrays are predictions as they stand.
+
+    Parameters
+    ----------
+    old, new : DataFrame, Series, array or list
+        Predictions, perhaps with other columns beside them.
+    ids, labels, groups : str or other
+        Names of columns; anything else is not for this function.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a named column is in neither file, ids are in one file alone, or a column cannot be told.
+    """
+    sides = [_side(old, "old"), _side(new, "new")]
+    tables = [side.scores for side in sides if is_table(side.scores)]
+    id_name = _named(ids, "ids", tables)
+    label_name = _named(labels, "labels", tables)
+    group_name = _named(groups, "groups", tables)
+    if id_name is None and ids is None and len(tables) == 2:
+        id_name = _id_column(*tables)
+    if label_name is None and labels is None:
+        label_name = _label_column(tables, {id_name, group_name})
+    for side in sides:
+        if not is_table(side.scores):
+            continue
+        names = list(side.scores.columns)
+        if id_name in names:
+            side.ids = _values(side, id_name, "the id")
+        elif id_name is not None and len(tables) == 2:
+            remedy = f"Known: {first_few(names, 6)}."
+            raise ValueError(describe(side.argument, f"with the column {id_name!r}", "none", remedy))
+        if label_name in names:
+            side.labels = _values(side, label_name, "the label")
+        if group_name in names:
+            side.group = _values(side, group_name, "the group")
+        taken = {id_name, label_name, group_name}
+        _find_answers(side, [name for name in names if name not in taken])
+    return sides[0], sides[1]
+
+
+def _side(value: Any, argument: str) -> FileColumns:
+    """Wrap one file: tables stay tables, everything else becomes a NumPy array; an index that is set gives ids."""
+    if is_table(value):
+        side = FileColumns(argument=argument, scores=value)
+        if is_labelled(value) and type(value.index).__name__ != "RangeIndex":
+            side.ids = np.asarray(value.index)
+            side.found.append("the index as the id")
+    elif hasattr(value, "to_numpy"):
+        side = FileColumns(argument=argument, scores=value.to_numpy())
+        if is_labelled(value) and type(value.index).__name__ != "RangeIndex":
+            side.ids = np.asarray(value.index)
+            side.found.append("the index as the id")
+    else:
+        side = FileColumns(argument=argument, scores=np.asarray(to_numpy(value)))
+    if np.ndim(side.scores) not in (1, 2):
+        expected = "predictions of shape (n_samples,) or (n_samples, n_classes)"
+        raise ValueError(describe(argument, expected, f"shape {np.shape(side.scores)}"))
+    if len(side.scores) == 0:
+        raise ValueError(describe(argument, "of at least one row", "none"))
+    if is_table(side.scores) and not len(side.scores.columns):
+        raise ValueError(describe(argument, "with at least one column", "none"))
+    return side
+
+
+def _plain(name: Any) -> str:
+    return str(name).strip().lower().replace(" ", "_").replace("-", "_")
+
+
+def _looks_like_id(name: Any) -> bool:
+    plain = _plain(name)
+    return plain in ID_NAMES or plain.endswith("_id") or plain.startswith("unnamed:") or not plain
+
+
+def _named(value: Any, argument: str, tables: Sequence[Any]) -> str | None:
+    """Return the column that an argument names, which must be in one of the tables."""
+    if not isinstance(value, str):
+        return None
+    known = [str(name) for table in tables for name in table.columns]
+    if value not in known:
+        listed = first_few(list(dict.fromkeys(known)), 8) or "no named columns"
+        raise ValueError(describe(argument, "a column of the files", value=value, remedy=f"Known: {listed}."))
+    return value
+
+
+def _id_column(old: Any, new: Any) -> str | None:
+    """Return the first column with the name of an id that both tables have, and whose values are distinct."""
+    for name in old.columns:
+        if _looks_like_id(name) and name in new.columns and len(old.columns) > 1:
+            if old[name].is_unique or new[name].is_unique:
+                return str(name)
+    return None
+
+
+def _label_column(tables: Sequence[Any], taken: set[str | None]) -> str | None:
+    """Return the column with the name of a label, where another column is left for the predictions."""
+    for table in tables:
+        left = [name for name in table.columns if name not in taken]
+        for name in left:
+            if _plain(name) in LABEL_NAMES and len(left) > 1:
+                return str(name)
+    return None
+
+
+def _values(side: FileColumns, name: str, role: str) -> npt.NDArray[Any]:
+    side.found.append(f"{name} as {role}")
+    return np.asarray(side.scores[name].to_numpy())
+
+
+def _find_answers(side: FileColumns, names: list[Any]) -> None:
+    """Leave the columns of scores; an answer that stands beside them is what the model served.
+
+    Raises
+    ------
+    ValueError
+        If a column is neither.
+    """
+    table = side.scores
+    answers = [name for name in names if _plain(name) in ANSWER_NAMES]
+    confidences = [name for name in names if _plain(name) in CONFIDENCE_NAMES]
+    if len(answers) == 1 and len(names) > 1:
+        side.answers = _values(side, answers[0], "the answer")
+        if len(confidences) == 1:
+            side.confidence = _values(side, confidences[0], "its confidence")
+        names = [name for name in names if name not in {*answers, *confidences}]
+        side.scores = table[names] if len(names) > 1 else side.answers
+        if len(names) == 1:
+            _refuse(side, names[0])
+    elif len(names) == 1:
+        side.scores = np.asarray(table[names[0]].to_numpy())
+        side.found.append(f"{names[0]} as the prediction")
+    else:
+        side.scores = table[names]
+    if is_table(side.scores):
+        _check_scores(side)
+
+
+def _check_scores(side: FileColumns) -> None:
+    """Refuse columns among scores that look like something else: words, or integers among fractions."""
+    kinds = {name: side.scores[name].dtype.kind for name in side.scores.columns}
+    if not kinds:
+        remedy = "Give the file that holds predictions."
+        raise ValueError(describe(side.argument, "with a column of predictions", "none", remedy))
+    for name, kind in kinds.items():
+        if kind not in "biuf":
+            _refuse(side, name)
+    whole = [name for name, kind in kinds.items() if kind in "iu"]
+    if len(whole) == 1 and len(kinds) > 2:
+        _refuse(side, whole[0])
+    for name in kinds:
+        if _looks_like_id(name):
+            _refuse(side, name)
+
+
+def _refuse(side: FileColumns, name: Any) -> None:
+    remedy = "Say what it is with ids=, labels= or groups=, or leave it out."
+    expected = "ids, labels, groups and predictions only"
+    got = f"the column {str(name)!r}, which is none of them"
+    column = side.scores[name] if is_table(side.scores) and name in side.scores.columns else None
+    if column is not None and column.dtype.kind not in "biuf":
+        got = f"the column {str(name)!r} that holds {str(column.iloc[0])[:60]!r}"
+    raise ValueError(describe(side.argument, expected, got, remedy))

@@ -1,0 +1,202 @@
+"""Which rows to label: the changed ones, in random order, and how many of them for which precision."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from shiftmetrics._core.arrays import IntArray
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.validation import check_integer, check_rng, describe, seed_of
+
+Mode = Literal["exact", "anytime"]
+
+HALF_WIDTH = 2.05
+"""Half an interval of 95 %, in standard errors of a difference whose rows are all fixed or broken. Measured on pairs of
+real models, the interval had .88 of the planned width on average, and never more than it."""
+
+DIGITS = 12
+"""Digits of the digest that stand in the file of a plan."""
+
+FORM = re.compile(r"(exact|anytime) (\d+) of (\d+), seed (\d+), ([0-9a-f]+)")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LabelPlan(Record):
+    """Rows to label, in random order. Nothing about it depends on the labels.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_population,)
+        Positions of all rows that may be drawn, in the order in which to label them.
+    n_labels : int
+        How many of them are to be labelled.
+    mode : str
+        "exact": one interval, given when these are labelled; before, an anytime one. "anytime": an interval that may be
+        looked at after each label.
+    seed : int
+        Of the order.
+    digest : str
+        SHA-256 of what the plan was made for; labels of a plan with another digest are refused.
+    n_samples : int
+        All rows, of which only some may be drawn.
+    """
+
+    order: IntArray
+    n_labels: int
+    mode: str
+    seed: int
+    digest: str
+    n_samples: int
+
+    @property
+    def n_population(self) -> int:
+        """Rows that may be drawn."""
+        return len(self.order)
+
+    @property
+    def rows(self) -> IntArray:
+        """Positions of the rows to label, in order."""
+        return self.order[: self.n_labels]
+
+    @property
+    def probability(self) -> float:
+        """Probability with which each row that may be drawn is among those to label."""
+        return self.n_labels / max(self.n_population, 1)
+
+    @property
+    def text(self) -> str:
+        """What a file of labels says of the plan that it belongs to."""
+        return (
+            f"{self.mode} {self.n_labels} of {self.n_population}, seed {self.seed}, "
+            f"{self.digest[:DIGITS]}"
+        )
+
+    def half_width(self, n_labels: int) -> float:
+        """Return about half the width of the interval of a difference, in accuracy."""
+        return planned_half_width(n_labels, self.n_population, self.n_samples)
+
+    def n_labels_for(self, half_width: float) -> int:
+        """Return how many labels give about this half width."""
+        return planned_labels(half_width, self.n_population, self.n_samples)
+
+
+def draw_plan(
+    candidates: IntArray,
+    *,
+    n_samples: int,
+    n_labels: int,
+    mode: Mode,
+    digest: str,
+    rng: Any = None,
+) -> LabelPlan:
+    """Draw the order in which rows are labelled: a random permutation of the candidates, nothing else.
+
+    Strata by confidence or by class, and unequal probabilities, were narrower by 4 to 5 per cent on pairs of real
+    models, at the price of exactness.
+
+    Parameters
+    ----------
+    candidates : ndarray of int
+        Positions of the rows that may be drawn.
+    n_samples : int
+        All rows.
+    n_labels : int
+        Rows to label; at most all candidates are.
+    mode : {"exact", "anytime"}
+        Which interval will be given.
+    digest : str
+        Of what the plan is for.
+    rng : int or Generator, optional
+        Seed of the order.
+
+    Raises
+    ------
+    ValueError
+        If ``n_labels`` is not positive.
+    """
+    seed = seed_of(rng)
+    n_labels = min(check_integer(n_labels, "plan", low=1), len(candidates))
+    order = check_rng(seed).permutation(candidates)
+    return LabelPlan(
+        order=order, n_labels=n_labels, mode=mode, seed=seed, digest=digest, n_samples=n_samples
+    )
+
+
+def plan_from_text(text: Any, candidates: IntArray, *, n_samples: int, digest: str) -> LabelPlan:
+    """Rebuild the plan that a file of labels names.
+
+    Raises
+    ------
+    ValueError
+        If the text is not that of a plan, or the plan was made for other files.
+    """
+    found = FORM.fullmatch(str(text).strip())
+    if found is None:
+        raise ValueError(describe("labels", "of a plan that diff wrote", value=text))
+    mode, n_labels, n_population, seed, digits = found.groups()
+    if digits != digest[:DIGITS] or int(n_population) != len(candidates):
+        remedy = "The plan belongs to other predictions, or to other rows: make a new plan."
+        expected = f"of a plan for these predictions ({digest[:DIGITS]})"
+        raise ValueError(describe("labels", expected, digits, remedy))
+    return draw_plan(
+        candidates, n_samples=n_samples, n_labels=int(n_labels), rng=int(seed), digest=digest,
+        mode="exact" if mode == "exact" else "anytime",
+    )  # fmt: skip
+
+
+def planned_half_width(n_labels: int, n_population: int, n_samples: int) -> float:
+    """Return about half the width of the exact interval of a difference of two accuracies.
+
+    Parameters
+    ----------
+    n_labels : int
+        Labelled rows.
+    n_population : int
+        Rows in which the models differ.
+    n_samples : int
+        All rows.
+
+    Examples
+    --------
+    >>> round(planned_half_width(40, 97, 2000), 4)
+    0.0121
+    """
+    rate = n_population / n_samples
+    if n_labels >= n_population:
+        return 0.0
+    return HALF_WIDTH * rate * math.sqrt((1.0 - n_labels / n_population) / n_labels)
+
+
+def planned_labels(half_width: float, n_population: int, n_samples: int) -> int:
+    """Return how many labels give about this half width; `planned_half_width`, solved for their number.
+
+    Examples
+    --------
+    >>> planned_labels(0.01, 100, 2000), planned_labels(0.01, 200, 2000)
+    (52, 136)
+    """
+    if n_population == 0:
+        return 0
+    rate = n_population / n_samples
+    needed = 1.0 / ((half_width / (HALF_WIDTH * rate)) ** 2 + 1.0 / n_population)
+    return min(math.ceil(needed - 1e-9), n_population)
+
+
+def digest_of(*parts: npt.NDArray[Any] | str) -> str:
+    """Return the SHA-256 of arrays and strings, as hexadecimal digits."""
+    found = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            found.update(str(part.shape).encode())
+            part = np.ascontiguousarray(part).tobytes()
+        else:
+            part = part.encode()
+        found.update(part)
+    return found.hexdigest()
