@@ -12,6 +12,7 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Interval, Result, Status
+from shiftmetrics.decisions.diff_words import findings, next_steps, sentence
 from shiftmetrics.decisions.plan import LabelPlan
 
 UNCHANGED = Status("unchanged", "No answer changes.")
@@ -297,15 +298,11 @@ class DiffResult(Drawn, Result):
     @property
     def sentence(self) -> str:
         """What the verdict says, in one sentence with the figures that it rests on."""
-        from shiftmetrics.decisions.diff_words import sentence
-
         return sentence(self)
 
     @property
     def next_steps(self) -> list[str]:
         """What to do now, in at most three sentences."""
-        from shiftmetrics.decisions.diff_words import next_steps
-
         return next_steps(self)
 
     def headline(self) -> str:
@@ -314,8 +311,6 @@ class DiffResult(Drawn, Result):
 
     def notes(self) -> list[str]:
         """Return what else was found, what to do now, and warnings."""
-        from shiftmetrics.decisions.diff_words import findings
-
         sentences = [*findings(self), *self.next_steps]
         sentences.extend(f"Warning: {warning}" for warning in self.warnings)
         return sentences

@@ -46,6 +46,8 @@ class LabelPlan(Record):
         SHA-256 of what the plan was made for; labels of a plan with another digest are refused.
     n_samples : int
         All rows, of which only some may be drawn.
+    scale : float, default 1.0
+        Largest gain or loss of a row, as a root mean square: 1 for accuracy.
     """
 
     order: IntArray
@@ -54,6 +56,7 @@ class LabelPlan(Record):
     seed: int
     digest: str
     n_samples: int
+    scale: float = 1.0
 
     @property
     def n_population(self) -> int:
@@ -79,12 +82,12 @@ class LabelPlan(Record):
         )
 
     def half_width(self, n_labels: int) -> float:
-        """Return about half the width of the interval of a difference, in accuracy."""
-        return planned_half_width(n_labels, self.n_population, self.n_samples)
+        """Return about half the width of the interval of a difference, in units of the metric."""
+        return self.scale * planned_half_width(n_labels, self.n_population, self.n_samples)
 
     def n_labels_for(self, half_width: float) -> int:
         """Return how many labels give about this half width."""
-        return planned_labels(half_width, self.n_population, self.n_samples)
+        return planned_labels(half_width / self.scale, self.n_population, self.n_samples)
 
 
 def draw_plan(
@@ -94,6 +97,7 @@ def draw_plan(
     n_labels: int,
     mode: Mode,
     digest: str,
+    scale: float = 1.0,
     rng: Any = None,
 ) -> LabelPlan:
     """Draw the order in which rows are labelled: a random permutation of the candidates, nothing else.
@@ -113,6 +117,8 @@ def draw_plan(
         Which interval will be given.
     digest : str
         Of what the plan is for.
+    scale : float, default 1.0
+        Largest gain or loss of a row.
     rng : int or Generator, optional
         Seed of the order.
 
@@ -125,11 +131,14 @@ def draw_plan(
     n_labels = min(check_integer(n_labels, "plan", low=1), len(candidates))
     order = check_rng(seed).permutation(candidates)
     return LabelPlan(
-        order=order, n_labels=n_labels, mode=mode, seed=seed, digest=digest, n_samples=n_samples
-    )
+        order=order, n_labels=n_labels, mode=mode, seed=seed, digest=digest, n_samples=n_samples,
+        scale=scale,
+    )  # fmt: skip
 
 
-def plan_from_text(text: Any, candidates: IntArray, *, n_samples: int, digest: str) -> LabelPlan:
+def plan_from_text(
+    text: Any, candidates: IntArray, *, n_samples: int, digest: str, scale: float = 1.0
+) -> LabelPlan:
     """Rebuild the plan that a file of labels names.
 
     Raises
@@ -147,7 +156,7 @@ def plan_from_text(text: Any, candidates: IntArray, *, n_samples: int, digest: s
         raise ValueError(describe("labels", expected, digits, remedy))
     return draw_plan(
         candidates, n_samples=n_samples, n_labels=int(n_labels), rng=int(seed), digest=digest,
-        mode="exact" if mode == "exact" else "anytime",
+        scale=scale, mode="exact" if mode == "exact" else "anytime",
     )  # fmt: skip
 
 

@@ -1,0 +1,267 @@
+"""The sentences of a comparison of two models' predictions: per cent and points, with two significant digits."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shiftmetrics._core.result import Interval
+    from shiftmetrics.decisions.diff_result import DiffResult, PartDifference
+
+MOST_SHOWN = 3
+"""Frequent changes and parts that a summary names."""
+
+WIDTHS = (0.02, 0.01, 0.005)
+"""Half widths of intervals of accuracy, for which the numbers of labels are said."""
+
+
+def sentence(result: DiffResult) -> str:
+    """Return what the verdict rests on."""
+    if result.interval is None:
+        return f"{changed_rows(result)}. {certain(result)}"
+    return f"{compared(result)}: {counted(result)}."
+
+
+def findings(result: DiffResult) -> list[str]:
+    """Return the sentences below the verdict."""
+    sentences = []
+    if result.interval is not None:
+        sentences.append(f"{changed_rows(result)}. {scope(result)}")
+    changes = result.changes
+    frequent = [f"{part.old} > {part.new} {part.n}" for part in changes.frequent[:MOST_SHOWN]]
+    if frequent:
+        n_tied = changes.n_tied_old + changes.n_tied_new
+        sentences.append(
+            f"Most frequent: {', '.join(frequent)}. Tied scores: {plural(n_tied, 'row')}."
+        )
+    labelled = result.labelled
+    if labelled is not None and labelled.p_value is not None:
+        sentences.append(f"McNemar's exact test: p = {labelled.p_value:.2g}.")
+    if labelled is not None and len(labelled.unused):
+        n_unused = plural(len(labelled.unused), "label")
+        sentences.append(f"{n_unused} outside the plan {'is' if len(labelled.unused) == 1 else 'are'} not used.")
+    sentences += part_sentences(result)
+    sentences += evidence_sentences(result)
+    return sentences
+
+
+def changed_rows(result: DiffResult) -> str:
+    """Say how many answers change, and how many of them confidently."""
+    changes = result.changes
+    things = "outputs" if is_regression(result) else "predictions"
+    if changes.n_changed == 0:
+        return f"None of the {result.n_samples:,} {things} changed"
+    text = f"{changes.n_changed:,} of {result.n_samples:,} {things} changed ({percent(changes.fraction)})"
+    if changes.n_confident is not None:
+        text += f", {changes.n_confident:,} of them with high confidence on both sides"
+    return text
+
+
+def certain(result: DiffResult) -> str:
+    """Say between which limits the difference lies for certain."""
+    low = result.certain.low
+    high = result.certain.high
+    metric = metric_name(result)
+    if low == high == 0.0:
+        return f"{metric} did not change, for certain."
+    if math.isclose(high, -low):
+        return f"{metric} moved by at most {amount(result, high)}, up or down."
+    return f"For certain, {metric[0].lower()}{metric[1:]} {change(result, low)} to {change(result, high)}."
+
+
+def compared(result: DiffResult) -> str:
+    """Say by how much the new model is better or worse, with the interval."""
+    assert result.interval is not None
+    labelled = result.labelled
+    scores = ""
+    if labelled is not None and labelled.old_score is not None and labelled.new_score is not None:
+        if result.metric == "accuracy":
+            scores = f"{percent(labelled.old_score, 3)} to {percent(labelled.new_score, 3)}; "
+        else:
+            scores = f"{labelled.old_score:.3g} to {labelled.new_score:.3g}; "
+    if result.value == 0.0:
+        words = "new is as good as old"
+    else:
+        words = f"new is {amount(result, abs(result.value))} {'better' if result.value > 0.0 else 'worse'}"
+    if result.interval.low == result.interval.high:
+        return f"{words} ({scores}exactly, in these rows)"
+    return f"{words} ({scores}{interval_words(result, result.interval)})"
+
+
+def interval_words(result: DiffResult, interval: Interval) -> str:
+    """Return an interval as it stands in a sentence, such as ``95 %: +0.1 to +1.9``."""
+    level = f"{100.0 * interval.confidence_level:.3g} %"
+    if result.metric == "accuracy":
+        digits = decimals(50.0 * (interval.high - interval.low))
+        low = f"{100.0 * interval.low:+.{digits}f}"
+        high = f"{100.0 * interval.high:+.{digits}f}"
+    else:
+        low = f"{interval.low:+.2g}"
+        high = f"{interval.high:+.2g}"
+    return f"{level}: {low} to {high}"
+
+
+def counted(result: DiffResult) -> str:
+    """Say in how many of the labelled rows either model is right."""
+    labelled = result.labelled
+    assert labelled is not None
+    if is_regression(result):
+        text = f"closer in {labelled.fixed:,} rows, farther in {labelled.broken:,}"
+    else:
+        text = f"{plural(labelled.fixed, 'error')} fixed, {labelled.broken:,} new"
+    if labelled.n_labelled < result.changes.n_changed:
+        text += f", of {labelled.n_labelled:,} labelled"
+    return text
+
+
+def scope(result: DiffResult) -> str:
+    """Say of which rows the interval speaks."""
+    assert result.interval is not None
+    if result.interval.method == "future rows":
+        rows = f"In these {result.n_samples:,} rows the difference is exact; the interval is for future rows like them"
+        if result.error_bound > 0.0:
+            rows = "The interval is for future rows like the labelled ones"
+        return f"{rows}."
+    if result.interval.method == "anytime":
+        return f"The interval is for these {result.n_samples:,} rows, and valid however often you look."
+    return f"The interval is for these {result.n_samples:,} rows."
+
+
+def next_steps(result: DiffResult) -> list[str]:
+    """Say what to do now."""
+    plan = result.plan
+    steps: list[str] = []
+    if result.verdict == "WORSE":
+        steps.append("Look at the rows that broke, and keep the old model until they are mended.")
+    elif result.verdict == "SAFE":
+        steps.append("Ship it.")
+    if plan is not None and result.interval is None and result.verdict not in ("SAFE", "WORSE"):
+        steps.append(
+            f"Label {plan.n_labels:,} of the {plan.n_population:,} for about "
+            f"{amount(result, plan.half_width(plan.n_labels))} either way, all {plan.n_population:,} for the exact "
+            "answer: the changed rows, in order."
+            if plan.n_labels < plan.n_population
+            else f"Label the {plural(plan.n_population, 'changed row')} for the exact answer."
+        )
+    elif result.verdict == "CANNOT TELL YET":
+        steps.append(_what_decides(result))
+    return steps
+
+
+def _what_decides(result: DiffResult) -> str:
+    """Say how many labels would likely decide, if the difference stays as it is."""
+    assert result.interval is not None
+    margin = abs(result.value + (result.allow or 0.0))
+    half = 0.5 * (result.interval.high - result.interval.low)
+    plan = result.plan
+    if plan is not None:
+        needed = plan.n_labels_for(margin)
+        assert result.labelled is not None
+        if needed <= result.labelled.n_labelled:
+            needed = plan.n_population
+        every = "all " if needed == plan.n_population else "about "
+        return f"If the difference stays as it is, {every}{needed:,} labels would decide."
+    if margin == 0.0:
+        return "The difference lies at the limit: more rows like these would not soon decide."
+    factor = max((half / margin) ** 2, 1.1)
+    rows = result.n_samples * factor
+    return f"If the difference stays as it is, about {rounded(rows):,} labelled rows would decide; these are {result.n_samples:,}."
+
+
+def part_sentences(result: DiffResult) -> list[str]:
+    """Name the classes and groups that are clearly better or worse."""
+    clear = [part for part in result.parts if part.verdict in ("better", "worse")]
+    sentences = [_part_words(result, part) for part in clear[:MOST_SHOWN]]
+    if result.parts and not clear:
+        few = sum(part.verdict == "too few to tell" for part in result.parts)
+        text = f"No clear difference in any of {len(result.parts)} classes or groups"
+        sentences.append(f"{text} ({few} with too few rows to tell)." if few else f"{text}.")
+    return sentences
+
+
+def _part_words(result: DiffResult, part: PartDifference) -> str:
+    assert part.interval is not None
+    return (
+        f"{part.kind} {part.name}: {part.verdict} ({interval_words(result, part.interval)}), {part.fixed:,} fixed, "
+        f"{part.broken:,} new errors in {part.n_samples:,} rows."
+    )
+
+
+def evidence_sentences(result: DiffResult) -> list[str]:
+    """Say what the answers, the probabilities and the calibration tell beside the verdict."""
+    evidence = result.evidence
+    sentences = []
+    if evidence.kappa is not None:
+        text = f"Kappa of the answers {evidence.kappa:.3g}"
+        if evidence.flipped is not None:
+            text += f"; the probabilities agree as if {percent(evidence.flipped)} of the answers were flipped at random"
+        sentences.append(f"{text}.")
+    if evidence.estimate is not None and result.interval is None:
+        sentences.append(
+            f"If labels were as likely as the mean of both models' probabilities says, new would be "
+            f"{amount(result, abs(evidence.estimate))} {'better' if evidence.estimate > 0.0 else 'worse'}; that is an "
+            "assumption, not a measurement."
+        )
+    measures = [f"{part.name} {part.old:.3g} > {part.new:.3g}" for part in evidence.measures]
+    if measures:
+        sentences.append(f"{', '.join(measures)}.")
+    return sentences
+
+
+def is_regression(result: DiffResult) -> bool:
+    """Return True if outputs are compared, not answers."""
+    return result.metric == "mean absolute error"
+
+
+def metric_name(result: DiffResult) -> str:
+    """Return the metric at the beginning of a sentence."""
+    return result.metric[0].upper() + result.metric[1:]
+
+
+def amount(result: DiffResult, value: float) -> str:
+    """Return a difference: points of accuracy, or units."""
+    if result.metric != "accuracy":
+        return f"{value:.2g}"
+    points = 100.0 * value
+    text = f"{points:.{decimals(points)}f}"
+    return f"{text} {'point' if text == '1' else 'points'}"
+
+
+def change(result: DiffResult, value: float) -> str:
+    """Return a signed difference as a fall or a rise."""
+    if value == 0.0:
+        return "stays as it is"
+    return f"{'rises' if value > 0.0 else 'falls'} by {amount(result, abs(value))}"
+
+
+def percent(fraction: float, digits: int = 2) -> str:
+    """Return a fraction as a percentage with so many significant digits."""
+    value = 100.0 * fraction
+    if value in (0.0, 100.0):
+        return f"{value:.0f} %"
+    places = max(0, digits - 1 - math.floor(math.log10(value)))
+    # What is not 100 % or 0 % is not printed as if it were.
+    text = f"{value:.{places}f}"
+    while float(text) in (0.0, 100.0):
+        places += 1
+        text = f"{value:.{places}f}"
+    return f"{text} %"
+
+
+def decimals(points: float) -> int:
+    """Return how many decimals show two significant digits of a number of points; one at least below 10."""
+    if points <= 0.0:
+        return 1
+    return max(0, 1 - math.floor(math.log10(points))) if points < 9.95 else 0
+
+
+def plural(n: int, thing: str) -> str:
+    """Return a number and its thing."""
+    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
+
+
+def rounded(value: float) -> int:
+    """Return a number with two significant digits, upwards."""
+    unit = 10 ** max(0, math.floor(math.log10(max(value, 1.0))) - 1)
+    return math.ceil(value / unit) * unit
