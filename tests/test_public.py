@@ -27,6 +27,7 @@ POSITIONAL = {
     "compare_agreement": ["scores", "reference_scores"],
     "compare_novelty": ["samples", "reference"],
     "compare_stability": ["losses", "threshold"],
+    "diff_models": ["old", "new"],
     "kernel_entropic_novelty": ["features", "reference"],
     "feature_stability": ["model", "X", "y", "threshold"],
     "model_stability": ["model", "X", "y", "threshold"],

@@ -1,9 +1,9 @@
 """Intervals that may be looked at after every label: a betting sequence for a finite population.
 
-I. Waudby-Smith and A. Ramdas, Estimating means of bounded random variables by betting, Journal of the Royal Statistical
-Society B 86, 2024, arXiv:2010.09686, with their correction for drawing without replacement (section 5). The stakes are
-four fixed fractions, whose capitals are averaged: on pairs of real models they were as narrow as ten of them, and
-narrower than stakes that adapt.
+I. Waudby-Smith and A. Ramdas, Estimating means of bounded random variables by betting, Journal of
+the Royal Statistical Society B 86, 2024, arXiv:2010.09686, with their correction for drawing
+without replacement (section 5). The stakes are four fixed fractions, whose capitals are averaged:
+on pairs of real models they were as narrow as ten of them, and narrower than stakes that adapt.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ def mean_sequence(
 ) -> tuple[FloatArray, FloatArray]:
     """Return limits of the mean of a finite population that hold after every value together.
 
-    For each candidate c of the mean, a gambler who bets that the mean is higher sees the values one by one. If c is the
-    mean, the values still to come have the mean ``m = (n_population c - sum so far) / (rows left)``, his bet is fair,
-    and his capital ever reaches ``2 / error`` with a probability of at most ``error / 2`` (Ville's inequality). So
-    candidates under which it does are too low. A second gambler bets that the mean is lower.
+    For each candidate c of the mean, a gambler who bets that the mean is higher sees the values one
+    by one. If c is the mean, the values still to come have the mean ``m = (n_population c - sum so
+    far) / (rows left)``, his bet is fair, and his capital ever reaches ``2 / error`` with a
+    probability of at most ``error / 2`` (Ville's inequality). So candidates under which it does are
+    too low. A second gambler bets that the mean is lower.
 
     Parameters
     ----------
     low_values, high_values : ndarray of shape (n_drawn,)
-        Each value in the order drawn, from 0 to 1: the lowest and the highest it may be. They are the same where the
-        value is known. The lower limit rises with each value, the upper one too, so that the limits are right whatever
-        the unknown values are.
+        Each value in the order drawn, from 0 to 1: the lowest and the highest it may be. They are
+        the same where the value is known. The lower limit rises with each value, the upper one too,
+        so that the limits are right whatever the unknown values are.
     n_population : int
         Size of the population, from which values are drawn at random without replacement.
     confidence_level : float, default 0.95
@@ -72,7 +73,8 @@ def difference_sequence(
     Parameters
     ----------
     signs : ndarray of shape (n_drawn,)
-        In the order drawn: 1 where the new model alone is right, -1 where the old one alone is, else 0.
+        In the order drawn: 1 where the new model alone is right, -1 where the old one alone is,
+        else 0.
     n_population : int
         Rows in which the two models differ.
     confidence_level : float, default 0.95

@@ -94,7 +94,9 @@ def take_apart(
             side.ids = _values(side, id_name, "the id")
         elif id_name is not None and len(tables) == 2:
             remedy = f"Known: {first_few(names, 6)}."
-            raise ValueError(describe(side.argument, f"with the column {id_name!r}", "none", remedy))
+            raise ValueError(
+                describe(side.argument, f"with the column {id_name!r}", "none", remedy)
+            )
         if label_name in names:
             side.labels = _values(side, label_name, "the label")
         if group_name in names:
@@ -144,17 +146,19 @@ def _named(value: Any, argument: str, tables: Sequence[Any]) -> str | None:
     known = [str(name) for table in tables for name in table.columns]
     if value not in known:
         listed = first_few(list(dict.fromkeys(known)), 8) or "no named columns"
-        raise ValueError(describe(argument, "a column of the files", value=value, remedy=f"Known: {listed}."))
+        raise ValueError(
+            describe(argument, "a column of the files", value=value, remedy=f"Known: {listed}.")
+        )
     return value
 
 
 def _id_column(old: Any, new: Any) -> str | None:
     """Return the first column with the name of an id that both tables have, and whose values are distinct."""
-    for name in old.columns:
-        if _looks_like_id(name) and name in new.columns and len(old.columns) > 1:
-            if old[name].is_unique or new[name].is_unique:
-                return str(name)
-    return None
+    in_both = [name for name in old.columns if _looks_like_id(name) and name in new.columns]
+    distinct = [name for name in in_both if old[name].is_unique or new[name].is_unique]
+    if not distinct or len(old.columns) == 1:
+        return None
+    return str(distinct[0])
 
 
 def _label_column(tables: Sequence[Any], taken: set[str | None]) -> str | None:
@@ -167,7 +171,7 @@ def _label_column(tables: Sequence[Any], taken: set[str | None]) -> str | None:
     return None
 
 
-def _values(side: FileColumns, name: str, role: str) -> npt.NDArray[Any]:
+def _values(side: FileColumns, name: Any, role: str) -> npt.NDArray[Any]:
     side.found.append(f"{name} as {role}")
     return np.asarray(side.scores[name].to_numpy())
 

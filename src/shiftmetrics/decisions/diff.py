@@ -53,57 +53,64 @@ def diff_models(
     plan: Any = None,
     rng: Any = None,
 ) -> DiffResult:
-    """Compare the predictions of two models on the same rows: is the new one safe to ship?
+    """Compare the predictions of two models on the same rows, and say whether the new one is safe to ship.
 
-    Only rows whose prediction changes can change the accuracy, so it moves by at most their fraction: for certain, and
-    without a label. Labels of a few of these rows, drawn at random, give an exact interval of the difference; all labels
-    give one for future rows.
+    Only rows whose prediction changes can change the accuracy, so it moves by at most their
+    fraction: for certain, and without a label. Labels of a few of these rows, drawn at random, give
+    an exact interval of the difference; all labels give one for future rows.
 
     Parameters
     ----------
     old, new : DataFrame or array of shape (n_samples,) or (n_samples, n_classes)
-        What both models predict: scores, probabilities or log-probabilities of each class, one column of probabilities of
-        the second class, labels (strings or integers), or the outputs of a regression. The answer is the class of the
-        largest score, the first of equal ones. Tables may hold ids, labels and groups too: they are found by name and
-        by what they hold, and ``settings["found"]`` says so.
+        What both models predict: scores, probabilities or log-probabilities of each class, one
+        column of probabilities of the second class, labels (strings or integers), or the outputs of
+        a regression. The answer is the class of the largest score, the first of equal ones. Tables
+        may hold ids, labels and groups too: they are found by name and by what they hold, and
+        ``settings["found"]`` says so.
     labels : str, array or DataFrame, optional
-        True classes or values: a column of either table, one for each row of ``old`` (missing where unknown), or a table
-        of ids and labels. The table of `DiffResult.to_frame`, filled in, says itself which plan it belongs to. By default
-        a column with the name of a label is taken where there is one.
+        True classes or values: a column of either table, one for each row of ``old`` (missing where
+        unknown), or a table of ids and labels. The table of `DiffResult.to_frame`, filled in, says
+        itself which plan it belongs to. By default a column with the name of a label is taken where
+        there is one.
     allow : float, optional
-        By how much the new model may be worse: accuracy as a fraction, mean cost, or mean absolute error.
+        By how much the new model may be worse: accuracy as a fraction, mean cost, or mean absolute
+        error.
     ids : str or array, optional
-        The column of ids in both tables, or the ids of arrays. By default they are found; without ids rows belong
-        together by their place.
+        The column of ids in both tables, or the ids of arrays. By default they are found; without
+        ids rows belong together by their place.
     inner : bool, default False
         Whether rows that only one of both has are left out.
     threshold : float, optional
         Two classes: the second one is the answer from this probability (or score) on.
     tolerance : float, optional
-        The predictions are outputs of a regression; changes up to this one do not count. By default rounding errors do
-        not.
+        The predictions are outputs of a regression; changes up to this one do not count. By default
+        rounding errors do not.
     costs : dict of class to float, optional
-        Cost of an error on a row of a class, 1 where it is not named. Mean costs are compared then, in place of accuracies.
+        Cost of an error on a row of a class, 1 where it is not named. Mean costs are compared then,
+        in place of accuracies.
     groups : str or array, optional
-        A column of either table, or one value for each row of ``old``: the difference in each group is given too.
+        A column of either table, or one value for each row of ``old``: the difference in each group
+        is given too.
     plan : int, "anytime" or LabelPlan, optional
-        How labels are drawn. A number: an exact interval once so many rows are labelled. "anytime": a wider one that may
-        be looked at after each label, to stop at any time. The plan of an earlier result: the one that the labels belong
-        to. By default, a number that suits ``allow``, or a quarter of the certain bound.
+        How labels are drawn. A number: an exact interval once so many rows are labelled. "anytime":
+        a wider one that may be looked at after each label, to stop at any time. The plan of an
+        earlier result: the one that the labels belong to. By default, a number that suits
+        ``allow``, or a quarter of the certain bound.
     rng : int or Generator, optional
         Seed of the plan.
 
     Returns
     -------
     DiffResult
-        Verdict, difference with its interval, the changed rows, the plan. Positive differences mean that the new model
-        is better.
+        Verdict, difference with its interval, the changed rows, the plan. Positive differences mean
+        that the new model is better.
 
     Raises
     ------
     TypeError, ValueError
-        If rows or classes of both do not match, a value is missing, a row is labelled twice differently, a label is
-        none of the classes, or labels belong to a plan for other predictions. The message names the column and the row.
+        If rows or classes of both do not match, a value is missing, a row is labelled twice
+        differently, a label is none of the classes, or labels belong to a plan for other
+        predictions. The message names the column and the row.
 
     See Also
     --------
@@ -111,9 +118,10 @@ def diff_models(
 
     Notes
     -----
-    The exact interval inverts the multivariate hypergeometric distribution; the anytime one is a betting sequence (I.
-    Waudby-Smith and A. Ramdas, arXiv:2010.09686). For future rows two Clopper-Pearson intervals are joined, so that the
-    interval leaves out 0 exactly where McNemar's exact test rejects.
+    The exact interval inverts the multivariate hypergeometric distribution; the anytime one is a
+    betting sequence (I. Waudby-Smith and A. Ramdas, arXiv:2010.09686). For future rows two
+    Clopper-Pearson intervals are joined, so that the interval leaves out 0 exactly where McNemar's
+    exact test rejects.
 
     Examples
     --------
@@ -121,7 +129,8 @@ def diff_models(
     >>> old = np.array(["cat"] * 60 + ["dog"] * 40)
     >>> new = np.array(["cat"] * 57 + ["dog"] * 43)
     >>> print(diff_models(old, new, rng=0).headline())
-    CANNOT TELL YET  3 of 100 predictions changed (3.0 %). Accuracy moved by at most 3.0 points, up or down.
+    CANNOT TELL YET  3 of 100 predictions changed (3.0 %). Accuracy moved by at most 3.0 points, up
+    or down.
     >>> result = diff_models(old, new, labels=new, allow=0.01)
     >>> print(result.headline())
     SAFE  new is 3.0 points better (97.0 % to 100 %; 95 %: -1.7 to +8.6): 3 errors fixed, 0 new, ...

@@ -99,9 +99,11 @@ class PredictionDiff(Record):
     fraction : float
         Of all rows.
     n_confident : int or None
-        Changed rows in which both models give their own answer a probability of at least .9; None without probabilities.
+        Changed rows in which both models give their own answer a probability of at least .9; None
+        without probabilities.
     n_tied_old, n_tied_new : int
-        Rows in which several classes share the largest score, so that the first of them is the answer.
+        Rows in which several classes share the largest score, so that the first of them is the
+        answer.
     frequent : tuple of ChangeCount
         The changes from one class to another, the most frequent first; at most ten.
     rows : ChangedRows
@@ -126,10 +128,11 @@ class LabelledRows(Record):
     n_labelled : int
         Changed rows whose label is used.
     fixed, broken, neither : int
-        Of these, rows in which the new model alone is right, the old one alone, and neither; for outputs, rows in which
-        the new model is closer, the old one, and neither.
+        Of these, rows in which the new model alone is right, the old one alone, and neither; for
+        outputs, rows in which the new model is closer, the old one, and neither.
     old_score, new_score : float or None
-        The metric of both models (accuracy, mean cost, mean absolute error), where all rows are labelled.
+        The metric of both models (accuracy, mean cost, mean absolute error), where all rows are
+        labelled.
     p_value : float or None
         Of no difference, by McNemar's exact test, where all changed rows are labelled.
     unused : ndarray
@@ -157,7 +160,8 @@ class PartDifference(Record):
     name : str
         Which one.
     n_samples, n_changed, n_labelled, fixed, broken : int
-        Rows; those whose answer changes; changed rows whose label is used; of these, rows fixed and broken.
+        Rows; those whose answer changes; changed rows whose label is used; of these, rows fixed and
+        broken.
     interval : Interval or None
         Of the difference, wide enough that those of all parts hold together.
     verdict : str
@@ -204,14 +208,15 @@ class DiffEvidence(Record):
     Attributes
     ----------
     kappa : float or None
-        Cohen's kappa of the answers of both models: 1 where none changes, 0 as for independent answers.
+        Cohen's kappa of the answers of both models: 1 where none changes, 0 as for independent
+        answers.
     agreement : float or None
         Posterior agreement over its maximum, of models with probabilities.
     flipped : float or None
         Fraction of the answers that a channel of this agreement flips at random.
     estimate : float or None
-        Difference of the accuracies if labels were distributed as the mean of both models' probabilities says. It is not
-        used by the verdict.
+        Difference of the accuracies if labels were distributed as the mean of both models'
+        probabilities says. It is not used by the verdict.
     measures : tuple of QualityMeasure
         Calibration and discrimination before and after; squared errors of outputs.
     """
@@ -230,18 +235,21 @@ class DiffResult(Drawn, Result):
     Attributes
     ----------
     value : float
-        How much better the new model is: accuracy of the new minus that of the old one; of costs and absolute errors, the
-        old mean minus the new one. Without labels the middle of what is possible.
+        How much better the new model is: accuracy of the new minus that of the old one; of costs
+        and absolute errors, the old mean minus the new one. Without labels the middle of what is
+        possible.
     error_bound : float
-        What is certain: in these rows the difference lies within ``value +- error_bound``, whatever the labels that are
-        not known.
+        What is certain: in these rows the difference lies within ``value +- error_bound``, whatever
+        the labels that are not known.
     interval : Interval or None
-        Of the difference at 95 %. ``method`` "exact" and "anytime" are for these rows, from the labels of a plan; "future
-        rows" is for rows like these, where all labels are known. None without labels.
+        Of the difference at 95 %. ``method`` "exact" and "anytime" are for these rows, from the
+        labels of a plan; "future rows" is for rows like these, where all labels are known. None
+        without labels.
     status : Status
         What is known: "unchanged", "unlabelled", "bounded", "sampled" or "labelled".
     verdict : str
-        "SAFE", "WORSE" or "CANNOT TELL YET" with ``allow``; "BETTER", "WORSE", "SAME" or "CANNOT TELL YET" without.
+        "SAFE", "WORSE" or "CANNOT TELL YET" with ``allow``; "BETTER", "WORSE", "SAME" or "CANNOT
+        TELL YET" without.
     allow : float or None
         By how much the new model may be worse.
     metric : str
@@ -318,8 +326,8 @@ class DiffResult(Drawn, Result):
     def to_frame(self) -> Any:
         """Return the changed rows as a pandas DataFrame, in the order in which to label them.
 
-        Its column ``label`` is to be filled in; ``plan`` says what the order was drawn for, so that the table can be
-        given back as ``labels``.
+        Its column ``label`` is to be filled in; ``plan`` says what the order was drawn for, so that
+        the table can be given back as ``labels``.
         """
         import pandas as pd
 
@@ -333,7 +341,9 @@ class DiffResult(Drawn, Result):
             if confidence is not None:
                 frame[f"{side}_confidence"] = confidence
         frame["effect"] = [EFFECTS[effect] for effect in rows.effect.tolist()]
-        frame["reason"] = "the answers differ" if self.metric != "mean absolute error" else "the outputs differ"
+        frame["reason"] = (
+            "the answers differ" if self.metric != "mean absolute error" else "the outputs differ"
+        )
         if self.plan is not None:
             frame["probability"] = self.plan.probability
             frame["plan"] = self.plan.text

@@ -40,7 +40,9 @@ def findings(result: DiffResult) -> list[str]:
         sentences.append(f"McNemar's exact test: p = {labelled.p_value:.2g}.")
     if labelled is not None and len(labelled.unused):
         n_unused = plural(len(labelled.unused), "label")
-        sentences.append(f"{n_unused} outside the plan {'is' if len(labelled.unused) == 1 else 'are'} not used.")
+        sentences.append(
+            f"{n_unused} outside the plan {'is' if len(labelled.unused) == 1 else 'are'} not used."
+        )
     sentences += part_sentences(result)
     sentences += evidence_sentences(result)
     return sentences
@@ -119,10 +121,8 @@ def scope(result: DiffResult) -> str:
     """Say of which rows the interval speaks."""
     assert result.interval is not None
     if result.interval.method == "future rows":
-        rows = f"In these {result.n_samples:,} rows the difference is exact; the interval is for future rows like them"
-        if result.error_bound > 0.0:
-            rows = "The interval is for future rows like the labelled ones"
-        return f"{rows}."
+        rows = f"In these {result.n_samples:,} rows the difference is known exactly"
+        return f"{rows}; the interval is for future rows like them."
     if result.interval.method == "anytime":
         return f"The interval is for these {result.n_samples:,} rows, and valid however often you look."
     return f"The interval is for these {result.n_samples:,} rows."
@@ -166,7 +166,10 @@ def _what_decides(result: DiffResult) -> str:
         return "The difference lies at the limit: more rows like these would not soon decide."
     factor = max((half / margin) ** 2, 1.1)
     rows = result.n_samples * factor
-    return f"If the difference stays as it is, about {rounded(rows):,} labelled rows would decide; these are {result.n_samples:,}."
+    return (
+        f"If the difference stays as it is, about {rounded(rows):,} labelled rows would decide; these are "
+        f"{result.n_samples:,}."
+    )
 
 
 def part_sentences(result: DiffResult) -> list[str]:
@@ -195,13 +198,16 @@ def evidence_sentences(result: DiffResult) -> list[str]:
     if evidence.kappa is not None:
         text = f"Kappa of the answers {evidence.kappa:.3g}"
         if evidence.flipped is not None:
-            text += f"; the probabilities agree as if {percent(evidence.flipped)} of the answers were flipped at random"
+            flipped = percent(evidence.flipped)
+            text += (
+                f"; the probabilities agree as if {flipped} of the answers were flipped at random"
+            )
         sentences.append(f"{text}.")
     if evidence.estimate is not None and result.interval is None:
+        better = "better" if evidence.estimate > 0.0 else "worse"
         sentences.append(
-            f"If labels were as likely as the mean of both models' probabilities says, new would be "
-            f"{amount(result, abs(evidence.estimate))} {'better' if evidence.estimate > 0.0 else 'worse'}; that is an "
-            "assumption, not a measurement."
+            "If labels were as likely as the mean of both models' probabilities says, new would be "
+            f"{amount(result, abs(evidence.estimate))} {better}; that is an assumption, not a measurement."
         )
     measures = [f"{part.name} {part.old:.3g} > {part.new:.3g}" for part in evidence.measures]
     if measures:
@@ -253,7 +259,9 @@ def decimals(points: float) -> int:
     """Return how many decimals show two significant digits of a number of points; one at least below 10."""
     if points <= 0.0:
         return 1
-    return max(0, 1 - math.floor(math.log10(points))) if points < 9.95 else 0
+    if points >= 9.95:
+        return 0
+    return max(1, 1 - math.floor(math.log10(points)))
 
 
 def plural(n: int, thing: str) -> str:
@@ -263,5 +271,6 @@ def plural(n: int, thing: str) -> str:
 
 def rounded(value: float) -> int:
     """Return a number with two significant digits, upwards."""
-    unit = 10 ** max(0, math.floor(math.log10(max(value, 1.0))) - 1)
+    magnitude = math.floor(math.log10(max(value, 1.0)))
+    unit = int(10 ** max(0, magnitude - 1))
     return math.ceil(value / unit) * unit

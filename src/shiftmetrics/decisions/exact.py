@@ -1,8 +1,9 @@
 """Exact intervals from a random sample of a finite population of rows, drawn without replacement.
 
-Nothing here is an approximation: a limit is the last value of the population that the sample would not make
-improbable, by the hypergeometric distribution or the multivariate one. They are given once, at the number of labels
-that was planned; intervals that may be looked at after each label are in `anytime`.
+Nothing here is an approximation: a limit is the last value of the population that the sample would
+not make improbable, by the hypergeometric distribution or the multivariate one. They are given
+once, at the number of labels that was planned; intervals that may be looked at after each label are
+in `anytime`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class Outcomes:
     fixed, broken, neither : int
         Drawn rows in which the new model alone is right, the old one alone, and neither.
     missing : int, default 0
-        Drawn rows without a label: they count as broken in the lower limit, and as fixed in the upper one.
+        Drawn rows without a label: they count as broken in the lower limit, and as fixed in the
+        upper one.
     """
 
     fixed: int
@@ -60,8 +62,8 @@ def count_interval(
 ) -> tuple[int, int]:
     """Return the exact interval of the number of rows of a population that have a property.
 
-    All numbers K with ``P(X >= n_having)`` and ``P(X <= n_having)`` above half of the error probability each, for a
-    hypergeometric X.
+    All numbers K with ``P(X >= n_having)`` and ``P(X <= n_having)`` above half of the error
+    probability each, for a hypergeometric X.
 
     Parameters
     ----------
@@ -117,11 +119,12 @@ def difference_interval(
 ) -> tuple[int, int]:
     """Return the exact interval of the number of rows fixed minus the number broken, in a finite population.
 
-    The population is the rows in which the two models differ, of which some were drawn at random without replacement.
-    Let S+, S- and S0 be its rows that are fixed, broken and neither, and T the drawn rows fixed minus those broken. Given
-    S0, the distribution of T rises with D = S+ - S-, so that the lower limit is the smallest D under which a T as large
-    as the one seen is not improbable. S0 is unknown: a tenth of the error probability pays for an interval of it, and
-    the limit is the worst one over that interval.
+    The population is the rows in which the two models differ, of which some were drawn at random
+    without replacement. Let S+, S- and S0 be its rows that are fixed, broken and neither, and T the
+    drawn rows fixed minus those broken. Given S0, the distribution of T rises with D = S+ - S-, so
+    that the lower limit is the smallest D under which a T as large as the one seen is not
+    improbable. S0 is unknown: a tenth of the error probability pays for an interval of it, and the
+    limit is the worst one over that interval.
 
     Parameters
     ----------
@@ -132,12 +135,14 @@ def difference_interval(
     confidence_level : float, default 0.95
         Confidence level.
     two_classes : bool, default False
-        Whether there are two classes in all, so that one of the two models is right in each of these rows.
+        Whether there are two classes in all, so that one of the two models is right in each of
+        these rows.
 
     Returns
     -------
     low, high : int
-        Limits of D; over the number of all rows they are limits of the difference of the accuracies.
+        Limits of D; over the number of all rows they are limits of the difference of the
+        accuracies.
 
     Raises
     ------
@@ -146,8 +151,8 @@ def difference_interval(
 
     Notes
     -----
-    The worst S0 is searched on a grid that is refined around its worst value. That the limit has one lowest point as a
-    function of S0 is not proved; the tests compare it with all values of S0.
+    The worst S0 is searched on a grid that is refined around its worst value. That the limit has one
+    lowest point as a function of S0 is not proved; the tests compare it with all values of S0.
 
     Examples
     --------
@@ -216,7 +221,9 @@ def _lower_limit(n_population: int, seen: Outcomes, zeros: tuple[int, int], tail
         high = grid[min(place + 1, len(grid) - 1)]
         if high - low <= 2:
             break
-    if best is None:  # no number of zeros in the interval is possible: nothing but what was seen is known
+    if (
+        best is None
+    ):  # no number of zeros in the interval is possible: nothing but what was seen is known
         return 2 * seen.fixed - n_population
     return best
 
@@ -305,7 +312,7 @@ def log_factorials(n: int) -> FloatArray:
 
 
 def first_true(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """Return the first integer of a range from which on a condition holds, by bisection; the last one if none does."""
+    """Return the first integer of a range from which on a condition holds; the last one if none does."""
     while low < high:
         middle = (low + high) // 2
         if holds(middle):

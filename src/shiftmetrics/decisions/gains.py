@@ -1,8 +1,9 @@
 """What each row gains when the new model replaces the old one: known where it has a label, bounded where not.
 
-A row of unchanged answer gains nothing. Where the answer changes, the accuracy of the row rises by 1, falls by 1, or
-stays; a cost changes by at most the cost of an error; and an absolute error by at most the change of the output. So
-without any label the difference of the means is bounded, for certain.
+A row of unchanged answer gains nothing. Where the answer changes, the accuracy of the row rises by
+1, falls by 1, or stays; a cost changes by at most the cost of an error; and an absolute error by at
+most the change of the output. So without any label the difference of the means is bounded, for
+certain.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import check_keys, check_number, describe
 from shiftmetrics.decisions.anytime import mean_sequence
 from shiftmetrics.decisions.exact import Outcomes, difference_interval
-from shiftmetrics.decisions.pairs import ClassPair, OutputPair
 from shiftmetrics.decisions.paired import future_interval, mean_interval
+from shiftmetrics.decisions.pairs import ClassPair, OutputPair
 from shiftmetrics.decisions.plan import LabelPlan
 
 LEVEL = 0.95
@@ -186,8 +187,9 @@ def future_difference(gains: Gains) -> Interval:
 def sampled_difference(gains: Gains, plan: LabelPlan) -> tuple[float, Interval, IntArray]:
     """Return the estimate and the interval of the mean gain of these rows, from the labels of a plan.
 
-    An exact interval is given once, when the planned rows are labelled; rows without a label count as the worst case.
-    Before that, and for costs and outputs, it is an anytime one, from the rows up to the last labelled one.
+    An exact interval is given once, when the planned rows are labelled; rows without a label count
+    as the worst case. Before that, and for costs and outputs, it is an anytime one, from the rows
+    up to the last labelled one.
 
     Returns
     -------
@@ -211,7 +213,7 @@ def sampled_difference(gains: Gains, plan: LabelPlan) -> tuple[float, Interval, 
     is_exact = plan.mode == "exact" and gains.are_signs
     if is_exact and planned.mean() >= GONE_THROUGH:
         drawn = plan.rows
-        low, high = difference_interval(
+        limits: tuple[float, float] = difference_interval(
             plan.n_population, gains.outcomes(drawn), LEVEL, two_classes=gains.two_classes
         )
         method = "exact"
@@ -219,10 +221,10 @@ def sampled_difference(gains: Gains, plan: LabelPlan) -> tuple[float, Interval, 
         reach = len(labelled) if plan.mode == "anytime" else plan.n_labels
         last = int(np.flatnonzero(labelled[:reach])[-1]) + 1 if labelled[:reach].any() else 0
         drawn = order[:last]
-        low, high = _anytime_limits(gains, drawn)
+        limits = _anytime_limits(gains, drawn)
         method = "anytime"
     used = drawn[gains.known[drawn]]
-    return _interval_of(gains, low, high, method, used)
+    return _interval_of(gains, *limits, method, used)
 
 
 def _anytime_limits(gains: Gains, drawn: IntArray) -> tuple[float, float]:
@@ -238,7 +240,9 @@ def _anytime_limits(gains: Gains, drawn: IntArray) -> tuple[float, float]:
     low, high = mean_sequence(
         (gains.low[drawn] - least) / width, (gains.high[drawn] - least) / width, len(rows), LEVEL
     )
-    return len(rows) * (least + width * float(low[-1])), len(rows) * (least + width * float(high[-1]))
+    return len(rows) * (least + width * float(low[-1])), len(rows) * (
+        least + width * float(high[-1])
+    )
 
 
 def _interval_of(

@@ -49,7 +49,8 @@ def known_labels(
     Parameters
     ----------
     labels : str, array, Series, DataFrame or None
-        The name of a column (taken already), one label for each row of the old file, or a table of ids and labels.
+        The name of a column (taken already), one label for each row of the old file, or a table of
+        ids and labels.
     old, new : FileColumns
         Both files, perhaps with labels of their own.
     rows : tuple of ndarray
@@ -94,7 +95,9 @@ def _of_files(
 ) -> KnownLabels | None:
     """Return the labels that stand in the files; where both have them, they must agree."""
     columns = [
-        side.labels[part] for side, part in zip((old, new), rows, strict=True) if side.labels is not None
+        side.labels[part]
+        for side, part in zip((old, new), rows, strict=True)
+        if side.labels is not None
     ]
     if not columns:
         return None
@@ -117,7 +120,9 @@ def _of_files(
 def _of_table(table: Any, ids: Ids) -> KnownLabels:
     """Return the labels of a table with ids: a file of labels, or the file of a plan that was filled in."""
     by_name = {str(name).strip().lower(): name for name in table.columns}
-    id_names = [name for plain, name in by_name.items() if plain in ID_NAMES or plain.endswith("_id")]
+    id_names = [
+        name for plain, name in by_name.items() if plain in ID_NAMES or plain.endswith("_id")
+    ]
     label_names = [name for plain, name in by_name.items() if plain in LABEL_NAMES]
     if not label_names and len(table.columns) == 2 and len(id_names) == 1:
         label_names = [name for name in table.columns if name not in id_names]

@@ -56,7 +56,9 @@ def match_rows(
     in_both = places >= 0
     if not in_both.any():
         got = f"{first_few(first.tolist(), 2)} in old and {first_few(second.tolist(), 2)} in new"
-        raise ValueError(describe("old and new", "files with rows in common", got, "Compare the ids."))
+        raise ValueError(
+            describe("old and new", "files with rows in common", got, "Compare the ids.")
+        )
     n_common = int(in_both.sum())
     if not inner and (n_common < len(first) or n_common < len(second)):
         parts = []

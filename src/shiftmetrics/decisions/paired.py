@@ -18,10 +18,11 @@ FUTURE = "future rows"
 
 
 def mcnemar_p_value(fixed: int, broken: int) -> float:
-    """Return the two-sided p-value of no difference: the exact, conditional test (Q. McNemar, Psychometrika 12, 1947).
+    """Return the two-sided p-value of no difference between two models.
 
-    Of the rows in which one model alone is right, half would favour either if the models were equally accurate: twice
-    the smaller tail of a binomial distribution.
+    The exact, conditional test (Q. McNemar, Psychometrika 12, 1947). Of the rows in which one model
+    alone is right, half would favour either if the models were equally accurate: twice the smaller
+    tail of a binomial distribution.
 
     Parameters
     ----------
@@ -44,10 +45,11 @@ def future_interval(
 ) -> Interval:
     """Return the interval of the difference of two accuracies, for future rows like those that are labelled.
 
-    The difference is the product of two probabilities: that one model alone is right, and how much more often this is
-    the new one. Both have exact intervals (Clopper and Pearson). They are joined as by MOVER (A. Donner and G. Y. Zou,
-    Statistical Methods in Medical Research 21, 2012, doi:10.1177/0962280210383082), without its expansion: the limits are
-    the smallest and the largest product on the ellipse through both pairs of limits. The sign of a limit is that of the
+    The difference is the product of two probabilities: that one model alone is right, and how much
+    more often this is the new one. Both have exact intervals (Clopper and Pearson). They are joined
+    as by MOVER (A. Donner and G. Y. Zou, Statistical Methods in Medical Research 21, 2012,
+    doi:10.1177/0962280210383082), without its expansion: the limits are the smallest and the
+    largest product on the ellipse through both pairs of limits. The sign of a limit is that of the
     second factor, so that the interval leaves out 0 exactly where McNemar's exact test rejects.
 
     Parameters
@@ -57,8 +59,8 @@ def future_interval(
     n_samples : int
         All labelled rows.
     confidence_level : float, default 0.95
-        Confidence level. By enumeration of all outcomes of 30, 100 and 300 rows, over a grid of both probabilities, at
-        least 95.7 % of intervals of 95 % hold.
+        Confidence level. By enumeration of all outcomes of 30, 100 and 300 rows, over a grid of
+        both probabilities, at least 95.7 % of intervals of 95 % hold.
 
     Examples
     --------
@@ -108,10 +110,13 @@ def mean_interval(differences: FloatArray, confidence_level: float = 0.95) -> In
     )
 
 
-def difference_of_rates(first: tuple[float, float, float], second: tuple[float, float, float]) -> tuple[float, float]:
+def difference_of_rates(
+    first: tuple[float, float, float], second: tuple[float, float, float]
+) -> tuple[float, float]:
     """Return limits of the difference of two independent rates from their own limits: MOVER.
 
-    R. G. Newcombe, Statistics in Medicine 17, 1998, doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I.
+    R. G. Newcombe, Statistics in Medicine 17, 1998,
+    doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I.
 
     Parameters
     ----------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -102,7 +101,7 @@ class ClassPair:
     @property
     def changed(self) -> BoolArray:
         """Rows in which the answer changes."""
-        return self.old_codes != self.new_codes
+        return np.asarray(self.old_codes != self.new_codes)
 
     @property
     def digest(self) -> str:
@@ -142,7 +141,7 @@ class OutputPair:
     @property
     def changed(self) -> BoolArray:
         """Rows in which the output changes by more than the tolerance."""
-        return np.abs(self.new_outputs - self.old_outputs) > self.tolerance
+        return np.asarray(np.abs(self.new_outputs - self.old_outputs) > self.tolerance)
 
     @property
     def digest(self) -> str:
@@ -166,7 +165,8 @@ def read_pair(
     Raises
     ------
     TypeError, ValueError
-        If something is missing, contradicts, or cannot be told; the message names the column and the row.
+        If something is missing, contradicts, or cannot be told; the message names the column and
+        the row.
     """
     if threshold is not None:
         threshold = check_number(threshold, "threshold")
@@ -228,7 +228,9 @@ def _groups(
         return None
     if isinstance(groups, str):
         found = [
-            side.group[part] for side, part in zip(sides, rows, strict=True) if side.group is not None
+            side.group[part]
+            for side, part in zip(sides, rows, strict=True)
+            if side.group is not None
         ]
         values = found[0]
     else:
@@ -264,7 +266,9 @@ def _output_pair(
     for column, argument in zip(columns, ("old", "new"), strict=True):
         if column is None:
             remedy = "Outputs of a regression are one number for each row."
-            raise ValueError(describe(argument, "a single column of numbers", "another form", remedy))
+            raise ValueError(
+                describe(argument, "a single column of numbers", "another form", remedy)
+            )
     assert columns[0] is not None
     assert columns[1] is not None
     old = columns[0][rows.old_rows]
@@ -277,7 +281,9 @@ def _output_pair(
             truth[rows.known] = labelled.values[rows.known].astype(np.float64)
         except (TypeError, ValueError) as error:
             remedy = "Outputs of a regression need true values."
-            raise ValueError(describe("labels", "numbers", value=labelled.values[rows.known][0], remedy=remedy)) from error
+            raise ValueError(
+                describe("labels", "numbers", value=labelled.values[rows.known][0], remedy=remedy)
+            ) from error
         infinite = rows.known & ~np.isfinite(truth)
         if infinite.any():
             row = int(np.argmax(infinite))
@@ -302,7 +308,10 @@ def _class_pair(
     served = [old, _served(sides[1], columns[1], form, names, threshold, second)]
     classes = _all_classes(*served)
     named_by_columns = form != "labels" or any(side.has_probabilities for side in served)
-    named_by_columns |= any(column is None and np.ndim(side.scores) == 2 for side, column in zip(sides, columns, strict=True))
+    named_by_columns |= any(
+        column is None and np.ndim(side.scores) == 2
+        for side, column in zip(sides, columns, strict=True)
+    )
     codes, classes, warnings = _label_codes(labelled, classes, named_by_columns, rows)
     pair = ClassPair(
         rows=replace(rows, warnings=(*rows.warnings, *warnings)),
@@ -428,8 +437,8 @@ def _label_codes(
             got = f"{outside[0]!r} for {row!s} ({len(outside)} such label(s))"
             raise ValueError(describe("labels", expected, got))
         warnings = (
-            f"Neither model ever answers {first_few(outside)}, which labels hold: such rows count as wrong. Check the "
-            "spelling.",
+            f"Neither model ever answers {first_few(outside)}, which labels hold: such rows count as wrong. "
+            "Check the spelling.",
         )
         classes = [*classes, *outside]
     places = np.array([classes.index(name) for name in names], dtype=np.int64)
@@ -456,10 +465,10 @@ def _rare_events(
     answered = np.unique(np.concatenate([pair.old_codes, pair.new_codes]))
     if len(answered) != 1:
         return pair
-    second = [side.probabilities(part)[:, side.names.index(pair.classes[1])] for side, part in (
-        (pair.old, pair.rows.old_rows), (pair.new, pair.rows.new_rows)
-    )]
-    if np.array_equal(*second):
+    column = str(pair.classes[1])
+    old = pair.old.probabilities(pair.rows.old_rows)[:, pair.old.names.index(column)]
+    new = pair.new.probabilities(pair.rows.new_rows)[:, pair.new.names.index(column)]
+    if np.array_equal(old, new):
         return pair
     if not pair.rows.known.all():
         rare = pair.classes[1 - answered[0]]
@@ -468,8 +477,9 @@ def _rare_events(
         raise ValueError(describe("threshold", "given", got, remedy))
     rate = float((pair.labels == 1).mean())
     cut = _class_pair(pair.rows, sides, columns, form, labelled, rate)
+    rare = pair.classes[1 - answered[0]]
     warning = (
-        f"Neither model gives {pair.classes[1 - answered[0]]} a probability above .5: answers are cut at the rate of the "
-        f"labels, {rate:.3g}. Pass threshold= to choose."
+        f"Neither model gives {rare} a probability above .5: answers are cut at the rate of the labels, {rate:.3g}. "
+        "Pass threshold= to choose."
     )
     return replace(cut, rows=replace(cut.rows, warnings=(*cut.rows.warnings, warning)))

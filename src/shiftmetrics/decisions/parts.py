@@ -24,7 +24,8 @@ def differences_by_part(
 ) -> tuple[PartDifference, ...]:
     """Return the difference of the accuracies in each class and each group.
 
-    Classes are those of the labels, so that they need a label in each row; groups are known for all rows.
+    Classes are those of the labels, so that they need a label in each row; groups are known for all
+    rows.
 
     Parameters
     ----------
@@ -46,7 +47,9 @@ def differences_by_part(
         interval: Interval | None
         if is_complete:
             seen = gains.outcomes(changed)
-            interval = future_interval(seen.fixed, seen.broken, int(members.sum()), confidence_level)
+            interval = future_interval(
+                seen.fixed, seen.broken, int(members.sum()), confidence_level
+            )
         else:
             assert plan is not None
             seen, interval = _sampled(gains, plan, members, changed, confidence_level)

@@ -1,4 +1,4 @@
-"""What one model predicts, as it is served: the class of the largest score (the first of equal ones), or a threshold."""
+"""What one model predicts, as it is served: the class of the largest score, the first of equal ones."""
 
 from __future__ import annotations
 
@@ -137,7 +137,8 @@ def class_scores(
     argument : str
         What messages call it.
     threshold : float, optional
-        Two classes: the answer is the second one from this probability on, or this score where they are none.
+        Two classes: the answer is the second one from this probability on, or this score where they
+        are none.
     second : str, optional
         Which class is the second one; by default that of the second column.
 
@@ -270,10 +271,12 @@ def one_column(side_values: Any, argument: str) -> FloatArray | None:
     if values.ndim != 1:
         return None
     if values.dtype == object and not any(isinstance(value, str) for value in values):
-        values = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+        values = np.array(
+            [np.nan if value is None else value for value in values], dtype=np.float64
+        )
     if values.dtype.kind not in "biuf":
         return None
-    numbers = values.astype(np.float64)
+    numbers: FloatArray = values.astype(np.float64)
     bad = ~np.isfinite(numbers)
     if bad.any():
         row = int(np.argmax(bad))
@@ -290,7 +293,7 @@ def column_form(
     threshold: float | None,
     tolerance: float | None,
 ) -> ColumnForm:
-    """Tell what single columns of numbers are: labels, probabilities of one class, margins, or outputs of a regression.
+    """Return what single columns of numbers are: labels, probabilities of one class, margins, or outputs.
 
     Parameters
     ----------
@@ -328,5 +331,10 @@ def column_form(
         return "outputs"
     remedy = "Pass threshold=0 where the sign is the answer, or tolerance=0 where the number is."
     raise ValueError(
-        describe("old", "margins of two classes or outputs of a regression", "numbers that may be either", remedy)
+        describe(
+            "old",
+            "margins of two classes or outputs of a regression",
+            "numbers that may be either",
+            remedy,
+        )
     )
