@@ -77,7 +77,7 @@ def test_errors_of_a_table_in_partitions(name: str) -> None:
     found = model_stability(model, cut(X), cut(y), 0.45)
     same(found, exact)
     assert found.headline() == exact.headline()
-    np.testing.assert_allclose(found.weights, exact.weights, rtol=1e-9)
+    np.testing.assert_allclose(found.plan.weights, exact.plan.weights, rtol=1e-9)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "log_loss"])
@@ -87,7 +87,9 @@ def test_closed_forms_stay_where_the_rows_are(loss: str) -> None:
     exact = model_stability(model, NUMBERS, y, 1.3, loss=loss, perturbation=moves)
     found = model_stability(model, cut(NUMBERS), cut(y), 1.3, loss=loss, perturbation=moves)
     same(found, exact)
-    assert found.weights is None  # no number of a row has left the partitions but for the interval
+    assert (
+        found.plan.weights is None
+    )  # no number of a row has left the partitions but for the interval
 
 
 def test_regression_costs_labels_and_weights() -> None:
