@@ -163,7 +163,7 @@ def _end(problem: StabilityProblem, threshold: float, start: float, side: int) -
 
 
 def _crossing(function: Callable[[float], float], first: float, last: float) -> float:
-    """Return where a function changes its sign: regula falsi, with the value of an end that stays halved (Illinois)."""
+    """Return where a function changes its sign: regula falsi, halving the value of an end that stays (Illinois)."""
     values = [function(first), function(last)]
     ends = [first, last]
     for _ in range(_MOST_STEPS):
