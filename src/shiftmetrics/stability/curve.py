@@ -118,8 +118,8 @@ def trade_off(
 ) -> StabilityCurve:
     """Return the least shift to a threshold as perturbation and reweighting trade their prices.
 
-    The prices say which perturbation is as bad as which change of weights; no data tell it. So look at the answer over
-    them: how many samples change, by how much, and what perturbation and weights each add to the risk (figure 6a of
+    The prices say which perturbation is as bad as which change of weights; no data tell it. So look at the answer
+    over them: how many samples change, by how much, and what perturbation and weights each add to the risk (figure 6a of
     [1]_).
 
     Parameters
@@ -129,8 +129,8 @@ def trade_off(
     threshold : float
         The risk that counts as broken.
     cheapness : array_like of shape (n_points,), default 0, 0.1, ..., 1
-        How cheap perturbation is at each point, (1/theta1) / (1/theta1 + 1/theta2). At 0 samples may only gain weight,
-        at 1 they may only change.
+        How cheap perturbation is at each point, (1/theta1) / (1/theta1 + 1/theta2). At 0 samples may only gain
+        weight, at 1 they may only change.
     theta1, theta2 : float, default 0.4
         The sum 1/theta1 + 1/theta2 of theirs is that of all points.
     divergence, sample_weight, resampling, computing

@@ -180,11 +180,11 @@ class StabilityResult(Drawn, Result):
 
     def _value_in_words(self) -> str:
         """Say what the value is, and at which prices."""
-        prices = []
-        for name in ("theta1", "theta2"):
-            prices.append(f"{name} = {self.settings.get(name, 0.4):g}")
+        theta1 = self.settings.get("theta1", 0.4)
+        theta2 = self.settings.get("theta2", 0.4)
+        prices = f"theta1 = {theta1:g}, theta2 = {theta2:g}"
         value = format_number(self.value)
         if "budget" in self.settings:
-            return f"Worst-case risk {value} at the prices {', '.join(prices)}."
+            return f"Worst-case risk {value} at the prices {prices}."
         threshold = format_number(self.settings.get("threshold", self.plan.risk))
-        return f"Stability {value} at risk threshold {threshold}: the least cost, at the prices {', '.join(prices)}."
+        return f"Stability {value} at risk threshold {threshold}: the least cost, at the prices {prices}."

@@ -140,8 +140,8 @@ def column_changes(
     -------
     pandas.DataFrame
         A line for each column: ``unit``; ``rms_change``, the root-mean-square move in that unit, weighted as in the
-        shifted sample; ``mean_change``, with its sign, in the column's own unit; ``changed_fraction``, the weighted share
-        of the rows in which the column changes. Columns of categories have the last alone.
+        shifted sample; ``mean_change``, with its sign, in the column's own unit; ``changed_fraction``, the weighted
+        fraction of the rows in which the column changes. Columns of categories have the last alone.
 
     Raises
     ------

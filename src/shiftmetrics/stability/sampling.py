@@ -1,4 +1,4 @@
-"""Sampling intervals of stability, from the influence of each sample; exact binomial where only the error rate matters.
+"""Sampling intervals of stability from influence functions; exact binomial where the error rate alone matters.
 
 The stability is biased upwards and far from normal near the risk as it is, where it is about a square. The worst-case
 risk of a budget is its inverse and about normal: so its interval is inverted. The ends are the least costs of the
@@ -108,8 +108,8 @@ def _refused(plan: RealisedPlan, influence: FloatArray) -> tuple[str, ...]:
 def _end(problem: StabilityProblem, threshold: float, start: float, side: int) -> float:
     """Return the least cost of the threshold less (side 0) or plus (side 1) the error of the risk there.
 
-    The end is where the risk of a dual price is the threshold with the error at that price. It is bracketed by steps on
-    a logarithmic scale of the price, from that of the solution on.
+    The end is where the risk of a dual price is the threshold with the error at that price. It is bracketed by
+    steps on a logarithmic scale of the price, from that of the solution on.
     """
     dual = problem.dual
     upper = dual.upper
