@@ -119,8 +119,8 @@ def trade_off(
     """Return the least shift to a threshold as perturbation and reweighting trade their prices.
 
     The prices say which perturbation is as bad as which change of weights; no data tell it. So look at the answer
-    over them: how many samples change, by how much, and what perturbation and weights each add to the risk (figure 6a of
-    [1]_).
+    over them: how many samples change, by how much, and what perturbation and weights each add to the risk (figure
+    6a of [1]_).
 
     Parameters
     ----------

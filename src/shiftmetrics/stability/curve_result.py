@@ -80,7 +80,8 @@ class StabilityCurve(Drawn, Result):
 
     Over thresholds the curve is convex and nondecreasing with the slope ``points.slope_threshold``, and ``value`` is
     the stability at the highest one. Over prices ``value`` is the lowest stability: the kind of shift that breaks the
-    model at the least cost. Stability is 1-homogeneous in the prices, so that one line holds those of all pairs of prices.
+    model at the least cost. Stability is 1-homogeneous in the prices, so that one line holds those of all pairs
+    of prices.
 
     Attributes
     ----------

@@ -247,7 +247,7 @@ class PlanPass:
         """Return the fraction of a sample from which on it counts in a place.
 
         At a kink every fraction is meant: one of a million equal samples may have to change. Where the two dual
-        prices are wider apart, one plan is nearly right and the other one takes a fraction that corrects it by a hair.
+        prices are wider apart, one plan is nearly right and the other one takes a fraction that corrects it a bit.
         """
         prices = [part.placement.dual for part in self.parts if isinstance(part.placement, AtDual)]
         if len(prices) == 2 and max(prices) - min(prices) <= _KINK * max(prices):
