@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import is_labelled, is_table, to_numpy
+from shiftmetrics._core.arrays import FloatArray, is_labelled, is_table, to_numpy
 from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics.decisions.predictions import class_key, column_classes
 
 ID_NAMES = {
     "id", "ids", "idx", "index", "row", "rowid", "key", "uuid", "guid", "name", "filename", "file", "image", "path",
 }  # fmt: skip
 LABEL_NAMES = {
-    "label", "labels", "target", "targets", "y", "y_true", "truth", "true", "ground_truth", "gold", "actual", "class",
+    "label", "labels", "target", "targets", "y", "y_true", "truth", "ground_truth", "gold", "actual", "class",
 }  # fmt: skip
 ANSWER_NAMES = {
     "prediction", "predictions", "predicted", "pred", "preds", "y_pred", "answer", "output", "decision",
@@ -39,8 +40,8 @@ class FileColumns:
         What is left: one column of answers or outputs, or a column for each class.
     ids, labels, group : ndarray or None
         One entry for each row.
-    answers, confidence : ndarray or None
-        The answer that was served, where it stands beside the scores, and how sure it was.
+    confidence : ndarray or None
+        How sure each answer was, where it stands beside it.
     found : list of str
         What was taken for what, for people.
     """
@@ -50,8 +51,7 @@ class FileColumns:
     ids: npt.NDArray[Any] | None = None
     labels: npt.NDArray[Any] | None = None
     group: npt.NDArray[Any] | None = None
-    answers: npt.NDArray[Any] | None = None
-    confidence: npt.NDArray[Any] | None = None
+    confidence: FloatArray | None = None
     found: list[str] = field(default_factory=list)
 
     @property
@@ -84,7 +84,7 @@ def take_apart(
     group_name = _named(groups, "groups", tables)
     if id_name is None and ids is None and len(tables) == 2:
         id_name = _id_column(*tables)
-    if label_name is None and labels is None:
+    if label_name is None:
         label_name = _label_column(tables, {id_name, group_name})
     for side in sides:
         if not is_table(side.scores):
@@ -102,24 +102,19 @@ def take_apart(
         if group_name in names:
             side.group = _values(side, group_name, "the group")
         taken = {id_name, label_name, group_name}
-        _find_answers(side, [name for name in names if name not in taken])
+        _find_scores(side, [name for name in names if name not in taken])
     return sides[0], sides[1]
 
 
 def _side(value: Any, argument: str) -> FileColumns:
     """Wrap one file: tables stay tables, everything else becomes a NumPy array; an index that is set gives ids."""
-    if is_table(value):
-        side = FileColumns(argument=argument, scores=value)
-        if is_labelled(value) and type(value.index).__name__ != "RangeIndex":
-            side.ids = np.asarray(value.index)
-            side.found.append("the index as the id")
-    elif hasattr(value, "to_numpy"):
-        side = FileColumns(argument=argument, scores=value.to_numpy())
-        if is_labelled(value) and type(value.index).__name__ != "RangeIndex":
-            side.ids = np.asarray(value.index)
-            side.found.append("the index as the id")
-    else:
-        side = FileColumns(argument=argument, scores=np.asarray(to_numpy(value)))
+    scores = value
+    if not is_table(value):
+        scores = value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(to_numpy(value))
+    side = FileColumns(argument=argument, scores=scores)
+    if is_labelled(value) and type(value.index).__name__ != "RangeIndex":
+        side.ids = np.asarray(value.index)
+        side.found.append("the index as the id")
     if np.ndim(side.scores) not in (1, 2):
         expected = "predictions of shape (n_samples,) or (n_samples, n_classes)"
         raise ValueError(describe(argument, expected, f"shape {np.shape(side.scores)}"))
@@ -162,11 +157,16 @@ def _id_column(old: Any, new: Any) -> str | None:
 
 
 def _label_column(tables: Sequence[Any], taken: set[str | None]) -> str | None:
-    """Return the column with the name of a label, where another column is left for the predictions."""
+    """Return the column with the name of a label, where another column is left for the predictions.
+
+    A column of fractions among several scores is the score of a class of that name.
+    """
     for table in tables:
         left = [name for name in table.columns if name not in taken]
         for name in left:
-            if _plain(name) in LABEL_NAMES and len(left) > 1:
+            if _plain(name) not in LABEL_NAMES or len(left) == 1:
+                continue
+            if len(left) == 2 or table[name].dtype.kind != "f" or (table[name] % 1 == 0).all():
                 return str(name)
     return None
 
@@ -176,32 +176,45 @@ def _values(side: FileColumns, name: Any, role: str) -> npt.NDArray[Any]:
     return np.asarray(side.scores[name].to_numpy())
 
 
-def _find_answers(side: FileColumns, names: list[Any]) -> None:
-    """Leave the columns of scores; an answer that stands beside them is what the model served.
+def _find_scores(side: FileColumns, names: list[Any]) -> None:
+    """Leave what the model predicts: one column, or those of the scores.
 
-    Raises
-    ------
-    ValueError
-        If a column is neither.
+    An answer that stands beside scores is what was served. Where it is the class of the largest score
+    in each row, the scores say all of it; else the scores are left out.
     """
     table = side.scores
     answers = [name for name in names if _plain(name) in ANSWER_NAMES]
-    confidences = [name for name in names if _plain(name) in CONFIDENCE_NAMES]
     if len(answers) == 1 and len(names) > 1:
-        side.answers = _values(side, answers[0], "the answer")
-        if len(confidences) == 1:
-            side.confidence = _values(side, confidences[0], "its confidence")
+        confidences = [name for name in names if _plain(name) in CONFIDENCE_NAMES]
         names = [name for name in names if name not in {*answers, *confidences}]
-        side.scores = table[names] if len(names) > 1 else side.answers
-        if len(names) == 1:
+        served = _values(side, answers[0], "the answer")
+        if len(names) > 1:
+            side.scores = table[names]
+            _check_scores(side)
+            if _are_largest(side.scores, served):
+                return
+            side.found[-1] += ", which is not always the class of the largest score"
+        elif names:
             _refuse(side, names[0])
+        side.scores = served
+        if len(confidences) == 1:
+            confidence = _values(side, confidences[0], "its confidence")
+            side.confidence = confidence.astype(np.float64)
     elif len(names) == 1:
         side.scores = np.asarray(table[names[0]].to_numpy())
         side.found.append(f"{names[0]} as the prediction")
     else:
         side.scores = table[names]
-    if is_table(side.scores):
         _check_scores(side)
+
+
+def _are_largest(scores: Any, answers: npt.NDArray[Any]) -> bool:
+    """Return True if each answer is the name of the column of the largest score."""
+    classes = np.array(column_classes(scores))
+    largest = classes[scores.to_numpy().argmax(axis=1)]
+    return all(
+        class_key(answer) == name for answer, name in zip(answers.tolist(), largest, strict=True)
+    )
 
 
 def _check_scores(side: FileColumns) -> None:

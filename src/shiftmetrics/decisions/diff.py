@@ -27,9 +27,10 @@ from shiftmetrics.decisions.gains import (
     gains_of_outputs,
     sampled_difference,
 )
-from shiftmetrics.decisions.pairs import ClassPair, OutputPair, read_pair
+from shiftmetrics.decisions.pairs import ClassPair, OutputPair
 from shiftmetrics.decisions.parts import differences_by_part
 from shiftmetrics.decisions.plan import LabelPlan, Mode, draw_plan, plan_from_text, planned_labels
+from shiftmetrics.decisions.reading import read_pair
 
 QUARTER = 0.25
 """Half width of the interval that labels are planned for by default, as a fraction of the certain bound."""

@@ -95,7 +95,8 @@ def interval_words(result: DiffResult, interval: Interval) -> str:
     """Return an interval as it stands in a sentence, such as ``95 %: +0.1 to +1.9``."""
     level = f"{100.0 * interval.confidence_level:.3g} %"
     if result.metric == "accuracy":
-        digits = decimals(50.0 * (interval.high - interval.low))
+        half = 50.0 * (interval.high - interval.low)
+        digits = 0 if half >= 9.95 else max(1, -math.floor(math.log10(max(half, 1e-3))))
         low = f"{100.0 * interval.low:+.{digits}f}"
         high = f"{100.0 * interval.high:+.{digits}f}"
     else:

@@ -121,7 +121,7 @@ def gains_of_classes(pair: ClassPair, costs: Mapping[Any, float] | None) -> Gain
         bound=bound,
         candidates=np.flatnonzero(changed),
         are_signs=bool((weights == 1.0).all()),
-        two_classes=pair.all_classes_known and len(pair.classes) == 2,
+        two_classes=len(pair.classes) == 2,
         weights=weights,
     )
 

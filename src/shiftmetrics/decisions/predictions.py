@@ -42,6 +42,10 @@ class ServedPredictions:
         Sums of the rows of proportions; without it, scores are logarithms.
     form : str
         How the file was read, for people.
+    has_columns : bool
+        Whether there is a column for each class, so that no other class exists.
+    has_names : bool
+        Whether its classes have names of their own.
     """
 
     argument: str
@@ -52,6 +56,8 @@ class ServedPredictions:
     scores: Any = None
     total: FloatArray | None = None
     form: str = "labels"
+    has_columns: bool = False
+    has_names: bool = True
 
     @property
     def has_probabilities(self) -> bool:
@@ -164,7 +170,14 @@ def class_scores(
         least = min(least, float(block.min()))
     total = totals[0]
     same_total = bool(np.all(np.abs(totals - total) <= SUM_TOLERANCE * abs(total)))
-    served = ServedPredictions(argument=argument, names=names, codes=codes, n_tied=n_tied)
+    served = ServedPredictions(
+        argument=argument,
+        names=names,
+        codes=codes,
+        n_tied=n_tied,
+        has_columns=True,
+        has_names=is_table(scores),
+    )
     if least >= 0.0 and total > 0.0 and same_total:
         form = "probabilities" if abs(total - 1.0) <= SUM_TOLERANCE else f"parts of {total:g}"
         served = replace(served, scores=scores, total=totals, form=form, confidence=top / totals)
@@ -203,7 +216,7 @@ def _at_threshold(
 
 
 def one_probability(
-    values: FloatArray, argument: str, names: tuple[str, str], threshold: float | None
+    values: FloatArray, argument: str, names: tuple[str, ...], threshold: float | None
 ) -> ServedPredictions:
     """Read a column of probabilities of the second class: the answer is the larger one, or cut at a threshold."""
     is_second = values > 0.5 if threshold is None else values >= threshold
@@ -215,11 +228,12 @@ def one_probability(
         n_tied=int((values == 0.5).sum()) if threshold is None else 0,
         scores=values,
         form=f"the probability of {names[1]}",
+        has_columns=True,
     )
 
 
 def margins(
-    values: FloatArray, argument: str, names: tuple[str, str], threshold: float | None
+    values: FloatArray, argument: str, names: tuple[str, ...], threshold: float | None
 ) -> ServedPredictions:
     """Read a column of binary margins: the second class where they are positive, or from a threshold on."""
     is_second = values > 0.0 if threshold is None else values >= threshold
@@ -229,6 +243,7 @@ def margins(
         codes=is_second.astype(np.int64),
         n_tied=int((values == 0.0).sum()) if threshold is None else 0,
         form=f"scores of {names[1]}",
+        has_columns=True,
     )
 
 
