@@ -3,8 +3,8 @@ How agreement falls as noise grows, for networks and for people
 ===============================================================
 
 1,200 photographs of 16 kinds of things, seen by five networks and by about six people each at four levels of phase
-noise (Steyvers et al., PNAS 2022). One call gives agreement, unchanged predictions and right predictions of all six,
-against the level of noise and against the share of noisy photographs.
+noise (Steyvers et al., PNAS 2022). One call for each gives agreement, unchanged predictions and right predictions,
+against the level of noise and against the fraction of noisy photographs.
 
 Needs ``imagenet16h_noise/imagenet16h.npz`` (log probabilities of the networks, counts of human answers): set
 SHIFTMETRICS_DATA to the folder that holds it. Takes a few seconds.
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 
 from shiftmetrics import Resampling
 from shiftmetrics.agreement import (
@@ -48,24 +49,27 @@ labels, kinds = labels[shown], kinds[shown]
 
 # %%
 # The least noise is the reference; the shift ratio says how many of the photographs are noisy.
-curves = agreement_curves(
-    {name: dict(zip(levels[1:], scores[1:], strict=True)) for name, scores in outputs.items()},
-    {name: scores[0] for name, scores in outputs.items()},
-    labels=labels,
-    resampling=Resampling(rng=0),
-)
-print(curves.summary())
-columns = ["model", "power", "normalized", "equivalent_error", "afr_p", "afr_t"]
-print(curves.to_frame().query("ratio == 1")[columns].round(3).to_string(index=False))
+curves = {}
+for name, scores in outputs.items():
+    curves[name] = agreement_curves(
+        dict(zip(levels[1:], scores[1:], strict=True)),
+        scores[0],
+        labels=labels,
+        resampling=Resampling(rng=0),
+    )
+    print(name, curves[name].headline())
+frame = pd.concat({name: one.to_frame() for name, one in curves.items()}, names=["model"])
+columns = ["power", "normalized", "equivalent_error", "afr_p", "afr_t"]
+print(frame.query("ratio == 1")[columns].round(3).droplevel(1).to_string())
 
 # %%
 # People stay right longer than most networks, and yet agree least with themselves: when the noise takes hold, their
 # answers scatter.
 figure, axes = plt.subplots(2, 2, figsize=(12, 7.5), layout="constrained")
-plot(curves, axes[0, 0])
-plot(curves, axes[0, 1], y="afr_t")
-plot(curves, axes[1, 0], x="ratio")
-plot(curves, axes[1, 1], kind="ranking")
+plot(curves, axes[0, 0], kind="curves")
+plot(curves, axes[0, 1], kind="curves", y="afr_t")
+plot(curves, axes[1, 0], kind="curves", x="ratio")
+plot(curves, axes[1, 1], kind="curves", x="ratio", y="afr_p")
 
 # %%
 # Where does disagreement come from? Pairs that were right and are misled cost most, and the confidence of the

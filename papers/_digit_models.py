@@ -140,18 +140,19 @@ def ratio_curves(
 ) -> dict[str, dict[str, np.ndarray]]:
     """Attack every model; return agreement, AFR_T and AFR_P over the adversarial ratio, by measure and model."""
     made = {name: attacked(digits, name, kind, power) for name in digits.models}
-    frame = agreement_curves(
-        {name: digits.scores(name, one.x_adv) for name, one in made.items()},
-        {name: digits.scores(name) for name in made},
-        ratios=ratios,
-        labels=digits.labels,
-        perturbation_sizes={name: sizes(one) for name, one in made.items()},
-        resampling=Resampling(rng=digits.seed),  # the order of rows that were moved equally far
-        computing=Computing(progress=False),
-    ).to_frame()
-    rows = {name: frame["model"] == name for name in made}
+    frames = {}
+    for name, one in made.items():
+        frames[name] = agreement_curves(
+            digits.scores(name, one.x_adv),
+            digits.scores(name),
+            ratios=ratios,
+            labels=digits.labels,
+            perturbation_sizes=sizes(one),
+            resampling=Resampling(rng=digits.seed),  # the order of rows that were moved equally far
+            computing=Computing(progress=False),
+        ).to_frame()
     return {
-        measure: {name: frame.loc[rows[name], measure].to_numpy() for name in made}
+        measure: {name: frame[measure].to_numpy() for name, frame in frames.items()}
         for measure in KINDS
     }
 

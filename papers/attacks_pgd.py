@@ -5,6 +5,7 @@ the distance are attacked, the others are as they were. Bounds are in 255ths (pr
 """
 
 import numpy as np
+import pandas as pd
 from _claims import Claim
 from _digit_models import NAMES, POWERS, RATIOS, attacked, readers, sizes
 from _experiment import run
@@ -54,20 +55,19 @@ CLAIMS = {
 
 def measure(seed: int, quick: bool) -> dict:
     digits = readers(seed, quick)
-    scores, moved = {}, {}
+    frames = {}
     for name in NAMES:
         made = {power: attacked(digits, name, "pgd", power) for power in POWERS}
-        scores[name] = {power: digits.scores(name, one.x_adv) for power, one in made.items()}
-        moved[name] = {power: sizes(one) for power, one in made.items()}
-    curves = agreement_curves(
-        scores,
-        {name: digits.scores(name) for name in NAMES},
-        ratios=RATIOS,
-        labels=digits.labels,
-        perturbation_sizes=moved,
-        computing=Computing(progress=False),
-    ).to_frame()
-    curves = curves.set_index(["model", "power", "ratio"]).sort_index()
+        frames[name] = agreement_curves(
+            {power: digits.scores(name, one.x_adv) for power, one in made.items()},
+            digits.scores(name),
+            ratios=RATIOS,
+            labels=digits.labels,
+            perturbation_sizes={power: sizes(one) for power, one in made.items()},
+            computing=Computing(progress=False),
+        ).to_frame()
+    curves = pd.concat(frames, names=["model"])
+    curves = curves.set_index(["power", "ratio"], append=True).droplevel(1).sort_index()
     full = {name: curves.loc[name].xs(1.0, level="ratio") for name in NAMES}
     agreement = {name: full[name]["agreement"].to_numpy() for name in NAMES}
     afr = {name: full[name]["afr_t"].to_numpy() for name in NAMES}

@@ -20,7 +20,7 @@ LOSS = ZeroOneLoss(RNG.exponential(size=40) * (RNG.random(40) > 0.1))
 
 CALLS: dict[str, tuple[Any, ...]] = {
     "agreement.agreement_contributions": (OTHERS, SCORES, LABELS),
-    "agreement.agreement_curves": ({"model": [OTHERS, Y @ np.ones((2, 3))]}, SCORES),
+    "agreement.agreement_curves": ({1.0: OTHERS, 2.0: Y @ np.ones((2, 3))}, SCORES),
     "agreement.agreement_matrix": ({"a": OTHERS, "b": SCORES},),
     "agreement.pair_samples": (OTHERS, SCORES),
     "agreement.posterior_agreement": (OTHERS, SCORES),

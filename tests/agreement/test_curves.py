@@ -35,43 +35,35 @@ def mixed(scores: np.ndarray, reference: np.ndarray, sizes: np.ndarray, ratio: f
 
 @pytest.mark.parametrize("prior", [None, [0.1, 0.2, 0.3, 0.4]])
 def test_every_point_is_what_a_separate_call_gives(prior: list[float] | None) -> None:
-    models = {
-        "one": (SHIFTED, REFERENCE),
-        "two": ({p: 3 * s[::-1] for p, s in SHIFTED.items()}, 3 * REFERENCE),
-    }
     curves = agreement_curves(
-        {name: scores for name, (scores, _) in models.items()},
-        {name: reference for name, (_, reference) in models.items()},
+        SHIFTED,
+        REFERENCE,
         ratios=RATIOS,
         labels=LABELS,
         perturbation_sizes=SIZES,
         prior=prior,
         computing=Computing(atol=1e-8),
     )
-    assert curves.models == ("one", "two")
     assert curves.powers == (0.5, 1.5)
-    for m, (scores, reference) in enumerate(models.values()):
-        for p, shifted in enumerate(scores.values()):
-            for j, ratio in enumerate(RATIOS):
-                sample = mixed(shifted, reference, SIZES, ratio)
-                alone = posterior_agreement(
-                    sample, reference, prior=prior, computing=Computing(atol=1e-8)
-                )
-                at = (m, p, j)
-                assert curves.agreement.value[at] == pytest.approx(alone.value, abs=2e-8)
-                assert curves.equivalent_error[at] == pytest.approx(
-                    alone.equivalent_error, abs=1e-6
-                )
-                if alone.status.code == "converged":
-                    assert curves.search.beta[at] == pytest.approx(alone.beta, rel=1e-3)
-                else:
-                    assert curves.search.beta[at] == alone.beta
-                rates = prediction_rates(sample, reference, LABELS).overall
-                for name in ("afr_p", "afr_t"):
-                    rate = getattr(rates, name)
-                    assert getattr(curves, name).value[at] == pytest.approx(rate.value)
-                    assert getattr(curves, name).low[at] == pytest.approx(rate.interval.low)
-                    assert getattr(curves, name).high[at] == pytest.approx(rate.interval.high)
+    for p, shifted in enumerate(SHIFTED.values()):
+        for j, ratio in enumerate(RATIOS):
+            sample = mixed(shifted, REFERENCE, SIZES, ratio)
+            alone = posterior_agreement(
+                sample, REFERENCE, prior=prior, computing=Computing(atol=1e-8)
+            )
+            at = (p, j)
+            assert curves.agreement.value[at] == pytest.approx(alone.value, abs=2e-8)
+            assert curves.equivalent_error[at] == pytest.approx(alone.equivalent_error, abs=1e-6)
+            if alone.status.code == "converged":
+                assert curves.search.beta[at] == pytest.approx(alone.beta, rel=1e-3)
+            else:
+                assert curves.search.beta[at] == alone.beta
+            rates = prediction_rates(sample, REFERENCE, LABELS).overall
+            for name in ("afr_p", "afr_t"):
+                rate = getattr(rates, name)
+                assert getattr(curves, name).value[at] == pytest.approx(rate.value)
+                assert getattr(curves, name).low[at] == pytest.approx(rate.interval.low)
+                assert getattr(curves, name).high[at] == pytest.approx(rate.interval.high)
     assert curves.status.code == "solved"
     assert curves.value == curves.normalized.min()
 
@@ -79,7 +71,7 @@ def test_every_point_is_what_a_separate_call_gives(prior: list[float] | None) ->
 def test_rows_are_shifted_as_by_mixing_by_norm() -> None:
     curves = agreement_curves(SHIFTED[1.5], REFERENCE, ratios=[0.3], perturbation_sizes=SIZES)
     pair = mix(SHIFTED[1.5], REFERENCE, ratio=0.3, by=SIZES)
-    assert curves.agreement.value[0, 0, 0] == pytest.approx(
+    assert curves.agreement.value[0, 0] == pytest.approx(
         posterior_agreement(pair.sample, REFERENCE).value, abs=2e-5
     )
 
@@ -102,7 +94,7 @@ def test_ties_are_seeded_and_ratios_are_nested() -> None:
     np.testing.assert_array_equal(curves[0].afr_p.value, curves[1].afr_p.value)
     assert not np.array_equal(curves[0].afr_p.value, curves[2].afr_p.value)
     assert (np.diff(curves[0].afr_p.value.ravel()) <= 0).all()
-    assert curves[0].afr_p.value[0, 0, -1] == 0.9
+    assert curves[0].afr_p.value[0, -1] == 0.9
 
 
 def test_failed_attacks_come_last() -> None:
@@ -118,33 +110,23 @@ def test_failed_attacks_come_last() -> None:
     assert curves.afr_p.value.ravel().tolist() == [0.4, 0.4]
 
 
-def test_sizes_by_power_and_by_model() -> None:
-    reference = {"a": REFERENCE, "b": REFERENCE}
-    scores = {"a": SHIFTED, "b": SHIFTED}
+def test_sizes_by_power() -> None:
     options = {"ratios": [0.3], "resampling": Resampling(rng=0)}
-    one = agreement_curves(scores, reference, perturbation_sizes=SIZES, **options)
-    for sizes in (
-        {"a": SIZES, "b": SIZES},
-        {0.5: SIZES, 1.5: SIZES},
-        {"a": {0.5: SIZES, 1.5: SIZES}, "b": SIZES},
-    ):
-        same = agreement_curves(scores, reference, perturbation_sizes=sizes, **options)
-        np.testing.assert_array_equal(same.agreement.value, one.agreement.value)
+    one = agreement_curves(SHIFTED, REFERENCE, perturbation_sizes=SIZES, **options)
+    by_power = {0.5: SIZES, 1.5: SIZES}
+    same = agreement_curves(SHIFTED, REFERENCE, perturbation_sizes=by_power, **options)
+    np.testing.assert_array_equal(same.agreement.value, one.agreement.value)
     with pytest.raises(
-        ValueError, match=r"perturbation_sizes must be given for model 'a' and power 1.5, got 0.5"
+        ValueError, match=r"perturbation_sizes must be given for power 1.5, got 0.5"
     ):
-        agreement_curves(scores, reference, perturbation_sizes={0.5: SIZES}, **options)
+        agreement_curves(SHIFTED, REFERENCE, perturbation_sizes={0.5: SIZES}, **options)
 
 
 def test_without_shift_all_agree_and_nothing_is_uncertain() -> None:
     curves = agreement_curves(SHIFTED[1.5], REFERENCE, ratios=[0.0], resampling=Resampling(rng=0))
-    assert curves.agreement.value[0, 0, 0] == pytest.approx(math.log(4))
-    assert (
-        curves.agreement.low[0, 0, 0]
-        == curves.agreement.high[0, 0, 0]
-        == curves.agreement.value[0, 0, 0]
-    )
-    assert curves.search.beta[0, 0, 0] == np.inf
+    assert curves.agreement.value[0, 0] == pytest.approx(math.log(4))
+    assert curves.agreement.low[0, 0] == curves.agreement.high[0, 0] == curves.agreement.value[0, 0]
+    assert curves.search.beta[0, 0] == np.inf
     assert curves.search.n_evaluations == 0
 
 
@@ -154,8 +136,8 @@ def test_intervals_agree_with_the_bootstrap_and_hold_at_the_ends() -> None:
         SHIFTED[1.5], REFERENCE, resampling=Resampling(confidence_level=0.95, rng=0)
     ).interval
     width = boot.high - boot.low
-    assert curves.agreement.low[0, 0, 0] == pytest.approx(boot.low, abs=0.2 * width)
-    assert curves.agreement.high[0, 0, 0] == pytest.approx(boot.high, abs=0.2 * width)
+    assert curves.agreement.low[0, 0] == pytest.approx(boot.low, abs=0.2 * width)
+    assert curves.agreement.high[0, 0] == pytest.approx(boot.high, abs=0.2 * width)
     none = agreement_curves(
         np.repeat([-1.0, 1.0], [60, 40]), np.ones(100), ratios=[1.0], resampling=Resampling(rng=0)
     )
@@ -187,7 +169,7 @@ def test_the_predicted_prior_is_one_for_a_model() -> None:
     shares = [posterior_agreement(s, REFERENCE, prior="predicted").prior for s in SHIFTED.values()]
     for p, shifted in enumerate(SHIFTED.values()):
         alone = posterior_agreement(shifted, REFERENCE, prior=np.mean(shares, axis=0))
-        assert curves.agreement.value[0, p, 0] == pytest.approx(alone.value, abs=2e-5)
+        assert curves.agreement.value[p, 0] == pytest.approx(alone.value, abs=2e-5)
 
 
 def test_kinds_of_input_agree() -> None:
@@ -235,9 +217,7 @@ def test_table_json_and_sentence() -> None:
     frame = curves.to_frame()
     assert len(frame) == 8
     assert frame["agreement"].tolist() == curves.agreement.value.ravel().tolist()
-    assert (
-        frame.query("power == 1.5 and ratio == 0.25")["afr_t"].item() == curves.afr_t.value[0, 1, 1]
-    )
+    assert frame.query("power == 1.5 and ratio == 0.25")["afr_t"].item() == curves.afr_t.value[1, 1]
     assert AgreementCurvesResult.from_json(curves.to_json()).equals(curves)
     assert "of the agreement that is possible" in curves.headline()
     assert agreement_curves(SHIFTED, REFERENCE, ratios=[1.0]).afr_t is None
@@ -256,15 +236,6 @@ def test_a_missed_tolerance_is_said() -> None:
     ("scores", "reference", "options", "message"),
     [
         (SHIFTED, REFERENCE[:-1], {}, "must have the same shape"),
-        ({"a": SHIFTED[0.5]}, {"b": REFERENCE}, {}, "a mapping with the models of reference_scores, 'b', got 'a'"),
-        (REFERENCE, {"b": REFERENCE}, {}, "got ndarray"),
-        ({"a": SHIFTED, "b": REFERENCE}, {"a": REFERENCE, "b": REFERENCE}, {}, "at the same powers for every model"),
-        (
-            {"a": REFERENCE, "b": REFERENCE[:9]},
-            {"a": REFERENCE, "b": REFERENCE[:9]},
-            {},
-            "scores must be of 300 rows for every model, got 9 rows for model 'b'",
-        ),
         (SHIFTED, REFERENCE, {"ratios": [1.2]}, "ratios must be a number at least 0 and at most 1"),
         (SHIFTED, REFERENCE, {"ratios": [-0.1]}, "ratios must be at least 0"),
         (SHIFTED, REFERENCE, {"ratios": []}, "ratios must be an array of at least 1 value"),

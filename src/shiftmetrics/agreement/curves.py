@@ -1,9 +1,10 @@
-"""Curves of agreement: over the ratio of shifted rows and the power of the shift, for several models in one call."""
+"""Curves of agreement over the power of a shift and the ratio of shifted samples."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import numbers
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,19 +23,22 @@ from shiftmetrics._core.options import (
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Result, Status, format_number, settings_of
 from shiftmetrics._core.tables import Align
-from shiftmetrics._core.validation import check_number, check_vector, describe
+from shiftmetrics._core.validation import check_number, check_vector, describe, first_few
 from shiftmetrics.agreement.channel import channel_of
 from shiftmetrics.agreement.posterior import prior_setting
-from shiftmetrics.agreement.predictions import predicted_columns
+from shiftmetrics.agreement.predictions import label_columns, predicted_columns
 from shiftmetrics.agreement.sampling import sample_agreement
-from shiftmetrics.agreement.scores import ScorePairs, named_prior
-from shiftmetrics.agreement.shift_grid import ShiftGrid
+from shiftmetrics.agreement.scores import ScorePairs, align_rows, named_prior, prepare_pairs
 from shiftmetrics.agreement.solver import search_beta
-from shiftmetrics.agreement.statistic import evaluator, limits_of
+from shiftmetrics.agreement.statistic import evaluator, limits_of, survey
 
 RATIOS = tuple(k / 10 for k in range(11))
-"""Ratios of shifted rows, unless others are given."""
+"""Ratios of shifted samples, unless others are given."""
 
+ONE_POWER = "shift"
+"""Name of the power where there is only one."""
+
+Power = float | str
 
 SOLVED = Status("solved", "Every point of every curve is certified to the tolerance.")
 SOME_UNSOLVED = Status(
@@ -65,7 +69,7 @@ class CurveSearches(Record):
     errors : ndarray
         Numerical errors of the agreement.
     n_evaluations : int
-        Betas evaluated, each on all samples of one model and power.
+        Betas evaluated, each on all samples of one power.
     """
 
     beta: FloatArray
@@ -75,9 +79,9 @@ class CurveSearches(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AgreementCurvesResult(Drawn, Result):
-    """Agreement and prediction rates of several models over shift power and ratio.
+    """Agreement and prediction rates of a model over shift power and ratio.
 
-    Arrays have the shape (n_models, n_powers, n_ratios) of ``models``, ``powers`` and ``ratios``.
+    Arrays have the shape (n_powers, n_ratios) of ``powers`` and ``ratios``.
 
     Attributes
     ----------
@@ -87,8 +91,6 @@ class AgreementCurvesResult(Drawn, Result):
         The largest numerical error of all points, normalized.
     status : Status
         Not ok where a point missed the tolerance.
-    models : tuple of str
-        Names of the models.
     powers : tuple of float or str
         Powers of the shift, as given.
     ratios : ndarray of shape (n_ratios,)
@@ -112,8 +114,7 @@ class AgreementCurvesResult(Drawn, Result):
     title = "Agreement over shift power and ratio"
     higher_is_better = True
 
-    models: tuple[str, ...]
-    powers: tuple[float | str, ...]
+    powers: tuple[Power, ...]
     ratios: FloatArray
     agreement: CurveEstimates
     ceiling: FloatArray
@@ -134,29 +135,22 @@ class AgreementCurvesResult(Drawn, Result):
         )
 
     def headline(self) -> str:
-        """Return one sentence with the best and the worst model at the end of the curves."""
-        last = 100.0 * self.normalized[:, -1, -1]
-        kept = 100.0 * self.afr_p.value[:, -1, -1]
-        best = int(last.argmax())
-        worst = int(last.argmin())
+        """Return one sentence with what is left at the end of the curves."""
         at = f"ratio {format_number(float(self.ratios[-1]))}"
         if len(self.powers) > 1:
             at += f" and power {self.powers[-1]}"
-        text = f"At {at} {self.models[best]} keeps {kept[best]:.3g} % of its predictions"
-        text += f", and {last[best]:.3g} % of the agreement that is possible"
-        if len(self.models) > 1:
-            text += f": the most; {self.models[worst]} keeps {kept[worst]:.3g} % and {last[worst]:.3g} %: the least"
-        return f"{text}."
+        kept = format_number(100.0 * float(self.afr_p.value[-1, -1]))
+        last = format_number(100.0 * float(self.normalized[-1, -1]))
+        return f"At {at} {kept} % of the predictions are unchanged, with {last} % of the agreement that is possible."
 
     def to_frame(self) -> Any:
-        """Return a tidy pandas DataFrame: one row for each model, power and ratio."""
+        """Return a tidy pandas DataFrame: one row for each power and ratio."""
         import pandas as pd
 
-        places = [part.ravel() for part in np.indices(self.ceiling.shape)]
+        power, ratio = (part.ravel() for part in np.indices(self.ceiling.shape))
         columns: dict[str, Any] = {
-            "model": [self.models[k] for k in places[0]],
-            "power": [self.powers[k] for k in places[1]],
-            "ratio": self.ratios[places[2]],
+            "power": [self.powers[k] for k in power],
+            "ratio": self.ratios[ratio],
             "normalized": self.normalized.ravel(),
             "ceiling": self.ceiling.ravel(),
             "equivalent_error": self.equivalent_error.ravel(),
@@ -186,36 +180,34 @@ def agreement_curves(
     resampling: Resampling | float = 0.95,
     computing: Computing | None = None,
 ) -> AgreementCurvesResult:
-    """Agreement, AFR_P and AFR_T against the ratio of shifted rows and the power of the shift, for several models.
+    """Agreement, AFR_P and AFR_T against the power of a shift and the ratio of shifted samples.
 
-    At ratio alpha the first share alpha of the rows is shifted and the others are as they were [1]_. The rows are put
-    in order once, and every point is certified.
+    At ratio alpha the first fraction alpha of the samples is shifted and the others are as they were [1]_. The
+    samples are put in order once, and every point is certified.
 
     Parameters
     ----------
-    scores : array, or mapping of arrays of shape (n_samples, n_classes)
-        Scores on the shifted rows. For one model: an array, or a mapping from power to array. For several models
-        (``reference_scores`` is a mapping): a mapping from model to either.
-    reference_scores : array or mapping of str to array
-        Scores on the original rows, of one model, or of each model by its name.
+    scores : array of shape (n_samples, n_classes), or mapping of such arrays
+        Scores on the shifted samples; of several powers a mapping from the power, a number or a name.
+    reference_scores : array of shape (n_samples, n_classes)
+        Scores on the original samples.
     ratios : array of shape (n_ratios,), default 0, 0.1, ..., 1
-        Shares of shifted rows, each rounded to whole rows.
+        Fractions of shifted samples, each rounded to an integer number of them.
     labels : array of shape (n_samples,), optional
         True classes, for AFR_T: column positions, or column names of tables.
-    perturbation_sizes : array of shape (n_samples,) or mapping, optional
-        How far each row was moved; the smallest are shifted first, as in the papers' adversarial ratio (rows an
-        attack failed on may be infinite). A mapping gives one array for each power, or for each model (of
-        arrays, or of mappings from power). Default: a random order, the same for all models and powers.
+    perturbation_sizes : array of shape (n_samples,), or mapping of such arrays by power, optional
+        How far each sample was moved; the smallest are shifted first, as in the papers' adversarial ratio (samples
+        that an attack failed on may be infinite). Default: a random order, the same for all powers.
     kind, floor
         As in `posterior_agreement`.
     prior : array of shape (n_classes,), "uniform" or "predicted", optional
-        As in `posterior_agreement`, but "predicted" is one prior for all points of a model: its predictions on the
-        original rows and on all rows shifted, averaged over powers.
+        As in `posterior_agreement`, but "predicted" is one prior for all points: the predictions on the original
+        samples and on all samples shifted, averaged over powers.
     pairing : {"labels", "position"}, default "labels"
         Whether DataFrames are matched by row and column labels or as they stand.
     resampling : Resampling or float, default 0.95
-        Level of the intervals, which need no draws; its ``rng`` gives the order of the rows, and of rows of equal
-        size.
+        Confidence level of the intervals, which need no resamples; its ``rng`` gives the order of the samples, and of
+        samples of equal size.
     computing : Computing, optional
         ``executor``, ``progress``; ``atol``, the certified gap of each point in nats per sample (default 1e-5);
         ``max_iter``, the most betas of each point (default 200).
@@ -228,7 +220,7 @@ def agreement_curves(
     Raises
     ------
     TypeError, ValueError
-        As in `posterior_agreement`, or if models, powers, ratios, sizes or labels do not fit together.
+        As in `posterior_agreement`, or if powers, ratios, sizes or labels do not fit together.
 
     References
     ----------
@@ -248,32 +240,37 @@ def agreement_curves(
     ...     resampling=Resampling(rng=0),
     ... )
     >>> curves.normalized.round(3).tolist()
-    [[[1.0, 0.809, 0.725], [1.0, 0.643, 0.51]]]
+    [[1.0, 0.809, 0.725], [1.0, 0.643, 0.51]]
     """
     prior, computing = named_prior(prior), computing_of(computing, atol=1e-5, max_iter=200)
     drawn = always_resampling(resampling)
     shares = np.unique(check_vector(ratios, "ratios", low=0.0))
     check_number(float(shares[-1]), "ratios", low=0.0, high=1.0)
-    grid = ShiftGrid.of(scores, reference_scores, pairing)
+    tables = _by_power(scores)
+    options: dict[str, Any] = {"kind": kind, "prior": prior, "floor": floor}
+    samples = _pairs_of_powers(tables, reference_scores, pairing, options, computing)
+    n_samples = samples[0].n_samples
+    truth = None
+    if labels is not None:
+        labels = align_rows(reference_scores, labels, "labels", pairing, "reference_scores")
+        truth = label_columns(labels, "labels", reference_scores, samples[0].n_classes, n_samples)
+    counts = _row_counts(shares, n_samples)
     points: list[dict[str, Any]] = []
-    n_samples = 0
-    n_curves = len(grid.models) * len(grid.powers)
-    with progress_bar(computing.progress, "curves", n_curves) as bar:
-        for m, model in enumerate(grid.models):
-            samples = grid.pairs(
-                m, kind=kind, prior=prior, floor=floor, executor=computing.executor
-            )
-            if n_samples not in (0, samples[0].n_samples):
-                got = f"{samples[0].n_samples} rows for model {model!r}"
-                raise ValueError(describe("scores", f"of {n_samples} rows for every model", got))
-            n_samples = samples[0].n_samples
-            truth = None if labels is None else grid.labels(labels, m, samples[0])
-            for p, pairs in enumerate(samples):
-                rank = _shift_rank(grid.sizes(perturbation_sizes, m, p, n_samples), drawn.rng)
-                segment = np.searchsorted(_row_counts(shares, n_samples), rank, side="right")
-                points += _solve_ratios(pairs, segment, len(shares), truth, drawn, computing)
-                bar.update()
-    shape = (len(grid.models), len(grid.powers), len(shares))
+    with progress_bar(computing.progress, "curves", len(tables)) as bar:
+        for power, pairs in zip(tables, samples, strict=True):
+            sizes = np.zeros(n_samples)
+            if perturbation_sizes is not None:
+                given = _of_power(perturbation_sizes, power)
+                given = align_rows(
+                    reference_scores, given, "perturbation_sizes", pairing, "reference_scores"
+                )
+                sizes = check_vector(
+                    given, "perturbation_sizes", length=n_samples, low=0.0, allow_inf=True
+                )
+            segment = np.searchsorted(counts, _shift_rank(sizes, drawn.rng), side="right")
+            points += _solve_ratios(pairs, segment, len(shares), truth, drawn, computing)
+            bar.update()
+    shape = (len(tables), len(shares))
     found: dict[str, FloatArray] = {}
     for name in points[0]:
         found[name] = np.array([point[name] for point in points]).reshape(shape)
@@ -288,8 +285,7 @@ def agreement_curves(
         error_bound=float((found["errors"][where] / ceiling[where]).max(initial=0.0)),
         status=SOLVED if found["converged"].all() else SOME_UNSOLVED,
         n_samples=n_samples,
-        models=grid.models,
-        powers=grid.powers,
+        powers=tuple(tables),
         ratios=shares,
         agreement=_estimates(found, "agreement"),
         ceiling=ceiling,
@@ -312,6 +308,54 @@ def agreement_curves(
             computing=computing.settings(),
         ),
     )
+
+
+def _by_power(scores: Any) -> dict[Power, Any]:
+    """Return the scores by power, ascending where powers are numbers."""
+    if not isinstance(scores, Mapping):
+        return {ONE_POWER: scores}
+    if not scores:
+        raise ValueError(describe("scores", "given for at least one power", "none"))
+    keys = list(scores)
+    if all(isinstance(key, numbers.Real) for key in keys):
+        keys = sorted(keys)
+    return {_power(key): scores[key] for key in keys}
+
+
+def _of_power(sizes: Any, power: Power) -> Any:
+    """Return the perturbation sizes of one power."""
+    if not isinstance(sizes, Mapping):
+        return sizes
+    by_power = {_power(key): part for key, part in sizes.items()}
+    if power not in by_power:
+        expected = f"given for power {power!r}"
+        raise ValueError(describe("perturbation_sizes", expected, first_few(sizes, 4) or "none"))
+    return by_power[power]
+
+
+def _power(key: Any) -> Power:
+    if isinstance(key, numbers.Real) and not isinstance(key, bool):
+        return float(key)
+    return str(key)
+
+
+def _pairs_of_powers(
+    tables: dict[Power, Any],
+    reference: Any,
+    pairing: Align,
+    options: dict[str, Any],
+    computing: Computing,
+) -> list[ScorePairs]:
+    """Return the pairs at each power, with one prior for all of them."""
+    surveyed = []
+    for table in tables.values():
+        aligned = align_rows(reference, table, "scores", pairing, "reference_scores")
+        pairs = prepare_pairs(aligned, reference, pairing="position", **options)
+        surveyed.append(survey(pairs, executor=computing.executor))
+    if not isinstance(options["prior"], str):
+        return [pairs for pairs, _ in surveyed]
+    shares = np.mean([limits.shares for _, limits in surveyed], axis=0)
+    return [pairs.replace(prior=shares / shares.sum()) for pairs, _ in surveyed]
 
 
 def _estimates(found: dict[str, FloatArray], name: str) -> CurveEstimates:

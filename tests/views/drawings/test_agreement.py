@@ -19,13 +19,12 @@ RNG = np.random.default_rng(0)
 LABELS = RNG.integers(3, size=90)
 CLEAN = RNG.normal(size=(90, 3)) + np.eye(3)[LABELS]
 SHIFTED = {power: CLEAN + power * RNG.normal(size=(90, 3)) for power in (0.5, 1.0)}
-CURVES = agreement_curves(
-    {"a": SHIFTED, "b": {p: s[::-1] for p, s in SHIFTED.items()}},
-    {"a": CLEAN, "b": CLEAN},
-    ratios=[0.0, 0.5, 1.0],
-    labels=LABELS,
-    resampling=Resampling(rng=0),
-)
+CURVES = {
+    name: agreement_curves(
+        scores, CLEAN, ratios=[0.0, 0.5, 1.0], labels=LABELS, resampling=Resampling(rng=0)
+    )
+    for name, scores in {"a": SHIFTED, "b": {p: s[::-1] for p, s in SHIFTED.items()}}.items()
+}
 SPLIT = agreement_contributions(SHIFTED[0.5], CLEAN, LABELS)
 MATRIX = agreement_matrix({"clean": CLEAN, "half": SHIFTED[0.5], "whole": SHIFTED[1.0]})
 RATES = prediction_rates(SHIFTED[1.0], CLEAN, LABELS, groups=LABELS)
@@ -38,7 +37,7 @@ def _close_figures():
 
 
 @pytest.mark.parametrize(
-    "result", [CURVES, SPLIT, MATRIX, RATES], ids=lambda result: result.headline()[:20]
+    "result", [CURVES["a"], SPLIT, MATRIX, RATES], ids=lambda result: result.headline()[:20]
 )
 def test_every_result_draws_itself(result):
     axes = result.plot()
@@ -47,13 +46,13 @@ def test_every_result_draws_itself(result):
 
 
 def test_curves_are_the_numbers():
-    axes = plot(CURVES)
-    for m, line in enumerate(axes.get_lines()):
+    axes = plot(CURVES, kind="curves")
+    for line, curves in zip(axes.get_lines(), CURVES.values(), strict=True):
         np.testing.assert_array_equal(line.get_xdata(), [0.5, 1.0])
-        np.testing.assert_array_equal(line.get_ydata(), CURVES.normalized[m, :, -1])
+        np.testing.assert_array_equal(line.get_ydata(), curves.normalized[:, -1])
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["a", "b"]
-    axes = plot(CURVES, x="ratio", y="afr_t")
-    np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), CURVES.afr_t.value[0, -1])
+    axes = plot(CURVES["a"], x="ratio", y="afr_t")
+    np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), CURVES["a"].afr_t.value[-1])
     assert "power 1" in axes.get_title(loc="left")
     axes = plot(agreement_curves(SHIFTED, CLEAN, ratios=[0.0]), y="beta")
     assert np.isnan(axes.get_lines()[0].get_ydata()).all(), (
@@ -67,12 +66,6 @@ def test_what_a_curve_lacks_is_said():
         ValueError, match=r"y must be a quantity of the result, got 'afr_t', which needs labels"
     ):
         plot(without, y="afr_t")
-
-
-def test_the_ranking_is_in_order():
-    axes = plot(CURVES, kind="ranking")
-    names = [label.get_text() for label in axes.get_yticklabels()]
-    assert names == [CURVES.models[m] for m in np.argsort(-CURVES.normalized[:, -1, -1])]
 
 
 def test_bars_are_parts_of_the_agreement():

@@ -56,7 +56,7 @@ def plot(result: Any, ax: Any = None, *, kind: str | None = None, **options: Any
     Parameters
     ----------
     result : Result, or mapping of str to Result
-        What a measure returned. Several results, by name, are drawn together by ``kind="search"``.
+        What a measure returned. Several results, by name, are drawn together by ``kind="search"`` or "curves".
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure, which ``matplotlib.pyplot.show`` shows.
     kind : str, optional
@@ -84,8 +84,8 @@ def plot(result: Any, ax: Any = None, *, kind: str | None = None, **options: Any
     >>> plot(posterior_agreement(scores, scores[::-1]), kind="beta").get_xlabel()
     'inverse temperature beta (log scale)'
     """
-    if isinstance(result, Mapping) and (kind != "search" or not result):
-        remedy = 'Several are drawn together by kind="search".'
+    if isinstance(result, Mapping) and (kind not in ("search", "curves") or not result):
+        remedy = 'Several are drawn together by kind="search" or "curves".'
         raise ValueError(
             describe("result", "a result", f"a mapping of {len(result)} results", remedy)
         )

@@ -1,7 +1,8 @@
-"""Drawings of several models, shifts or environments: curves, rankings, and all pairs."""
+"""Drawings of several models, shifts or environments: curves, and all pairs."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -52,42 +53,44 @@ NUMBERS_UP_TO = 12
 
 @drawing(AgreementCurvesResult, kind="curves", default=True)
 def draw_curves(result: Any, ax: Any = None, *, x: str = "auto", y: str = "normalized") -> Any:
-    """Draw a quantity of each model against the ratio or the power of the shift, with its sampling interval.
+    """Draw a quantity against the power or the ratio of the shift, with its interval; of several models by name.
 
     ``x`` is "ratio", at the last power, or "power", at the last ratio, or "auto" (the power where there are several);
     ``y`` one of `QUANTITIES`.
     """
+    named = dict(result) if isinstance(result, Mapping) else {"": result}
     check_choice(y, "y", tuple(QUANTITIES))
-    if y == "afr_t" and result.afr_t is None:
+    if y == "afr_t" and any(curves.afr_t is None for curves in named.values()):
         raise ValueError(describe("y", "a quantity of the result", f"{y!r}, which needs labels"))
     check_choice(x, "x", ("auto", "ratio", "power"))
-    over_powers = x == "power" or (x == "auto" and len(result.powers) > 1)
+    last = list(named.values())[-1]
+    over_powers = x == "power" or (x == "auto" and len(last.powers) > 1)
     ax = new_axes(ax)
-    where = _levels(result, over_powers)
-    # one curve for each model; the other axis of the grid is held at its end
-    for place, model in enumerate(result.models):
+    # one curve for each model; the other axis is held at its end
+    for place, (model, curves) in enumerate(named.items()):
+        where = _levels(curves, over_powers)
         colour = MODEL_COLOURS[place % len(MODEL_COLOURS)]
         marker = MARKERS[place // len(MODEL_COLOURS) % len(MARKERS)]
         if y in WITH_INTERVALS:
-            low = _curve(result, f"{y}_low", place, over_powers)
-            high = _curve(result, f"{y}_high", place, over_powers)
+            low = _curve(curves, f"{y}_low", over_powers)
+            high = _curve(curves, f"{y}_high", over_powers)
             band(ax, where, low, high, colour)
-        values = _curve(result, y, place, over_powers)
+        values = _curve(curves, y, over_powers)
         ax.plot(where, values, color=colour, marker=marker, markersize=4, label=model)
     quantity = "Agreement" if y in ("normalized", "agreement") else QUANTITIES[y]
     title = f"{quantity[0].upper()}{quantity[1:]} as the shift grows"
     if over_powers:
-        ax.set_xticks(where, [_text(power) for power in result.powers])
+        ax.set_xticks(_levels(last, over_powers), [_text(power) for power in last.powers])
         ax.set_xlabel("power of the shift")
-        if len(result.ratios) > 1:
-            title += f", ratio {result.ratios[-1]:g}"
+        if len(last.ratios) > 1:
+            title += f", ratio {last.ratios[-1]:g}"
     else:
         ax.set_xlabel("ratio of shifted samples")
-        if len(result.powers) > 1:
-            title += f", power {_text(result.powers[-1])}"
+        if len(last.powers) > 1:
+            title += f", power {_text(last.powers[-1])}"
     ax.set_ylabel(QUANTITIES[y])
     ax.set_title(title)
-    if len(result.models) > 1:
+    if len(named) > 1:
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax
 
@@ -101,38 +104,11 @@ def _levels(result: Any, over_powers: bool) -> FloatArray:
     return np.arange(len(result.powers), dtype=np.float64)
 
 
-def _curve(result: Any, name: str, place: int, over_powers: bool) -> FloatArray:
-    """Return a quantity of one model over powers at the last ratio, or over ratios at the last power."""
-    values = _quantity(result, name)[place]
+def _curve(result: Any, name: str, over_powers: bool) -> FloatArray:
+    """Return a quantity over powers at the last ratio, or over ratios at the last power."""
+    values = _quantity(result, name)
     values = values[:, -1] if over_powers else values[-1]
     return np.where(np.isfinite(values), values, np.nan)
-
-
-@drawing(AgreementCurvesResult, kind="ranking")
-def draw_ranking(result: Any, ax: Any = None) -> Any:
-    """Draw the models by their agreement under the strongest shift, the best on top, with intervals."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    values = _quantity(result, "normalized")[:, :, -1]
-    low = _quantity(result, "normalized_low")[:, :, -1]
-    high = _quantity(result, "normalized_high")[:, :, -1]
-    order = np.argsort(-values[:, -1], kind="stable")
-    n_powers = len(result.powers)
-    shades = LinearSegmentedColormap.from_list("powers", ["#f2b48a", "#8a3203"])
-    ax = new_axes(ax, height=0.9 + 0.42 * len(order))
-    rows = name_rows(ax, [result.models[m] for m in order])
-    # the powers of one model lie close together, the darker the stronger
-    for p, power in enumerate(result.powers):
-        height = rows + 0.44 * (p - (n_powers - 1) / 2) / n_powers
-        colour = shades((p + 1) / n_powers)
-        ax.hlines(height, low[order, p], high[order, p], color=colour, linewidth=1.6)
-        ax.plot(values[order, p], height, "o", markersize=5, color=colour, label=_text(power))
-    if n_powers > 1:
-        ax.legend(title="power", loc="center left", bbox_to_anchor=(1.0, 0.5))
-    confidence = 100 * result.settings["resampling"]["confidence_level"]
-    ax.set_xlabel(f"{QUANTITIES['normalized']}, with {confidence:g} % intervals")
-    ax.set_title("Which model agrees most with itself")
-    return ax
 
 
 def _quantity(result: Any, name: str) -> FloatArray:

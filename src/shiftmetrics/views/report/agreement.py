@@ -182,19 +182,13 @@ def _class_name(rows: Rows, k: int) -> str:
 
 
 def curve_facts(result: Any) -> list[Fact]:
-    """Return, for each model, its agreement under the strongest shift."""
+    """Return the agreement under the strongest shift."""
     low = result.over_ceiling(result.agreement.low)
     high = result.over_ceiling(result.agreement.high)
-    facts = []
-    for place, model in enumerate(result.models):
-        ends = f"{percent(low[place, -1, -1])} to {percent(high[place, -1, -1])}"
-        kept = f"{percent(result.afr_p.value[place, -1, -1])} of predictions unchanged"
-        facts.append(
-            Fact(
-                model, percent(result.normalized[place, -1, -1]), f"of the ceiling ({ends}); {kept}"
-            )
-        )
-    return facts
+    ends = f"{percent(low[-1, -1])} to {percent(high[-1, -1])}"
+    kept = f"{percent(result.afr_p.value[-1, -1])} of predictions unchanged"
+    meaning = f"of the ceiling ({ends}); {kept}"
+    return [Fact("under the strongest shift", percent(result.normalized[-1, -1]), meaning)]
 
 
 @reports("agreement", AgreementCurvesResult, facts=curve_facts)
@@ -207,17 +201,15 @@ def fill_curves(entry: Entry) -> None:
     over_powers = len(result.powers) > 1
     levels = result.powers if over_powers else result.ratios
     lines = []
-    for place, model in enumerate(result.models):
-        for step, level in enumerate(levels):
-            at = (place, step, -1) if over_powers else (place, 0, step)
-            lines.append(
-                {
-                    "Model": model,
-                    "Power" if over_powers else "Ratio": cell_of(level),
-                    "Agreement (nats)": number(result.agreement.value[at]),
-                    "Of its ceiling": percent(result.normalized[at]),
-                    "Unchanged": percent(result.afr_p.value[at]),
-                    "Equivalent error": percent(result.equivalent_error[at]),
-                }
-            )
+    for step, level in enumerate(levels):
+        at = (step, -1) if over_powers else (0, step)
+        lines.append(
+            {
+                "Power" if over_powers else "Ratio": cell_of(level),
+                "Agreement (nats)": number(result.agreement.value[at]),
+                "Of its ceiling": percent(result.normalized[at]),
+                "Unchanged": percent(result.afr_p.value[at]),
+                "Equivalent error": percent(result.equivalent_error[at]),
+            }
+        )
     entry.add_table(lines, "The shift, level by level.")
