@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import describe, first_few
 from shiftmetrics.encoding.parts import (
     CategoryPart,
@@ -22,7 +23,7 @@ from shiftmetrics.encoding.roles import Column, as_frame, common_columns, role_o
 
 
 @dataclass(frozen=True, eq=False)
-class TableEncoder:
+class TableEncoder(Record):
     """Turns the columns of a table into features in which every column weighs about as much as any other.
 
     The squared distance of two random samples of the reference is about 2 along each column, whether it is a number
@@ -62,7 +63,6 @@ class TableEncoder:
 
     columns: tuple[Column, ...]
     parts: tuple[Part, ...]
-    _sources: IntArray = field(repr=False)
 
     @classmethod
     def fit(
@@ -119,9 +119,7 @@ class TableEncoder:
             raise ValueError(
                 describe("reference", "a table with a column that can be compared", reasons)
             )
-        widths = [part.width for part in parts]
-        sources = np.repeat(np.arange(len(parts)), widths)
-        return cls((*found, *left_out), tuple(parts), sources)
+        return cls((*found, *left_out), tuple(parts))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -131,7 +129,7 @@ class TableEncoder:
     @property
     def sources(self) -> tuple[Any, ...]:
         """The column that each feature comes from."""
-        return tuple(self.parts[place].name for place in self._sources)
+        return tuple(part.name for part in self.parts for _ in range(part.width))
 
     @property
     def id_column(self) -> Any:
@@ -151,13 +149,30 @@ class TableEncoder:
         if missing:
             got = f"none of the columns {first_few(missing)}"
             raise ValueError(describe(argument, "a table with the columns of the reference", got))
-        features = np.empty((len(frame), len(self._sources)))
+        features = np.empty((len(frame), sum(part.width for part in self.parts)))
         start = 0
         for part in self.parts:
             stop = start + part.width
             features[:, start:stop] = part.transform(frame[part.name])
             start = stop
         return features
+
+    def without_text(self) -> TableEncoder:
+        """Return the encoder of all columns but text, whose terms fill more space than all others together.
+
+        Raises
+        ------
+        ValueError
+            If all columns are text.
+        """
+        parts = tuple(part for part in self.parts if not isinstance(part, TextPart))
+        if not parts:
+            raise ValueError(describe("reference", "a table with a column that is no text", "none"))
+        columns = [
+            Column(column.name, "left out", "it is text") if column.role == "text" else column
+            for column in self.columns
+        ]
+        return replace(self, columns=tuple(columns), parts=parts)
 
     def notes(self) -> list[str]:
         """Say in short sentences which columns are the id, are left out, and are read as text or dates."""

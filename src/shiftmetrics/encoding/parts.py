@@ -7,6 +7,7 @@ distance: that is what two independent values of variance 1 do, and what two dif
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import describe
 from shiftmetrics.encoding.roles import read_dates
 
@@ -74,11 +76,12 @@ def compressed(values: FloatArray) -> FloatArray:
     """Return values that grow with the logarithm beyond 3: one wild value then does not decide a distance."""
     size = np.abs(values)
     beyond = np.maximum(size - _LINEAR, 0.0)
-    return np.sign(values) * (np.minimum(size, _LINEAR) + np.log1p(beyond))
+    shrunk: FloatArray = np.sign(values) * (np.minimum(size, _LINEAR) + np.log1p(beyond))
+    return shrunk
 
 
-@dataclass(frozen=True)
-class NumberPart:
+@dataclass(frozen=True, eq=False)
+class NumberPart(Record):
     """A number, centred and scaled; with an indicator of missing cells where a sample has some."""
 
     name: Any
@@ -141,13 +144,13 @@ def robust_spread(values: FloatArray) -> float:
     return float(values.std())
 
 
-@dataclass(frozen=True)
-class CategoryPart:
+@dataclass(frozen=True, eq=False)
+class CategoryPart(Record):
     """A category: one feature for each frequent level, one for rare ones, one for those never seen."""
 
     name: Any
     levels: tuple[str, ...]
-    rare: frozenset[str]
+    rare: tuple[str, ...]
     has_rare: bool
     tells_unseen: bool
 
@@ -158,12 +161,12 @@ class CategoryPart:
         n = int(counts.sum())
         enough = max(min(_RARE, n // 4), math.ceil(_RARE_FRACTION * n))
         frequent = tuple(map(str, counts.index[counts >= enough][:_MOST_LEVELS]))
-        rare = frozenset(map(str, counts.index)) - set(frequent)
+        rare = tuple(sorted(set(map(str, counts.index)) - set(frequent)))
         # Good and Turing: another sample of the same source has unseen levels about as often as the
         # reference has levels that stand in it once. Where that is often, unseen levels are rare ones.
         likely = int((counts == 1).sum()) / n
         tells_unseen = likely < _LIKELY_UNSEEN
-        known = set(frequent) | rare
+        known = {*frequent, *rare}
         others = set(level_names(current)) - known
         has_rare = bool(rare) or (bool(others) and not tells_unseen)
         if len(frequent) + has_rare < 2 and not others:
@@ -189,6 +192,7 @@ class CategoryPart:
         """Return the one-hot code."""
         codes = {level: place for place, level in enumerate(self.levels)}
         rare = len(self.levels)
+        rare_levels = set(self.rare)
         unseen = self.width - 1
         if not self.has_rare and not self.tells_unseen:
             unseen = -1  # an unseen level that the fit did not know of: no feature stands for it
@@ -196,7 +200,7 @@ class CategoryPart:
         distinct, inverse = np.unique(levels, return_inverse=True)
         places = np.empty(len(distinct), dtype=np.int64)
         for row, level in enumerate(distinct):
-            fallback = rare if level in self.rare and self.has_rare else unseen
+            fallback = rare if level in rare_levels and self.has_rare else unseen
             places[row] = codes.get(level, fallback)
         code = places[inverse]
         features = np.zeros((len(levels), self.width))
@@ -216,8 +220,8 @@ def level_names(values: pd.Series) -> npt.NDArray[Any]:
     return np.asarray([str(value) for value in text], dtype=object).astype(str)
 
 
-@dataclass(frozen=True)
-class DatePart:
+@dataclass(frozen=True, eq=False)
+class DatePart(Record):
     """A date: the elapsed time as a number; month, day of the week and hour as points on a circle."""
 
     name: Any
@@ -264,7 +268,7 @@ class DatePart:
         return np.hstack(blocks)
 
 
-_CYCLES = {
+_CYCLES: dict[str, Callable[[Any], tuple[FloatArray, float]]] = {
     "month": lambda dates: (np.asarray(dates.dt.month, dtype=np.float64) - 1.0, 12.0),
     "day of the week": lambda dates: (np.asarray(dates.dt.day_of_week, dtype=np.float64), 7.0),
     "hour": lambda dates: (np.asarray(dates.dt.hour, dtype=np.float64), 24.0),
@@ -301,7 +305,7 @@ def _seconds(dates: pd.Series) -> pd.Series:
 
 
 @dataclass(frozen=True, eq=False)
-class TextPart:
+class TextPart(Record):
     """A text: the leading components of its TF-IDF matrix, of total variance 1 in the reference."""
 
     name: Any

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from shiftmetrics._core.arrays import is_table
+from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import describe, first_few
 
 Role = Literal["number", "category", "date", "text", "id", "left out"]
@@ -26,8 +27,8 @@ _SEEN = 2_000
 """Values that are read to tell dates and text."""
 
 
-@dataclass(frozen=True)
-class Column:
+@dataclass(frozen=True, eq=False)
+class Column(Record):
     """A column and its role; ``reason`` says why it is an id or left out."""
 
     name: Any

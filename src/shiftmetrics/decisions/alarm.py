@@ -1,0 +1,120 @@
+"""Alarms that may be looked at for ever: a sequential test that a rate has not risen, with restarts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.validation import check_integer, check_number
+
+_ODDS_RATIOS = np.array([1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0])
+"""How many times higher the odds may have become: one bet on each."""
+_LARGEST = 1e200
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Alarm(Record):
+    """A test, after each batch, that a rate is still at most what a reference allows.
+
+    For each odds ratio the likelihood ratio of a rate that has risen so much is a bet whose fair value is at most 1.
+    New bets start at every batch with weights 1 / (t (t + 1)), which sum to 1, so that a change is found whenever
+    it comes. Under "not risen" the mean W of the bets is at most 1 in expectation, at any time (an e-process): by
+    Ville's inequality it ever reaches 1 / alpha with a probability of at most alpha, however often one looks.
+
+    Attributes
+    ----------
+    name : str
+        What is counted, such as "errors".
+    allowed : float
+        The rate that the reference allows: the upper confidence limit of its own count.
+    alpha : float
+        Probability of ever raising this alarm without a change.
+    bets : array of shape (11,)
+        What each bet has won so far.
+    n_batches, n_samples, n_hits : int
+        Batches, samples and hits so far.
+    highest : float
+        The highest evidence so far.
+    raised_at : int
+        The batch at which the alarm was raised; 0 while it was not.
+    """
+
+    name: str
+    allowed: float
+    alpha: float
+    bets: FloatArray
+    n_batches: int = 0
+    n_samples: int = 0
+    n_hits: int = 0
+    highest: float = 0.0
+    raised_at: int = 0
+
+    @classmethod
+    def against(cls, name: str, hits: int, n: int, *, alpha: float) -> Alarm:
+        """Start an alarm from the hits among n reference samples; half of alpha covers their own chance.
+
+        Raises
+        ------
+        ValueError
+            If the counts do not fit, or alpha is out of range.
+        """
+        from scipy.stats import beta
+
+        n = check_integer(n, "n", low=1)
+        hits = check_integer(hits, "hits", low=0, high=n)
+        alpha = check_number(alpha, "alpha", low=0.0, high=1.0, open_low=True, open_high=True)
+        allowed = 1.0
+        if hits < n:
+            allowed = float(beta.ppf(1.0 - 0.5 * alpha, hits + 1, n - hits))  # Clopper and Pearson
+        return cls(name=name, allowed=allowed, alpha=alpha, bets=np.zeros(len(_ODDS_RATIOS)))
+
+    def update(self, hits: int, n: int) -> Alarm:
+        """Return the alarm after a batch of n samples, of which ``hits`` count.
+
+        Raises
+        ------
+        ValueError
+            If the counts do not fit.
+        """
+        n = check_integer(n, "n", low=0)
+        hits = check_integer(hits, "hits", low=0, high=n)
+        t = self.n_batches + 1
+        log_ratio = np.zeros(len(_ODDS_RATIOS))
+        if self.allowed < 1.0:
+            odds = _ODDS_RATIOS * self.allowed / (1.0 - self.allowed)
+            raised = odds / (1.0 + odds)
+            log_ratio += hits * np.log(raised / self.allowed)
+            log_ratio += (n - hits) * np.log((1.0 - raised) / (1.0 - self.allowed))
+        with np.errstate(over="ignore"):
+            bets = np.exp(log_ratio) * (self.bets + 1.0 / (t * (t + 1.0)))
+        bets = np.minimum(bets, _LARGEST)  # far beyond any alarm, and no infinity in a state file
+        found = replace(
+            self,
+            bets=bets,
+            n_batches=t,
+            n_samples=self.n_samples + n,
+            n_hits=self.n_hits + hits,
+        )
+        found = replace(found, highest=max(self.highest, found.evidence))
+        if self.raised_at == 0 and found.highest >= 2.0 / self.alpha:
+            found = replace(found, raised_at=t)
+        return found
+
+    @property
+    def evidence(self) -> float:
+        """The e-value: the mean of the bets, and the stakes that have not been placed yet."""
+        return float(self.bets.mean()) + 1.0 / (self.n_batches + 1.0)
+
+    @property
+    def raised(self) -> bool:
+        """Whether the alarm was raised."""
+        return self.raised_at > 0
+
+    @property
+    def rate(self) -> float:
+        """Hits per sample so far; NaN before the first one."""
+        return self.n_hits / self.n_samples if self.n_samples else math.nan

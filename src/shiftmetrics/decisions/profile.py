@@ -1,0 +1,187 @@
+"""Make a passport: centres, counts, calibration and errors of a reference, and its replay in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray
+from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
+from shiftmetrics.decisions.model_outputs import model_outputs
+from shiftmetrics.decisions.passport import (
+    Count,
+    Passport,
+    RowTest,
+    confidence_of,
+    distances,
+    errors_of,
+)
+from shiftmetrics.decisions.unlabelled import Calibration
+from shiftmetrics.encoding import TableEncoder
+from shiftmetrics.encoding.roles import as_frame
+
+REPLAYED_BATCH = 50
+"""Samples of a batch when the reference is replayed in its own order."""
+
+_FAR = (0.5, 0.75, 0.9, 0.97)
+"""Quantiles of the distance to the nearest centre, beyond which samples are counted."""
+_UNSURE = (0.5, 0.25, 0.1, 0.03)
+"""Quantiles of the confidence, below which samples are counted."""
+_MOST_CENTRES = 100
+_MOST_NUMBERS = 6_000
+"""Numbers that the centres may take: the passport stays below 100 kB."""
+_LEAST_SAMPLES = 20
+
+
+def make_passport(
+    reference: Any,
+    *,
+    model: Any = None,
+    label: str | None = None,
+    prediction: str | None = None,
+    exclude: Iterable[Any] = (),
+    columns: Sequence[Any] | None = None,
+    alpha: float = 0.05,
+    rng: int | np.random.Generator | None = 0,
+) -> Passport:
+    """Profile a reference, so that batches can be held against it later and elsewhere.
+
+    Parameters
+    ----------
+    reference : DataFrame or array of shape (n_reference, n_columns)
+        Samples in the order in which they came: the order is replayed before the alarms are armed.
+    model : object, optional
+        A fitted classifier. With probabilities, its confidence is watched too.
+    label : str, optional
+        The column of the labels. With a model or a column of predictions, errors are watched.
+    prediction : str, optional
+        A column with the predictions, in place of a model.
+    exclude, columns : names of columns, optional
+        Columns to leave out, or the only ones to use. Text is always left out.
+    alpha : float, default 0.05
+        Probability of ever raising an alarm without a change.
+    rng : int or Generator, default 0
+        Halves the reference and starts the centres.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a column is unknown, or the reference has fewer than 20 samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.decisions.profile import make_passport
+    >>> reference = np.random.default_rng(0).normal(size=(400, 3))
+    >>> passport = make_passport(reference)
+    >>> passport.rows_armed, passport.tests[0].reference.hits, passport.tests[0].reference.n
+    (True, 100, 200)
+    """
+    frame = as_frame(reference, "reference")
+    check_integer(len(frame), "the number of reference samples", low=_LEAST_SAMPLES)
+    alpha = check_number(alpha, "alpha", low=0.0, high=1.0, open_low=True, open_high=True)
+    generator = check_rng(rng)
+    for argument, name in (("label", label), ("prediction", prediction)):
+        if name is not None and name not in frame:
+            raise ValueError(describe(argument, "a column of the reference", value=name))
+    not_features = [name for name in (label, prediction) if name is not None]
+    encoder = TableEncoder.fit(
+        frame, columns=columns, exclude=[*exclude, *not_features]
+    ).without_text()
+    features = encoder.transform(frame)
+
+    outputs = None
+    if model is not None:
+        outputs = model_outputs(model, frame, not_features=not_features)
+    calibration = None
+    if outputs is not None and outputs.probabilities is not None and label is not None:
+        labels = outputs.positions(frame[label].to_numpy(), f"column {label!r}")
+        calibration = _rounded(Calibration.fit(outputs.probabilities, labels))
+    errors = errors_of(label, prediction, outputs, frame)
+
+    # Centres on one half, counts on the other: those of the same samples would be too near.
+    half: BoolArray = np.zeros(len(frame), dtype=bool)
+    half[generator.permutation(len(frame))[: len(frame) // 2]] = True
+    centres = _centres(features[half], generator)
+    far = distances(features[~half], centres)
+    unsure = confidence_of(calibration, outputs)
+    if unsure is not None:
+        unsure = unsure[~half]
+    tests = _row_tests(far, unsure)
+    passport = Passport(
+        encoder=encoder,
+        centres=centres,
+        tests=tests,
+        errors=errors if errors.n else None,
+        calibration=calibration,
+        label=label,
+        prediction=prediction,
+        alpha=alpha,
+        rows_armed=True,
+        note="",
+        n_reference=len(frame),
+    )
+    return _replayed(passport, far, unsure)
+
+
+def _centres(features: FloatArray, generator: np.random.Generator) -> FloatArray:
+    """Return k-means centres, rounded to four digits: fewer of them where there are many features."""
+    from sklearn.cluster import KMeans
+
+    most = max(2, min(_MOST_CENTRES, _MOST_NUMBERS // features.shape[1], len(features) // 5))
+    distinct = len(np.unique(features, axis=0))
+    model = KMeans(min(most, distinct), n_init=1, random_state=int(generator.integers(2**31)))
+    centres: FloatArray = np.asarray(model.fit(features).cluster_centers_, dtype=np.float64)
+    return centres.round(4)
+
+
+def _row_tests(far: FloatArray, unsure: FloatArray | None) -> tuple[RowTest, ...]:
+    """Return the tests of the samples, with the counts of the half that had no part in the centres."""
+    tests = []
+    for quantile in _FAR:
+        threshold = float(np.quantile(far, quantile))
+        tests.append(
+            RowTest("far", quantile, threshold, Count(int((far > threshold).sum()), len(far)))
+        )
+    if unsure is not None:
+        for quantile in _UNSURE:
+            threshold = float(np.quantile(unsure, quantile))
+            below = Count(int((unsure < threshold).sum()), len(unsure))
+            tests.append(RowTest("unsure", quantile, threshold, below))
+    return tuple(tests)
+
+
+def _replayed(passport: Passport, far: FloatArray, unsure: FloatArray | None) -> Passport:
+    """Replay the reference in its order; where it raises an alarm itself, its rows are not exchangeable.
+
+    Hours, seasons and sites come in order: later batches of such a source differ from a mixture of all of it
+    without any change, and alarms on the samples would mean nothing. Labelled errors are still watched.
+    """
+    alarms = passport.alarms()[1]
+    for start in range(0, len(far), REPLAYED_BATCH):
+        rows = slice(start, start + REPLAYED_BATCH)
+        part = None if unsure is None else unsure[rows]
+        hits = [test.counted(far[rows], part) for test in passport.tests]
+        alarms = tuple(
+            alarm.update(int(counted.sum()), len(counted))
+            for alarm, counted in zip(alarms, hits, strict=True)
+        )
+    raised = [alarm.name for alarm in alarms if alarm.raised]
+    if not raised:
+        return passport
+    note = (
+        "The reference, replayed in its order, raises an alarm itself "
+        f"({raised[0]}): its rows are not exchangeable, and are not watched."
+    )
+    return replace(passport, rows_armed=False, note=note)
+
+
+def _rounded(calibration: Calibration) -> Calibration:
+    """Return a calibration of at most 200 knots, for a small file."""
+    places = np.unique(np.linspace(0, len(calibration.knots) - 1, 200).astype(int))
+    return Calibration(
+        calibration.temperature, calibration.knots[places], calibration.values[places]
+    )
