@@ -9,8 +9,9 @@ Three measures, each from arrays, a file or the command line:
   `model_stability` takes a fitted model and its table, `feature_stability` does so for each feature alone.
 - `kernel_entropic_novelty`: what is *new* in a sample, against a reference? Features, no labels.
 
-And one decision: `diff_models` says whether a new model is safe to put in the place of an old one, from both models'
-predictions on the same rows, with exact intervals from few labels.
+And two decisions: `diff_models` says whether a new model is safe to put in the place of an old one, from both models'
+predictions on the same rows, with exact intervals from few labels; `audit_samples` says what changed in a table, in
+which rows and since when, and what that means for a model.
 
 Names load the part of the library that they stand in when they are first used.
 """
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from shiftmetrics._core.result import Interval, Result
     from shiftmetrics.agreement import posterior_agreement
     from shiftmetrics.comparison import compare_agreement, compare_novelty, compare_stability
-    from shiftmetrics.decisions import diff_models
+    from shiftmetrics.decisions import audit_samples, diff_models
     from shiftmetrics.models import (
         Decision,
         Perturbation,
@@ -62,6 +63,7 @@ __all__ = [
     "SquaredLoss",
     "ZeroOneLoss",
     "__version__",
+    "audit_samples",
     "compare_agreement",
     "compare_novelty",
     "compare_stability",
@@ -80,7 +82,7 @@ _HOMES = {
     "_core.result": ("Interval", "Result"),
     "agreement": ("posterior_agreement",),
     "comparison": ("compare_agreement", "compare_novelty", "compare_stability"),
-    "decisions": ("diff_models",),
+    "decisions": ("audit_samples", "diff_models"),
     "models": ("Decision", "Perturbation", "Search", "feature_stability", "model_stability"),
     "novelty": ("kernel_entropic_novelty",),
     "stability": (

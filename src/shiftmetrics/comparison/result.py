@@ -196,8 +196,8 @@ class ComparisonResult(Drawn, Result):
                 f"Collapsed, with (almost) a single predicted class: {_listed(collapsed)}."
             )
         if {
-            "changed_fraction",
-            "rms_distance",
+            "rms_move",
+            "share_moved",
             "effective_sample_fraction",
         } <= self.best.secondary_metrics.keys():
             sentences += [f"{model.name}: {self._shift_in_words(model)}." for model in self.models]
@@ -208,9 +208,7 @@ class ComparisonResult(Drawn, Result):
         """Say what the worst shift of a model does, and the risk that a common budget buys."""
         figures = model.secondary_metrics
         text = shift_in_words(
-            figures["changed_fraction"],
-            figures["rms_distance"],
-            figures["effective_sample_fraction"],
+            figures["rms_move"], figures["share_moved"], figures["effective_sample_fraction"]
         )
         if "worst_case_risk" not in figures:
             return text

@@ -1,6 +1,21 @@
-"""Decisions: whether a new model is safe to ship, with exact intervals from few labels."""
+"""Decisions: is a new model safe to ship, what changed in the data, and does a stream still look the same."""
 
+from shiftmetrics.decisions.audit import audit_samples
+from shiftmetrics.decisions.audit_result import AuditResult
 from shiftmetrics.decisions.diff import diff_models
 from shiftmetrics.decisions.diff_result import DiffResult
+from shiftmetrics.decisions.monitor import MonitorResult, MonitorState, monitor_batch
+from shiftmetrics.decisions.passport import Passport
+from shiftmetrics.decisions.profile import make_passport
 
-__all__ = ["DiffResult", "diff_models"]
+__all__ = [
+    "AuditResult",
+    "DiffResult",
+    "MonitorResult",
+    "MonitorState",
+    "Passport",
+    "audit_samples",
+    "diff_models",
+    "make_passport",
+    "monitor_batch",
+]

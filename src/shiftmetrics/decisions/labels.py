@@ -66,7 +66,7 @@ def known_labels(
     if labels is None or isinstance(labels, str):
         return _of_files(old, new, rows, ids)
     if is_table(labels):
-        return _of_table(labels, ids)
+        return labels_of_table(labels, ids)
     if is_labelled(labels) and type(labels.index).__name__ != "RangeIndex" and old.ids is not None:
         return _by_ids(np.asarray(labels.index), labels.to_numpy(), ids, plan=None)
     values = np.asarray(labels.to_numpy() if hasattr(labels, "to_numpy") else to_numpy(labels))
@@ -117,7 +117,7 @@ def _of_files(
     return KnownLabels(values=values, known=known)
 
 
-def _of_table(table: Any, ids: Ids) -> KnownLabels:
+def labels_of_table(table: Any, ids: Ids) -> KnownLabels:
     """Return the labels of a table with ids: a file of labels, or the file of a plan that was filled in."""
     by_name = {str(name).strip().lower(): name for name in table.columns}
     id_names = [

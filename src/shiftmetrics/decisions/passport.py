@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.files import write_text
@@ -20,6 +19,9 @@ from shiftmetrics.decisions.records import read_record, to_text
 from shiftmetrics.decisions.unlabelled import Calibration
 from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.encoding.roles import as_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PASSPORT_VERSION = 1
 

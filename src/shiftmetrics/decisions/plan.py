@@ -149,7 +149,7 @@ def plan_from_text(
     """
     found = FORM.fullmatch(str(text).strip())
     if found is None:
-        raise ValueError(describe("labels", "of a plan that diff wrote", value=text))
+        raise ValueError(describe("labels", "of a plan that diff or audit wrote", value=text))
     mode, n_labels, n_population, seed, digits = found.groups()
     if digits != digest[:DIGITS] or int(n_population) != len(candidates):
         remedy = "The plan belongs to other predictions, or to other rows: make a new plan."

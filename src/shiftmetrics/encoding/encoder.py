@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.record import Record
@@ -20,6 +19,9 @@ from shiftmetrics.encoding.parts import (
     TextPart,
 )
 from shiftmetrics.encoding.roles import Column, as_frame, common_columns, role_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)

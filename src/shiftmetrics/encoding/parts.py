@@ -9,16 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import describe
 from shiftmetrics.encoding.roles import read_dates
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _TRIMMED = 0.02
 """Fraction of values on each side that does not count for the spread of a number."""
@@ -61,6 +63,8 @@ def to_numbers(values: pd.Series) -> FloatArray:
     ValueError
         If a value is no number; it is named.
     """
+    import pandas as pd
+
     try:
         numbers = pd.to_numeric(values.astype(object).where(values.notna()), errors="raise")
         array = np.asarray(numbers, dtype=np.float64)
@@ -157,6 +161,8 @@ class CategoryPart(Record):
     @classmethod
     def fit(cls, name: Any, reference: pd.Series, current: pd.Series) -> CategoryPart | None:
         """Fit the levels on the reference; the current sample tells only whether something is unseen."""
+        import pandas as pd
+
         counts = pd.Series(level_names(reference)).value_counts()
         n = int(counts.sum())
         enough = max(min(_RARE, n // 4), math.ceil(_RARE_FRACTION * n))
@@ -211,6 +217,8 @@ class CategoryPart(Record):
 
 def level_names(values: pd.Series) -> npt.NDArray[Any]:
     """Return the levels of a column as strings; missing cells are a level of their own."""
+    import pandas as pd
+
     if pd.api.types.is_float_dtype(values.dtype):
         # A column of integers with gaps is read as floats: 1.0 is the level 1.
         whole = values.dropna()
@@ -293,6 +301,8 @@ def _dates(values: pd.Series) -> pd.Series:
 
 def _filled(values: pd.Series, dates: pd.Series) -> pd.Series:
     """Return dates at the places of a column whose index repeats."""
+    import pandas as pd
+
     full = pd.Series(pd.NaT, index=range(len(values)), dtype="datetime64[ns]")
     full[np.flatnonzero(values.notna())] = dates.to_numpy(dtype="datetime64[ns]")
     return full
@@ -300,6 +310,8 @@ def _filled(values: pd.Series, dates: pd.Series) -> pd.Series:
 
 def _seconds(dates: pd.Series) -> pd.Series:
     """Return dates as seconds, with NaN for missing ones."""
+    import pandas as pd
+
     counted = dates.to_numpy(dtype="datetime64[ns]").astype(np.int64) / 1e9
     return pd.Series(np.where(dates.isna(), np.nan, counted), name=dates.name)
 

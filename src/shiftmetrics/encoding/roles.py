@@ -7,14 +7,16 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pandas as pd
 
 from shiftmetrics._core.arrays import is_table
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import describe, first_few
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Role = Literal["number", "category", "date", "text", "id", "left out"]
 
@@ -44,6 +46,8 @@ def as_frame(value: Any, argument: str) -> pd.DataFrame:
     TypeError, ValueError
         If ``value`` is no table, or has no rows, no columns, or two columns of one name.
     """
+    import pandas as pd
+
     if isinstance(value, pd.DataFrame):
         frame = value
     elif is_table(value) and hasattr(value, "to_pandas"):
@@ -137,6 +141,8 @@ def role_of(name: Any, reference: pd.Series, current: pd.Series, id_column: Any 
 
 def _kind(values: pd.Series) -> str:
     """Return "boolean", "integer", "number", "date" or "string" for values without gaps."""
+    import pandas as pd
+
     if isinstance(values.dtype, pd.CategoricalDtype):
         return "string"
     if pd.api.types.is_bool_dtype(values.dtype):
@@ -162,6 +168,8 @@ def read_dates(values: pd.Series) -> pd.Series | None:
 
     Bare numbers such as "2019" or "10" are no dates: pandas would read them as years or nanoseconds.
     """
+    import pandas as pd
+
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         return values
     text = values.astype(str)
@@ -190,6 +198,8 @@ def _reconciled(name: Any, sides: list[pd.Series], kinds: list[str]) -> list[str
 
 def _is_id(name: Any, sides: list[pd.Series], kind: str) -> bool:
     """Return True for values that are all distinct and look like an id, by the name or by themselves."""
+    import pandas as pd
+
     if not all(side.is_unique for side in sides) or sum(map(len, sides)) < 3:
         return False
     if _ID_NAME.search(str(name)):

@@ -272,7 +272,9 @@ class PosteriorAgreement(LabelFreeMetric):
         )
 
     def _empty_statistic(self) -> AgreementGridStatistic:
-        return AgreementGridStatistic.empty(len(grid_betas(*self.beta_range)), self._n_classes())
+        blank = np.zeros(len(grid_betas(*self.beta_range)))
+        classes = np.zeros(self._n_classes())
+        return AgreementGridStatistic(0.0, 0.0, classes, classes, blank, blank, blank, 0.0, 0.0)
 
     def _n_classes(self) -> int:
         """Return the number of classes, 0 as long as nothing tells."""

@@ -1,0 +1,253 @@
+"""The result of an audit: what changed in the samples, since when, and what that means for a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shiftmetrics._core.arrays import IntArray
+from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.result import Result
+from shiftmetrics.decisions.column_changes import ColumnChange
+from shiftmetrics.decisions.labelled import LabelledAccuracy
+from shiftmetrics.decisions.new_modes import TableMode
+from shiftmetrics.decisions.plan import LabelPlan
+from shiftmetrics.decisions.tipping import Tipping
+from shiftmetrics.decisions.unlabelled import UnlabelledAccuracy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NAMED_COLUMNS = 3
+_ADVISED_LABELS = 30
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Timeline(Record):
+    """How many samples each period has, and how many of them belong to each new mode.
+
+    Attributes
+    ----------
+    column, unit : str
+        The column of the times, and the length of a period.
+    periods : tuple of str
+        Names of the periods, in order.
+    n_samples : array of int of shape (n_periods,)
+        Current samples in each.
+    n_members : array of int of shape (n_modes, n_periods)
+        Those of each new mode.
+    """
+
+    column: str
+    unit: str
+    periods: tuple[str, ...]
+    n_samples: IntArray
+    n_members: IntArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SampleChanges(Record):
+    """What changed between two samples of a table.
+
+    Attributes
+    ----------
+    novelty_p_value : float
+        Of "nothing is new", from permuted labels of the samples.
+    new, missing : tuple of TableMode
+        Modes that the reference lacks, and modes that the current sample lacks; the largest first.
+    columns : tuple of ColumnChange
+        Each column by itself, the largest effect first.
+    auc : float
+        How well trees tell the samples apart, cross-validated.
+    unmatched_fraction : float
+        Fraction of current samples without counterpart in the reference.
+    first_rows : tuple of str
+        Ids, or positions, of the current samples that look newest.
+    timeline : Timeline or None
+        Where a column of times is given.
+    column_notes : tuple of str
+        Which columns are the id, are left out, or are read as text.
+    """
+
+    novelty_p_value: float
+    new: tuple[TableMode, ...]
+    missing: tuple[TableMode, ...]
+    columns: tuple[ColumnChange, ...]
+    auc: float
+    unmatched_fraction: float
+    first_rows: tuple[str, ...]
+    timeline: Timeline | None = None
+    column_notes: tuple[str, ...] = ()
+
+    def changed_columns(self, alpha: float = 0.05) -> tuple[ColumnChange, ...]:
+        """Return the columns that changed by themselves, at a level for all of them together."""
+        return tuple(change for change in self.columns if change.p_value <= alpha)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AuditResult(Drawn, Result):
+    """What changed in a sample against a reference, since when, and whether a model is worse on it.
+
+    Attributes
+    ----------
+    value : float
+        Lower limit of the fraction of the current sample that is new; 0 where nothing is shown to be.
+    verdict : str
+        "WORSE" where labels show that the model is worse; else "CHANGED" or "NO CHANGE SHOWN".
+    new_fraction : float
+        About how much of the current sample is new.
+    p_value : float
+        Of "both samples have one source", over modes and columns together.
+    changes : SampleChanges
+        Modes, columns, times.
+    unlabelled : UnlabelledAccuracy or None
+        What can be said of the model's accuracy without labels.
+    labelled : LabelledAccuracy or None
+        What labels say of it.
+    tipping : tuple of Tipping
+        How large each new mode may become before errors pass a threshold; only what is narrow enough to help.
+    plan : LabelPlan or None
+        Which samples to label.
+    """
+
+    measure = "audit"
+    title = "fraction of new samples, lower limit"
+    higher_is_better = False
+
+    verdict: str
+    new_fraction: float
+    p_value: float
+    changes: SampleChanges
+    unlabelled: UnlabelledAccuracy | None = None
+    labelled: LabelledAccuracy | None = None
+    tipping: tuple[Tipping, ...] = ()
+    plan: LabelPlan | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What follows the verdict: the worst thing first."""
+        if self.labelled is not None and self.labelled.is_worse:
+            return self.labelled.sentence()
+        return self._changes_sentence()
+
+    def _changes_sentence(self) -> str:
+        changes = self.changes
+        p = f"p = {self.p_value:.2g}"
+        if changes.new:
+            n = len(changes.new)
+            modes = "in one mode" if n == 1 else f"in {_count(n)} modes"
+            return f"{_percent(self.new_fraction)} of the samples are new, {modes} ({p})."
+        if self.verdict == "NO CHANGE SHOWN":
+            return f"Neither a new mode nor a change of one of {len(changes.columns)} columns is shown ({p})."
+        columns = changes.changed_columns()
+        if changes.novelty_p_value <= 0.05:
+            rows = ", ".join(changes.first_rows[:3])
+            return f"Something is new ({p}); no single clear mode; look first at samples {rows}."
+        if changes.missing:
+            return f"A mode of the reference is missing: {changes.missing[0].description} ({p})."
+        first = columns[0]
+        n = len(columns)
+        which = "One column" if n == 1 else f"{_count(n).capitalize()} columns"
+        return f"{which} of {len(changes.columns)} changed, most of all {first.column}: {first.text} ({p})."
+
+    @property
+    def next_steps(self) -> list[str]:
+        """What to do now, in at most three steps."""
+        steps = []
+        if self.changes.new:
+            n = min(_ADVISED_LABELS, self.changes.new[0].n_members)
+            steps.append(
+                f"Look at the samples of mode 1, and label {n} of them, in the order of the file."
+            )
+        elif self.verdict == "CHANGED" and self.changes.columns:
+            steps.append("Look at the columns that changed.")
+        if self.plan is not None and self.labelled is None:
+            steps.append(
+                f"Label {self.plan.n_labels} samples, drawn at random, to know the accuracy."
+            )
+        if self.labelled is not None and self.labelled.is_worse:
+            steps.append("Hold the model back, or retrain it with labelled samples of now.")
+        if not steps:
+            steps.append("Nothing to do.")
+        return steps
+
+    def headline(self) -> str:
+        """Return the verdict and the sentence."""
+        return f"{self.verdict}  {self.sentence}"
+
+    def notes(self) -> list[str]:
+        """Return the modes, the columns, what is known of the model, and which columns were used."""
+        changes = self.changes
+        sentences = []
+        if self.labelled is not None and self.labelled.is_worse:
+            sentences.append(self._changes_sentence())
+        sentences += [self.mode_line(place) for place in range(len(changes.new))]
+        for mode in changes.missing:
+            sentences.append(
+                f"Missing: {_percent(mode.fraction)} of the reference, {mode.description}."
+            )
+        for change in changes.changed_columns()[:_NAMED_COLUMNS]:
+            new = ""
+            if change.new_levels:
+                new = f"; new: {', '.join(change.new_levels[:3])}"
+            sentences.append(f"{change.column}: {change.text}{new} (effect {change.effect:.2f}).")
+        if self.labelled is not None and not self.labelled.is_worse:
+            sentences.append(self.labelled.sentence())
+        if self.unlabelled is not None and self.labelled is None:
+            sentences.append(self.unlabelled.sentence())
+            sentences.append(self.unlabelled.assumption)
+        sentences += [text for text in (tipping.sentence() for tipping in self.tipping) if text]
+        sentences += [*changes.column_notes, *self.warnings]
+        return sentences
+
+    def mode_line(self, place: int) -> str:
+        """Return one line of a new mode: its fraction, since when, what it is, and how many samples."""
+        mode = self.changes.new[place]
+        since = ""
+        if mode.change is not None and mode.change.p_value <= 0.05:
+            change = mode.change
+            since = (
+                f"since {change.period} ({_percent(change.before)} > {_percent(change.after)})  "
+            )
+        return (
+            f"{place + 1}  {_percent(mode.fraction)}  {since}{mode.description}  "
+            f"{mode.n_members} samples"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the samples of the new modes in random order within each: mode, order, row, id, label (empty).
+
+        The first n of a mode are a random sample of it, to label.
+        """
+        import pandas as pd
+
+        parts = []
+        for place, mode in enumerate(self.changes.new):
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "mode": place + 1,
+                        "order": np.arange(1, mode.n_members + 1),
+                        "row": mode.order,
+                        "id": mode.names,
+                        "label": "",
+                    }
+                )
+            )
+        columns = ["mode", "order", "row", "id", "label"]
+        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+
+
+def _percent(fraction: float) -> str:
+    value = 100.0 * fraction
+    if 0.0 < value < 1.0:
+        return f"{value:.2g} %"
+    return f"{value:.0f} %"
+
+
+def _count(n: int) -> str:
+    words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+    return words[n] if n < len(words) else str(n)

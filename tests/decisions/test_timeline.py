@@ -1,0 +1,103 @@
+"""Periods of a column of times, and the period in which the fraction of a mode changed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics.decisions.timeline import MOST_PERIODS, change_point, periods_of, split_gains
+
+
+def days(n_days, a_day, start="2024-10-01"):
+    return pd.Series(pd.date_range(start, periods=n_days).repeat(a_day), name="day")
+
+
+def members(rng, times, first, before, after):
+    place = periods_of(times).of_sample
+    return rng.random(len(times)) < np.where(place >= first, after, before)
+
+
+def test_periods_are_the_shortest_unit_of_at_most_sixty():
+    assert periods_of(days(30, 2)).unit == "day"
+    assert periods_of(days(30, 2)).labels[15] == "2024-10-16"
+    assert periods_of(days(61, 1)).unit == "week"
+    assert periods_of(days(1500, 1)).unit == "month"
+    assert periods_of(pd.Series(pd.date_range("1700-01-01", periods=100, freq="YS"))).unit == "year"
+    assert periods_of(days(30, 2).astype(str)).labels == periods_of(days(30, 2)).labels
+
+
+def test_each_sample_has_its_period_and_gaps_have_none():
+    times = days(3, 2)
+    times[1] = pd.NaT
+    periods = periods_of(times)
+    assert periods.unit == "hour"
+    assert periods.of_sample[1] == -1
+    assert periods.counts().sum() == 5
+    np.testing.assert_array_equal(np.flatnonzero(periods.counts()), [0, 24, 48])
+
+
+def test_numbers_are_periods_too():
+    years = periods_of(pd.Series([2015, 2016, 2016, 2018]))
+    assert years.labels == ("2015", "2016", "2018")
+    many = periods_of(pd.Series(np.arange(10_000.0)))
+    assert len(many.labels) <= MOST_PERIODS
+    assert many.counts().tolist() == [500] * 20
+
+
+def test_columns_that_hold_no_times_are_refused():
+    with pytest.raises(ValueError, match="soon"):
+        periods_of(pd.Series(["2024-10-16", "soon"], name="day"))
+    with pytest.raises(ValueError, match="day"):
+        periods_of(pd.Series([None, None], name="day"))
+
+
+def test_gains_against_brute_force():
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, 20, 8)
+    counts = rng.binomial(sizes, 0.3)
+
+    def log_likelihood(k, n):
+        rate = k / n
+        return sum(m * np.log(r) for m, r in ((k, rate), (n - k, 1 - rate)) if m)
+
+    expected = [
+        log_likelihood(counts[:i].sum(), sizes[:i].sum())
+        + log_likelihood(counts[i:].sum(), sizes[i:].sum())
+        - log_likelihood(counts.sum(), sizes.sum())
+        for i in range(1, 8)
+    ]
+    np.testing.assert_allclose(split_gains(counts, sizes), expected)
+
+
+def test_the_day_of_a_change_is_found():
+    rng = np.random.default_rng(0)
+    times = days(30, 60)
+    found = change_point(periods_of(times), members(rng, times, 15, 0.0, 0.16), rng)
+    assert found.period == "2024-10-16"
+    assert found.before == 0.0
+    assert found.after == pytest.approx(0.16, abs=0.03)
+    assert found.p_value <= 0.001
+    assert found.earliest <= found.period <= found.latest
+
+
+def test_nothing_can_change_in_one_period_or_without_members():
+    rng = np.random.default_rng(0)
+    times = days(30, 2)
+    assert change_point(periods_of(times), np.zeros(60, dtype=bool), rng) is None
+    assert change_point(periods_of(times), np.ones(60, dtype=bool), rng) is None
+    assert change_point(periods_of(pd.Series([2020] * 9)), np.arange(9) < 3, rng) is None
+
+
+@pytest.mark.slow
+def test_intervals_of_change_points_cover():
+    rng = np.random.default_rng(1)
+    times = days(30, 40)
+    periods = periods_of(times)
+    covered = 0
+    false_alarms = 0
+    for _ in range(200):
+        found = change_point(periods, members(rng, times, 12, 0.03, 0.08), rng)
+        covered += found.earliest <= periods.labels[12] <= found.latest
+        same = change_point(periods, rng.random(len(times)) < 0.05, rng)
+        false_alarms += same.p_value <= 0.05
+    assert covered >= 180
+    assert false_alarms <= 18
