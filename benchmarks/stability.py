@@ -171,7 +171,7 @@ def one_sweep(n: int = 100_000, n_points: int = 25) -> None:
             middle = time.perf_counter()
             alone = [
                 stability_criterion(loss, float(r), divergence=divergence)
-                for r in curve.points.thresholds
+                for r in curve.points.threshold
             ]
             seconds, others = middle - start, time.perf_counter() - middle
             apart = max(

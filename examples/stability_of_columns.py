@@ -23,7 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from shiftmetrics import Perturbation, model_stability
 from shiftmetrics.lab.datasets import load
-from shiftmetrics.stability import column_moves
+from shiftmetrics.stability import column_changes
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:
@@ -72,9 +72,17 @@ for name, options in domains.items():
         )
         low = result.value if result.kind == "exact" else result.lower_bound
         lines.append(
-            (name, loss, result.value, low, result.kind, result.share_moved, result.rms_move)
+            (
+                name,
+                loss,
+                result.value,
+                low,
+                result.kind,
+                result.plan.changed_fraction,
+                result.plan.rms_distance,
+            )
         )
-columns = ["what may move", "loss", "R", "at least", "kind", "share moved", "rms move"]
+columns = ["what may move", "loss", "R", "at least", "kind", "fraction changed", "rms distance"]
 print(pd.DataFrame(lines, columns=columns).round(5).to_string(index=False), "\n")
 
 # %%
@@ -82,4 +90,4 @@ print(pd.DataFrame(lines, columns=columns).round(5).to_string(index=False), "\n"
 # it is worth; at a hundredth of that, notes of kidney disease and of low oxygen decide.
 for name in ("yes or no as numbers", "... at a hundredth of the price"):
     result = model_stability(model, X, y, 0.4, perturbation=Perturbation(**domains[name]))
-    print(f"{name}:\n{column_moves(result).head(5).round(4).to_string(index=False)}\n")
+    print(f"{name}:\n{column_changes(result).head(5).round(4).to_string(index=False)}\n")

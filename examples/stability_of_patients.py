@@ -28,7 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 from shiftmetrics import Computing
 from shiftmetrics.models import Perturbation, model_stability
 from shiftmetrics.stability import (
-    column_moves,
+    column_changes,
     most_sensitive_sample,
     stability_curve,
     trade_off,
@@ -86,7 +86,7 @@ figure, axes = plt.subplots(2, 3, figsize=(13, 7), layout="constrained")
 for (upper, lower), (name, result) in zip(axes.T, results.items(), strict=True):
     plot(stability_curve(result.loss, np.linspace(0.25, 0.7, 19)), upper, threshold=0.5)
     upper.set_title(name, loc="left")
-    over_prices = trade_off(result.loss, 0.5, shares=np.linspace(0.0, 1.0, 11))
+    over_prices = trade_off(result.loss, 0.5, cheapness=np.linspace(0.0, 1.0, 11))
     plot(over_prices, lower)
     print(f"{name}: {over_prices.headline()}")
 plt.show()
@@ -95,9 +95,9 @@ plt.show()
 # Whom the worst case of the logistic regression is about, and what moves.
 result = results["logistic regression"]
 print(who_gains_weight(result).head(8).iloc[:, :5].to_string())
-print(column_moves(result).head(6).to_string())
+print(column_changes(result).head(6).to_string())
 sample = most_sensitive_sample(result, splits="heaviest")
 print(sample.loc[sample["moved"], ["weight", "distance", "Age", "Age move"]].head().to_string())
-print(result.excess_risk.to_frame())
+print(result.plan.excess_risk.to_frame())
 plot(result, labels=np.where(y == 1, "died", "survived"), max_rows=400, kind="sample")
 plt.show()

@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from shiftmetrics import Perturbation, model_stability
-from shiftmetrics.stability import column_moves
+from shiftmetrics.stability import column_changes
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:
@@ -55,13 +55,21 @@ table = pd.concat(
 )
 print(
     table[
-        ["value", "interval_low", "interval_high", "kind", "base_risk", "rms_move", "share_moved"]
+        [
+            "value",
+            "interval_low",
+            "interval_high",
+            "kind",
+            "base_risk",
+            "rms_distance",
+            "changed_fraction",
+        ]
     ].round(5)
 )
 
 # %%
 # What moves in the least shift of 2018.
-print(column_moves(results[2018]).head(6).round(4))
+print(column_changes(results[2018]).head(6).round(4))
 
 # %%
 # The intervals overlap: no year is less stable than another.

@@ -85,7 +85,9 @@ def measure(seed: int, quick: bool) -> dict:
         ratios.append(away[len(away) // 2 :].mean() / away[: len(away) // 2].mean())
         errors.append(abs(steps.value / steps.parts["exact_value"] - 1))
         rates[divergence], price = bisection(squared, 0.3, divergence)
-        prices.append(abs(price / model_stability(model, points, labels, 0.3, **options).dual - 1))
+        prices.append(
+            abs(price / model_stability(model, points, labels, 0.3, **options).slopes.threshold - 1)
+        )
     return {
         "cross_entropy": max(abs(trace[-1] - 0.5) for trace in risks.values()),
         "zero_one": max(abs(trace[-1] - 0.3) for trace in rates.values()),

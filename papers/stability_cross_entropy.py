@@ -71,13 +71,13 @@ def measure(seed: int, quick: bool) -> dict:
     exact, stand_in = weights.value, found["hundred"].value
     return {
         "weights_near_boundary": float(
-            np.average(distance, weights=weights.weights) / distance.mean()
+            np.average(distance, weights=weights.plan.weights) / distance.mean()
         ),
-        "few_rows": weights.effective_sample_fraction,
-        "many_move": float((moves.moved_distances > 0.5).mean()),
-        "moderate_moves": both.rms_move / moves.rms_move,
+        "few_rows": weights.plan.effective_sample_fraction,
+        "many_move": float((moves.plan.distances > 0.5).mean()),
+        "moderate_moves": both.plan.rms_distance / moves.plan.rms_distance,
         "moderate_weights": float(
-            np.log(both.effective_sample_fraction / weights.effective_sample_fraction)
+            np.log(both.plan.effective_sample_fraction / weights.plan.effective_sample_fraction)
         ),
         "hundred": abs(stand_in / exact - 1),
     }

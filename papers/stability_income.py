@@ -69,10 +69,10 @@ def measure(seed: int, quick: bool) -> dict:
     }
     values = {method: [one.value for one in results] for method, results in found.items()}
     logs = {method: np.log(one) for method, one in values.items()}
-    excess = [one.excess_risk for one in found["ERM"]]
+    excess = [one.plan.excess_risk for one in found["ERM"]]
     shares = [one.corruption / (one.corruption + one.reweighting) for one in excess]
     risks = [
-        one.search.trace.risks[:-1] if one.search.trace else [one.risk] for one in found["ERM"]
+        one.search.trace.risks[:-1] if one.search.trace else [one.plan.risk] for one in found["ERM"]
     ]
     errors = [one.standard_error for one in found["ERM"]]
     return {

@@ -85,18 +85,18 @@ def measure(seed: int, quick: bool) -> dict:
         perturbation=Perturbation(cost="unit", bounds=None),
     )
     moved = third["only moves"]
-    gone = moved.moved_distances > 0
+    gone = moved.plan.distances > 0
     places = np.asarray(moved.moved_rows())[gone]
-    shares = [fourth[risk].share_moved for risk in THRESHOLDS]
-    risks = [(third[name].risk, 0.3) for name in PRICES] + [
-        (fourth[risk].risk, risk) for risk in THRESHOLDS
+    shares = [fourth[risk].plan.changed_fraction for risk in THRESHOLDS]
+    risks = [(third[name].plan.risk, 0.3) for name in PRICES] + [
+        (fourth[risk].plan.risk, risk) for risk in THRESHOLDS
     ]
     return {
         "at_the_boundary": float(boundary_distance(model, places).max()),
-        "only_moves": moved.effective_sample_fraction,
-        "only_weights": third["only weights"].share_moved,
+        "only_moves": moved.plan.effective_sample_fraction,
+        "only_weights": third["only weights"].plan.changed_fraction,
         "deeper": float(np.diff(shares).min()),
-        "one_point": 0 if tied.splits is None else len(tied.splits.rows),
+        "one_point": 0 if tied.plan.splits is None else len(tied.plan.splits.rows),
         "reached": max(abs(risk - threshold) for risk, threshold in risks),
         "shares": shares,
     }

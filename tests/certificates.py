@@ -100,7 +100,7 @@ def stability_cases(n_cases: int, seed: int = 0) -> Iterator[Case]:
         if not result.status.ok or result.status.code == "unbounded_loss":
             continue
         with mpmath.workdps(DIGITS):
-            guess = result.dual if 0.0 < result.dual < math.inf else 1.0
+            guess = result.slopes.threshold if 0.0 < result.slopes.threshold < math.inf else 1.0
             upper = loss.largest_dual(theta1)
             exact = least_cost(places, masses, threshold, theta1, theta2, divergence, guess, upper)
         if result.status.code == "boundary" and math.isinf(exact):

@@ -16,7 +16,7 @@ def stays(result, X):
     moved = result.moved_rows()
     pd.testing.assert_frame_equal(moved.isna(), X.isna())
     steps = (moved - X) / X.std(ddof=0)
-    np.testing.assert_allclose(np.sqrt((steps**2).sum(axis=1)), result.moved_distances, atol=1e-9)
+    np.testing.assert_allclose(np.sqrt((steps**2).sum(axis=1)), result.plan.distances, atol=1e-9)
     return moved
 
 

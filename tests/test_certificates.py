@@ -32,5 +32,7 @@ def test_the_rounding_of_the_dual_counts() -> None:
     result = stability_criterion(ZeroOneLoss(distances), threshold, **prices, resampling=None)
     with mpmath.workdps(DIGITS):
         places = [zero_one_place(float(distance)) for distance in distances]
-        exact = least_cost(places, np.ones(5), threshold, **prices, guess=result.dual, upper=np.inf)
+        exact = least_cost(
+            places, np.ones(5), threshold, **prices, guess=result.slopes.threshold, upper=np.inf
+        )
     assert Case(result.value, result.error_bound, exact, "").excess <= 1.0

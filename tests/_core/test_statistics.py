@@ -107,20 +107,21 @@ def stability(kernel: Callable[[Any, Any, slice], Statistic]) -> Mapper:
 
 def dual(divergence: str, theta2: float) -> Mapper:
     from shiftmetrics.stability import divergence as divergences
-    from shiftmetrics.stability.plan import AtDual, DualPass
+    from shiftmetrics.stability.passes import AtDual, DualPass
 
     return stability(DualPass(AtDual(2.0, 0.4), getattr(divergences, divergence)(theta2), 0.3))
 
 
 def baseline() -> Mapper:
-    from shiftmetrics.stability.plan import BaselinePass
+    from shiftmetrics.stability.passes import BaselinePass
 
     return stability(BaselinePass(0.4))
 
 
 def plan() -> Mapper:
     from shiftmetrics.stability.divergence import KullbackLeibler, Moment
-    from shiftmetrics.stability.plan import AtDual, PlanPart, PlanPass
+    from shiftmetrics.stability.passes import AtDual
+    from shiftmetrics.stability.plan import PlanPart, PlanPass
 
     moment = Moment(dual=0.5, conjugate=1.0, risk=0.5, normaliser=0.7)
     parts = (PlanPart(AtDual(0.5, 0.4), moment, 0.4), PlanPart(AtDual(0.6, 0.4), moment, 0.6))

@@ -54,7 +54,7 @@ def test_metrics_are_the_finite_numbers_of_a_result(result) -> None:
         result.interval.low,
         result.interval.high,
     )
-    assert metrics["rms_move"] == result.rms_move  # a readable companion
+    assert metrics["rms_distance"] == result.plan.rms_distance  # a readable companion
     assert metrics["n_samples"] == 80
     assert all(type(number) is float and math.isfinite(number) for number in metrics.values())
 

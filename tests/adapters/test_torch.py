@@ -167,7 +167,9 @@ def test_collapse_does_not_pay() -> None:
     assert torch.equal(constant.grad, torch.zeros_like(constant))
     assert agreement_loss(*pairs()).item() < 0.0
     uniform = agreement_loss(constant, constant, prior=None, beta_range=(0.1, 1e3))
-    assert uniform.item() == pytest.approx(-math.log(3))  # the trap that the default avoids
+    assert uniform.item() == pytest.approx(
+        -math.log(3), abs=1e-4
+    )  # the trap that the default avoids
 
 
 def digits() -> tuple[torch.Tensor, torch.Tensor]:

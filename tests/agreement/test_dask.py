@@ -1,7 +1,6 @@
 """Agreement of Dask arrays: the certified value of all rows, from tree sums over partitions."""
 
 from operator import attrgetter
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -115,28 +114,3 @@ def test_filtered_rows_leave_empty_partitions_of_unknown_size() -> None:
 def test_bad_input(change: object, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         posterior_agreement(*change(*arrays(0)))
-
-
-def frame_in_files(folder: Path, rows: pd.DataFrame) -> object:
-    for number, part in enumerate(np.array_split(np.arange(len(rows)), 16)):
-        rows.iloc[part].to_parquet(folder / f"{number:02}.parquet")
-    return dataframe.read_parquet(folder)
-
-
-def test_projections_of_one_frame_are_cut_alike(tmp_path: Path) -> None:
-    """Dask joins files where few of their columns are read: one column then has fewer partitions than ten."""
-    rng = np.random.default_rng(0)
-    wide = pd.DataFrame(rng.normal(size=(1600, 30)), columns=[f"c{k}" for k in range(30)])
-    frame = frame_in_files(tmp_path, wide)
-    one = frame["c0"]
-    assert len(one.to_delayed()) < frame.npartitions  # what this test is about
-    result = posterior_agreement(
-        one, frame["c1"] + 0.0 * frame[list(wide.columns[:25])].sum(axis=1)
-    )
-    assert result.value == pytest.approx(posterior_agreement(wide["c0"], wide["c1"]).value)
-    few, many = ["c0", "c1"], list(wide.columns[:25])
-    swapped = frame[["c1", "c0"]]
-    assert posterior_agreement(frame[few], swapped).value == pytest.approx(
-        posterior_agreement(wide[few], wide[few]).value
-    )
-    assert posterior_agreement(frame[many], frame[many]).n_samples == 1600

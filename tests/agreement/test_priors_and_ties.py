@@ -55,12 +55,13 @@ def test_with_the_predicted_prior_a_constant_classifier_scores_nothing() -> None
     assert result.settings["prior"] == "predicted"
 
 
-def test_the_predicted_prior_is_the_share_of_predictions_with_ties_shared() -> None:
+def test_the_predicted_prior_is_the_share_of_predictions_as_served() -> None:
+    """Of tied classes the first is predicted, as by argmax."""
     scores = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
     reference = np.array([[0.0, 0.0, 2.0], [3.0, 0.0, 0.0]])
     result = posterior_agreement(scores, reference, prior="predicted")
-    assert result.prior == pytest.approx([(1 + 0.5 + 1) / 4, 0.5 / 4, 1 / 4])
-    shares = result.prior
+    assert result.prior == pytest.approx([3 / 4, 0.0, 1 / 4])
+    shares = result.prior[[0, 2]]
     assert result.effective_classes == pytest.approx(math.exp(-np.sum(shares * np.log(shares))))
 
 
@@ -108,3 +109,26 @@ def test_all_scores_tied_is_no_agreement() -> None:
     assert result.beta == 0.0
     assert result.status.code == "no_agreement"
     assert result.search.n_evaluations == 0
+    # A tie is one class: such a model uses one of three, and there is no agreement beyond chance.
+    assert result.effective_classes == 1.0
+    assert result.changes.kappa == 0.0
+    assert result.changes.n_tied == 5
+
+
+def test_what_changes_is_what_argmax_changes() -> None:
+    """Scores rounded to 4 bits tie; the first of tied classes is served, and some predictions change."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(2000, 4)) + 2.0 * np.eye(4)[rng.integers(4, size=2000)]
+    rounded = np.round(scores * 2.0) / 2.0
+    changed = np.mean(rounded.argmax(axis=1) != scores.argmax(axis=1))
+    assert 0.01 < changed < 0.1
+    result = posterior_agreement(rounded, scores)
+    # Every pair shares a class of largest score, so that beta may rise without end.
+    assert result.changes.disagreement == pytest.approx(changed)
+    tied = np.sum(rounded == rounded.max(axis=1, keepdims=True), axis=1) > 1
+    assert result.changes.n_tied == tied.sum()
+    assert "None" not in result.headline()
+    assert f"In {tied.sum()} of the 2000 pairs" in " ".join(result.notes())
+    with_interval = posterior_agreement(rounded, scores, resampling=0.95)
+    interval = with_interval.changes.disagreement_interval
+    assert 0.0 < interval.low < changed < interval.high

@@ -145,7 +145,7 @@ def test_limits() -> None:
     assert limits.predicted.sum() == limits.reference_predicted.sum() == pytest.approx(50)
     np.testing.assert_allclose(
         limits.predicted + limits.reference_predicted,
-        sum((x / x.sum(axis=1, keepdims=True)).sum(axis=0) for x in (first, second)),
+        sum(np.bincount(x.argmax(axis=1), minlength=4) for x in (first, second)),
     )
     assert limits.pair_spread == np.ptp(a + b, axis=1).max()
     assert limits.single_spread == max(np.ptp(a, axis=1).max(), np.ptp(b, axis=1).max())
@@ -224,7 +224,7 @@ def test_every_argument_works_with_every_library(library: str) -> None:
         expected = posterior_agreement(shifted, reference, **options)
         found = posterior_agreement(a, b, **options)
         assert found.value == pytest.approx(expected.value, abs=1e-12)
-        np.testing.assert_allclose(found.per_sample, expected.per_sample, atol=1e-9)
+        np.testing.assert_allclose(found.per_sample, expected.per_sample, atol=1e-6)
     p, q = (
         softmax(x / 10, axis=1).astype(np.float32).astype(np.float64) for x in (reference, shifted)
     )

@@ -33,7 +33,7 @@ def test_models_are_compared_by_their_results(tumours, logistic) -> None:
     comparison = compare_results(results)
     assert {model.name for model in comparison.models} == {"linear", "tree"}
     assert comparison.differences[0].standard_error > 0.0
-    assert "% of the rows move" in str(comparison)
+    assert "% of the samples change" in str(comparison)
 
 
 def test_models_that_know_their_losses_are_compared_within_one_budget(tumours, logistic) -> None:

@@ -46,16 +46,17 @@ def test_the_more_stable_model_leads() -> None:
         alone = stability_criterion(losses[model.name], 1.0)
         assert model.value == alone.value
         assert model.interval.equals(alone.interval)
-        assert model.secondary_metrics["rms_move"] == alone.rms_move
+        assert model.secondary_metrics["rms_distance"] == alone.plan.rms_distance
         assert (
-            model.secondary_metrics["effective_sample_fraction"] == alone.effective_sample_fraction
+            model.secondary_metrics["effective_sample_fraction"]
+            == alone.plan.effective_sample_fraction
         )
     assert comparison.settings["budget"] == comparison.models[2].value
     assert comparison.models[2].secondary_metrics["worst_case_risk"] == pytest.approx(1.0)
     assert comparison.models[0].secondary_metrics["worst_case_risk"] < 1.0
     steep = comparison.models[2].secondary_metrics
     words = shift_in_words(
-        steep["rms_move"], steep["share_moved"], steep["effective_sample_fraction"]
+        steep["changed_fraction"], steep["rms_distance"], steep["effective_sample_fraction"]
     )
     assert f"steep: {words}; risk 1 at worst" in str(comparison)
 

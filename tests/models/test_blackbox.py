@@ -80,10 +80,10 @@ def test_moved_rows_reach_the_risk_that_the_result_reports() -> None:
     result = model_stability(model, X, y, 0.4)
     assert result.search.route == "blackbox"
     wrong = model.predict(result.moved_rows()) != y
-    np.testing.assert_array_equal(wrong, result.moved_losses == 1.0)
+    np.testing.assert_array_equal(wrong, result.plan.losses == 1.0)
     np.testing.assert_allclose(
         np.linalg.norm((result.moved_rows() - X) / X.std(axis=0), axis=1),
-        result.moved_distances,
+        result.plan.distances,
         atol=1e-12,
     )
 
@@ -121,7 +121,7 @@ def test_a_callable_sees_the_table_with_its_own_columns() -> None:
         computing=Search(n_queries=200),
     )
     moved = result.moved_rows()
-    np.testing.assert_array_equal(predict(moved) != y, result.moved_losses == 1.0)
+    np.testing.assert_array_equal(predict(moved) != y, result.plan.losses == 1.0)
     assert (moved["age"] == moved["age"].round()).all()
     assert (moved["weight"] == X["weight"]).all()  # it does not matter, so nothing moves it
     assert max(seen) > 1000  # all rows ask at once
@@ -193,7 +193,7 @@ def test_points_found_stand_where_the_result_says() -> None:
     result = model_stability(model, X, y, 0.9, loss="log_loss", computing=Search(n_queries=150))
     moved = result.moved_rows()
     chance = np.maximum(model.predict_proba(moved)[np.arange(len(y)), y], np.finfo(float).eps)
-    np.testing.assert_allclose(-np.log(chance), result.moved_losses, atol=1e-12)
+    np.testing.assert_allclose(-np.log(chance), result.plan.losses, atol=1e-12)
     assert isinstance(result.loss, CandidateLoss)
 
 
@@ -236,7 +236,7 @@ def test_losses_far_off_that_are_no_numbers_are_passed_over() -> None:
 
     result = model_stability(predict, X, y, 0.05, loss="squared", computing=Search(n_queries=100))
     assert np.isfinite(result.value)
-    assert np.isfinite(result.moved_losses).all()
+    assert np.isfinite(result.plan.losses).all()
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_results_reach_what_they_say(name, loss, monkeypatch) -> None:
     moved = known.moved_rows()
     pd.testing.assert_frame_equal(moved.isna(), X.isna())
     assert set(moved["town"].dropna()) <= set(TOWNS)
-    away = known.moved_distances > 0
+    away = known.plan.distances > 0
     if loss == "zero_one":
         assert (model.predict(moved)[away] != y[away]).all()
     monkeypatch.setattr(answers, "MOST_VISITS", -1)
@@ -221,7 +221,7 @@ def test_regressions_with_categories() -> None:
     result = model_stability(model, X, y, 2.0, loss="squared")
     assert (result.search.route, result.kind) == ("ensemble", "exact")
     np.testing.assert_allclose(
-        (model.predict(result.moved_rows()) - y) ** 2, result.moved_losses, rtol=1e-9
+        (model.predict(result.moved_rows()) - y) ** 2, result.plan.losses, rtol=1e-9
     )
 
 
@@ -272,7 +272,7 @@ def test_trees_of_dropout_count_with_their_weights(name, n_classes) -> None:
         assert min(weights) < 0.9  # some were dropped: without their weights this would not hold
     result = model_stability(model, X, y, 0.5)
     assert result.search.route == "ensemble"
-    away = result.moved_distances > 0
+    away = result.plan.distances > 0
     assert (model.predict(result.moved_rows())[away] != y[away]).all()
     assert feature_stability(model, X, y, 0.5).features[0].kind == "exact"
 

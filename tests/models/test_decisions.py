@@ -77,7 +77,7 @@ def test_a_threshold_on_a_linear_score_is_exact(sample: Sample, logistic: Any, r
     assert (result.search.route, result.kind) == ("linear", "exact")
     assert result.value == pytest.approx(expected.value, rel=1e-9)
     moved = model.predict(result.moved_rows()) != np.where(y == "ill", "sick", "fine")
-    assert result.weights @ moved / len(y) == pytest.approx(0.4, abs=0.02)
+    assert result.plan.weights @ moved / len(y) == pytest.approx(0.4, abs=0.02)
 
 
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
@@ -275,7 +275,7 @@ def test_a_boundary_that_rounding_moves_is_no_error(rounding: float) -> None:
     assert result.value == pytest.approx(exact.value, rel=1e-4)
     moved = np.asarray(result.moved_rows())
     wrong = np.concatenate([rounded(moved[i : i + 1]) for i in range(80)]) != y
-    assert wrong @ result.weights / 80 == pytest.approx(0.4, abs=0.02)
+    assert wrong @ result.plan.weights / 80 == pytest.approx(0.4, abs=0.02)
     feature_stability(rounded, X, y, 0.4, perturbation=Perturbation(features=[0]), computing=QUIET)
 
 
@@ -317,7 +317,7 @@ def test_a_loss_that_outgrows_the_distance_has_no_stability(model: Any) -> None:
     within = model_stability(
         model, X, y, 4.0, loss="squared", computing=QUIET
     )  # of the data, losses have a limit
-    assert (within.status.code, within.value > 0.0, within.share_moved > 0.0) == (
+    assert (within.status.code, within.value > 0.0, within.plan.changed_fraction > 0.0) == (
         "converged",
         True,
         True,
@@ -336,7 +336,7 @@ def test_the_log_loss_of_a_forest_counts_half_a_vote_where_no_tree_votes(sample:
         own = forest.predict_proba(X)[np.arange(len(y)), (y == "well").astype(int)]
         assert result.settings["clip"] == pytest.approx(clip)
         assert result.base_risk == pytest.approx(-np.log(np.maximum(own, clip)).mean())
-        assert result.moved_losses.max() <= -np.log(clip) + 1e-9
+        assert result.plan.losses.max() <= -np.log(clip) + 1e-9
     assert (
         model_stability(
             GaussianNB().fit(X, y), X, y, 0.9, loss="log_loss", computing=QUIET

@@ -97,9 +97,9 @@ def test_each_feature_is_the_model_restricted_to_it(model, loss, iris) -> None:
         )
         np.testing.assert_allclose(part.value, alone.value, rtol=1e-8)
         np.testing.assert_allclose(part.standard_error, alone.standard_error, rtol=1e-6)
-        np.testing.assert_allclose(part.rms_move, alone.rms_move, rtol=1e-5, atol=1e-9)
+        np.testing.assert_allclose(part.rms_move, alone.plan.rms_distance, rtol=1e-5, atol=1e-9)
         assert part.kind == alone.kind
-        assert part.risk == pytest.approx(alone.risk)
+        assert part.risk == pytest.approx(alone.plan.risk)
         assert part.worst_case_risk >= part.base_risk + part.permutation_importance - 1e-12
     everything = model_stability(model, X, y, threshold, loss=loss)
     assert (everything.lower_bound or everything.value) <= result.value * (1 + 1e-9)

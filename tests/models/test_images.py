@@ -63,13 +63,13 @@ def test_images_are_measured_as_their_flat_rows_are(digits: Any, loss: Any) -> N
     assert moved.min() >= 0.0
     assert moved.max() <= 1.0
     distances = np.linalg.norm((moved - images).reshape(60, 64), axis=1)
-    np.testing.assert_allclose(distances, result.moved_distances, atol=1e-9)
+    np.testing.assert_allclose(distances, result.plan.distances, atol=1e-9)
     with torch.no_grad():
         scores = module(torch.tensor(moved))
     told = nn.functional.cross_entropy(scores, torch.as_tensor(y), reduction="none").numpy()
     if loss == "zero_one":
         told = (scores.argmax(dim=1).numpy() != y).astype(float)
-    np.testing.assert_allclose(told, result.moved_losses, atol=1e-9)
+    np.testing.assert_allclose(told, result.plan.losses, atol=1e-9)
     assert result.moved.table.names[:9:8] == ("0,0,0", "0,1,0")
     assert result.split_rows().shape[1:] == (1, 8, 8)
 
@@ -85,7 +85,7 @@ def test_tensors_travel_and_are_shown(digits: Any) -> None:
             module(torch.tensor(result.moved_rows(), dtype=torch.float32)).argmax(dim=1).numpy()
             != y
         )
-    np.testing.assert_array_equal(wrong, result.moved_losses == 1.0)
+    np.testing.assert_array_equal(wrong, result.plan.losses == 1.0)
     back = Result.from_json(result.to_json())
     assert back.equals(result)
     np.testing.assert_array_equal(back.moved_rows(), result.moved_rows())
@@ -109,7 +109,7 @@ def test_any_function_of_images(digits: Any) -> None:
     assert searched.search.route == "blackbox"
     moved = searched.moved_rows()
     assert moved.shape == (20, 1, 8, 8)
-    np.testing.assert_array_equal(predict(moved) != y[:20], searched.moved_losses == 1.0)
+    np.testing.assert_array_equal(predict(moved) != y[:20], searched.plan.losses == 1.0)
     assert by_gradients.value <= searched.value < 6.0 * by_gradients.value
     centre = feature_stability(
         predict, images[:20], y[:20], 0.5, perturbation=replace(PIXELS, features=["0,3,4"])

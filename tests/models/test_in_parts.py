@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -76,7 +77,7 @@ def test_errors_of_a_table_in_partitions(name: str) -> None:
     found = model_stability(model, cut(X), cut(y), 0.45)
     same(found, exact)
     assert found.headline() == exact.headline()
-    np.testing.assert_allclose(found.weights, exact.weights, rtol=1e-9)
+    np.testing.assert_allclose(found.plan.weights, exact.plan.weights, rtol=1e-9)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "log_loss"])
@@ -86,7 +87,9 @@ def test_closed_forms_stay_where_the_rows_are(loss: str) -> None:
     exact = model_stability(model, NUMBERS, y, 1.3, loss=loss, perturbation=moves)
     found = model_stability(model, cut(NUMBERS), cut(y), 1.3, loss=loss, perturbation=moves)
     same(found, exact)
-    assert found.weights is None  # no number of a row has left the partitions but for the interval
+    assert (
+        found.plan.weights is None
+    )  # no number of a row has left the partitions but for the interval
 
 
 def test_regression_costs_labels_and_weights() -> None:
@@ -182,3 +185,20 @@ def test_what_is_refused() -> None:
         model_stability(model, rows, labels, 0.45, computing=Computing(memory_limit=20_000))
     with pytest.raises(TypeError, match="can be read more than once, got generator"):
         model_stability(model, (part for part in [NUMBERS.to_numpy()]), y, 0.45)
+
+
+def test_projections_of_one_frame_are_cut_alike(tmp_path: Path) -> None:
+    """Dask joins files where few of their columns are read: one column has fewer partitions than ten."""
+    pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'shiftmetrics[parquet]'")
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(1600, 21))).rename(
+        columns="c{}".format
+    )
+    rows["c20"] = (rows["c0"] + rows["c1"] > 0.0).astype(int)
+    for number in range(16):
+        rows[100 * number : 100 * number + 100].to_parquet(tmp_path / f"{number:02}.parquet")
+    frame = dataframe.read_parquet(tmp_path)
+    features = [f"c{k}" for k in range(20)]
+    assert len(frame["c20"].to_delayed()) < len(frame[features].to_delayed())
+    model = LogisticRegression().fit(rows[features], rows["c20"])
+    found = model_stability(model, frame[features], frame["c20"], 0.4)
+    same(found, model_stability(model, rows[features], rows["c20"], 0.4))

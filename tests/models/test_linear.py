@@ -79,9 +79,9 @@ def check_places(
     assert result.moved.codes is not None
     assert valid_moves(problem.domain, result.moved.codes, problem.codes).all()
     distances = problem.domain.distances(result.moved.codes, problem.codes)
-    np.testing.assert_allclose(distances, result.moved_distances, rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(distances, result.plan.distances, rtol=1e-5, atol=1e-9)
     losses = problem.losses(result.moved.codes, slice(None))
-    np.testing.assert_allclose(losses, result.moved_losses, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(losses, result.plan.losses, rtol=1e-6, atol=1e-8)
 
 
 # --- against closed forms ----------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def test_flips_are_made_in_the_raw_columns(mixed: Mixed) -> None:
     assert (result.kind, result.search.route) == ("exact", "linear")
     changed = (moved["region"] != X["region"]) | (moved["smoker"] != X["smoker"])
     assert changed.any(), "some rows flip"
-    away = result.moved_distances > 0
+    away = result.plan.distances > 0
     assert (model.predict(moved)[away] != y[away]).all()
 
 
@@ -166,17 +166,17 @@ def test_places_have_the_distances_and_losses_they_are_said_to_have(
         problem = problem_of(model, X, y, loss=loss, perturbation=moves)
         assert valid_moves(problem.domain, result.moved.codes, problem.codes).all()
         distances = problem.domain.distances(result.moved.codes, problem.codes)
-        np.testing.assert_allclose(distances, result.moved_distances, rtol=1e-5, atol=1e-8)
+        np.testing.assert_allclose(distances, result.plan.distances, rtol=1e-5, atol=1e-8)
         losses = problem.losses(result.moved.codes, slice(None))
-        np.testing.assert_allclose(losses, result.moved_losses, rtol=1e-6, atol=1e-8)
-        if result.splits is not None:
-            start = problem.codes[result.splits.rows]
+        np.testing.assert_allclose(losses, result.plan.losses, rtol=1e-6, atol=1e-8)
+        if result.plan.splits is not None:
+            start = problem.codes[result.plan.splits.rows]
             np.testing.assert_allclose(
                 problem.domain.distances(result.moved.split_codes, start),
-                result.splits.distances,
+                result.plan.splits.distances,
                 rtol=1e-5,
             )
-            assert len(result.split_rows()) == len(result.splits.rows)
+            assert len(result.split_rows()) == len(result.plan.splits.rows)
 
 
 def test_encoders_say_which_columns_are_categories(mixed: Mixed) -> None:

@@ -69,7 +69,7 @@ def test_linear_models_behind_imputers_are_exact_in_closed_form(
     if loss == "zero_one":
         expected = np.where(margins <= 0.0, 0.0, margins / norms)
         np.testing.assert_allclose(exact.distances, expected, rtol=1e-6, atol=1e-9)
-        away = result.moved_distances > 0
+        away = result.plan.distances > 0
         assert (model.predict(moved)[away] != y[away]).all()
         return
     dual, theta1 = 0.7, 0.4
@@ -82,7 +82,7 @@ def test_linear_models_behind_imputers_are_exact_in_closed_form(
     best = (dual * losses - theta1 * shifts**2).max(axis=0)
     np.testing.assert_allclose(reached.value, best, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(
-        problem.losses(result.moved.codes, slice(None)), result.moved_losses, rtol=1e-6, atol=1e-9
+        problem.losses(result.moved.codes, slice(None)), result.plan.losses, rtol=1e-6, atol=1e-9
     )
 
 
@@ -113,7 +113,7 @@ def test_bounds_whole_steps_and_several_classes(wine) -> None:
         result = model_stability(model, X, y, 0.35, perturbation=moves)
         assert (result.kind, result.search.route) == ("exact", "linear")
         moved = stays(result, X)
-        away = result.moved_distances > 0
+        away = result.plan.distances > 0
         assert (model.predict(moved)[away] != y[away]).all()
         if moves.integer:
             assert (moved["alcohol"].dropna() == moved["alcohol"].dropna().round()).all()
@@ -131,7 +131,7 @@ def test_a_linear_regression_behind_an_imputer() -> None:
     result = model_stability(model, X, y, 3.0, loss="squared", perturbation=FREE)
     assert (result.kind, result.search.route) == ("exact", "linear")
     moved = stays(result, X)
-    np.testing.assert_allclose((model.predict(moved) - y) ** 2, result.moved_losses, rtol=1e-7)
+    np.testing.assert_allclose((model.predict(moved) - y) ** 2, result.plan.losses, rtol=1e-7)
 
 
 def test_imputers_that_look_at_other_columns_are_no_sum(wine) -> None:
@@ -141,7 +141,7 @@ def test_imputers_that_look_at_other_columns_are_no_sum(wine) -> None:
         result = model_stability(model, X, y, 0.4, computing=Search(n_queries=80))
         assert (result.kind, result.search.route) == ("upper_bound", "blackbox")
         moved = stays(result, X)
-        away = result.moved_distances > 0
+        away = result.plan.distances > 0
         assert (model.predict(moved)[away] != y[away]).all()
 
 
@@ -287,7 +287,7 @@ def test_queries_with_categories_and_whole_steps() -> None:
     moved = result.moved_rows()
     pd.testing.assert_frame_equal(moved.isna(), X.isna())
     assert moved["count"].dtype == "Int64"
-    away = result.moved_distances > 0
+    away = result.plan.distances > 0
     assert away.any()
     assert (model(moved)[away] != rule[away]).all()
     alone = feature_stability(

@@ -21,7 +21,7 @@ from shiftmetrics.models.domain import differs
 from shiftmetrics.models.domain_arguments import domain_of
 from shiftmetrics.models.table import CodedTable
 from shiftmetrics.stability import (
-    column_moves,
+    column_changes,
     most_sensitive_sample,
     stability_criterion,
     stability_curve,
@@ -163,7 +163,7 @@ def test_results_tables_and_curves_of_rows_with_holes(wine) -> None:
     assert np.isfinite(moves.to_numpy()).all()
     missing = X.isna().rename(columns=lambda name: f"{name} move")
     assert (moves.where(missing[moves.columns], 0.0) == 0.0).all().all()
-    assert np.isfinite(column_moves(result)["share_moved"]).all()
+    assert np.isfinite(column_changes(result)["changed_fraction"]).all()
     gains = who_gains_weight(result)
     assert ((gains["level"] == "missing") & (gains["column"] == "alcohol")).any()
     curve = stability_curve(result.loss, thresholds=[0.3, 0.4, 0.5])

@@ -62,7 +62,7 @@ def test_boosting_that_takes_the_census_as_it_is(census, name) -> None:
     moved = result.moved_rows()
     pd.testing.assert_frame_equal(moved.isna(), X.isna())
     pd.testing.assert_series_equal(moved.dtypes, X.dtypes)
-    away = result.moved_distances > 0
+    away = result.plan.distances > 0
     assert (model.predict(moved)[away] != y[away]).all()
     assert X["occupation"].isna().sum() > 20
     unknown = np.where(X["occupation"].isna(), "unknown", "known")
@@ -125,6 +125,6 @@ def test_numbers_that_are_missing_stay_out_of_the_shift(defendants, add_indicato
         pd.testing.assert_frame_equal(moved.isna(), X.isna())
         said = model.predict_proba(moved)[np.arange(len(y)), y]
         if loss == "log_loss":
-            np.testing.assert_allclose(-np.log(said), result.moved_losses, rtol=1e-6, atol=1e-8)
+            np.testing.assert_allclose(-np.log(said), result.plan.losses, rtol=1e-6, atol=1e-8)
         else:
-            assert (said[result.moved_distances > 0] < 0.5 + 1e-9).all()
+            assert (said[result.plan.distances > 0] < 0.5 + 1e-9).all()

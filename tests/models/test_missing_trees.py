@@ -194,7 +194,7 @@ def test_search_and_certificate_enclose_the_exact_value(name, loss, monkeypatch)
         np.testing.assert_array_equal(np.isnan(result.moved_rows()), np.isnan(X))
         np.testing.assert_allclose(
             np.sqrt(squared_distances(result.moved_rows(), X, result.moved.units)),
-            result.moved_distances, atol=1e-12,
+            result.plan.distances, atol=1e-12,
         )  # fmt: skip
 
 
@@ -311,7 +311,7 @@ def test_regressions(model) -> None:
     result = model_stability(model, X, y, 1.5, loss="squared", perturbation=FREE)
     assert result.kind == "exact"
     np.testing.assert_allclose(
-        (model.predict(result.moved_rows()) - y) ** 2, result.moved_losses, rtol=1e-9
+        (model.predict(result.moved_rows()) - y) ** 2, result.plan.losses, rtol=1e-9
     )
     problem = problem_of(model, X, y, loss="squared", perturbation=FREE)
     best = find_worst_case(problem)[1].loss.reach(1.0, slice(0, 100)).loss
@@ -394,7 +394,7 @@ def test_missing_categories_stay_in_a_table() -> None:
     moved = result.moved_rows()
     pd.testing.assert_frame_equal(moved.isna(), frame.isna())
     pd.testing.assert_series_equal(moved.dtypes, frame.dtypes)
-    away = result.moved_distances > 0
+    away = result.plan.distances > 0
     assert away.any()
     assert (model.predict(moved)[away] != y[away]).all()
     assert (model.predict(moved)[~away] == model.predict(frame)[~away]).all()

@@ -49,7 +49,11 @@ def test_with_everything_immutable_only_weights_change(mixed: Mixed, loss: str) 
     )
     other = model_stability(model, X, y, 0.8, loss=loss, theta1=np.inf)
     assert result.value == pytest.approx(other.value, rel=1e-9)
-    assert (result.search.route, result.kind, result.share_moved) == ("weights", "exact", 0.0)
+    assert (result.search.route, result.kind, result.plan.changed_fraction) == (
+        "weights",
+        "exact",
+        0.0,
+    )
     assert "No column may move, so only the weights of the rows change" in result.summary()
 
 
@@ -112,7 +116,7 @@ def test_the_mean_cost_of_errors_is_named(mixed: Mixed) -> None:
     model, X, y = mixed
     first, second = model.classes_
     result = model_stability(Decision(model, costs={first: 1.0, second: 5.0}), X, y, 2.0)
-    assert result.headline().startswith("A mean cost of errors of 2 (now ")
+    assert result.headline().startswith("The mean cost of errors reaches 2 (")
 
 
 def test_results_travel_with_their_rows(mixed: Mixed, tmp_path: Path) -> None:

@@ -51,12 +51,12 @@ def check(
     moved = result.moved_rows()
     assert list(moved.columns) == list(X.columns)
     if loss == "zero_one":
-        away = result.moved_distances > 0
+        away = result.plan.distances > 0
         assert away.any()
         assert (model.predict(moved[away]) != y[away]).all()
     else:
         probability = model.predict_proba(moved)[np.arange(len(y)), y]
-        np.testing.assert_allclose(-np.log(probability), result.moved_losses, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(-np.log(probability), result.plan.losses, rtol=1e-6, atol=1e-8)
     assert result.search.route == "linear"
     return float(result.value)
 

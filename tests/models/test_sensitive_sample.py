@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from shiftmetrics import Result
 from shiftmetrics.models import Perturbation, model_stability
 from shiftmetrics.stability import (
-    column_moves,
+    column_changes,
     most_sensitive_sample,
     stability_curve,
     trade_off,
@@ -75,11 +75,11 @@ def test_the_model_agrees_with_the_sample(hospital, pipeline, theta2, divergence
 def test_moves_of_columns_are_in_the_units_of_the_distance(hospital, pipeline):
     X, y = hospital
     result = model_stability(pipeline, X, y, 0.4, perturbation=Perturbation(immutable=["ward"]))
-    moves = column_moves(result).set_index("column")
-    assert np.sqrt((moves["rms_move"].dropna() ** 2).sum()) == pytest.approx(
-        result.rms_move, rel=1e-5
+    moves = column_changes(result).set_index("column")
+    assert np.sqrt((moves["rms_change"].dropna() ** 2).sum()) == pytest.approx(
+        result.plan.rms_distance, rel=1e-5
     )
-    assert moves.loc["ward", "share_moved"] == 0.0
+    assert moves.loc["ward", "changed_fraction"] == 0.0
     assert moves.loc["age", "unit"] == pytest.approx(X["age"].std(ddof=0))
     gained = who_gains_weight(result)
     assert set(gained["column"]) == {"age", "pulse", "ward"}
@@ -106,7 +106,7 @@ def test_the_loss_behind_a_result_leads_to_its_curve_and_surface(hospital, pipel
     result = model_stability(pipeline, X, y, 0.4)
     curve = stability_curve(result.loss, [0.3, 0.4])
     assert curve.points.stability[1] == pytest.approx(result.value, rel=1e-8)
-    over_prices = trade_off(result.loss, 0.4, shares=[0.5])
+    over_prices = trade_off(result.loss, 0.4, cheapness=[0.5])
     assert over_prices.value == pytest.approx(result.value, rel=1e-8)
     back = Result.from_json(result.to_json())
     assert back.loss is None
@@ -123,7 +123,7 @@ def test_a_result_without_rows_says_so(hospital, pipeline):
     for call in (
         most_sensitive_sample,
         who_gains_weight,
-        column_moves,
+        column_changes,
         partial(plot, kind="sample"),
     ):
         with pytest.raises(ValueError, match="without_rows|table must be the rows"):

@@ -137,10 +137,10 @@ def test_float32_network_is_measured_where_it_sees_the_points() -> None:
     moved = result.moved_rows()
     with torch.no_grad():
         wrong = module(torch.tensor(moved, dtype=torch.float32)).argmax(dim=1).numpy() != y
-    np.testing.assert_array_equal(wrong, result.moved_losses == 1.0)
+    np.testing.assert_array_equal(wrong, result.plan.losses == 1.0)
     np.testing.assert_array_equal(moved[:, [1, 3]], X[:, [1, 3]])  # to the last bit
     np.testing.assert_allclose(
-        np.linalg.norm((moved - X) / X.std(axis=0), axis=1), result.moved_distances, atol=1e-14
+        np.linalg.norm((moved - X) / X.std(axis=0), axis=1), result.plan.distances, atol=1e-14
     )
 
 
@@ -208,7 +208,7 @@ def test_network_classifier_goes_this_way_with_its_standardisation() -> None:
     assert result.search.route == "torch"
     moved = result.moved_rows()
     assert list(moved.columns) == list("abcd")
-    np.testing.assert_array_equal(model.predict(moved) != labels, result.moved_losses == 1.0)
+    np.testing.assert_array_equal(model.predict(moved) != labels, result.plan.losses == 1.0)
     assert model_stability(model, frame, labels, 0.9, loss="log_loss").search.route == "torch"
 
 
@@ -398,7 +398,7 @@ def test_networks_of_scikit_learn_behind_scalers_go_this_way_too() -> None:
     result = model_stability(regression, frame, target, base + 1.0, loss="squared")
     assert result.search.route == "torch"
     np.testing.assert_allclose(  # a row may stand in two places that are almost one
-        (regression.predict(result.moved_rows()) - target) ** 2, result.moved_losses, rtol=1e-4
+        (regression.predict(result.moved_rows()) - target) ** 2, result.plan.losses, rtol=1e-4
     )
 
 

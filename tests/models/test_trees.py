@@ -141,11 +141,11 @@ def test_smooth_losses_are_exact_against_all_cells(name, moons) -> None:
     threshold = 1.5 * problem.losses(X[rows], ALL).mean() + 0.3
     ours = stability_criterion(found.loss, threshold)
     np.testing.assert_allclose(ours.value, stability_criterion(dense, threshold).value, rtol=1e-7)
-    choices = ours.choices
-    points = found.points(np.arange(40), ours.moved_distances, choices)
-    np.testing.assert_allclose(problem.losses(points, ALL), ours.moved_losses, rtol=1e-9)
+    choices = ours.plan.choices
+    points = found.points(np.arange(40), ours.plan.distances, choices)
+    np.testing.assert_allclose(problem.losses(points, ALL), ours.plan.losses, rtol=1e-9)
     np.testing.assert_allclose(
-        problem.domain.distances(points, X[rows]), ours.moved_distances, atol=1e-9
+        problem.domain.distances(points, X[rows]), ours.plan.distances, atol=1e-9
     )
 
 
@@ -191,7 +191,7 @@ def test_several_classes_and_a_certificate() -> None:
         model = MODELS[name].fit(X, y)
         result = model_stability(model, X, y, 0.4)
         assert result.kind in ("exact", "upper_bound")
-        moved = np.flatnonzero(result.moved_distances > 0)
+        moved = np.flatnonzero(result.plan.distances > 0)
         assert (model.predict(result.moved_rows()[moved]) != y[moved]).all()
         if result.kind == "upper_bound":
             assert 0 < result.lower_bound <= result.value
@@ -205,7 +205,7 @@ def test_regressions_against_all_cells(make, moons) -> None:
     result = model_stability(model, X, y, 0.3, loss="squared")
     assert result.kind == "exact"
     np.testing.assert_allclose(
-        (model.predict(result.moved_rows()) - y) ** 2, result.moved_losses, rtol=1e-9
+        (model.predict(result.moved_rows()) - y) ** 2, result.plan.losses, rtol=1e-9
     )
     problem = problem_of(model, X, y, loss="squared", perturbation=Perturbation(features=[0]))
     found = find_worst_case(problem)[1]
@@ -379,7 +379,7 @@ def test_columns_of_rare_categories_are_found() -> None:
     )
     result = model_stability(model, table[:50], y[:50], 0.4)
     assert (result.search.route, result.kind) == ("tree", "exact")
-    moved = np.flatnonzero(result.moved_distances > 0)
+    moved = np.flatnonzero(result.plan.distances > 0)
     assert (model.predict(result.moved_rows().iloc[moved]) != y[:50][moved]).all()
 
 
@@ -447,5 +447,5 @@ def test_hospital_records(data_folder) -> None:
     )
     assert result.search.route == "ensemble"
     assert 0 < result.lower_bound <= result.value
-    moved = np.flatnonzero(result.moved_distances > 0)
+    moved = np.flatnonzero(result.plan.distances > 0)
     assert (model.predict(result.moved_rows().iloc[moved]) != y[600:][moved]).all()

@@ -57,7 +57,7 @@ def test_golden_numbers(
         assert result.value == pytest.approx(expected, abs=6e-11)
         assert result.error_bound < 1e-14
         assert result.status.code == "converged"
-        assert result.risk == pytest.approx(threshold, rel=1e-14)
+        assert result.plan.risk == pytest.approx(threshold, rel=1e-14)
         assert result.kind == "exact"
 
 
@@ -131,7 +131,7 @@ def test_a_zero_one_loss_whose_rows_cannot_move(threshold: float, divergence: st
         result = stability_criterion(loss, threshold, theta1=INF, theta2=0.3, divergence=divergence)
         assert result.value == pytest.approx(expected, rel=1e-9)
         assert abs(result.value - expected) <= result.error_bound
-        np.testing.assert_allclose(result.weights[errors], threshold / 0.15, rtol=1e-8)
+        np.testing.assert_allclose(result.plan.weights[errors], threshold / 0.15, rtol=1e-8)
 
 
 @pytest.mark.parametrize("threshold", [0.21, 0.25, 0.3, 0.5, 0.77, 0.9])
@@ -144,10 +144,10 @@ def test_a_zero_one_loss_whose_weights_cannot_change(threshold: float) -> None:
     assert result.value == pytest.approx(
         oracles.zero_one_corruption(distances, threshold, 0.7), rel=1e-9, abs=1e-15
     )
-    assert result.risk == pytest.approx(threshold, rel=1e-14)
-    np.testing.assert_array_equal(result.weights, np.ones(40))
+    assert result.plan.risk == pytest.approx(threshold, rel=1e-14)
+    np.testing.assert_array_equal(result.plan.weights, np.ones(40))
     # At most one distance is shared out; all nearer rows move and all farther ones stay.
-    split = result.splits.rows if result.splits is not None else np.array([], dtype=int)
+    split = result.plan.splits.rows if result.plan.splits is not None else np.array([], dtype=int)
     assert len(np.unique(distances[split])) <= 1
 
 
@@ -156,8 +156,8 @@ def test_hinge_in_the_linear_range_moves_every_row_alike() -> None:
     margins = np.linspace(-3, 0, 11)
     result = stability_criterion(HingeLoss(margins, 2.0), 4.0, theta1=0.3, theta2=INF)
     assert result.value == pytest.approx(0.3 * ((4.0 - 2.5) / 2.0) ** 2, rel=1e-10)
-    np.testing.assert_allclose(result.moved_distances, 0.75, rtol=1e-8)
-    assert (result.share_moved, result.effective_sample_fraction) == (1.0, 1.0)
+    np.testing.assert_allclose(result.plan.distances, 0.75, rtol=1e-8)
+    assert (result.plan.changed_fraction, result.plan.effective_sample_fraction) == (1.0, 1.0)
 
 
 # --- what the plan says about itself ---------------------------------------------------------------------
@@ -167,24 +167,24 @@ def check_plan(
     result: StabilityResult, threshold: float, theta1: float, theta2: float, divergence: str
 ) -> None:
     """Recompute cost and risk from the rows alone."""
-    splits = result.splits
+    splits = result.plan.splits
     places = (
         []
         if splits is None
         else list(zip(splits.rows, splits.weights, splits.distances, strict=True))
     )
     cost = oracles.plan_cost(
-        result.weights, places, result.moved_distances, theta1, theta2, divergence
+        result.plan.weights, places, result.plan.distances, theta1, theta2, divergence
     )
     assert cost == pytest.approx(result.value, rel=1e-4, abs=1e-12)
-    assert np.mean(result.weights) == pytest.approx(1.0, abs=1e-10)
+    assert np.mean(result.plan.weights) == pytest.approx(1.0, abs=1e-10)
     atoms = result.atoms()
     assert atoms.groupby("row")["weight"].sum().to_numpy() == pytest.approx(
-        np.array(result.weights), rel=1e-12
+        np.array(result.plan.weights), rel=1e-12
     )
     n = result.n_samples
     assert (atoms["weight"] * atoms["loss"]).sum() / n == pytest.approx(threshold, rel=1e-5)
-    assert result.rms_move**2 == pytest.approx(
+    assert result.plan.rms_distance**2 == pytest.approx(
         (atoms["weight"] * atoms["distance"] ** 2).sum() / n, rel=1e-3, abs=1e-12
     )
 
@@ -207,24 +207,24 @@ def test_the_rows_add_up(
         assert isinstance(loss, FixedLoss)
         assert np.isinf(theta2)
         assert (result.value, result.status.code) == (0.0, "already_at_risk")
-        np.testing.assert_array_equal(result.weights, np.ones(40))
-        np.testing.assert_array_equal(result.moved_losses, result.base_losses)
+        np.testing.assert_array_equal(result.plan.weights, np.ones(40))
+        np.testing.assert_array_equal(result.plan.losses, result.plan.base_losses)
         return
     assert result.status.code == "converged"
-    assert result.risk == pytest.approx(threshold, rel=1e-12)
+    assert result.plan.risk == pytest.approx(threshold, rel=1e-12)
     assert result.error_bound <= 2e-10 * result.value + 1e-13
     check_plan(result, threshold, theta1, theta2, divergence)
     # Homogeneous of degree one in the prices: the sensitivities, times the prices, are the value.
     parts = [
         price * slope
         for price, slope in (
-            (theta1, result.sensitivity_theta1),
-            (theta2, result.sensitivity_theta2),
+            (theta1, result.slopes.theta1),
+            (theta2, result.slopes.theta2),
         )
         if np.isfinite(price)
     ]
     assert sum(parts) == pytest.approx(result.value, rel=1e-12)
-    excess = result.excess_risk
+    excess = result.plan.excess_risk
     assert excess.corruption + excess.reweighting == pytest.approx(
         threshold - result.base_risk, rel=1e-9
     )
@@ -232,10 +232,10 @@ def test_the_rows_add_up(
         threshold - result.base_risk, rel=1e-9
     )
     if np.isinf(theta1):
-        assert (result.share_moved, result.rms_move) == (0.0, 0.0)
+        assert (result.plan.changed_fraction, result.plan.rms_distance) == (0.0, 0.0)
         assert excess.corruption == pytest.approx(0, abs=1e-14)
     if np.isinf(theta2):
-        assert result.effective_sample_fraction == 1.0
+        assert result.plan.effective_sample_fraction == 1.0
         assert excess.reweighting == pytest.approx(0, abs=1e-14)
 
 
@@ -243,10 +243,14 @@ def test_rows_alone_can_be_left_out(golden: Callable[[str], Loss]) -> None:
     with_rows = stability_criterion(golden("zero_one"), 0.5)
     without = with_rows.without_rows()
     assert without.value == with_rows.value
-    assert without.rms_move == with_rows.rms_move
-    assert without.excess_risk.equals(with_rows.excess_risk)
+    assert without.plan.rms_distance == with_rows.plan.rms_distance
+    assert without.plan.excess_risk.equals(with_rows.plan.excess_risk)
     assert (
-        without.weights is without.moved_losses is without.moved_distances is without.splits is None
+        without.plan.weights
+        is without.plan.losses
+        is without.plan.distances
+        is without.plan.splits
+        is None
     )
     with pytest.raises(ValueError, match="without_rows"):
         without.atoms()
@@ -263,8 +267,8 @@ def test_candidates_that_are_taken(
     np.testing.assert_allclose(
         distances[atoms["row"], atoms["choice"]], atoms["distance"], rtol=1e-12
     )
-    assert result.splits is not None
-    assert len(atoms) == 40 + len(result.splits.rows)
+    assert result.plan.splits is not None
+    assert len(atoms) == 40 + len(result.plan.splits.rows)
 
 
 # --- laws ------------------------------------------------------------------------------------------------
@@ -296,10 +300,10 @@ def test_convex_and_rising_in_the_threshold(
     assert middle.value <= 0.5 * (first.value + last.value) * (1 + 1e-9) + 1e-12
     # The dual is the slope: the tangent lies below the curve.
     for other, r in ((first, thresholds[0]), (last, thresholds[2])):
-        if np.isfinite(middle.dual) and np.isfinite(other.value):
-            assert other.value >= middle.value + middle.dual * (r - thresholds[1]) - 1e-8 * (
-                1 + other.value
-            )
+        if np.isfinite(middle.slopes.threshold) and np.isfinite(other.value):
+            assert other.value >= middle.value + middle.slopes.threshold * (
+                r - thresholds[1]
+            ) - 1e-8 * (1 + other.value)
 
 
 @given(kind=kinds, seed=st.integers(0, 50), divergence=divergences, scale=st.floats(1e-3, 1e3))
@@ -336,11 +340,13 @@ def test_order_and_repetition_do_not_matter(
     assert weighted.status is repeated.status
     assert weighted.value == pytest.approx(repeated.value, rel=1e-8)
     # Which rows move is not unique where moves cost the same; what they cost and how weights change is.
-    assert weighted.rms_move == pytest.approx(repeated.rms_move, rel=1e-4, abs=1e-9)
-    assert weighted.effective_sample_fraction == pytest.approx(
-        repeated.effective_sample_fraction, rel=1e-6
+    assert weighted.plan.rms_distance == pytest.approx(
+        repeated.plan.rms_distance, rel=1e-4, abs=1e-9
     )
-    assert np.average(weighted.weights, weights=times) == pytest.approx(1.0, abs=1e-9)
+    assert weighted.plan.effective_sample_fraction == pytest.approx(
+        repeated.plan.effective_sample_fraction, rel=1e-6
+    )
+    assert np.average(weighted.plan.weights, weights=times) == pytest.approx(1.0, abs=1e-9)
 
 
 @given(
@@ -358,7 +364,7 @@ def test_the_unit_of_distance_is_its_price(loss_of, between, kind, seed, scale) 
     first = stability_criterion(loss, threshold)
     second = stability_criterion(scaled, threshold, theta1=0.4 / scale**2)
     assert second.value == pytest.approx(first.value, rel=1e-8)
-    assert second.rms_move == pytest.approx(scale * first.rms_move, rel=1e-4)
+    assert second.plan.rms_distance == pytest.approx(scale * first.plan.rms_distance, rel=1e-4)
 
 
 @given(seed=st.integers(0, 50), scale=st.floats(1e-3, 1e3), divergence=divergences)
@@ -371,7 +377,7 @@ def test_the_unit_of_the_loss_does_not_matter(loss_of, between, seed, scale, div
         for x, r in ((loss, threshold), (scaled, scale * threshold))
     )
     assert second.value == pytest.approx(first.value, rel=1e-8)
-    assert second.dual == pytest.approx(first.dual / scale, rel=1e-4)
+    assert second.slopes.threshold == pytest.approx(first.slopes.threshold / scale, rel=1e-4)
 
 
 @given(seed=st.integers(0, 100), divergence=divergences)
@@ -404,8 +410,8 @@ def test_blocks_and_threads_do_not_change_the_answer(monkeypatch: pytest.MonkeyP
         threads = stability_criterion(loss, 0.4, computing=Computing(executor=pool))
     assert threads.equals(blocks)
     assert blocks.value == pytest.approx(whole.value, rel=1e-10)
-    np.testing.assert_allclose(blocks.weights, whole.weights, rtol=1e-6)
-    assert blocks.splits is None or np.all(np.diff(blocks.splits.rows) > 0)
+    np.testing.assert_allclose(blocks.plan.weights, whole.plan.weights, rtol=1e-6)
+    assert blocks.plan.splits is None or np.all(np.diff(blocks.plan.splits.rows) > 0)
 
 
 @pytest.mark.parametrize("divergence", DIVERGENCES)
@@ -435,13 +441,13 @@ def test_the_error_bound_holds_in_extended_precision(
     )
     wide, r, t = losses.astype(np.longdouble), np.longdouble(threshold), np.longdouble(theta2)
     if divergence == "kl":
-        duals = result.dual * (1 + np.linspace(-1e-7, 1e-7, 41)).astype(np.longdouble)
+        duals = result.slopes.threshold * (1 + np.linspace(-1e-7, 1e-7, 41)).astype(np.longdouble)
         top = wide.max()
         exact = max(
             h * r - h * top - t * np.log(np.mean(np.exp(h * (wide - top) / t))) for h in duals
         )
     else:  # solve the weights on their active rows
-        active = result.weights > 0
+        active = result.plan.weights > 0
         a = wide[active]
         n = np.longdouble(len(wide))
         # W = b + s l on the active rows, with mean W = 1 and mean W l = r

@@ -53,10 +53,14 @@ def test_a_risk_that_is_there_already(
         )
         assert result.status.code == "already_at_risk"
         assert result.status.ok
-        assert (result.value, result.error_bound, result.dual) == (0.0, 0.0, 0.0)
-        assert result.risk == result.base_risk == pytest.approx(risk)
-        np.testing.assert_array_equal(result.weights, 1.0)
-        assert (result.rms_move, result.share_moved, result.effective_sample_fraction) == (
+        assert (result.value, result.error_bound, result.slopes.threshold) == (0.0, 0.0, 0.0)
+        assert result.plan.risk == result.base_risk == pytest.approx(risk)
+        np.testing.assert_array_equal(result.plan.weights, 1.0)
+        assert (
+            result.plan.rms_distance,
+            result.plan.changed_fraction,
+            result.plan.effective_sample_fraction,
+        ) == (
             0.0,
             0.0,
             1.0,
@@ -93,10 +97,12 @@ def test_thresholds_that_nothing_reaches(divergence: str) -> None:
             loss, highest + 0.01, theta1=theta1, theta2=theta2, divergence=divergence
         )
         assert result.status.code == "unattainable"
-        assert result.value == result.dual == INF
+        assert result.value == result.slopes.threshold == INF
         assert result.error_bound == 0.0
-        assert result.risk == pytest.approx(highest, rel=1e-12)  # of the plan that comes nearest
-        assert np.mean(result.weights) == pytest.approx(1.0)
+        assert result.plan.risk == pytest.approx(
+            highest, rel=1e-12
+        )  # of the plan that comes nearest
+        assert np.mean(result.plan.weights) == pytest.approx(1.0)
         assert result.n_passes <= 12  # found from the bound, not from divergence
         assert_no_nan(result)
         assert "No allowed shift" in result.headline()
@@ -106,8 +112,8 @@ def test_when_nothing_may_change() -> None:
     loss = FixedLoss([0.0, 1.0])
     assert stability_criterion(loss, 0.5, theta1=INF, theta2=INF).value == 0.0
     result = stability_criterion(loss, 0.51, theta1=INF, theta2=INF)
-    assert (result.value, result.status.code, result.risk) == (INF, "unattainable", 0.5)
-    np.testing.assert_array_equal(result.weights, 1.0)
+    assert (result.value, result.status.code, result.plan.risk) == (INF, "unattainable", 0.5)
+    np.testing.assert_array_equal(result.plan.weights, 1.0)
 
 
 # --- exactly the highest risk ----------------------------------------------------------------------------
@@ -121,9 +127,9 @@ def test_the_highest_risk_itself_is_a_limit() -> None:
             assert result.status.code == "boundary"
             expected = oracles.zero_one_stability(errors / 10, 1.0, 0.3, divergence)
             assert result.value == pytest.approx(expected, rel=1e-13)
-            assert result.dual == INF
+            assert result.slopes.threshold == INF
             np.testing.assert_allclose(
-                result.weights, np.where(np.arange(10) < errors, 10 / errors, 0)
+                result.plan.weights, np.where(np.arange(10) < errors, 10 / errors, 0)
             )
             below = stability_criterion(
                 loss, 1.0 - 1e-9, theta1=INF, theta2=0.3, divergence=divergence
@@ -148,7 +154,7 @@ def test_the_highest_risk_by_moves_and_weights(
     primal = oracles.candidate_primal(losses, distances, highest, theta1, theta2, divergence)
     assert result.value == pytest.approx(primal, abs=1e-7)
     np.testing.assert_array_equal(
-        result.choices[[0, 1, 3]], [2, 2, 0]
+        result.plan.choices[[0, 1, 3]], [2, 2, 0]
     )  # the nearest of the highest
     below = stability_criterion(
         loss, highest * (1 - 1e-7), theta1=theta1, theta2=theta2, divergence=divergence
@@ -231,8 +237,8 @@ def test_squared_loss_stays_below_its_pole(divergence: str) -> None:
     for threshold in (0.5, 10.0, 1e6):
         result = stability_criterion(loss, threshold, divergence=divergence)
         assert result.status.code == "converged"
-        assert result.dual < 0.4 / 1.5**2
-        assert result.risk == pytest.approx(threshold, rel=1e-9)
+        assert result.slopes.threshold < 0.4 / 1.5**2
+        assert result.plan.risk == pytest.approx(threshold, rel=1e-9)
         # Moving every row alike is a feasible plan.
         feasible = 0.4 * np.mean((np.sqrt(threshold) - np.abs([0.5, -1.0, 0.2])) ** 2) / 1.5**2
         assert 0.0 < result.value <= feasible
@@ -245,10 +251,10 @@ def test_residuals_that_vanish(size: float, theta2: float) -> None:
     result = stability_criterion(loss, 2.0, theta2=theta2)
     assert result.status.code == "boundary"
     assert result.value == pytest.approx(0.4 * 2.0 / 1.5**2, rel=1e-12)
-    assert result.dual == pytest.approx(0.4 / 1.5**2)
+    assert result.slopes.threshold == pytest.approx(0.4 / 1.5**2)
     assert result.error_bound < 1e-12
-    np.testing.assert_allclose(result.moved_distances, math.sqrt(2.0) / 1.5)
-    np.testing.assert_allclose(result.moved_losses, 2.0)
+    np.testing.assert_allclose(result.plan.distances, math.sqrt(2.0) / 1.5)
+    np.testing.assert_allclose(result.plan.losses, 2.0)
     assert result.standard_error is None
     worst = worst_case_risk(loss, result.value, theta2=theta2)
     assert worst.value == pytest.approx(2.0, rel=1e-10)
@@ -263,7 +269,7 @@ def test_small_residuals_are_not_nothing() -> None:
         assert result.status.code == "converged"
         assert result.value == pytest.approx(0.4, rel=2.1 * size + 1e-9)
         assert result.value < 0.4
-        assert result.risk == pytest.approx(1.0, rel=1e-9)
+        assert result.plan.risk == pytest.approx(1.0, rel=1e-9)
 
 
 # --- no error seen ---------------------------------------------------------------------------------------
@@ -282,7 +288,7 @@ def test_no_error_and_no_moves() -> None:
             oracles.zero_one_stability(upper, 0.2, 0.4, "kl"), rel=1e-9
         )
         assert result.interval.high == INF
-        assert "None of the 100 rows is an error" in result.warnings[0]
+        assert "None of the 100 samples is an error" in result.warnings[0]
         assert result.interval.method == "exact binomial"
     moving = stability_criterion(ZeroOneLoss(np.full(100, 0.3)), 0.2)
     assert moving.status.code == "converged"
@@ -308,16 +314,16 @@ def test_rows_without_sample_weight_are_not_there(make_loss: Callable[..., Loss]
     alone = stability_criterion(loss.take(kept), threshold)
     assert result.value == pytest.approx(alone.value, rel=1e-10)
     assert result.n_samples == 40
-    np.testing.assert_array_equal(result.weights[[0, 7, 39]], 0.0)
-    np.testing.assert_array_equal(result.moved_distances[[0, 7, 39]], 0.0)
+    np.testing.assert_array_equal(result.plan.weights[[0, 7, 39]], 0.0)
+    np.testing.assert_array_equal(result.plan.distances[[0, 7, 39]], 0.0)
     np.testing.assert_array_equal(
-        result.moved_losses[[0, 7, 39]], loss.base(slice(0, 40))[[0, 7, 39]]
+        result.plan.losses[[0, 7, 39]], loss.base(slice(0, 40))[[0, 7, 39]]
     )
-    np.testing.assert_allclose(result.weights[kept], alone.weights, rtol=1e-6)
-    if alone.splits is not None:
-        np.testing.assert_array_equal(result.splits.rows, kept[alone.splits.rows])
-    if alone.choices is not None:
-        np.testing.assert_array_equal(result.choices[kept], alone.choices)
+    np.testing.assert_allclose(result.plan.weights[kept], alone.plan.weights, rtol=1e-6)
+    if alone.plan.splits is not None:
+        np.testing.assert_array_equal(result.plan.splits.rows, kept[alone.plan.splits.rows])
+    if alone.plan.choices is not None:
+        np.testing.assert_array_equal(result.plan.choices[kept], alone.plan.choices)
 
 
 def test_a_row_without_weight_cannot_be_the_highest() -> None:
@@ -354,7 +360,7 @@ def test_prices_of_any_magnitude(
         loss, threshold, theta1=theta1, theta2=theta2, divergence=divergence
     )
     assert result.status.ok
-    assert result.risk == pytest.approx(threshold, rel=1e-7)
+    assert result.plan.risk == pytest.approx(threshold, rel=1e-7)
     # Prices of very different size cancel in the dual, never in the cost of the plan.
     assert result.error_bound <= 1e-6 * result.value + 1e-13 * theta2
     assert_no_nan(result)
@@ -370,7 +376,7 @@ def test_one_row() -> None:
 def test_all_rows_alike() -> None:
     result = stability_criterion(FixedLoss(np.full(10, 0.5)), 0.6)
     assert result.status.code == "unattainable"
-    np.testing.assert_allclose(result.weights, 1.0)
+    np.testing.assert_allclose(result.plan.weights, 1.0)
 
 
 def test_too_few_iterations_are_said() -> None:

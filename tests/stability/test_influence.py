@@ -79,7 +79,7 @@ def test_rows_that_are_copies_know_no_more_than_one(measure: Callable) -> None:
         assert result.value == pytest.approx(single.value, rel=1e-9)
         assert result.standard_error == pytest.approx(single.standard_error, rel=1e-6)
         assert result.influence.shape == (300,)
-        assert (result.weights is None) is not keep_rows
+        assert (result.plan.weights is None) is not keep_rows
         assert result.settings["resampling"]["groups"] is True
         assert measure(copied, 0.9).standard_error < 0.8 * single.standard_error
 

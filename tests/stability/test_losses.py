@@ -299,7 +299,7 @@ def test_every_loss_takes_every_array(container: str) -> None:
         for x, y in ((convert(matrix), convert(far)), (matrix, far))
     )
     assert mine.value == pytest.approx(expected.value, rel=1e-14)
-    np.testing.assert_array_equal(mine.choices, expected.choices)
+    np.testing.assert_array_equal(mine.plan.choices, expected.plan.choices)
     for norms in (far, far[0]):
         mine, expected = (
             stability_criterion(PiecewiseLinearLoss(x, y), 1.1)
@@ -318,7 +318,7 @@ def test_zero_sample_weights_in_every_library() -> None:
         result = stability_criterion(loss, 0.9, sample_weight=[1.0, 1.0, 0.0])
         kept = stability_criterion(CandidateLoss(losses[:2], distances[:2]), 0.9)
         assert result.value == pytest.approx(kept.value, rel=1e-12)
-        assert result.weights[2] == 0.0
+        assert result.plan.weights[2] == 0.0
 
 
 BAD = [

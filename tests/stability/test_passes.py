@@ -12,7 +12,8 @@ from shiftmetrics.stability import CandidateLoss, HingeLoss, ZeroOneLoss, stabil
 from shiftmetrics.stability.divergence import divergence_of
 from shiftmetrics.stability.dual import Dual, least_cost
 from shiftmetrics.stability.losses import Loss
-from shiftmetrics.stability.plan import Gather, Kernel, PlanPass, PlanStatistic
+from shiftmetrics.stability.passes import Gather, Kernel
+from shiftmetrics.stability.plan import PlanPass, PlanStatistic
 
 
 def over_shards(shards: list[tuple[Loss, np.ndarray]]) -> Gather:
@@ -50,9 +51,9 @@ def test_shards_lead_to_the_answer_of_the_whole(
     solution = least_cost(dual, threshold)
     plan = gather(PlanPass(solution.parts, dual.divergence))
     assert isinstance(plan, PlanStatistic)
-    assert plan.mean("loss") == pytest.approx(expected.risk, rel=1e-9)
+    assert plan.mean("loss") == pytest.approx(expected.plan.risk, rel=1e-9)
     assert plan.mean("squared_distance") == pytest.approx(
-        expected.sensitivity_theta1, rel=1e-5, abs=1e-12
+        expected.slopes.theta1, rel=1e-5, abs=1e-12
     )
     assert solution.bound == pytest.approx(expected.value, rel=1e-9, abs=1e-12)
 

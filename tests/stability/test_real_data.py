@@ -95,6 +95,8 @@ def test_log_losses_and_who_gains_weight(margins) -> None:
     assert moving.error_bound < 1e-10
     # The patients that the model gets wrong gain weight.
     wrong = margin < 0
-    assert np.mean(staying.weights[wrong]) > 1.5 * np.mean(staying.weights[~wrong])
-    groups = pd.Series(np.asarray(moving.weights)).groupby(pd.cut(ages, [0, 40, 65, 120])).mean()
+    assert np.mean(staying.plan.weights[wrong]) > 1.5 * np.mean(staying.plan.weights[~wrong])
+    groups = (
+        pd.Series(np.asarray(moving.plan.weights)).groupby(pd.cut(ages, [0, 40, 65, 120])).mean()
+    )
     assert groups.notna().all()

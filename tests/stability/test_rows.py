@@ -29,8 +29,10 @@ def test_dask_gives_the_number_of_memory(divergence: str) -> None:
             if exact.standard_error is not None:
                 assert split.standard_error == pytest.approx(exact.standard_error, rel=1e-9)
             assert split.status == exact.status
-            assert split.share_moved == pytest.approx(exact.share_moved, rel=1e-9)
-            assert split.weights is None
+            assert split.plan.changed_fraction == pytest.approx(
+                exact.plan.changed_fraction, rel=1e-9
+            )
+            assert split.plan.weights is None
             assert split.headline()
             assert split.summary()
 
@@ -54,7 +56,7 @@ def test_stored_losses_keep_their_rows(tmp_path) -> None:
         FixedLoss(zarr.open_array(str(tmp_path / "losses.zarr"), mode="r")), 1.4
     )
     assert result.value == pytest.approx(exact.value, rel=1e-12)
-    np.testing.assert_allclose(result.weights, exact.weights, rtol=1e-9)
+    np.testing.assert_allclose(result.plan.weights, exact.plan.weights, rtol=1e-9)
 
 
 @pytest.mark.parametrize(

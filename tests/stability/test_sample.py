@@ -10,7 +10,7 @@ from shiftmetrics.stability import (
     FixedLoss,
     HingeLoss,
     ZeroOneLoss,
-    column_moves,
+    column_changes,
     most_sensitive_sample,
     stability_criterion,
     who_gains_weight,
@@ -40,13 +40,13 @@ def plane() -> tuple[ZeroOneLoss, np.ndarray]:
 
 def places_of(result, nearest: np.ndarray) -> np.ndarray:
     """Return where rows and then second places stand."""
-    moved = np.where((result.moved_distances > 0)[:, None], nearest, POINTS)
-    if result.splits is None:
+    moved = np.where((result.plan.distances > 0)[:, None], nearest, POINTS)
+    if result.plan.splits is None:
         return moved
     second = np.where(
-        (result.splits.distances > 0)[:, None],
-        nearest[result.splits.rows],
-        POINTS[result.splits.rows],
+        (result.plan.splits.distances > 0)[:, None],
+        nearest[result.plan.splits.rows],
+        POINTS[result.plan.splits.rows],
     )
     return np.concatenate([moved, second])
 
@@ -71,7 +71,9 @@ def test_the_sample_has_the_weights_and_the_risk_of_the_result(prices, divergenc
     assert sample["weight"].sum() == pytest.approx(60.0)
     assert (sample["weight"] * sample["moved_loss"]).sum() / 60 == pytest.approx(0.5)
     assert sample.loc[~sample["split"], "loss"].mean() == pytest.approx(result.base_risk)
-    assert sample["split"].sum() == (0 if result.splits is None else len(result.splits.rows))
+    assert sample["split"].sum() == (
+        0 if result.plan.splits is None else len(result.plan.splits.rows)
+    )
     assert list(sample.index[~sample["split"]]) == list(TABLE.index)
     # the model is wrong at the places that the losses say it is wrong at
     np.testing.assert_array_equal((sample["x"] <= 0.0).astype(float), sample["moved_loss"])
@@ -133,14 +135,14 @@ def test_cells_that_are_missing_do_not_change():
             "dose": [1.0, np.nan, 2.0, np.nan],
         }
     )
-    places = table.iloc[[*range(4), *result.splits.rows]].assign(
+    places = table.iloc[[*range(4), *result.plan.splits.rows]].assign(
         kind=lambda t: t["kind"].replace("u", "v")
     )
     changed = most_sensitive_sample(result, table, moved=places, splits="heaviest")
     assert [name for name in changed if str(name).endswith(" move")] == ["kind move"]
     assert changed["kind move"].tolist() == [True, False, False, True]
-    moves = column_moves(result, table, places).set_index("column")
-    assert moves.loc[["text", "flag", "dose"], "share_moved"].tolist() == [0.0, 0.0, 0.0]
+    moves = column_changes(result, table, places).set_index("column")
+    assert moves.loc[["text", "flag", "dose"], "changed_fraction"].tolist() == [0.0, 0.0, 0.0]
 
 
 def test_categories_that_flip_are_marked():
@@ -150,8 +152,8 @@ def test_categories_that_flip_are_marked():
     sample = most_sensitive_sample(result, start, moved=moved)
     assert list(sample["ward move"]) == [False, True, False, False]
     assert "age move" not in sample
-    moves = column_moves(result, start, moved)
-    assert dict(zip(moves["column"], moves["share_moved"], strict=True)) == {
+    moves = column_changes(result, start, moved)
+    assert dict(zip(moves["column"], moves["changed_fraction"], strict=True)) == {
         "age": 0.0,
         "ward": 0.25,
     }
@@ -165,7 +167,7 @@ def test_means_and_shares_are_weighted_ones(weighted):
     sample_weight = RNG.uniform(0.5, 2.0, 60) if weighted else None
     result = stability_criterion(FixedLoss(LOSSES), 0.65, sample_weight=sample_weight)
     base = np.ones(60) if sample_weight is None else sample_weight
-    after = base * result.weights
+    after = base * result.plan.weights
     lines = who_gains_weight(result, TABLE, sample_weight=sample_weight).set_index(
         ["column", "level"]
     )
@@ -216,7 +218,7 @@ def test_differences_do_not_depend_on_units(seed):
     one = who_gains_weight(result, values)["difference"]
     other = who_gains_weight(result, 1e4 * values - 7.0)["difference"]
     np.testing.assert_allclose(one, other, rtol=1e-6)
-    assert np.abs(one.iloc[0]) <= np.sqrt(1 / result.effective_sample_fraction - 1) + 1e-9
+    assert np.abs(one.iloc[0]) <= np.sqrt(1 / result.plan.effective_sample_fraction - 1) + 1e-9
 
 
 # --- how far each column moves ---------------------------------------------------------------------------
@@ -230,31 +232,33 @@ def test_moves_of_columns_add_up_to_the_move_of_rows(prices):
     result = stability_criterion(
         HingeLoss(points @ direction, 1.0), 0.9, theta1=prices[0], theta2=prices[1]
     )
-    assert result.splits is None or len(result.splits.rows) <= 1
+    assert result.plan.splits is None or len(result.plan.splits.rows) <= 1
     rows = np.concatenate(
-        [np.arange(50), [] if result.splits is None else result.splits.rows]
+        [np.arange(50), [] if result.plan.splits is None else result.plan.splits.rows]
     ).astype(int)
     distances = np.concatenate(
-        [result.moved_distances, [] if result.splits is None else result.splits.distances]
+        [result.plan.distances, [] if result.plan.splits is None else result.plan.splits.distances]
     )
     moved = points[rows] - distances[:, None] * direction
-    moves = column_moves(result, points, moved, units=[1.0, 1.0]).set_index("column")
-    assert np.sqrt((moves["rms_move"] ** 2).sum()) == pytest.approx(result.rms_move, rel=1e-6)
+    moves = column_changes(result, points, moved, units=[1.0, 1.0]).set_index("column")
+    assert np.sqrt((moves["rms_change"] ** 2).sum()) == pytest.approx(
+        result.plan.rms_distance, rel=1e-6
+    )
     assert list(moves.index) == ["1", "0"]
-    assert (moves["mean_move"] < 0).all()
-    scaled = column_moves(result, 10 * points, 10 * moved).set_index("column")
-    plain = column_moves(result, points, moved).set_index("column")
-    np.testing.assert_allclose(scaled["rms_move"], plain["rms_move"])
+    assert (moves["mean_change"] < 0).all()
+    scaled = column_changes(result, 10 * points, 10 * moved).set_index("column")
+    plain = column_changes(result, points, moved).set_index("column")
+    np.testing.assert_allclose(scaled["rms_change"], plain["rms_change"])
     np.testing.assert_allclose(scaled["unit"], 10 * plain["unit"])
 
 
 def test_both_decompositions_sum_to_the_excess():
     loss, _ = plane()
     result = stability_criterion(loss, 0.5)
-    frame = result.excess_risk.to_frame()
-    assert list(frame.index) == ["moves first", "weights first"]
+    frame = result.plan.excess_risk.to_frame()
+    assert list(frame.index) == ["perturbations first", "weights first"]
     np.testing.assert_allclose(frame["corruption"] + frame["reweighting"], frame["total"])
-    np.testing.assert_allclose(frame["total"], result.risk - result.base_risk)
+    np.testing.assert_allclose(frame["total"], result.plan.risk - result.base_risk)
 
 
 @pytest.mark.parametrize(
@@ -281,10 +285,10 @@ def test_rows_must_have_been_kept():
     for call in (
         lambda: most_sensitive_sample(result),
         lambda: who_gains_weight(result, TABLE),
-        lambda: column_moves(result, TABLE, TABLE),
+        lambda: column_changes(result, TABLE, TABLE),
     ):
         with pytest.raises(ValueError, match="without_rows"):
             call()
     kept = stability_criterion(FixedLoss(LOSSES), 0.6)
     with pytest.raises(ValueError, match="units must be 4 positive numbers"):
-        column_moves(kept, TABLE, TABLE, units=[1.0, 0.0, 1.0, 1.0])
+        column_changes(kept, TABLE, TABLE, units=[1.0, 0.0, 1.0, 1.0])

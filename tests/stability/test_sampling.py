@@ -108,14 +108,14 @@ def test_weights_enter_the_standard_error_as_a_sandwich() -> None:
     loss = HingeLoss(margins, 1.5)
     for divergence in ("kl", "chi2"):
         result = stability_criterion(loss, 1.0, sample_weight=weights, divergence=divergence)
-        a, density = weights / weights.mean(), np.asarray(result.weights)
+        a, density = weights / weights.mean(), np.asarray(result.plan.weights)
         influence = density if divergence == "kl" else density**2
         influence = 0.4 * (influence - np.average(influence, weights=weights))
         assert result.standard_error == pytest.approx(
             np.sqrt(np.sum((a * influence) ** 2)) / 300, rel=1e-9
         )
     corruption = stability_criterion(loss, 1.0, sample_weight=weights, theta2=INF)
-    value = loss.transform(corruption.dual, 0.4, slice(0, 300)).value
+    value = loss.transform(corruption.slopes.threshold, 0.4, slice(0, 300)).value
     spread = a * (value - np.average(value, weights=weights))
     assert corruption.standard_error == pytest.approx(np.sqrt(np.sum(spread**2)) / 300, rel=1e-6)
     # The scale of the weights does not matter.
@@ -168,7 +168,7 @@ def test_a_worst_case_on_a_few_rows_has_no_interval() -> None:
     rng = np.random.default_rng(0)
     few = stability_criterion(HingeLoss(rng.normal(1.0, 1.0, 20), 1.5), 1.0)
     heavy = stability_criterion(FixedLoss(rng.exponential(size=100) ** 3), 50.0, theta2=0.2)
-    for result, words in ((few, "effective rows"), (heavy, "a few rows carry it")):
+    for result, words in ((few, "effective samples"), (heavy, "a few samples carry")):
         assert result.interval is None
         assert result.standard_error > 0.0
         assert any(words in warning for warning in result.warnings)
@@ -248,7 +248,7 @@ def test_influence_is_the_derivative_in_the_weights(
         result = stability_criterion(
             loss, threshold, divergence=divergence, computing=Computing(rtol=1e-13)
         )
-        density = np.asarray(result.weights)
+        density = np.asarray(result.plan.weights)
         influence = (
             -0.4 * (density - 1)
             if divergence == "kl"

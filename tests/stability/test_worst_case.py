@@ -43,25 +43,25 @@ def test_round_trip(
         assert risk.value == pytest.approx(threshold, rel=1e-8)
         assert (
             abs(risk.value - threshold)
-            <= risk.error_bound + cost.error_bound / max(cost.dual, 1e-9) + 1e-12
+            <= risk.error_bound + cost.error_bound / max(cost.slopes.threshold, 1e-9) + 1e-12
         )
         if cost.status.code != "converged":  # nothing can change
             continue
-        assert risk.rms_move == pytest.approx(cost.rms_move, rel=1e-4, abs=1e-7)
-        assert risk.effective_sample_fraction == pytest.approx(
-            cost.effective_sample_fraction, rel=1e-4
+        assert risk.plan.rms_distance == pytest.approx(cost.plan.rms_distance, rel=1e-4, abs=1e-7)
+        assert risk.plan.effective_sample_fraction == pytest.approx(
+            cost.plan.effective_sample_fraction, rel=1e-4
         )
         # The plan does not cost more than the budget, and reaches the risk that it reports.
         spent = sum(
             price * slope
             for price, slope in (
-                (theta1, risk.sensitivity_theta1),
-                (theta2, risk.sensitivity_theta2),
+                (theta1, risk.slopes.theta1),
+                (theta2, risk.slopes.theta2),
             )
             if np.isfinite(price)
         )
         assert spent <= cost.value * (1 + 1e-9)
-        assert risk.risk == risk.value
+        assert risk.plan.risk == risk.value
 
 
 @given(
@@ -114,7 +114,11 @@ def test_a_budget_that_pays_for_the_highest_risk() -> None:
         top = stability_criterion(loss, 1.0, divergence=divergence).value
         for budget in (top, 1.5 * top, 1e6):
             result = worst_case_risk(loss, budget, divergence=divergence)
-            assert (result.value, result.status.code, result.dual) == (1.0, "boundary", INF)
+            assert (result.value, result.status.code, result.slopes.threshold) == (
+                1.0,
+                "boundary",
+                INF,
+            )
             assert result.standard_error is None
             assert result.error_bound < 1e-14
         below = worst_case_risk(loss, 0.999 * top, divergence=divergence)
@@ -128,8 +132,12 @@ def test_no_budget_buys_nothing(make_loss: Callable[..., Loss]) -> None:
     loss = make_loss()
     result = worst_case_risk(loss, 0.0)
     assert result.value == result.base_risk == pytest.approx(loss.base(slice(0, 40)).mean())
-    assert (result.dual, result.rms_move, result.effective_sample_fraction) == (0.0, 0.0, 1.0)
-    np.testing.assert_array_equal(result.weights, 1.0)
+    assert (
+        result.slopes.threshold,
+        result.plan.rms_distance,
+        result.plan.effective_sample_fraction,
+    ) == (0.0, 0.0, 1.0)
+    np.testing.assert_array_equal(result.plan.weights, 1.0)
 
 
 def test_bounds_change_sides() -> None:

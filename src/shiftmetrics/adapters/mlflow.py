@@ -100,6 +100,7 @@ def metrics_of(result: Result) -> dict[str, float]:
     0.25
     """
     found = {key: getattr(result, key) for key in public_names(type(result))}
+    found.update(result.secondary_metrics)
     if result.interval is not None:
         found["interval_low"] = result.interval.low
         found["interval_high"] = result.interval.high

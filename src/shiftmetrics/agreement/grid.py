@@ -10,14 +10,15 @@ import functools
 import math
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import UNIT_ROUNDOFF, Array, FloatArray, namespace, to_float64
+from shiftmetrics._core.arrays import UNIT_ROUNDOFF, FloatArray, namespace, to_float64
 from shiftmetrics._core.blocks import Statistic, map_reduce
 from shiftmetrics._core.result import Status, settings_of
 from shiftmetrics._core.validation import check_number, describe
+from shiftmetrics.agreement.formula import difference, log_partitions
 from shiftmetrics.agreement.result import (
     BOUNDARY,
     NO_AGREEMENT,
@@ -25,25 +26,19 @@ from shiftmetrics.agreement.result import (
     PosteriorAgreementResult,
     PredictionChanges,
 )
-from shiftmetrics.agreement.scores import FEW_CLASSES, ScorePairs
+from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.agreement.solver import value_fields
-from shiftmetrics.agreement.statistic import PredictionSums, limits_of
+from shiftmetrics.agreement.statistic import VANISHING, PredictionSums, limits_of
 
-BETA_RANGE = (2.0**-17, 2.0**17)
-"""Ten decades around 1: scores whose spread lies between 1e-4 and 1e4 have their beta inside."""
+BETA_RANGE = (2.0**-10, 2.0**9)
+"""Nearly six decades: scores whose spread lies between 0.02 and 2000 have their beta inside."""
 
-POINTS_PER_OCTAVE = 2
-"""Betas for each factor of 2. The agreement errs by about 1e-9 nats; by more, which the error bound says, where
-hundreds of classes share one score exactly."""
+CHAINS = 2
+"""Betas for each factor of 2, in as many chains of which each beta is twice the one before. The agreement errs by
+about 1e-9 nats; by more, which the error bound says, where hundreds of classes share one score exactly."""
 
 NEIGHBOURS = 3
 """Grid points on either side of the maximum that the final polynomial goes through."""
-
-LEAST_EXPONENT = -707.0
-"""Below it exponentials are next to nothing, and ten times as slow."""
-
-OCTAVES_PER_EXP = 8
-"""exp(2 beta s) is the square of exp(beta s); squaring doubles the rounding error, so start afresh this often."""
 
 
 INSIDE = Status("converged", "The maximum lies inside the grid of betas.")
@@ -81,6 +76,16 @@ class AgreementGridStatistic(PredictionSums, Statistic):
     start_curvature: float
     limit: float
 
+    @classmethod
+    def empty(cls, n_betas: int, n_classes: int) -> Self:
+        """Return the sums over no pair."""
+        sums: dict[str, Any] = dict.fromkeys(cls.field_names(), 0.0)
+        for name in ("value", "slope", "curvature"):
+            sums[name] = np.zeros(n_betas)
+        for name in ("predicted", "reference_predicted"):
+            sums[name] = np.zeros(n_classes)
+        return cls(**sums)
+
 
 def check_range(value: Any) -> tuple[float, float]:
     """Return a range of positive betas as two numbers.
@@ -99,11 +104,11 @@ def check_range(value: Any) -> tuple[float, float]:
     return low, high
 
 
-def grid_betas(low: float, high: float, points: int = POINTS_PER_OCTAVE) -> FloatArray:
-    """Return a logarithmic grid: each beta is exactly twice the one ``points`` places before."""
-    n_points = math.ceil(round(math.log2(high / low) * points, 9)) + 1
-    octave, place = np.divmod(np.arange(n_points), points)
-    return np.ldexp(low * 2.0 ** (place / points), octave)
+def grid_betas(low: float, high: float) -> FloatArray:
+    """Return betas from ``low`` to at least ``high``, each twice the one `CHAINS` places before."""
+    n_betas = math.ceil(round(math.log2(high / low) * CHAINS, 9)) + 1
+    octave, place = np.divmod(np.arange(n_betas), CHAINS)
+    return np.ldexp(low * 2.0 ** (place / CHAINS), octave)
 
 
 def grid_result(
@@ -146,7 +151,9 @@ def grid_result(
         status=status,
         beta=beta,
         changes=PredictionChanges(
-            disagreement=statistic.disagreeing / weight, kappa=statistic.kappa
+            disagreement=statistic.changed / weight,
+            kappa=statistic.kappa,
+            n_tied=round(statistic.n_tied),
         ),
         search=BetaSearch(beta=betas, value=value, n_evaluations=len(betas), n_passes=1),
         settings=settings_of(
@@ -181,95 +188,47 @@ def maximum_between(
 
 
 def grid_statistic(
-    pairs: ScorePairs,
-    betas: FloatArray,
-    per_octave: int = POINTS_PER_OCTAVE,
-    *,
-    executor: Executor | None = None,
+    pairs: ScorePairs, betas: FloatArray, *, executor: Executor | None = None
 ) -> AgreementGridStatistic:
-    """Return the sums at increasing betas, of which each is twice the one ``per_octave`` places before: one pass."""
+    """Return the sums at the betas of a grid: one pass."""
     limits = limits_of(pairs, executor=executor)
-    kernel = functools.partial(_block_sums, pairs, betas=betas, per_octave=per_octave)
+    kernel = functools.partial(_block_sums, pairs, betas=betas)
     sums: FloatArray = map_reduce(kernel, pairs.slices(), executor=executor)
     return AgreementGridStatistic(
         weight=limits.weight,
-        value=sums[:-1, 0],
-        slope=sums[:-1, 1],
-        curvature=sums[:-1, 2],
-        start_curvature=float(sums[-1, 2]),
+        value=sums[1:, 0],
+        slope=sums[1:, 1],
+        curvature=sums[1:, 2],
+        start_curvature=float(sums[0, 2]),
         limit=limits.pair_limit - limits.single_limit,
+        changed=limits.changed,
         disagreeing=limits.disagreeing,
+        n_tied=limits.n_tied,
         predicted=limits.predicted,
         reference_predicted=limits.reference_predicted,
     )
 
 
-def _block_sums(
-    pairs: ScorePairs, rows: slice, *, betas: FloatArray, per_octave: int
-) -> FloatArray:
-    """Sum f, f' and f'' over a slice of pairs at each beta, and at 0 in the last row: shape (n_points + 1, 3).
-
-    Here f = L(a + b) - L(a) - L(b), as in `shiftmetrics.agreement.statistic`.
-    """
-    planes, top = _centred(pairs, rows)
-    xp, prior = namespace(planes), pairs.prior_vector(planes)
-    weights = pairs.row_weights(rows, planes)
-    first = planes * prior
-    second = first * planes
-    mean = xp.sum(first, axis=2)
-    sums = xp.zeros((len(betas) + 1, 3), dtype=xp.float64, device=getattr(planes, "device", None))
-    sums[-1, 2] = _difference(xp.sum(second, axis=2) - mean * mean) @ weights
-    contract = xp.vecdot
-    if isinstance(planes, np.ndarray) and planes.shape[2] <= FEW_CLASSES:
-        contract = functools.partial(
-            np.einsum, "srk,srk->sr"
-        )  # its loop is along the rows, the long axis
-    with np.errstate(under="ignore"):
-        for place in range(per_octave):
-            terms = None
-            for octave, j in enumerate(range(place, len(betas), per_octave)):
-                beta = float(betas[j])
-                terms = _next_terms(
-                    pairs, planes, beta, None if octave % OCTAVES_PER_EXP == 0 else terms
-                )
-                total = terms @ prior
-                mean = contract(terms, first) / total
-                square = contract(terms, second) / total
-                # two logarithms, not three; of a product they would be one, which tiny priors underflow
-                value = beta * top + xp.log(total[2, ...] / total[0, ...]) - xp.log(total[1, ...])
-                sums[j, 0] = value @ weights
-                sums[j, 1] = (top + _difference(mean)) @ weights
-                sums[j, 2] = _difference(square - mean * mean) @ weights
-    return to_float64(sums)
-
-
-def _next_terms(pairs: ScorePairs, planes: Array, beta: float, half: Array | None) -> Array:
-    """Return exp(beta s), as the square of that of half the beta where it is given; NumPy's in one buffer."""
-    if not isinstance(planes, np.ndarray):
-        return namespace(planes).exp(beta * planes) if half is None else half * half
-    if half is not None:
-        return np.multiply(half, half, out=half)
-    terms = pairs.plane_buffer("terms", planes.shape[1:])
-    np.multiply(planes, beta, out=terms)
-    return np.exp(np.maximum(terms, LEAST_EXPONENT, out=terms), out=terms)
-
-
-def _centred(pairs: ScorePairs, rows: slice) -> tuple[Array, Array]:
-    """Return a, b and a + b, each row less its maximum, and the maximum of a + b for a and b of maximum 0."""
+def _block_sums(pairs: ScorePairs, rows: slice, *, betas: FloatArray) -> FloatArray:
+    """Sum f, f' and f'' over a slice of pairs at beta = 0, then at each beta: shape (n_betas + 1, 3)."""
     block = pairs.block(rows)
     xp = namespace(block)
-    top = xp.max(block[2, ...], axis=1)
-    if isinstance(block, np.ndarray):
-        block[2] -= top[:, None]
-    else:
-        block = xp.concat([block[:2, ...], (block[2, ...] - top[:, None])[None, ...]])
     if not float(xp.min(block)) > -1e100:
         raise ValueError(
             describe("scores", "within 1e100 of each other in a row", "more", "Rescale them.")
         )
-    return block, top
-
-
-def _difference(parts: Array) -> Array:
-    """Return what belongs to a + b less what belongs to a and to b, from an array of shape (3, n_rows)."""
-    return parts[2, ...] - parts[0, ...] - parts[1, ...]
+    weights = pairs.row_weights(rows, block)
+    order = np.concatenate([np.arange(first, len(betas), CHAINS) for first in range(CHAINS)])
+    found = log_partitions(
+        block,
+        pairs.prior_vector(block),
+        [0.0, *betas[order].tolist()],
+        derivatives=2,
+        buffer=pairs.buffer_of(block),
+    )
+    with np.errstate(**VANISHING):
+        in_chains = to_float64(xp.stack([difference(xp.stack(parts)) @ weights for parts in found]))
+    sums = np.empty((len(betas) + 1, 3))
+    sums[0] = in_chains[0]
+    sums[1 + order] = in_chains[1:]
+    return sums

@@ -282,7 +282,7 @@ def _solved(
             predicted=predicted,
             executor=executor,
         )
-        changed_interval = _changes_interval(pairs, limits.disagreeing / limits.weight, resampling)
+        changed_interval = _changes_interval(pairs, limits.changed / limits.weight, resampling)
     fields["changes"] = changes_of(
         limits, lambda: confident_changes(pairs, best.x, executor=executor), changed_interval
     )

@@ -48,7 +48,8 @@ class PredictionChanges(Record):
     Attributes
     ----------
     disagreement : float
-        Fraction of pairs (by weight) that have no predicted class in common: the predictions that change.
+        Fraction of pairs (by weight) whose predicted class changes. It is the first of the largest scores, as NumPy,
+        torch and scikit-learn take it.
     disagreement_interval : Interval or None
         What other samples of this size would give of it (Clopper and Pearson), with ``resampling``. It is short where
         that of the agreement cannot be: in 50 pairs of which none changes.
@@ -57,12 +58,15 @@ class PredictionChanges(Record):
     confident : float or None
         Fraction of the changed predictions that are confident before and after: the posterior of the predicted class
         at the beta of the result is at least 0.9 in both samples. None where pairs passed by only once.
+    n_tied : int
+        Number of pairs in which several classes share the largest score, in either sample.
     """
 
     disagreement: float
     disagreement_interval: Interval | None = None
     kappa: float
     confident: float | None = None
+    n_tied: int = 0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -253,6 +257,11 @@ class PosteriorAgreementResult(Drawn, Result):
             sentences.append(
                 f"In other samples like this {_percent(ends.low)} to {_percent(ends.high)} of the predictions change "
                 f"({100 * ends.confidence_level:g} %)."
+            )
+        if self.changes.n_tied:
+            sentences.append(
+                f"In {self.changes.n_tied} of the {self.n_samples} pairs classes are tied for the largest score: the "
+                "first of them is the prediction, as in NumPy, torch and scikit-learn."
             )
         if self.interval is not None and self.changes.disagreement == 0.0:
             sentences.append(

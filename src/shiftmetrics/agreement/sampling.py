@@ -342,10 +342,11 @@ def _prior_influence(pairs: ScorePairs, beta: float, executor: Executor | None) 
         weights = np.ones(len(block[0])) if pairs.weights is None else pairs.weights[rows]
         return np.asarray(weights @ (terms[2] - terms[0] - terms[1]))
 
-    def shares(rows: slice) -> FloatArray:
-        best = to_float64(pairs.block(rows)[:2, ...] == 0.0)
-        return np.asarray((best / best.sum(axis=2, keepdims=True)).mean(axis=0))
+    change = sum(map_blocks(mean_change, slices, executor=executor)) / pairs.n_samples
+    of_class = change / prior
 
-    slope = sum(map_blocks(mean_change, slices, executor=executor)) / pairs.n_samples
-    parts = [part @ (slope / prior) for part in map_blocks(shares, slices, executor=executor)]
-    return np.concatenate(parts)
+    def of_predicted(rows: slice) -> FloatArray:
+        predicted = to_float64(pairs.block(rows)[:2, ...]).argmax(axis=2)
+        return np.asarray(of_class[predicted].mean(axis=0))
+
+    return np.concatenate(list(map_blocks(of_predicted, slices, executor=executor)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -41,6 +42,7 @@ from shiftmetrics._core.validation import (
     check_weights,
     describe,
 )
+from shiftmetrics.agreement.formula import FEW_CLASSES, Buffer
 
 Kind = Literal["auto", "scores", "probabilities", "proportions"]
 KINDS: tuple[Kind, ...] = ("auto", "scores", "probabilities", "proportions")
@@ -48,9 +50,6 @@ KINDS: tuple[Kind, ...] = ("auto", "scores", "probabilities", "proportions")
 PLANE_BYTES = 1 << 18
 """Float64 bytes of one sample in one block: the six planes of a block (both samples, their sum, and the
 exponentials of each) stay in a core's L2 cache."""
-
-FEW_CLASSES = 50
-"""Up to here, sums over the classes of a row are too short for the processor's vector units."""
 
 DEVICE_PLANE_BYTES = 1 << 27
 """The same for an accelerator, whose kernels want large blocks."""
@@ -184,6 +183,10 @@ class ScorePairs:
         if n_classes > FEW_CLASSES:
             return self.workspace.buffer(name, (3, n_rows, n_classes))
         return self.workspace.buffer(name, (3, n_classes, n_rows)).transpose(0, 2, 1)
+
+    def buffer_of(self, block: Array) -> Buffer:
+        """Return the buffers of a block by name."""
+        return functools.partial(self.plane_buffer, shape=block.shape[1:])
 
     def row_weights(self, rows: slice, like: Array) -> Array:
         """Return the weights of a slice of rows in the library and on the device of ``like``."""

@@ -30,7 +30,6 @@ from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.agreement.statistic import (
     AgreementLimits,
     AgreementStatistic,
-    ConfidentChanges,
     evaluator,
     limits_of,
 )
@@ -192,18 +191,19 @@ def is_constant(limits: AgreementLimits) -> bool:
 
 def changes_of(
     limits: AgreementLimits,
-    confident: Callable[[], ConfidentChanges],
+    confident: Callable[[], float],
     interval: Interval | None = None,
 ) -> PredictionChanges:
     """Return what is known of the changed predictions; those that are confident take a pass, if there are any."""
     fraction = 0.0
-    if limits.disagreeing > 0.0:
-        fraction = confident().weight / limits.disagreeing
+    if limits.changed > 0.0:
+        fraction = confident() / limits.changed
     return PredictionChanges(
-        disagreement=limits.disagreeing / limits.weight,
+        disagreement=limits.changed / limits.weight,
         disagreement_interval=interval,
         kappa=limits.kappa,
         confident=min(1.0, fraction),
+        n_tied=round(limits.n_tied),
     )
 
 

@@ -1,22 +1,14 @@
-"""The map step of posterior agreement: what a block of pairs adds, and what each pair contributes.
-
-With a prior ``pi`` (uniform unless given) the posteriors of one row are ``p(k) ~ pi_k exp(beta a_k)`` and
-``q(k) ~ pi_k exp(beta b_k)`` [arXiv:2503.16271, eq. (10)], and its contribution to the kernel of theorem 2 is
-
-    f(beta) = log sum_k p(k) q(k) / pi_k = L(a + b) - L(a) - L(b),    L(s) = log sum_k pi_k exp(beta s_k)
-
-with f(0) = 0. Summed over rows it is a difference of two convex functions of ``beta``: ``pair``, the sum of
-L(a + b), and ``single``, the sum of L(a) + L(b). Rows are centred (max a = max b = 0), so that both fall from 0.
-"""
+"""The map step of posterior agreement: what a block of pairs adds, and what each pair contributes."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -24,18 +16,19 @@ from shiftmetrics._core.arrays import (
     Array,
     FloatArray,
     Workspace,
-    log_partition,
     namespace,
     to_float64,
+    to_numpy,
 )
 from shiftmetrics._core.blocks import Statistic, map_blocks, map_reduce
+from shiftmetrics.agreement.formula import difference, log_partitions
 from shiftmetrics.agreement.scores import ScorePairs
 
 CONFIDENT = 0.9
 """Posterior from which on a prediction counts as confident."""
 
-DEEP = -600.0
-"""Rows whose exp(beta (a + b)) stays below e^-600 throughout are summed with a shift of their own."""
+VANISHING: dict[str, Any] = {"under": "ignore", "divide": "ignore", "invalid": "ignore"}
+"""Terms of a sum may vanish; where all of a row do, `log_partitions` replaces them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,20 +64,26 @@ class AgreementStatistic(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class PredictionSums:
-    """Predicted classes, summed over rows.
+    """Predicted classes, summed over rows: the first of the largest scores, as NumPy, torch and scikit-learn take it.
 
     Attributes
     ----------
     weight : float
         Sum of the observation weights.
+    changed : float
+        Weight of the rows whose predicted class changes.
     disagreeing : float
-        Weight of the rows that have no predicted class in common.
+        Weight of the rows that have no class of largest score in common.
+    n_tied : float
+        Number of rows with a tie for the largest score, in either sample.
     predicted, reference_predicted : ndarray of shape (n_classes,)
-        Weight of the rows of either sample in which a class is predicted; ties share evenly.
+        Weight of the rows of either sample in which a class is predicted.
     """
 
     weight: float
+    changed: float
     disagreeing: float
+    n_tied: float
     predicted: FloatArray
     reference_predicted: FloatArray
 
@@ -98,8 +97,10 @@ class PredictionSums:
     def kappa(self) -> float:
         """Cohen's kappa of the predictions of both samples: 1 where none changes, 0 as for independent draws."""
         by_chance = float(self.predicted @ self.reference_predicted) / self.weight**2
-        kept = 1.0 - self.disagreeing / self.weight
-        return (kept - by_chance) / (1.0 - by_chance) if by_chance < 1.0 - 1e-12 else 0.0
+        if by_chance >= 1.0 - 1e-12:
+            return 0.0
+        kept = 1.0 - self.changed / self.weight
+        return (kept - by_chance) / (1.0 - by_chance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,18 +149,9 @@ class AgreementLimits(PredictionSums, Statistic):
     @property
     def value(self) -> float:
         """Agreement towards infinite beta, in nats per sample: minus infinity when any pair disagrees."""
-        return (
-            -math.inf
-            if self.disagreeing > 0.0
-            else (self.pair_limit - self.single_limit) / self.weight
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class ConfidentChanges(Statistic):
-    """Weight of the rows of which both predictions are confident, and differ."""
-
-    weight: float
+        if self.disagreeing > 0.0:
+            return -math.inf
+        return (self.pair_limit - self.single_limit) / self.weight
 
 
 def evaluator(
@@ -173,10 +165,8 @@ def evaluator(
     slices = pairs.slices()
 
     def evaluate(betas: Sequence[float] | FloatArray) -> AgreementStatistic:
-        factors = [float(beta) for beta in betas]
-        return map_reduce(
-            lambda rows: _block_statistic(pairs, rows, factors), slices, executor=executor
-        )
+        kernel = functools.partial(_block_statistic, pairs, betas=[float(beta) for beta in betas])
+        return map_reduce(kernel, slices, executor=executor)
 
     return evaluate
 
@@ -235,97 +225,62 @@ def row_agreement(
     return values
 
 
-def confident_changes(
-    pairs: ScorePairs, beta: float, *, executor: Executor | None = None
-) -> ConfidentChanges:
-    """Sum the rows whose predicted classes differ, each of a posterior of at least `CONFIDENT` at ``beta``."""
+def confident_changes(pairs: ScorePairs, beta: float, *, executor: Executor | None = None) -> float:
+    """Return the weight of the rows whose prediction changes, with posteriors of at least `CONFIDENT`."""
 
-    def kernel(rows: slice) -> ConfidentChanges:
+    def kernel(rows: slice) -> FloatArray:
         block = pairs.block(rows)
         xp, prior = namespace(block), pairs.prior_vector(block)
-        best, masses = _predicted(pairs, block, prior)
-        single = masses[:2, ...] / (
-            best[:2, ...] @ xp.ones_like(prior)
-        )  # of one class where several are tied
-        changed = masses[2, ...] == 0.0
+        top = xp.argmax(block[:2, ...], axis=2)
+        # The posterior of the predicted class: its prior over exp(L), since its score is 0.
         if math.isfinite(beta):
-            single = single / xp.exp(log_partitions(pairs, block, [beta])[0][0, :2, :])
-            changed = changed & xp.all(single >= CONFIDENT, axis=0)
-        weights = pairs.row_weights(rows, block)
-        return ConfidentChanges(float(xp.sum(xp.where(changed, weights, 0.0 * weights))))
+            with np.errstate(**VANISHING):
+                (parts,) = log_partitions(block, prior, [beta], derivatives=0)
+            total = xp.exp(parts[0][:2, :])
+        else:
+            total = _of_largest(pairs, block)[:2, ...] @ prior
+        own = xp.reshape(xp.take(prior, xp.reshape(top, (-1,))), total.shape)
+        confident = xp.all(own >= CONFIDENT * total, axis=0) & (top[0, :] != top[1, :])
+        return to_float64(pairs.row_weights(rows, block))[to_numpy(confident)].sum(keepdims=True)
 
     if beta == 0.0:  # flat posteriors: only the prior is confident
-        return ConfidentChanges(0.0)
-    return map_reduce(kernel, pairs.slices(), executor=executor)
+        return 0.0
+    return float(map_reduce(kernel, pairs.slices(), executor=executor)[0])
 
 
 def block_agreement(
     pairs: ScorePairs, rows: slice, betas: Sequence[float]
 ) -> tuple[FloatArray, FloatArray]:
     """Return f and its derivative by beta for a slice of pairs, each of shape (n_betas, n_rows)."""
-    values, slopes = (
-        to_float64(part[:, 2, ...] - part[:, 0, ...] - part[:, 1, ...])
-        for part in log_partitions(pairs, pairs.block(rows), betas)
-    )
-    return values, slopes
+    values, slopes = _block_partitions(pairs, pairs.block(rows), betas)
+    return to_float64(difference(values)), to_float64(difference(slopes))
+
+
+def _block_partitions(
+    pairs: ScorePairs, block: Array, betas: Sequence[float]
+) -> tuple[Array, Array]:
+    """Return L and its derivative, each of shape (n_betas, 3, n_rows)."""
+    xp = namespace(block)
+    found = log_partitions(block, pairs.prior_vector(block), betas, buffer=pairs.buffer_of(block))
+    with np.errstate(**VANISHING):
+        values, slopes = zip(*found, strict=True)
+    return xp.stack(values), xp.stack(slopes)
 
 
 def _block_statistic(pairs: ScorePairs, rows: slice, betas: Sequence[float]) -> AgreementStatistic:
     block = pairs.block(rows)
     weights = pairs.row_weights(rows, block)
-    parts, slopes = log_partitions(pairs, block, betas)
-    xp = namespace(parts)
-    # One transfer from the device: rows of sums (values, slopes), each of shape (n_betas, 3).
-    sums = to_float64(xp.stack([parts @ weights, slopes @ weights]))
-    (pair, single), (pair_slope, single_slope) = (
-        (part[:, 2], part[:, 0] + part[:, 1]) for part in sums
-    )
-    return AgreementStatistic(float(xp.sum(weights)), pair, pair_slope, single, single_slope)
-
-
-def log_partitions(pairs: ScorePairs, block: Array, betas: Sequence[float]) -> tuple[Array, Array]:
-    """Return L and its slope for a, b and a + b, each of shape (n_betas, 3, n_rows).
-
-    Two exponentials for each pair of scores serve all three: exp(beta (a + b)) is a product.
-    """
     xp = namespace(block)
-    prior = pairs.prior_vector(block)
-    totals, moments = [], []
-    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        for beta in betas:
-            terms = _exponentials(pairs, block, beta)
-            totals.append(terms @ prior)
-            terms = (
-                np.multiply(terms, block, out=terms)
-                if isinstance(terms, np.ndarray)
-                else terms * block
-            )
-            moments.append(terms @ prior)
-        total = xp.stack(totals)
-        values, slopes = xp.log(total), xp.stack(moments) / total
-    pair = block[2, ...]
-    deepest = xp.max(pair, axis=1)
-    bottom = float(xp.min(deepest))
-    for j, beta in enumerate(betas):
-        if beta * bottom < DEEP:  # some product vanishes: give those rows a shift of their own
-            deep = beta * deepest < DEEP
-            value, slope = log_partition(pair, prior, beta)
-            values[j, 2, :] = xp.where(deep, value, values[j, 2, :])
-            slopes[j, 2, :] = xp.where(deep, slope, slopes[j, 2, :])
-    return values, slopes
-
-
-def _exponentials(pairs: ScorePairs, block: Array, beta: float) -> Array:
-    """Return exp(beta a), exp(beta b) and their product, for a NumPy block in memory that is used again."""
-    if not isinstance(block, np.ndarray):
-        xp = namespace(block)
-        terms = xp.exp(beta * block[:2, ...])
-        return xp.concat([terms, terms[:1, ...] * terms[1:, ...]])
-    terms = pairs.plane_buffer("terms", block.shape[1:])
-    np.multiply(block[:2], beta, out=terms[:2])
-    np.exp(terms[:2], out=terms[:2])
-    np.multiply(terms[0], terms[1], out=terms[2])
-    return terms
+    parts = xp.stack(_block_partitions(pairs, block, betas))
+    # One transfer from the device: sums of values and of slopes, each of shape (n_betas, 3).
+    values, slopes = to_float64(parts @ weights)
+    return AgreementStatistic(
+        weight=float(xp.sum(weights)),
+        pair=values[:, 2],
+        pair_slope=slopes[:, 2],
+        single=values[:, 0] + values[:, 1],
+        single_slope=slopes[:, 0] + slopes[:, 1],
+    )
 
 
 def _block_limits(pairs: ScorePairs, rows: slice) -> AgreementLimits:
@@ -335,37 +290,43 @@ def _block_limits(pairs: ScorePairs, rows: slice) -> AgreementLimits:
 
 def _limits_of_block(pairs: ScorePairs, block: Array, rows: slice) -> AgreementLimits:
     xp = namespace(block)
-    weights, prior = pairs.row_weights(rows, block), pairs.prior_vector(block)
-    best, masses = _predicted(pairs, block, prior)
-    low, high = xp.min(block, axis=2), xp.max(block[2, ...], axis=1)
+    weights = pairs.row_weights(rows, block)
+    prior = pairs.prior_vector(block)
+    top = xp.argmax(block[:2, ...], axis=2)
+    largest = _of_largest(pairs, block)
+    masses = largest @ prior
+    n_largest = largest[:2, ...] @ xp.ones_like(prior)
+    low = xp.min(block, axis=2)
+    high = xp.max(block[2, ...], axis=1)
     agrees = masses[2, ...] > 0.0
     one = xp.ones_like(high)
     means = block @ prior
-    per_row = xp.stack(
-        [
-            one,
-            means[2, ...],
-            high,
-            xp.log(masses[0, ...]) + xp.log(masses[1, ...]),
-            xp.log(xp.where(agrees, masses[2, ...], one)),
-            xp.where(agrees, 0.0 * one, one),
-        ]
-    )
-    sums = [float(part) for part in to_float64(per_row @ weights)]
-    share = weights / (
-        best[:2, ...] @ xp.ones_like(prior)
-    )  # a tie is shared evenly; shape (2, n_rows)
+    per_row = [
+        one,
+        means[2, ...],
+        high,
+        xp.log(masses[0, ...]) + xp.log(masses[1, ...]),
+        xp.log(xp.where(agrees, masses[2, ...], one)),
+        xp.where(agrees, 0.0 * one, one),
+        xp.where(top[0, :] == top[1, :], 0.0 * one, one),
+    ]
+    weight, start, fall, single_limit, pair_limit, disagreeing, changed = to_float64(
+        xp.stack(per_row) @ weights
+    ).tolist()
     predicted = np.zeros((2, pairs.n_classes))
-    for side in (0, 1):
-        predicted[side, pairs.prior > 0.0] = to_float64(share[side, ...] @ best[side, ...])
+    used = pairs.prior > 0.0
+    for side, classes in enumerate(to_numpy(top)):
+        predicted[side, used] = np.bincount(classes, to_float64(weights), int(used.sum()))
     return AgreementLimits(
-        weight=sums[0],
+        weight=weight,
         n_rows=float(rows.stop - rows.start),
-        start_slope=sums[1],
-        pair_fall=sums[2],
-        single_limit=sums[3],
-        pair_limit=sums[4],
-        disagreeing=sums[5],
+        start_slope=start,
+        pair_fall=fall,
+        single_limit=single_limit,
+        pair_limit=pair_limit,
+        disagreeing=disagreeing,
+        changed=changed,
+        n_tied=float(xp.count_nonzero(xp.any(n_largest > 1.5, axis=0))),
         n_identical=float(_count_identical(pairs, rows, block, means)),
         predicted=predicted[0],
         reference_predicted=predicted[1],
@@ -385,22 +346,20 @@ def _count_identical(pairs: ScorePairs, rows: slice, block: Array, means: Array)
     return int(xp.count_nonzero(xp.all(block[0, ...] == block[1, ...], axis=1)))
 
 
-def _predicted(pairs: ScorePairs, block: Array, prior: Array) -> tuple[Array, Array]:
-    """Return the indicators of the sets A, B and (A and B) as float64, and their prior masses."""
+def _of_largest(pairs: ScorePairs, block: Array) -> Array:
+    """Return the indicators of the sets A, B and (A and B) of classes with the largest score, as float64."""
     if isinstance(block, np.ndarray):
         best: Array = pairs.plane_buffer("terms", block.shape[1:])
         np.equal(block[:2], 0.0, out=best[:2])
         np.multiply(best[0], best[1], out=best[2])
-    else:
-        xp = namespace(block)
-        best = xp.astype(block[:2, ...] == 0.0, xp.float64)
-        best = xp.concat([best, best[:1, ...] * best[1:, ...]])
-    return best, best @ prior
+        return best
+    xp = namespace(block)
+    best = xp.astype(block[:2, ...] == 0.0, xp.float64)
+    return xp.concat([best, best[:1, ...] * best[1:, ...]])
 
 
 def _rows_at_infinity(pairs: ScorePairs, rows: slice) -> FloatArray:
     block = pairs.block(rows)
-    _, masses = _predicted(pairs, block, pairs.prior_vector(block))
-    first, second, common = to_float64(masses)
+    masses = to_float64(_of_largest(pairs, block) @ pairs.prior_vector(block))
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(common) - np.log(first) - np.log(second))
+        return np.asarray(difference(np.log(masses)))

@@ -196,8 +196,8 @@ class ComparisonResult(Drawn, Result):
                 f"Collapsed, with (almost) a single predicted class: {_listed(collapsed)}."
             )
         if {
-            "rms_move",
-            "share_moved",
+            "changed_fraction",
+            "rms_distance",
             "effective_sample_fraction",
         } <= self.best.secondary_metrics.keys():
             sentences += [f"{model.name}: {self._shift_in_words(model)}." for model in self.models]
@@ -208,7 +208,9 @@ class ComparisonResult(Drawn, Result):
         """Say what the worst shift of a model does, and the risk that a common budget buys."""
         figures = model.secondary_metrics
         text = shift_in_words(
-            figures["rms_move"], figures["share_moved"], figures["effective_sample_fraction"]
+            figures["changed_fraction"],
+            figures["rms_distance"],
+            figures["effective_sample_fraction"],
         )
         if "worst_case_risk" not in figures:
             return text

@@ -278,8 +278,7 @@ class _Solver:
         """Put the stability of a part of the rows and the risks when values are drawn anew together."""
         shared = {field.name for field in fields(FeatureStability)} & vars(solved).keys()
         values = {name: getattr(solved, name) for name in shared}
-        assert solved.moved_distances is not None
-        farther = () if solved.splits is None else solved.splits.distances
+        assert solved.plan.largest_distance is not None
         # Permutation importance: the risk with the values of all rows shuffled, over the risk as it is.
         base_risk = float(self.weights[place] @ self.base_losses)
         return FeatureStability(
@@ -289,7 +288,11 @@ class _Solver:
             unit=part.unit,
             worst_case_risk=value_risks.worst(place),
             permutation_importance=value_risks.average(place) - base_risk,
-            largest_move=float(max(*solved.moved_distances, *farther, 0.0)),
+            largest_move=solved.plan.largest_distance,
+            risk=solved.plan.risk,
+            rms_move=solved.plan.rms_distance,
+            share_moved=solved.plan.changed_fraction,
+            effective_sample_fraction=solved.plan.effective_sample_fraction,
             **{**values, **more},
         )
 

@@ -40,7 +40,7 @@ from shiftmetrics.stability.losses import (
     Transform,
     ZeroOneLoss,
 )
-from shiftmetrics.stability.plan import blocks_of
+from shiftmetrics.stability.passes import blocks_of
 from shiftmetrics.stability.problem import ROW_BYTES
 
 LOOKED_AT = 2000

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
 from shiftmetrics.models.table import CodedTable
 from shiftmetrics.stability.losses import Loss
-from shiftmetrics.stability.result import NO_ROWS, StabilityResult
+from shiftmetrics.stability.result import StabilityResult
+from shiftmetrics.stability.shift import NO_ROWS
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -107,7 +108,6 @@ class ModelStabilityResult(StabilityResult):
     measure = "model_stability"
     title = "Stability"
     higher_is_better = True
-    row_fields: ClassVar[tuple[str, ...]] = (*StabilityResult.row_fields, "moved", "loss")
 
     search: SearchRecord
     moved: MovedRows | None = None
@@ -117,6 +117,10 @@ class ModelStabilityResult(StabilityResult):
     def lower_bound(self) -> float | None:
         """The certified lower bound of the search, beside ``value``."""
         return self.search.lower_bound
+
+    def without_rows(self) -> Self:
+        """Return the result without what it holds of each row: smaller in memory and on disk."""
+        return replace(super().without_rows(), moved=None, loss=None)
 
     def to_frame(self) -> Any:
         """Return one row of a pandas DataFrame with the scalar fields, those of the search among them."""
@@ -164,12 +168,12 @@ class ModelStabilityResult(StabilityResult):
         moved = self._kept_rows()
         table = moved.table
         labels = table.labels
-        if self.splits is None or moved.split_codes is None:
+        if self.plan.splits is None or moved.split_codes is None:
             codes = table.codes[:0]
             rows = np.arange(0)
         else:
             codes = moved.split_codes
-            rows = self.splits.rows
+            rows = self.plan.splits.rows
         if labels is not None:
             labels = labels[rows]
         return table.decode(codes, index=labels)
@@ -204,7 +208,7 @@ class ModelStabilityResult(StabilityResult):
         """Return sentences to compare the shift with; moves with the gaps between two random halves of the sample."""
         sentences = super().reference_values()
         distance = self.search.neighbour_distance
-        if distance is not None and self.rms_move > 0.0:
+        if distance is not None and self.plan.rms_distance > 0.0:
             far = f"{format_number(distance)}{self.distance_unit}"
             sentences.append(
                 f"Rows of one random half are {far} from the nearest of the other on the average."

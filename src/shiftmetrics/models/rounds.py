@@ -55,17 +55,18 @@ def shifted_rows(
     ValueError
         If the shift misses its risk or its cost where the model predicts the moved rows again.
     """
-    assert solved.weights is not None
-    assert solved.moved_losses is not None
-    assert solved.moved_distances is not None
-    n = len(solved.weights)
+    plan = solved.plan
+    assert plan.weights is not None
+    assert plan.losses is not None
+    assert plan.distances is not None
+    n = len(plan.weights)
     own = np.arange(n)  # positions among the rows that were solved for
-    weights = solved.weights
-    choices = solved.choices
-    losses = solved.moved_losses
-    distances = solved.moved_distances
+    weights = plan.weights
+    choices = plan.choices
+    losses = plan.losses
+    distances = plan.distances
     # Rows that are split between two places stand twice, each time with a part of their weight.
-    second = solved.splits
+    second = plan.splits
     if second is not None:
         own = np.concatenate([own, second.rows])
         losses = np.concatenate([losses, second.losses])
@@ -88,7 +89,7 @@ def shifted_rows(
     if share is not None:
         weights = weights * share[own[away]]
     origins = problem.codes[rows[away]]
-    allowed = _SLACK * (solved.risk - solved.base_risk)
+    allowed = _SLACK * (solved.plan.risk - solved.base_risk)
     short = losses[away] - problem.losses(places[away], rows[away])
     for push in PUSHES:  # past a boundary that rounding moves
         if weights @ short <= allowed:
@@ -106,7 +107,7 @@ def shifted_rows(
 
 def refuse_lost(lost: float, extra_cost: float, solved: StabilityResult) -> None:
     """Refuse a shift that misses too much of its risk, or of its cost, where the model predicts its rows again."""
-    if lost > _SLACK * (solved.risk - solved.base_risk) or extra_cost > _SLACK * solved.value:
+    if lost > _SLACK * (solved.plan.risk - solved.base_risk) or extra_cost > _SLACK * solved.value:
         expected = "one that predicts rows alike, whatever others are with them"
         missed = f"a risk lower by {lost:.3g}, or a cost higher by {extra_cost:.3g}"
         got = f"{missed}, where shifted rows are predicted again"
@@ -146,7 +147,7 @@ def solve_in_rounds(
     known = []
     with progress_bar(computing.progress, "search", unit=" rounds") as bar:
         while found.refine is not None and rounds[-1].value > 0.0 and len(rounds) < MOST_ROUNDS:
-            better = found.refine(rounds[-1].dual)
+            better = found.refine(rounds[-1].slopes.threshold)
             if better is None:
                 break
             found = better
@@ -160,10 +161,10 @@ def solve_in_rounds(
     )
     trace = None
     if len(rounds) > 1:
-        risks, gaps = zip(*known, (solved.risk, solved.error_bound), strict=True)
+        risks, gaps = zip(*known, (solved.plan.risk, solved.error_bound), strict=True)
         trace = SearchTrace(
             values=tuple(one.value for one in rounds),
-            duals=tuple(one.dual for one in rounds),
+            duals=tuple(one.slopes.threshold for one in rounds),
             risks=risks,
             gaps=gaps,
             queries=tuple(queries),
@@ -175,11 +176,12 @@ def _risk_and_gap(
     found: WorstCase, solved: StabilityResult, threshold: float, options: Mapping[str, Any]
 ) -> tuple[float, float]:
     """Return the risk at the dual price of a solution, and what it may fall by, among the points found since."""
-    if not (0.0 < solved.dual < math.inf):
-        return solved.risk, math.inf
+    dual = solved.slopes.threshold
+    if not (0.0 < dual < math.inf):
+        return solved.plan.risk, math.inf
     prices = Prices(options["theta1"], options["theta2"], options["divergence"])
     problem = StabilityProblem.of(
         found.loss, options["sample_weight"], prices, computing=options["computing"]
     )
-    moment = problem.dual.moment(solved.dual)
-    return moment.risk, max(solved.value - (solved.dual * threshold - moment.conjugate), 0.0)
+    moment = problem.dual.moment(dual)
+    return moment.risk, max(solved.value - (dual * threshold - moment.conjugate), 0.0)

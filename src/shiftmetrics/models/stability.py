@@ -21,8 +21,6 @@ from shiftmetrics.models.routes import ROUTES, find_worst_case
 from shiftmetrics.models.worst_case import WorstCase
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
-from shiftmetrics.stability.result import CONVERGED
-from shiftmetrics.stability.words import most_grown
 
 _MOST_NEIGHBOURS = 500
 """Rows of each half that are looked at for the distance between random halves."""
@@ -115,7 +113,7 @@ def model_stability(
     >>> model = LogisticRegression(max_iter=1000).fit(X, y)
     >>> result = model_stability(model, X, y, 0.3, perturbation=Perturbation(bounds="data"))
     >>> print(result.headline())
-    30 % errors (now 2.67 %) once ... % of the rows move, by at most ... standard deviations...
+    The error rate reaches 30 % (currently 2.67 %) if ... % of the samples change by at most ... standard...
     >>> result.kind, result.search.route
     ('exact', 'linear')
     >>> result.moved_rows().columns.equals(X.columns)
@@ -170,7 +168,7 @@ def model_stability(
         rounds = solve_in_rounds(problem, found, threshold, options)
     places = shifted_rows(problem, rounds.solved, rounds.found, sample_weight)
     split_codes = None
-    if rounds.solved.splits is not None:
+    if rounds.solved.plan.splits is not None:
         split_codes = places[problem.n_samples :]
     moved = MovedRows(
         table=replace(problem.table, is_frame=problem.is_frame),
@@ -178,7 +176,7 @@ def model_stability(
         codes=places[: problem.n_samples],
         split_codes=split_codes,
     )
-    return _result(problem, route, rounds, sample_weight, perturbation, search, moved)
+    return _result(problem, route, rounds, perturbation, search, moved)
 
 
 def _result_of_parts(
@@ -191,17 +189,14 @@ def _result_of_parts(
 ) -> ModelStabilityResult:
     """Solve from what a route found for out-of-core data; the rows after their moves stay unknown."""
     solved = stability_criterion(mapped.loss, threshold, **options)
-    if (
-        solved.weights is not None
-        and solved.moved_distances is not None
-        and mapped.unconfirmed.any()
-    ):
+    plan = solved.plan
+    if plan.weights is not None and plan.distances is not None and mapped.unconfirmed.any():
         # The risk that moved rows lose where the model, asked again, takes their nearest error for right.
-        lost = mapped.unconfirmed * (solved.moved_distances > 0.0)
+        lost = mapped.unconfirmed * (plan.distances > 0.0)
         share = check_weights(options["sample_weight"], "sample_weight", problem.n_samples)
         if share is not None:
             lost = lost * share
-        refuse_lost(float(solved.weights @ lost) / problem.n_samples, 0.0, solved)
+        refuse_lost(float(plan.weights @ lost) / problem.n_samples, 0.0, solved)
     lower = None
     if mapped.lower is not None:
         quiet = {**options, "computing": replace(search, progress=False)}
@@ -211,14 +206,13 @@ def _result_of_parts(
     )
     problem = replace(problem, y=mapped.y, count=QueryCount(mapped.n_queries))
     rounds = Rounds(solved, unknown, lower, None)
-    return _result(problem, mapped.route, rounds, options["sample_weight"], perturbation, search)
+    return _result(problem, mapped.route, rounds, perturbation, search)
 
 
 def _result(
     problem: ModelProblem,
     route: str,
     rounds: Rounds,
-    sample_weight: Any,
     perturbation: Perturbation,
     search: Search,
     moved: MovedRows | None = None,
@@ -226,13 +220,6 @@ def _result(
     """Put the solution, the route and the moved rows, where these are known, together."""
     solved = rounds.solved
     found = rounds.found
-    # By reweighting alone, which class gains most weight?
-    alone = solved.weights_alone
-    if alone is None:
-        alone = solved.weights
-    growth = None
-    if problem.classes is not None and alone is not None and solved.status is CONVERGED:
-        growth = most_grown(alone, problem.classes[problem.y], sample_weight)
     fields = vars(solved).copy()
     fields["settings"] = {
         **solved.settings,
@@ -241,7 +228,6 @@ def _result(
         "computing": search.settings(),
     }
     fields["warnings"] = (*problem.domain.warnings, *found.warnings, *solved.warnings)
-    fields["growth"] = growth
     record = SearchRecord(
         route=route,
         n_queries=problem.count.rows,

@@ -12,7 +12,7 @@ from shiftmetrics.stability.losses import (
     ZeroOneLoss,
 )
 from shiftmetrics.stability.result import StabilityResult
-from shiftmetrics.stability.sample import column_moves, most_sensitive_sample, who_gains_weight
+from shiftmetrics.stability.sample import column_changes, most_sensitive_sample, who_gains_weight
 
 __all__ = [
     "CandidateLoss",
@@ -23,7 +23,7 @@ __all__ = [
     "SquaredLoss",
     "StabilityResult",
     "ZeroOneLoss",
-    "column_moves",
+    "column_changes",
     "most_sensitive_sample",
     "stability_criterion",
     "stability_curve",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -16,14 +15,14 @@ from shiftmetrics._core.validation import check_number
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.dual import Solution, least_cost, most_risk
 from shiftmetrics.stability.losses.base import Kind, Loss
-from shiftmetrics.stability.losses.fixed import FixedLoss
-from shiftmetrics.stability.problem import Prices, Shift, StabilityProblem, counted_passes
-from shiftmetrics.stability.result import ALREADY_AT_RISK, CONVERGED, StabilityResult
+from shiftmetrics.stability.problem import Prices, RealisedPlan, StabilityProblem, counted_passes
+from shiftmetrics.stability.result import StabilityResult
 from shiftmetrics.stability.sampling import (
     interval_of_cost,
     interval_of_error_rate,
     interval_of_risk,
 )
+from shiftmetrics.stability.status import ALREADY_AT_RISK
 
 _ROUNDING = 32.0 * float(np.finfo(np.float64).eps)
 _OPPOSITE: dict[Kind, Kind] = {
@@ -113,29 +112,13 @@ def stability_criterion(
     >>> distances = np.maximum(np.linspace(-0.5, 2.4, 30), 0) / 1.5
     >>> result = stability_criterion(ZeroOneLoss(distances), 0.5)
     >>> print(result.headline())
-    50 % errors (now 20 %) once 24.2 % of the rows move, by at most 0.4667 in units of the distances, and weights ...
+    The error rate reaches 50 % (currently 20 %) if 24 % of the samples change by at most 0.54 in units of ...
     """
     threshold = check_number(threshold, "threshold", low=0.0)
     prices = Prices(theta1, theta2, divergence)
     with counted_passes("stability", computing) as on_pass:
         problem = StabilityProblem.of(loss, sample_weight, prices, resampling, computing, on_pass)
-        result = least_shift(problem, threshold)
-    if result.status is not CONVERGED or math.isinf(theta1) or result.base_losses is None:
-        return result
-    base = result.base_losses
-    alone, distance = None, None
-    if not math.isinf(theta2):
-        fixed = StabilityProblem.of(
-            FixedLoss(base), sample_weight, Prices(math.inf, theta2, divergence)
-        )
-        solution = least_cost(fixed.dual, threshold)
-        if math.isfinite(solution.bound):
-            alone = fixed.realise(solution.parts).fields()["weights"]
-    if result.settings["errors"]:
-        highest, squared, _ = loss.reach(theta1, slice(0, loss.n_samples))
-        right = (base == 0.0) & (highest > 0.0)
-        distance = float(np.sqrt(squared[right]).mean()) if right.any() else None
-    return replace(result, weights_alone=alone, mean_distance=distance)
+        return least_shift(problem, threshold)
 
 
 def worst_case_risk(
@@ -198,29 +181,7 @@ def worst_case_risk(
     prices = Prices(theta1, theta2, divergence)
     with counted_passes("worst-case risk", computing) as on_pass:
         problem = StabilityProblem.of(loss, sample_weight, prices, resampling, computing, on_pass)
-        solution = most_risk(problem.dual, budget)
-        shift, value = _carried_out(problem, solution, "risk")
-        price = 1.0 / solution.dual if solution.dual > 0.0 else 0.0
-        return _result(
-            solution,
-            shift,
-            value,
-            lambda other: _carried_out(other, most_risk(other.dual, budget), "risk")[1],
-            lambda influence: (
-                (None, ()) if influence is None else interval_of_risk(shift, value, influence)
-            ),
-            error_bound=_error_bound(
-                solution,
-                shift,
-                reached=price * (shift.cost - budget),
-                certified=min(solution.bound, problem.dual.highest_risk) - value,
-                size=value + price * budget,
-            ),
-            # Along the curve R(r) = budget the risk moves by -influence(R) / R'(r), and R'(r) is the dual.
-            slope=-1.0 / solution.dual if solution.has_influence else 0.0,
-            kind=_OPPOSITE[loss.kind],
-            budget=budget,
-        )
+        return worst_shift(problem, budget)
 
 
 def least_shift(
@@ -232,108 +193,120 @@ def least_shift(
     """
     if solution is None:
         solution = least_cost(problem.dual, threshold)
-    shift, value = _carried_out(problem, solution, "cost")
+    plan = problem.realise(solution.parts)
+    value = plan.cost if solution.value is None else solution.value
     price = solution.dual if math.isfinite(solution.dual) else 0.0
-
-    def interval_at(influence: FloatArray | None) -> tuple[Interval | None, tuple[str, ...]]:
-        if influence is not None and math.isinf(solution.dual):  # in the limit the value is a mean
-            return interval_of_risk(shift, value, influence)
-        if influence is None and solution.status is not ALREADY_AT_RISK:
-            return None, ()
-        return interval_of_cost(shift, threshold, solution.dual, influence)
-
-    warnings: tuple[str, ...] = ()
-    if threshold > 1.0 and problem.whole.may_count_errors and problem.dual.baseline.top <= 1.0:
-        warnings = (
-            f"The losses are at most 1, and the threshold is {threshold:g}. "
-            "Give it as an error rate, not in percent.",
-        )
-    return _result(
+    error_bound = _error_bound(
         solution,
-        shift,
-        value,
-        lambda other: _carried_out(other, least_cost(other.dual, threshold), "cost")[1],
-        interval_at,
-        error_bound=_error_bound(
-            solution,
-            shift,
-            reached=shift.cost - value + price * abs(shift.risk - threshold),
-            certified=min(value - solution.bound, value),
-            size=value + price * threshold,
-        ),
-        slope=1.0,
-        kind=problem.whole.kind,
-        warnings=warnings,
-        threshold=threshold,
+        plan,
+        reached=plan.cost - value + price * abs(plan.risk - threshold),
+        certified=min(value - solution.bound, value),
+        size=value + price * threshold,
     )
-
-
-def _carried_out(
-    problem: StabilityProblem, solution: Solution, figure: Literal["cost", "risk"]
-) -> tuple[Shift, float]:
-    """Return the shift of a solution, and the value: that of the solution, or else this figure of the shift."""
-    shift = problem.realise(solution.parts)
-    return shift, getattr(shift, figure) if solution.value is None else solution.value
-
-
-def _result(
-    solution: Solution,
-    shift: Shift,
-    value: float,
-    value_at: Callable[[StabilityProblem], float],
-    interval_at: Callable[[FloatArray | None], tuple[Interval | None, tuple[str, ...]]],
-    *,
-    error_bound: float,
-    slope: float,
-    kind: Kind,
-    warnings: tuple[str, ...] = (),
-    **question: float,
-) -> StabilityResult:
-    """Add the sampling error to a solution.
-
-    Parameters
-    ----------
-    solution, shift, value, error_bound, kind, warnings
-        Of the result.
-    value_at : callable
-        Computes the value of another sample.
-    interval_at : callable
-        Returns the interval of the value, and warnings, from its influence function.
-    slope : float
-        Derivative of the value in the least cost.
-    **question : float
-        The threshold or the budget.
-    """
-    problem, influence = shift.problem, slope * shift.influence if solution.has_influence else None
+    influence = plan.influence if solution.has_influence else None
     interval: Interval | None = None
-    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     if problem.counts_errors:
-        if problem.dual.baseline.risk == 0.0:
-            influence = None  # a standard error of 0 would be an artefact
-        if problem.confidence_level is not None:
-            interval, notes = interval_of_error_rate(problem, value_at)
-    elif problem.confidence_level is not None:
-        interval, notes = interval_at(influence)
-    if interval is not None:  # it is known no better than the value
-        low, high = min(interval.low, value) - error_bound, max(interval.high, value) + error_bound
-        interval = replace(interval, low=max(low, 0.0), high=high)
+        influence = _of_errors(problem, influence)
+        interval, warnings = interval_of_error_rate(
+            problem, lambda sample: least_shift(sample, threshold).value
+        )
+    elif influence is not None and math.isinf(solution.dual):
+        # In the limit the value is a mean.
+        interval, warnings = interval_of_risk(plan, value, influence)
+    elif influence is not None or solution.status is ALREADY_AT_RISK:
+        interval, warnings = interval_of_cost(plan, threshold, solution.dual, influence)
+    if threshold > 1.0 and problem.whole.may_count_errors and problem.dual.baseline.top <= 1.0:
+        percent = (
+            f"The losses are at most 1, and the threshold is {threshold:g}. "
+            "Give it as an error rate, not in percent."
+        )
+        warnings = (*warnings, percent)
     return StabilityResult(
         value=value,
         error_bound=error_bound,
-        interval=interval,
-        status=solution.status,
-        settings=shift.problem.settings(**question),
-        warnings=(*notes, *warnings),
-        kind=kind,
-        dual=solution.dual,
-        standard_error=None if influence is None else float(np.hypot.reduce(influence)),
-        influence=influence,
-        **shift.fields(),
+        interval=_widened(interval, value, error_bound),
+        kind=problem.whole.kind,
+        settings=problem.settings(threshold=threshold),
+        warnings=warnings,
+        **_described(solution, plan, influence),
     )
 
 
+def worst_shift(problem: StabilityProblem, budget: float) -> StabilityResult:
+    """Return the worst shift within a budget."""
+    solution = most_risk(problem.dual, budget)
+    plan = problem.realise(solution.parts)
+    value = plan.risk if solution.value is None else solution.value
+    price = 1.0 / solution.dual if solution.dual > 0.0 else 0.0
+    error_bound = _error_bound(
+        solution,
+        plan,
+        reached=price * (plan.cost - budget),
+        certified=min(solution.bound, problem.dual.highest_risk) - value,
+        size=value + price * budget,
+    )
+    influence = None
+    if solution.has_influence:
+        # Along the curve R(r) = budget the risk moves by -influence(R) / R'(r), and R'(r) is the dual.
+        influence = -price * plan.influence
+    interval: Interval | None = None
+    warnings: tuple[str, ...] = ()
+    if problem.counts_errors:
+        influence = _of_errors(problem, influence)
+        interval, warnings = interval_of_error_rate(
+            problem, lambda sample: worst_shift(sample, budget).value
+        )
+    elif influence is not None:
+        interval, warnings = interval_of_risk(plan, value, influence)
+    return StabilityResult(
+        value=value,
+        error_bound=error_bound,
+        interval=_widened(interval, value, error_bound),
+        kind=_OPPOSITE[problem.whole.kind],
+        settings=problem.settings(budget=budget),
+        warnings=warnings,
+        **_described(solution, plan, influence),
+    )
+
+
+def _of_errors(problem: StabilityProblem, influence: FloatArray | None) -> FloatArray | None:
+    """Return the influence, or None where no error was seen: a standard error of 0 would be an artefact."""
+    if problem.dual.baseline.risk == 0.0:
+        return None
+    return influence
+
+
+def _widened(interval: Interval | None, value: float, error_bound: float) -> Interval | None:
+    """Return an interval that holds the value, which is known no better than to its numerical error."""
+    if interval is None:
+        return None
+    low = min(interval.low, value) - error_bound
+    high = max(interval.high, value) + error_bound
+    return replace(interval, low=max(low, 0.0), high=high)
+
+
+def _described(
+    solution: Solution, plan: RealisedPlan, influence: FloatArray | None
+) -> dict[str, Any]:
+    """Return the fields that both results share."""
+    standard_error = None
+    if influence is not None:
+        standard_error = float(np.hypot.reduce(influence))
+    return {
+        "status": solution.status,
+        "n_samples": plan.problem.whole.n_samples,
+        "base_risk": plan.sums.mean("base_loss"),
+        "plan": plan.record(),
+        "slopes": plan.slopes(solution.dual),
+        "standard_error": standard_error,
+        "influence": influence,
+        "n_passes": plan.problem.dual.n_passes,
+    }
+
+
 def _error_bound(
-    solution: Solution, shift: Shift, *, reached: float, certified: float, size: float
+    solution: Solution, plan: RealisedPlan, *, reached: float, certified: float, size: float
 ) -> float:
     """Return how far the exact value may be from the value.
 
@@ -341,7 +314,7 @@ def _error_bound(
     ----------
     solution : Solution
         The answer.
-    shift : Shift
+    plan : RealisedPlan
         Its plan.
     reached : float
         By how much the plan itself is worse than the value: what it misses of its target, at the price of that.
@@ -350,7 +323,9 @@ def _error_bound(
     size : float
         Of the numbers that add up to the value: they carry the rounding errors.
     """
-    if solution.value is not None and not solution.computed:  # exact: 0, or inf
+    if solution.value is not None and not solution.computed:
+        # The value is 0 or inf, exactly.
         return 0.0 if solution.status.ok else math.inf
-    plan = max(reached, 0.0) + (_ROUNDING + shift.imbalance) * size
-    return max(plan, certified + _ROUNDING / 16.0 * size)  # two roundings of the dual
+    of_plan = max(reached, 0.0) + (_ROUNDING + plan.imbalance) * size
+    of_dual = certified + _ROUNDING / 16.0 * size  # two roundings
+    return max(of_plan, of_dual)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,16 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.options import Computing, Resampling
-from shiftmetrics._core.result import Status
 from shiftmetrics._core.validation import check_integer, check_number, check_vector, describe
 from shiftmetrics.stability.criterion import least_shift
-from shiftmetrics.stability.curve_result import COLUMNS, CurvePoints, StabilityCurve
+from shiftmetrics.stability.curve_result import CurvePoints, StabilityCurve
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses.base import Loss
 from shiftmetrics.stability.problem import Prices, StabilityProblem, counted_passes
-from shiftmetrics.stability.result import MAX_ITER, StabilityResult
+from shiftmetrics.stability.result import StabilityResult
+from shiftmetrics.stability.status import MAX_ITER, SOLVED
 
-_SHARES = tuple(np.linspace(0.0, 1.0, 11).tolist())
-SOLVED = Status("solved", "The stability of every point is certified.")
+_TENTHS = tuple(np.linspace(0.0, 1.0, 11).tolist())
 
 
 def stability_curve(
@@ -43,10 +41,10 @@ def stability_curve(
     Parameters
     ----------
     loss : Loss
-        Loss of each row, before and after its moves; see `stability_criterion`.
+        Loss of each sample, before and after it changes; see `stability_criterion`.
     thresholds : float or array_like of shape (n_points,), optional
-        Risks that count as broken, at least 0; they are sorted. Default: ``n_points`` of them from the risk as
-        it is to the highest that shifts reach or, where that has no limit, two standard deviations of the losses
+        Risks that count as broken, at least 0; they are sorted. Default: ``n_points`` of them from the current
+        risk to the highest that shifts reach or, where that has no limit, two standard deviations of the losses
         above it (1 above it where the losses are all the same).
     n_points : int, default 25
         Number of default thresholds.
@@ -56,7 +54,7 @@ def stability_curve(
     Returns
     -------
     StabilityCurve
-        A point for each threshold, with its interval, what rows do there and its excess risk; ``to_frame()`` is a
+        A point for each threshold, with its interval, what changes there and its excess risk; ``to_frame()`` is a
         table.
 
     Raises
@@ -64,7 +62,7 @@ def stability_curve(
     TypeError
         If ``loss`` is not a loss object.
     ValueError
-        If a number is out of its range, or the weights do not match the rows.
+        If a number is out of its range, or the weights do not match the samples.
 
     See Also
     --------
@@ -90,24 +88,26 @@ def stability_curve(
             loss, sample_weight, prices, resampling, computing, on_pass, keep_rows=False
         )
         rising = _default_thresholds(problem, n_points) if given is None else given
-        points = [least_shift(problem, float(r)) for r in rising]
-    return _curve(
-        points,
-        -1,
+        points = [least_shift(problem, float(threshold)) for threshold in rising]
+    return StabilityCurve(
+        value=points[-1].value,
+        interval=points[-1].interval,
+        points=CurvePoints(
+            theta1=np.full(len(points), prices.theta1),
+            theta2=np.full(len(points), prices.theta2),
+            **_columns(points),
+        ),
         settings=problem.settings(thresholds=None if given is None else list(given)),
-        prices={
-            "theta1": np.full(len(points), prices.theta1),
-            "theta2": np.full(len(points), prices.theta2),
-        },
         highest_risk=problem.dual.highest_risk,
         n_passes=problem.dual.n_passes,
+        **_shared(points),
     )
 
 
 def trade_off(
     loss: Loss,
     threshold: float,
-    shares: npt.ArrayLike = _SHARES,
+    cheapness: npt.ArrayLike = _TENTHS,
     *,
     theta1: float = 0.4,
     theta2: float = 0.4,
@@ -116,20 +116,21 @@ def trade_off(
     resampling: Resampling | float | None = 0.95,
     computing: Computing | None = None,
 ) -> StabilityCurve:
-    """Return the least shift to a threshold as moving and reweighting trade their prices.
+    """Return the least shift to a threshold as perturbation and reweighting trade their prices.
 
-    The prices say how far a move is as bad as a change of weights; no data tell it. So look at the answer over them:
-    how many rows move, how far, and what moves and weights each add to the risk (figure 6a of [1]_).
+    The prices say which perturbation is as bad as which change of weights; no data tell it. So look at the answer
+    over them: how many samples change, by how much, and what perturbation and weights each add to the risk (figure
+    6a of [1]_).
 
     Parameters
     ----------
     loss : Loss
-        Loss of each row, before and after its moves; see `stability_criterion`.
+        Loss of each sample, before and after it changes; see `stability_criterion`.
     threshold : float
         The risk that counts as broken.
-    shares : array_like of shape (n_points,), default 0, 0.1, ..., 1
-        How cheap moving is at each point, (1/theta1) / (1/theta1 + 1/theta2). At 0 rows may only gain weight, at 1
-        they may only move.
+    cheapness : array_like of shape (n_points,), default 0, 0.1, ..., 1
+        How cheap perturbation is at each point, (1/theta1) / (1/theta1 + 1/theta2). At 0 samples may only gain
+        weight, at 1 they may only change.
     theta1, theta2 : float, default 0.4
         The sum 1/theta1 + 1/theta2 of theirs is that of all points.
     divergence, sample_weight, resampling, computing
@@ -145,7 +146,7 @@ def trade_off(
     TypeError
         If ``loss`` is not a loss object.
     ValueError
-        If a number is out of its range, both prices are inf, or the weights do not match the rows.
+        If a number is out of its range, both prices are inf, or the weights do not match the samples.
 
     References
     ----------
@@ -157,7 +158,7 @@ def trade_off(
     >>> import numpy as np
     >>> from shiftmetrics.stability import ZeroOneLoss, trade_off
     >>> loss = ZeroOneLoss(np.maximum(np.linspace(-0.5, 2.4, 30), 0) / 1.5)
-    >>> points = trade_off(loss, 0.5, shares=[0, 0.5, 1]).to_frame()
+    >>> points = trade_off(loss, 0.5, cheapness=[0, 0.5, 1]).to_frame()
     >>> points[["theta1", "theta2", "stability", "corruption", "reweighting"]].round(4)
        theta1  theta2  stability  corruption  reweighting
     0     inf     0.2     0.0446      0.0000       0.3000
@@ -166,69 +167,85 @@ def trade_off(
     """
     prices = Prices(theta1, theta2, divergence)
     threshold = check_number(threshold, "threshold", low=0.0)
-    grid = np.unique(check_vector(shares, "shares", low=0.0))
-    check_number(grid[-1], "shares", high=1.0)
+    grid = np.unique(check_vector(cheapness, "cheapness", low=0.0))
+    check_number(grid[-1], "cheapness", high=1.0)
     total = 1.0 / prices.theta1 + 1.0 / prices.theta2
     if total == 0.0:
         raise ValueError(describe("theta1", "finite, or theta2", "inf for both"))
     with np.errstate(divide="ignore"):
-        moving, weighing = 1.0 / (total * grid), 1.0 / (total * (1.0 - grid))
+        of_perturbation = 1.0 / (total * grid)
+        of_weights = 1.0 / (total * (1.0 - grid))
     points = []
-    for first, second in zip(moving.tolist(), weighing.tolist(), strict=True):
+    for first, second in zip(of_perturbation.tolist(), of_weights.tolist(), strict=True):
         pair = Prices(first, second, prices.divergence)
         with counted_passes("stability over prices", computing) as on_pass:
             problem = StabilityProblem.of(
                 loss, sample_weight, pair, resampling, computing, on_pass, keep_rows=False
             )
             points.append(least_shift(problem, threshold))
+    cheapest = min(points, key=lambda point: point.value)
     settings = {**points[0].settings, "total": total}
     for name in ("theta1", "theta2"):
         del settings[name]
-    return _curve(
-        points,
-        int(np.argmin([point.value for point in points])),
-        settings=settings,
-        prices={"shares": grid, "theta1": moving, "theta2": weighing},
-        n_passes=sum(point.n_passes for point in points),
-    )
-
-
-def _curve(
-    points: Sequence[StabilityResult], at: int, *, prices: dict[str, FloatArray], **fields: Any
-) -> StabilityCurve:
-    """Put the results of all points into columns; the one at the position ``at`` gives the value."""
-
-    def column(name: str) -> FloatArray:
-        values = [table.get(name) for table in tables]
-        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-
-    tables: list[dict[str, Any]] = []
-    for point in points:
-        interval = (
-            {}
-            if point.interval is None
-            else {"low": point.interval.low, "high": point.interval.high}
-        )
-        tables.append({**vars(point), **vars(point.excess_risk), **interval})
-    columns: dict[str, Any] = {name: column(field) for name, field in COLUMNS.items()}
     return StabilityCurve(
-        value=points[at].value,
-        error_bound=float(columns["errors"].max()),
-        interval=points[at].interval,
-        status=SOLVED if all(point.status.ok for point in points) else MAX_ITER,
-        n_samples=points[0].n_samples,
-        warnings=tuple(dict.fromkeys(warning for point in points for warning in point.warnings)),
-        kind=points[0].kind,
-        base_risk=points[0].base_risk,
+        value=cheapest.value,
+        interval=cheapest.interval,
         points=CurvePoints(
-            thresholds=np.array([point.settings["threshold"] for point in points]),
-            stability=column("value"),
-            statuses=tuple(str(point.status) for point in points),
-            **prices,
-            **columns,
+            cheapness=grid, theta1=of_perturbation, theta2=of_weights, **_columns(points)
         ),
-        **fields,
+        settings=settings,
+        n_passes=sum(point.n_passes for point in points),
+        **_shared(points),
     )
+
+
+def _shared(points: list[StabilityResult]) -> dict[str, Any]:
+    """Return the fields of a curve that follow from its points alone."""
+    first = points[0]
+    # Warnings that differ in their numbers alone are said once.
+    warnings: dict[str, str] = {}
+    for point in points:
+        for warning in point.warnings:
+            warnings.setdefault(warning.split(":")[0], warning)
+    return {
+        "error_bound": max(point.error_bound for point in points),
+        "status": SOLVED if all(point.status.ok for point in points) else MAX_ITER,
+        "n_samples": first.n_samples,
+        "kind": first.kind,
+        "base_risk": first.base_risk,
+        "warnings": tuple(warnings.values()),
+    }
+
+
+def _columns(points: list[StabilityResult]) -> dict[str, Any]:
+    """Return the columns of `CurvePoints` that the results of its points hold."""
+    lines = []
+    for point in points:
+        line = {
+            "threshold": point.settings["threshold"],
+            "stability": point.value,
+            "error_bound": point.error_bound,
+            "standard_error": np.nan,
+            "interval_low": np.nan,
+            "interval_high": np.nan,
+            **{f"slope_{name}": slope for name, slope in vars(point.slopes).items()},
+            "risk": point.plan.risk,
+            **vars(point.plan.excess_risk),
+            "rms_distance": point.plan.rms_distance,
+            "changed_fraction": point.plan.changed_fraction,
+            "effective_sample_fraction": point.plan.effective_sample_fraction,
+        }
+        if point.standard_error is not None:
+            line["standard_error"] = point.standard_error
+        if point.interval is not None:
+            line["interval_low"] = point.interval.low
+            line["interval_high"] = point.interval.high
+        lines.append(line)
+    columns: dict[str, Any] = {
+        name: np.array([line[name] for line in lines], dtype=np.float64) for name in lines[0]
+    }
+    columns["status"] = tuple(str(point.status) for point in points)
+    return columns
 
 
 def _default_thresholds(problem: StabilityProblem, n_points: int) -> FloatArray:

@@ -12,7 +12,7 @@ from shiftmetrics._core.blocks import Statistic
 from shiftmetrics._core.result import Status
 from shiftmetrics._core.root import Bracket, Probe, monotone_root
 from shiftmetrics.stability.divergence import Divergence, Moment
-from shiftmetrics.stability.plan import (
+from shiftmetrics.stability.passes import (
     AtDual,
     AtReach,
     AtRisk,
@@ -22,9 +22,9 @@ from shiftmetrics.stability.plan import (
     Gather,
     Kernel,
     Placement,
-    PlanPart,
 )
-from shiftmetrics.stability.result import (
+from shiftmetrics.stability.plan import PlanPart
+from shiftmetrics.stability.status import (
     ALREADY_AT_RISK,
     BOUNDARY,
     CONVERGED,

@@ -28,15 +28,9 @@ from shiftmetrics._core.validation import check_choice, check_number, check_weig
 from shiftmetrics.stability.divergence import DIVERGENCES, DivergenceName, divergence_of
 from shiftmetrics.stability.dual import Dual
 from shiftmetrics.stability.losses.base import Loss
-from shiftmetrics.stability.plan import (
-    PlanPart,
-    PlanPass,
-    PlanStatistic,
-    RowOutputs,
-    blocks_of,
-    passes_over,
-)
-from shiftmetrics.stability.result import ExcessRisk
+from shiftmetrics.stability.passes import blocks_of, passes_over
+from shiftmetrics.stability.plan import PlanPart, PlanPass, PlanRows, PlanStatistic
+from shiftmetrics.stability.shift import ExcessRisk, ShiftPlan, Slopes
 
 _ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
 ROW_BYTES = 128
@@ -169,16 +163,19 @@ class StabilityProblem:
             computing=self.computing.settings(),
         )
 
-    def realise(self, parts: tuple[PlanPart, ...]) -> Shift:
-        """Compute the places and weights of the rows in a plan."""
-        loss, rows = self.loss, RowOutputs(0 if self.loss.on_workers else self.loss.n_samples)
-        kernel = PlanPass(parts, self.dual.divergence, None if loss.on_workers else rows)
-        statistic = self.dual.gather(kernel)
-        assert isinstance(statistic, PlanStatistic)
-        if loss.on_workers:
+    def realise(self, parts: tuple[PlanPart, ...]) -> RealisedPlan:
+        """Compute the places and weights of the samples in a plan."""
+        if self.loss.on_workers:
+            # The arrays stay on the workers, except for one number of each sample.
+            rows = PlanRows(0)
+            sums = self.dual.gather(PlanPass(parts, self.dual.divergence))
             rows.influence = self.row_influence(parts)
-        rows.finish()
-        return Shift(self, statistic, rows)
+        else:
+            rows = PlanRows(self.loss.n_samples)
+            sums = self.dual.gather(PlanPass(parts, self.dual.divergence, rows))
+            rows.finish()
+        assert isinstance(sums, PlanStatistic)
+        return RealisedPlan(self, sums, rows)
 
     def row_influence(self, parts: tuple[PlanPart, ...]) -> FloatArray:
         """Return what errors of sampling need of a plan: the one number of each row that leaves the workers."""
@@ -227,97 +224,101 @@ class StabilityProblem:
 
 
 @dataclass(frozen=True)
-class Shift:
-    """A plan carried out: its sums, and what each row does."""
+class RealisedPlan:
+    """A plan carried out on a sample: its sums, and what each sample does."""
 
     problem: StabilityProblem
-    statistic: PlanStatistic
-    rows: RowOutputs
+    sums: PlanStatistic
+    rows: PlanRows
 
     @property
     def cost(self) -> float:
-        """Price of the moves and of the weights."""
-        prices, cost = self.problem.prices, 0.0
+        """Price of the changes and of the weights."""
+        prices = self.problem.prices
+        cost = 0.0
         if not math.isinf(prices.theta1):
-            cost += prices.theta1 * self.statistic.mean("squared_distance")
+            cost += prices.theta1 * self.sums.mean("squared_distance")
         if not math.isinf(prices.theta2):
-            cost += prices.theta2 * self.statistic.mean("penalty")
+            cost += prices.theta2 * self.sums.mean("penalty")
         return cost
 
     @property
     def risk(self) -> float:
         """Risk of the shifted sample."""
-        return self.statistic.mean("loss")
+        return self.sums.mean("loss")
 
     @cached_property
     def influence(self) -> FloatArray:
-        """What one more row (or group of rows) like each would add to the least cost, to first order."""
+        """What one more sample (or group of samples) like each would add to the least cost, to first order."""
         return self.problem.influence(self.rows.influence)
 
     @property
     def effective_sample_fraction(self) -> float:
         """``1 / mean(W^2)``."""
-        return min(
-            self.statistic.mean("density") ** 2 / self.statistic.mean("squared_density"), 1.0
-        )
+        mean = self.sums.mean
+        return min(mean("density") ** 2 / mean("squared_density"), 1.0)
 
     @property
     def imbalance(self) -> float:
         """How far the mean weight is from 1."""
-        return abs(self.statistic.mean("density") - 1.0)
+        return abs(self.sums.mean("density") - 1.0)
 
-    def fields(self) -> dict[str, Any]:
-        """Return the fields that describe the shift in a result."""
-        mean, problem = self.statistic.mean, self.problem
-        base, risk = mean("base_loss"), self.risk
-        moved, reweighted = mean("moved_loss"), mean("reweighted_base_loss")
-        return {
-            "n_samples": problem.whole.n_samples,
-            "risk": risk,
-            "base_risk": base,
-            "excess_risk": ExcessRisk(
+    def slopes(self, dual: float) -> Slopes:
+        """Return the derivatives of the least cost, the one in the risk being the dual price."""
+        mean = self.sums.mean
+        return Slopes(threshold=dual, theta1=mean("squared_distance"), theta2=mean("penalty"))
+
+    def record(self) -> ShiftPlan:
+        """Return what a result should hold of the plan."""
+        mean = self.sums.mean
+        base = mean("base_loss")
+        moved = mean("moved_loss")
+        reweighted = mean("reweighted_base_loss")
+        plan = ShiftPlan(
+            risk=self.risk,
+            excess_risk=ExcessRisk(
                 corruption=_added(moved, base),
-                reweighting=_added(risk, moved),
+                reweighting=_added(self.risk, moved),
                 reweighting_first=_added(reweighted, base),
-                corruption_after=_added(risk, reweighted),
+                corruption_after=_added(self.risk, reweighted),
             ),
-            "rms_move": math.sqrt(mean("squared_distance")),
-            "share_moved": mean("moved"),
-            "effective_sample_fraction": self.effective_sample_fraction,
-            "sensitivity_theta1": mean("squared_distance"),
-            "sensitivity_theta2": mean("penalty"),
-            "n_passes": problem.dual.n_passes,
-            **self._row_fields(),
-        }
-
-    def _row_fields(self) -> dict[str, Any]:
-        rows, kept, whole = self.rows, self.problem.kept, self.problem.whole
+            changed_fraction=mean("moved"),
+            rms_distance=math.sqrt(mean("squared_distance")),
+            effective_sample_fraction=self.effective_sample_fraction,
+        )
         if not self.problem.keep_rows:
-            return {}
-        base = rows.base_losses if kept is None else whole.base(slice(0, whole.n_samples))
-        splits = rows.splits
-        if kept is not None and splits is not None:
-            splits = replace(splits, rows=kept[splits.rows])
+            return plan
+        return self._with_rows(plan)
 
-        def spread(values: FloatArray | IntArray | None, default: FloatArray | None = None) -> Any:
-            if kept is None or values is None:
-                return values
-            everywhere = (
-                np.zeros(whole.n_samples, dtype=values.dtype) if default is None else default.copy()
-            )
-            everywhere[kept] = values
-            return everywhere
-
-        return {
-            "weights": spread(rows.weights),
-            "base_losses": base,
-            "moved_losses": spread(rows.losses, base),
-            "moved_distances": spread(rows.distances),
-            "choices": spread(rows.choices),
-            "splits": splits,
+    def _with_rows(self, plan: ShiftPlan) -> ShiftPlan:
+        """Add the arrays over the samples; those without sample weight get the weight 0 and stay as they are."""
+        rows = self.rows
+        kept = self.problem.kept
+        arrays: dict[str, Any] = {
+            "weights": rows.weights,
+            "base_losses": rows.base_losses,
+            "losses": rows.losses,
+            "distances": rows.distances,
+            "choices": rows.choices,
         }
+        splits = rows.splits
+        if kept is not None:
+            whole = self.problem.whole
+            base = whole.base(slice(0, whole.n_samples))
+            for name, values in arrays.items():
+                if values is not None:
+                    everywhere = np.zeros(whole.n_samples, dtype=values.dtype)
+                    if name.endswith("losses"):
+                        everywhere = base.copy()
+                    everywhere[kept] = values
+                    arrays[name] = everywhere
+            if splits is not None:
+                splits = replace(splits, rows=kept[splits.rows])
+        return replace(plan, **arrays, splits=splits)
 
 
 def _added(after: float, before: float) -> float:
     """Return a difference of risks; 0 where it is no more than rounding."""
-    return 0.0 if math.isclose(after, before, rel_tol=_ROUNDING) else after - before
+    if math.isclose(after, before, rel_tol=_ROUNDING):
+        return 0.0
+    return after - before

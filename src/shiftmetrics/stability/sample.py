@@ -16,7 +16,8 @@ from shiftmetrics._core.validation import (
     check_weights,
     describe,
 )
-from shiftmetrics.stability.result import NO_ROWS, StabilityResult
+from shiftmetrics.stability.result import StabilityResult
+from shiftmetrics.stability.shift import NO_ROWS
 
 SplitLines = Literal["separate", "heaviest"]
 SPLIT_LINES: tuple[SplitLines, ...] = ("separate", "heaviest")
@@ -42,7 +43,7 @@ def most_sensitive_sample(
         rows of the model and their moves, in a result of `model_stability`.
     moved : DataFrame or array of shape (n_samples + n_splits, n_columns), optional
         The rows after their moves, in the columns of ``table``: first all rows, then the second places
-        of those that split (``result.splits``).
+        of those that split (``result.plan.splits``).
     splits : {"separate", "heaviest"}, default "separate"
         A row may be split between two places. "separate" gives each place a line, the second right after the
         first, under one index label; "heaviest" keeps one line for each row, at the place with more weight.
@@ -92,7 +93,7 @@ def most_sensitive_sample(
             )
         places = _moved_frame(result, frame, moved)
         changes = _changes(result, frame, places)
-    base = result.base_losses
+    base = result.plan.base_losses
     columns: dict[str, Any] = {
         "weight": atoms["weight"].to_numpy(),
         "moved": atoms["distance"].to_numpy() > 0.0,
@@ -118,7 +119,7 @@ def most_sensitive_sample(
     )
 
 
-def column_moves(
+def column_changes(
     result: StabilityResult, table: Any = None, moved: Any = None, *, units: Any = None
 ) -> Any:
     """Return how far the rows of the most sensitive sample move in each column, the farthest first.
@@ -138,9 +139,9 @@ def column_moves(
     Returns
     -------
     pandas.DataFrame
-        A line for each column: ``unit``; ``rms_move``, the root-mean-square move in that unit, weighted as in the
-        shifted sample; ``mean_move``, with its sign, in the column's own unit; ``share_moved``, the weighted share
-        of the rows in which the column changes. Columns of categories have the last alone.
+        A line for each column: ``unit``; ``rms_change``, the root-mean-square move in that unit, weighted as in the
+        shifted sample; ``mean_change``, with its sign, in the column's own unit; ``changed_fraction``, the weighted
+        fraction of the rows in which the column changes. Columns of categories have the last alone.
 
     Raises
     ------
@@ -150,14 +151,14 @@ def column_moves(
     Examples
     --------
     >>> import numpy as np
-    >>> from shiftmetrics.stability import ZeroOneLoss, column_moves, stability_criterion
+    >>> from shiftmetrics.stability import ZeroOneLoss, column_changes, stability_criterion
     >>> points = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0]])
     >>> result = stability_criterion(ZeroOneLoss(points[:, 0]), 0.5, theta2=np.inf)
-    >>> moved = points - np.column_stack([result.moved_distances, np.zeros(4)])
-    >>> column_moves(result, points, moved, units=[1.0, 1.0])
-      column  unit  rms_move  mean_move  share_moved
-    0      0   1.0       0.5      -0.25         0.25
-    1      1   1.0       0.0       0.00         0.00
+    >>> moved = points - np.column_stack([result.plan.distances, np.zeros(4)])
+    >>> column_changes(result, points, moved, units=[1.0, 1.0])
+      column  unit  rms_change  mean_change  changed_fraction
+    0      0   1.0         0.5        -0.25              0.25
+    1      1   1.0         0.0         0.00              0.00
     """
     import pandas as pd
 
@@ -171,7 +172,7 @@ def column_moves(
     changes = _changes(
         result, frame, _moved_frame(result, frame, rows_known(moved, "moved")), everything=True
     )
-    mass = result.all_places()["weight"]
+    mass = result.plan.places()["weight"]
     given = None if units is None else check_vector(units, "units", low=0.0)
     if given is not None and (len(given) != frame.shape[1] or not all(given)):
         raise ValueError(
@@ -183,26 +184,26 @@ def column_moves(
         line: dict[str, Any] = {
             "column": str(name),
             "unit": np.nan,
-            "rms_move": np.nan,
-            "mean_move": np.nan,
+            "rms_change": np.nan,
+            "mean_change": np.nan,
         }
-        line["share_moved"] = float(np.average(change != 0, weights=mass))
+        line["changed_fraction"] = float(np.average(change != 0, weights=mass))
         if change.dtype != bool:
             spread = float(np.nanstd(numbers_of(frame.iloc[:, place])))
             unit = float(given[place]) if given is not None else spread if spread > 0.0 else 1.0
             known = np.nan_to_num(change, nan=0.0)
             line |= {
                 "unit": unit,
-                "rms_move": float(np.sqrt(np.average((known / unit) ** 2, weights=mass))),
-                "mean_move": float(np.average(known, weights=mass)),
+                "rms_change": float(np.sqrt(np.average((known / unit) ** 2, weights=mass))),
+                "mean_change": float(np.average(known, weights=mass)),
             }
         lines.append(line)
-    order = ["rms_move", "share_moved"]
+    order = ["rms_change", "changed_fraction"]
     return pd.DataFrame(lines).sort_values(order, ascending=False, kind="stable", ignore_index=True)
 
 
 def _moved_frame(result: StabilityResult, frame: Any, moved: Any) -> Any:
-    places = frame_of(moved, "moved", len(result.all_places()["row"]), columns=list(frame.columns))
+    places = frame_of(moved, "moved", len(result.plan.places()["row"]), columns=list(frame.columns))
     if list(places.columns) != list(frame.columns):
         raise ValueError(
             describe(
@@ -216,7 +217,7 @@ def _changes(
     result: StabilityResult, frame: Any, places: Any, *, everything: bool = False
 ) -> dict[Any, npt.NDArray[Any]]:
     """Return the move of each place in each column that changes anywhere: a difference, or whether it changes."""
-    rows, changes = result.all_places()["row"], {}
+    rows, changes = result.plan.places()["row"], {}
     for place, name in enumerate(frame.columns):
         start, end = frame.iloc[:, place], places.iloc[:, place]
         change: npt.NDArray[Any]
@@ -241,9 +242,10 @@ def _heaviest(sample: Any, rows: IntArray, second: BoolArray) -> Any:
 
 def weights_of(result: StabilityResult) -> FloatArray:
     """Return the weight of each row, or refuse a result without rows."""
-    if result.weights is None:
+    weights = result.plan.weights
+    if weights is None:
         raise ValueError(NO_ROWS)
-    return result.weights
+    return weights
 
 
 def frame_of(

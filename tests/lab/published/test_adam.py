@@ -77,7 +77,7 @@ def test_golden_numbers(
     )
     near = stability_criterion(exact, 1.0, theta1=theta1, theta2=theta2, divergence=divergence)
     fraction = 1.0 / np.mean(result.parts["weights"] ** 2)
-    assert fraction == pytest.approx(near.effective_sample_fraction, abs=0.05)
+    assert fraction == pytest.approx(near.plan.effective_sample_fraction, abs=0.05)
     if loss is logistic:
         assert result.standard_error == pytest.approx(near.standard_error, rel=1e-2)
     assert Result.from_json(result.to_json()).equals(result)

@@ -45,10 +45,10 @@ def test_golden_numbers(
         assert result.value == pytest.approx(expected, abs=1e-8)
         assert abs(result.value - expected) <= result.error_bound + 6e-11
         assert str(result.status) == "converged"
-        assert result.risk == pytest.approx(threshold, rel=1e-9)
+        assert result.plan.risk == pytest.approx(threshold, rel=1e-9)
         dual = stability_criterion(golden_loss(name), threshold, **options)
-        np.testing.assert_allclose(result.weights, dual.weights, atol=1e-5)
-        np.testing.assert_allclose(result.moved_distances, dual.moved_distances, atol=1e-4)
+        np.testing.assert_allclose(result.plan.weights, dual.plan.weights, atol=1e-5)
+        np.testing.assert_allclose(result.plan.distances, dual.plan.distances, atol=1e-4)
         assert Result.from_json(result.to_json()).equals(result)
 
 
@@ -82,7 +82,7 @@ def test_both_routes_agree(
     assert conic.value == pytest.approx(dual.value, rel=1e-7, abs=1e-8)
     assert abs(conic.value - dual.value) <= conic.error_bound + dual.error_bound
     assert conic.error_bound < 1e-7
-    assert conic.dual == pytest.approx(dual.dual, rel=1e-3)
+    assert conic.slopes.threshold == pytest.approx(dual.slopes.threshold, rel=1e-3)
     if dual.interval is not None:
         assert conic.interval.high == pytest.approx(dual.interval.high, rel=1e-3, abs=1e-7)
 
@@ -135,7 +135,7 @@ def test_the_loss_of_a_model(loss: str) -> None:
             )
         conic = stability_criterion_conic(programmed, threshold, divergence=divergence)
         assert conic.value == pytest.approx(exact.value, abs=1e-7)
-        np.testing.assert_allclose(conic.moved_distances, exact.moved_distances, atol=1e-2)
+        np.testing.assert_allclose(conic.plan.distances, exact.plan.distances, atol=1e-2)
 
 
 @pytest.mark.parametrize("missing", ["cvxpy", "clarabel"])

@@ -154,4 +154,4 @@ def test_squared_losses_of_forests_lie_between_bounds() -> None:
     assert (result.search.route, result.kind) == ("ensemble", "upper_bound")
     assert 0.0 < result.lower_bound <= result.value
     moved = model.predict(result.moved_rows())
-    np.testing.assert_allclose(np.square(moved - y), result.moved_losses, rtol=1e-9)
+    np.testing.assert_allclose(np.square(moved - y), result.plan.losses, rtol=1e-9)

@@ -195,7 +195,7 @@ def test_the_curve_comes_beside(run, place, tmp_path):
     assert "at risk 0.4\t" in result.stdout
     assert list(read_results(tmp_path / "o.json")) == ["o", "o: Stability over risk thresholds"]
     single, curve = read_results(tmp_path / "o.json").values()
-    at = int(np.flatnonzero(np.isclose(curve.points.thresholds, 0.4))[0])
+    at = int(np.flatnonzero(np.isclose(curve.points.threshold, 0.4))[0])
     assert curve.points.stability[at] == pytest.approx(single.value, rel=1e-8)
     assert "Stability over risk thresholds" in (tmp_path / "r.html").read_text(encoding="utf-8")
 

@@ -88,10 +88,10 @@ def test_rows_that_belong_together_widen_the_interval(run, folder):
     assert first.equals(expected)
     same = stability_curve(
         loss,
-        curve.points.thresholds,
+        curve.points.threshold,
         resampling=Resampling(groups=frame["visit_of"], confidence_level=0.8),
     )
-    np.testing.assert_allclose(curve.points.standard_errors, same.points.standard_errors, rtol=1e-9)
+    np.testing.assert_allclose(curve.points.standard_error, same.points.standard_error, rtol=1e-9)
 
 
 def test_a_vector_in_an_array_file(run, folder):

@@ -86,7 +86,7 @@ def test_weights_rise_from_nothing_to_all():
 
 def test_moves_count_the_rows_that_move():
     axes = plot(MOVES, kind="moves")
-    assert sum(patch.get_height() for patch in axes.patches) == (MOVES.moved_distances > 0).sum()
+    assert sum(patch.get_height() for patch in axes.patches) == (MOVES.plan.distances > 0).sum()
 
 
 def test_the_drawing_of_stability_follows_what_changes():

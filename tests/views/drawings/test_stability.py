@@ -25,8 +25,12 @@ RESULT = stability_criterion(LOSS, 0.5)
 
 
 def places() -> np.ndarray:
-    first = np.where((RESULT.moved_distances > 0)[:, None], MOVED, POINTS)
-    return first if RESULT.splits is None else np.concatenate([first, MOVED[RESULT.splits.rows]])
+    first = np.where((RESULT.plan.distances > 0)[:, None], MOVED, POINTS)
+    return (
+        first
+        if RESULT.plan.splits is None
+        else np.concatenate([first, MOVED[RESULT.plan.splits.rows]])
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -96,11 +100,11 @@ def test_the_columns_that_change_most_are_drawn_in_their_own_units():
     table = pd.DataFrame({"large": 1000.0 * POINTS[:, 1], "x": POINTS[:, 0], "still": POINTS[:, 1]})
     moved = table.assign(x=np.minimum(POINTS[:, 0], 0.0), large=table["large"] + 100.0)
     result = stability_criterion(LOSS, 0.5, theta2=np.inf)
-    changed = result.moved_distances > 0
+    changed = result.plan.distances > 0
     after = table.copy()
     after.loc[changed] = moved.loc[changed]
-    if result.splits is not None:
-        after = pd.concat([after, moved.iloc[result.splits.rows]])
+    if result.plan.splits is not None:
+        after = pd.concat([after, moved.iloc[result.plan.splits.rows]])
     ax = plot(result, table=table, moved=after, kind="sample")
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("large", "x")
 
@@ -153,7 +157,7 @@ def test_categories_have_no_boundary():
 def test_curves_over_thresholds_and_prices_draw_themselves():
     margins = np.linspace(-0.5, 2.4, 90)
     curve = stability_curve(HingeLoss(margins, 1.5))
-    surface = trade_off(HingeLoss(margins, 1.5), 1.0, shares=np.linspace(0, 1, 21))
+    surface = trade_off(HingeLoss(margins, 1.5), 1.0, cheapness=np.linspace(0, 1, 21))
     for result in (curve, surface):
         axes = result.plot()
         assert axes.get_title(loc="left")
@@ -163,12 +167,12 @@ def test_curves_over_thresholds_and_prices_draw_themselves():
     axes = plot(curve, threshold=1.0)
     line = axes.lines[0].get_xydata()
     np.testing.assert_allclose(line[:, 1], curve.points.stability)
-    assert axes.get_ylim()[1] > np.nanmax(curve.points.highs)
+    assert axes.get_ylim()[1] > np.nanmax(curve.points.interval_high)
     assert plot(surface, kind="excess_risk").get_ylabel() == "added risk"
 
 
 def test_infinite_points_are_left_out():
     loss = FixedLoss([0.0, 0.5, 1.0])
     plot(stability_curve(loss, [0.6, 2.0])).figure.canvas.draw()
-    plot(trade_off(loss, 2.0, shares=[0.0, 0.5, 1.0])).figure.canvas.draw()
-    plot(trade_off(loss, 0.7, shares=[0.0, 0.5, 1.0]), kind="excess_risk").figure.canvas.draw()
+    plot(trade_off(loss, 2.0, cheapness=[0.0, 0.5, 1.0])).figure.canvas.draw()
+    plot(trade_off(loss, 0.7, cheapness=[0.0, 0.5, 1.0]), kind="excess_risk").figure.canvas.draw()

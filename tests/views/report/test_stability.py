@@ -93,7 +93,7 @@ def test_results_without_rows_or_moves_have_less_to_say(people):
 
 def test_the_card_holds_the_reference_values(result):
     page = html.unescape(render_report(result)).replace("\xa0", " ")
-    assert len(result.reference_values()) == 3
+    assert len(result.reference_values()) == 2
     for sentence in result.reference_values():
         assert sentence in page
 
@@ -120,7 +120,7 @@ def test_features_and_groups(people):
 def test_curves_and_surfaces_stand_in_the_stability_section(result):
     curve, surface = (
         stability_curve(result.loss, [0.3, 0.4]),
-        trade_off(result.loss, 0.4, shares=[0, 0.25, 0.5, 0.75, 1]),
+        trade_off(result.loss, 0.4, cheapness=[0, 0.25, 0.5, 0.75, 1]),
     )
     page = render_report([result, curve, surface])
     assert page.count("How little does it take to break the model?") == 1

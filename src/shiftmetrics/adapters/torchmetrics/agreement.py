@@ -272,9 +272,7 @@ class PosteriorAgreement(LabelFreeMetric):
         )
 
     def _empty_statistic(self) -> AgreementGridStatistic:
-        blank = np.zeros(len(grid_betas(*self.beta_range)))
-        classes = np.zeros(self._n_classes())
-        return AgreementGridStatistic(0.0, 0.0, classes, classes, blank, blank, blank, 0.0, 0.0)
+        return AgreementGridStatistic.empty(len(grid_betas(*self.beta_range)), self._n_classes())
 
     def _n_classes(self) -> int:
         """Return the number of classes, 0 as long as nothing tells."""

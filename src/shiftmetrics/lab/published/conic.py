@@ -34,7 +34,8 @@ from shiftmetrics.stability.losses import (
     ZeroOneLoss,
 )
 from shiftmetrics.stability.problem import Prices, StabilityProblem
-from shiftmetrics.stability.result import CONVERGED, MAX_ITER, StabilityResult
+from shiftmetrics.stability.result import StabilityResult
+from shiftmetrics.stability.status import CONVERGED, MAX_ITER
 
 PRECISION = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 TOLERANCE = 1e-6

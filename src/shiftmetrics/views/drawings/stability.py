@@ -11,7 +11,8 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_integer, describe
 from shiftmetrics.models.feature_result import EVERYTHING, FeatureStabilityResult
 from shiftmetrics.stability.curve_result import StabilityCurve
-from shiftmetrics.stability.result import NO_ROWS, StabilityResult
+from shiftmetrics.stability.result import StabilityResult
+from shiftmetrics.stability.shift import NO_ROWS
 from shiftmetrics.stability.words import NEARLY_EVEN
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import (
@@ -45,7 +46,7 @@ BOUND_ALPHA = 0.4
 @drawing(StabilityResult, kind="shift", default=True)
 def draw_shift(result: Any, ax: Any = None) -> Any:
     """Draw the weights of the least shift or, where these hardly differ, the distances of its perturbations."""
-    if result.effective_sample_fraction > NEARLY_EVEN and result.share_moved > 0.0:
+    if result.plan.effective_sample_fraction > NEARLY_EVEN and result.plan.changed_fraction > 0.0:
         return draw_moves(result, ax)
     return draw_weights(result, ax)
 
@@ -56,7 +57,7 @@ def draw_weights(result: Any, ax: Any = None) -> Any:
     _check_rows(result)
     ax = new_axes(ax)
     # a Lorenz curve from the heaviest sample on, thinned to a few hundred points; equal weights give the diagonal
-    weights = np.sort(np.asarray(result.weights, dtype=np.float64))[::-1]
+    weights = np.sort(np.asarray(result.plan.weights, dtype=np.float64))[::-1]
     held = np.concatenate([[0.0], np.cumsum(weights) / max(weights.sum(), 1e-300)])
     rows = np.linspace(0.0, 1.0, held.size)
     kept = np.unique(np.linspace(0, held.size - 1, MOST_POINTS).astype(int))
@@ -87,9 +88,9 @@ def draw_moves(result: Any, ax: Any = None) -> Any:
     """Draw the distances of the samples that change."""
     _check_rows(result)
     ax = new_axes(ax)
-    moves = np.asarray(result.moved_distances, dtype=np.float64)
+    moves = np.asarray(result.plan.distances, dtype=np.float64)
     ax.hist(moves[moves > 0.0], bins=30, color=TEST, alpha=0.85, rwidth=0.92)
-    text = f"{100 * result.share_moved:.3g} % of the samples change"
+    text = f"{100 * result.plan.changed_fraction:.3g} % of the samples change"
     ax.text(0.02, 0.97, text, transform=ax.transAxes, va="top", fontsize=9)
     ax.set(xlim=(0, None), xlabel="distance of the perturbation", ylabel="samples that change")
     ax.set_ylim(0, 1.18 * ax.get_ylim()[1])
@@ -99,7 +100,7 @@ def draw_moves(result: Any, ax: Any = None) -> Any:
 
 
 def _check_rows(result: Any) -> None:
-    if result.weights is None:
+    if result.plan.weights is None:
         raise ValueError(NO_ROWS)
 
 
@@ -154,13 +155,13 @@ def draw_curve(
     ax = new_axes(ax)
     # thresholds that no shift reaches have infinite stability, and are left out
     finite = np.isfinite(curve.points.stability)
-    over_prices = curve.points.shares is not None
-    x = curve.points.shares[finite] if over_prices else curve.points.thresholds[finite]
+    over_prices = curve.points.cheapness is not None
+    x = curve.points.cheapness[finite] if over_prices else curve.points.threshold[finite]
     y = curve.points.stability[finite]
     highest = float(y.max(initial=0.0))
     if interval:
-        high = curve.points.highs[finite]
-        band(ax, x, curve.points.lows[finite], high, REFERENCE)
+        high = curve.points.interval_high[finite]
+        band(ax, x, curve.points.interval_low[finite], high, REFERENCE)
         highest = max(highest, float(np.nan_to_num(high, posinf=0.0).max(initial=0.0)))
     ax.plot(x, y, color=REFERENCE)
     ax.set_ylim(0, 1.12 * highest or 1.0)
@@ -183,12 +184,12 @@ def draw_curve(
 @drawing(StabilityCurve, kind="excess_risk")
 def draw_excess_risk(curve: Any, ax: Any = None, *, share: float | None = None) -> Any:
     """Draw what perturbations and weights add to the risk as one price falls and the other rises; mark ``share``."""
-    if curve.points.shares is None:
+    if curve.points.cheapness is None:
         remedy = "Use trade_off."
         raise ValueError(describe("curve", "over prices", "one over thresholds", remedy))
     ax = new_axes(ax)
     finite = np.isfinite(curve.points.stability)
-    x = curve.points.shares[finite]
+    x = curve.points.cheapness[finite]
     moved = curve.points.corruption[finite]
     weighted = curve.points.reweighting[finite]
     labels = ["by perturbations", "by weights"]

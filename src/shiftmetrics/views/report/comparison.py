@@ -19,8 +19,8 @@ SECONDARY_METRICS: dict[str, tuple[str, Callable[[float | None], str]]] = {
     "normalized": ("Of its ceiling", percent),
     "equivalent_error": ("Equivalent error", percent),
     "base_risk": ("Risk", number),
-    "rms_move": ("Root-mean-square change", number),
-    "share_moved": ("Samples changed", percent),
+    "rms_distance": ("Root-mean-square change", number),
+    "changed_fraction": ("Samples changed", percent),
     "effective_sample_fraction": ("Effective sample", percent),
     "worst_case_risk": ("Risk within the budget", number),
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.stability import column_moves
+from shiftmetrics.stability import column_changes
 from shiftmetrics.stability.sample import compare_columns
 from shiftmetrics.stability.words import NEARLY_EVEN
 from shiftmetrics.views.report.parts import Entry, Number, cell_of, excerpt, number, percent
@@ -27,10 +27,10 @@ LEAST_DIFFERENCE = 0.01
 def add_row_tables(entry: Entry) -> None:
     """Add the tables of the rows that change or gain weight."""
     result = entry.result
-    weights = np.asarray(result.weights, dtype=np.float64)
-    moves = np.asarray(result.moved_distances, dtype=np.float64)
-    moving = result.share_moved > 0.0
-    uneven = result.effective_sample_fraction <= NEARLY_EVEN
+    weights = np.asarray(result.plan.weights, dtype=np.float64)
+    moves = np.asarray(result.plan.distances, dtype=np.float64)
+    moving = result.plan.changed_fraction > 0.0
+    uneven = result.plan.effective_sample_fraction <= NEARLY_EVEN
     base = np.ones(len(weights))
     if entry.rows.sample_weight is not None:
         base = np.asarray(entry.rows.sample_weight, dtype=np.float64)
@@ -125,18 +125,18 @@ def _add_columns(
 
 def _add_moves(entry: Entry) -> None:
     """Add the typical change of each column, the largest first."""
-    moves = column_moves(entry.result)
+    moves = column_changes(entry.result)
     lines = []
-    for line in moves[moves["share_moved"] > 0.0].head(entry.detail).itertuples():
+    for line in moves[moves["changed_fraction"] > 0.0].head(entry.detail).itertuples():
         # a category has no size of a change
-        size = None if np.isnan(line.rms_move) else line.rms_move
-        mean = "–" if np.isnan(line.mean_move) else f"{line.mean_move:+.2g}"
+        size = None if np.isnan(line.rms_change) else line.rms_change
+        mean = "–" if np.isnan(line.mean_change) else f"{line.mean_change:+.2g}"
         lines.append(
             {
                 "Column": line.column,
                 "Typical change (its unit)": number(size),
                 "Mean change": Number(mean),
-                "Rows": percent(line.share_moved),
+                "Rows": percent(line.changed_fraction),
             }
         )
     caption = "What changes, by column: root mean square in units of the distance, mean in the column's own."

@@ -29,15 +29,19 @@ MOST_ROWS_FOR_CURVES = 300_000
 
 def shift_facts(result: Any) -> list[Fact]:
     """Return the figures of a shift, and the route of the search for a model's moves."""
-    added = result.excess_risk
+    added = result.plan.excess_risk
     facts = [
         Fact("standard error", number(result.standard_error), "of the value above"),
         Fact(
             "added by perturbations", number(added.corruption), "perturbations first, weights after"
         ),
         Fact("added by weights", number(added.reweighting)),
-        Fact("root-mean-square change", number(result.rms_move), "in the units of the distances"),
-        Fact("cost of more risk", number(result.dual), "the slope in the threshold"),
+        Fact(
+            "root-mean-square change",
+            number(result.plan.rms_distance),
+            "in the units of the distances",
+        ),
+        Fact("cost of more risk", number(result.slopes.threshold), "the slope in the threshold"),
         Fact("kind", str(result.kind).replace("_", " "), "exact, or a bound"),
     ]
     if getattr(result, "search", None) is not None:
@@ -61,12 +65,12 @@ def fill_shift(entry: Entry) -> None:
         entry.sentences.extend(result.reference_values())
     if result.measure != "worst_case_risk" and entry.rows.loss is not None:
         _draw_curves(entry)
-    if result.weights is None:
+    if result.plan.weights is None:
         return
     _draw_sample(entry)
-    if result.effective_sample_fraction <= NEARLY_EVEN:
+    if result.plan.effective_sample_fraction <= NEARLY_EVEN:
         entry.draw("weights")
-    if result.share_moved > 0.0:
+    if result.plan.changed_fraction > 0.0:
         entry.draw("moves")
     search = getattr(result, "search", None)
     if search is not None and search.trace is not None:
@@ -125,7 +129,7 @@ def _draw_curves(entry: Entry) -> None:
     )
     if not (math.isfinite(theta1) and math.isfinite(theta2)):
         return
-    over_prices = trade_off(rows.loss, threshold, shares=np.linspace(0.05, 0.95, 10), **options)
+    over_prices = trade_off(rows.loss, threshold, cheapness=np.linspace(0.05, 0.95, 10), **options)
     if over_prices.points.corruption.any():
         # the marked place: how much of 1/theta1 + 1/theta2 perturbing takes
         share = 1.0 / theta1 / (1.0 / theta1 + 1.0 / theta2)
@@ -137,12 +141,12 @@ def series_facts(result: Any) -> list[Fact]:
     facts = []
     for line in result.to_frame().itertuples():
         at = f"at risk {line.threshold:.4g}"
-        if result.points.shares is not None:
+        if result.points.cheapness is not None:
             at = f"at prices {line.theta1:.3g} and {line.theta2:.3g}"
         band = (
             ""
-            if math.isnan(line.low)
-            else f"{format_number(line.low)} to {format_number(line.high)}"
+            if math.isnan(line.interval_low)
+            else f"{format_number(line.interval_low)} to {format_number(line.interval_high)}"
         )
         meaning = band if line.status == "converged" else line.status.replace("_", " ")
         facts.append(Fact(at, number(line.stability), meaning))
