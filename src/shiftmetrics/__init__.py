@@ -19,7 +19,8 @@ Names load the part of the library that they stand in when they are first used.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from shiftmetrics._core.drawing import plot_by
+from shiftmetrics._core.drawing import draw_by
+from shiftmetrics._core.record import known_after
 from shiftmetrics._version import __version__
 
 if TYPE_CHECKING:
@@ -99,8 +100,12 @@ _HOMES = {
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-# Results are drawn by a room that they do not know.
-plot_by(lambda: importlib.import_module("shiftmetrics.views.drawings.kinds").plot)
+# Results are drawn, and read from files, by packages that they do not know.
+known_after(lambda: [importlib.import_module(f"{__name__}.{home}") for home in _HOMES])
+draw_by(
+    plot=lambda: importlib.import_module("shiftmetrics.views.drawings.kinds").plot,
+    card=lambda: importlib.import_module("shiftmetrics.views.report.card").card_of,
+)
 
 
 def __getattr__(name: str) -> Any:

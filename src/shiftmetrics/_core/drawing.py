@@ -1,11 +1,14 @@
-"""`plot` of results: that of `views`, which names itself here, so that results need not import it."""
+"""`plot` and cards of results: those of `views`, which names itself here, so that results need not import it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-_LOADERS: list[Callable[[], Callable[..., Any]]] = []
+Load = Callable[[], Callable[..., Any]]
+
+_PLOTS: list[Load] = []
+_CARDS: list[Load] = []
 
 
 class Drawn:
@@ -27,9 +30,15 @@ class Drawn:
         -------
         matplotlib.axes.Axes
         """
-        return _LOADERS[-1]()(self, ax, kind=kind, **options)
+        return _PLOTS[-1]()(self, ax, kind=kind, **options)
 
 
-def plot_by(load: Callable[[], Callable[..., Any]]) -> None:
-    """Let results be drawn by the function that ``load`` returns, which is called when something is drawn."""
-    _LOADERS.append(load)
+def draw_by(plot: Load, card: Load) -> None:
+    """Let results be drawn by the functions that these return, which are called when something is drawn."""
+    _PLOTS.append(plot)
+    _CARDS.append(card)
+
+
+def card_of(result: Any) -> str:
+    """Return a result as HTML for a notebook."""
+    return str(_CARDS[-1]()(result))

@@ -115,7 +115,7 @@ def decode(value: Any, load_array: Callable[[Mapping[str, Any]], npt.NDArray[Any
         if value.keys() == {"text"} and value["text"] in ("inf", "-inf", "nan"):
             return value["text"]
         parts = {key: decode(part, load_array) for key, part in value.items()}
-        cls = Record._registry.get(str(value.get("type")))
+        cls = _class_of(value.get("type"))
         if cls is None:
             return parts
         return _build(cls, parts)
@@ -124,6 +124,21 @@ def decode(value: Any, load_array: Callable[[Mapping[str, Any]], npt.NDArray[Any
     if isinstance(value, str):
         return _NON_FINITE.get(value, value)
     return value
+
+
+_LOADERS: list[Callable[[], Any]] = []
+
+
+def known_after(load: Callable[[], Any]) -> None:
+    """Let ``load``, which imports classes of records, be called before a type is said to be unknown."""
+    _LOADERS.append(load)
+
+
+def _class_of(name: Any) -> type[Record] | None:
+    """Return the class of a type in a document."""
+    while name is not None and str(name) not in Record._registry and _LOADERS:
+        _LOADERS.pop()()
+    return Record._registry.get(str(name))
 
 
 def _build(cls: type[Record], parts: dict[str, Any]) -> Record:

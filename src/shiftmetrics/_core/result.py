@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import html
 import io
 import json
 import math
@@ -17,6 +16,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from shiftmetrics._core.drawing import card_of
 from shiftmetrics._core.files import atomic_path, write_text
 from shiftmetrics._core.record import Record, decode, encode
 from shiftmetrics._version import __version__
@@ -219,8 +219,7 @@ class Result(Record):
         return result
 
     def _repr_html_(self) -> str:
-        sentences = "<br>".join(html.escape(line) for line in self.summary().splitlines())
-        return f"<div><b>{html.escape(self.title)}</b><p>{sentences}</p></div>"
+        return card_of(self)
 
 
 def document_of(result: Result, keep_array: KeepArray, path: str = "") -> dict[str, Any]:

@@ -304,3 +304,13 @@ def test_what_libraries_say_is_put_in_better_words(tmp_path, name, content, mess
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=message):
         read(tmp_path / name)
+
+
+def test_json_lines_are_a_table(tmp_path):
+    lines = ['{"id": "a", "cat": 0.25, "dog": 0.75}', '{"id": "b", "cat": 0.5, "dog": 0.5}']
+    (tmp_path / "s.jsonl").write_text("\n".join(lines))
+    frame = read(tmp_path / "s.jsonl")
+    assert frame.to_dict("list") == {"id": ["a", "b"], "cat": [0.25, 0.5], "dog": [0.75, 0.5]}
+    (tmp_path / "broken.jsonl").write_text('{"id": "a", "cat"')
+    with pytest.raises(ValueError, match="SHIFTED must be a file of JSON lines"):
+        read(tmp_path / "broken.jsonl")

@@ -1,10 +1,12 @@
 """Results from files and folders: a name for each, the same whatever is read beside it."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from shiftmetrics import Result
 from shiftmetrics._core.collection import write_results
 from shiftmetrics.lab.distances import output_distance
 from shiftmetrics.stability import FixedLoss, stability_criterion
@@ -156,3 +158,15 @@ def test_files_in_the_making_and_folders_are_passed_over(files):
     (files / ".single.json.x7_a.json").write_text("")
     (files / "folder.json").mkdir()
     assert names(files) == before
+
+
+def test_a_dash_writes_json_to_the_standard_output(run, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    command = ["stability", "distances.npy", "--distances", "0", "-r", "0.4"]
+    one = run(*command, "--json", "-")
+    assert one.exit_code == 0, one.output
+    assert Result.from_json(one.stdout).base_risk >= 0.0
+    assert not (folder / "-").exists()
+    several = json.loads(run(*command, "--curve", "--json", "-").stdout)
+    assert several["results"][0]["name"] == "distances.npy"
+    assert len(several["results"]) == 2

@@ -7,7 +7,13 @@ from pathlib import Path
 import typer
 
 from shiftmetrics.tools.cli.errors import fail, reader_may_leave
-from shiftmetrics.tools.cli.outputs import check_outputs, new_console, print_table, say_files
+from shiftmetrics.tools.cli.outputs import (
+    check_outputs,
+    command_line,
+    new_console,
+    print_table,
+    say_files,
+)
 from shiftmetrics.tools.cli.results import read_result_files
 from shiftmetrics.tools.cli.signature import command
 from shiftmetrics.tools.cli.sources import Source
@@ -61,6 +67,7 @@ def check(
         context = Context(
             description="Results checked against the rules of a release.",
             facts={"Results": ", ".join(results), "Rules": str(rules)},
+            command=command_line(),
             rules=checked,
         )
         write_report(read.results, report, title="Release gate", context=context)

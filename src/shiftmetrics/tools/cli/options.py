@@ -78,7 +78,7 @@ def of_every_command(
     seed
         Seed of everything random; recorded in the result.
     json : FILE.json
-        Write the result as JSON; arrays go to FILE.npz beside it.
+        Write the result as JSON; arrays go to FILE.npz beside it. A dash writes all to the standard output.
     report : FILE.html
         Write a self-contained HTML report.
     quiet

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from shiftmetrics._core.collection import is_ours, write_results
-from shiftmetrics._core.result import Result, has_foreign_archive
+from shiftmetrics._core.result import SCHEMA_VERSION, Result, has_foreign_archive
 from shiftmetrics.tools.cli.sources import ARRAY_SUFFIXES, TABLE_SUFFIXES, Source
 from shiftmetrics.views import Context, write_report
-from shiftmetrics.views.report import facts_of
+from shiftmetrics.views.report import Verdict, facts_of, verdict_of
+
+STANDARD_OUTPUT = Path("-")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,12 +34,18 @@ class CommandAnswer:
         What the report shows beside the results.
     notes : sequence of str
         What the user should know about the inputs.
+    exit_code : int
+        What the program ends with.
+    written : mapping of str to path
+        Files that the command has written, by what they hold.
     """
 
     results: Mapping[str, Result]
     title: str = ""
     context: Context = field(default_factory=Context)
     notes: Sequence[str] = ()
+    exit_code: int = 0
+    written: Mapping[str, Path | None] = field(default_factory=dict)
 
     def renamed(self, name: str) -> CommandAnswer:
         """Return the answer with the main result called ``name``, and those beside it by that and their own name."""
@@ -47,6 +57,14 @@ class CommandAnswer:
             if old in self.context.rows:
                 rows[new] = self.context.rows[old]
         return replace(self, results=results, context=replace(self.context, rows=rows))
+
+    def to_json(self) -> str:
+        """Return the results as JSON with their arrays inside; several as a list under ``results``."""
+        results = [json.loads(result.to_json()) for result in self.results.values()]
+        if len(results) == 1:
+            return json.dumps(results[0], indent=2)
+        named = [{"name": name, **part} for name, part in zip(self.results, results, strict=True)]
+        return json.dumps({"schema_version": SCHEMA_VERSION, "results": named}, indent=2)
 
     def write_json(self, path: Path) -> None:
         """Write the results; the main one gets the name of the file."""
@@ -79,8 +97,8 @@ class Job:
     report: Path | None = None
     quiet: bool = False
 
-    def finish(self) -> None:
-        """Compute, write the files, then print the results.
+    def finish(self) -> int:
+        """Compute, write the files, then print the results; return the exit code.
 
         Raises
         ------
@@ -89,14 +107,24 @@ class Job:
         """
         check_outputs({"--json": self.json, "--report": self.report}, self.inputs)
         answer = self.compute()
-        # Files first: a reader of the output that leaves early, such as `head`, must not cost a file.
+        context = replace(answer.context, command=command_line())
+        # files first: a reader of the output that leaves early, such as `head`, must not cost a file
+        if self.report is not None:
+            write_report(answer.results, self.report, title=answer.title, context=context)
+        if self.json == STANDARD_OUTPUT:
+            say(answer.to_json())
+            return answer.exit_code
         if self.json is not None:
             answer.write_json(self.json)
-        if self.report is not None:
-            write_report(answer.results, self.report, title=answer.title, context=answer.context)
         if not self.quiet:
             show(answer.results, answer.notes)
-            say_files({"JSON": self.json, "Report": self.report})
+            say_files({**answer.written, "JSON": self.json, "Report": self.report})
+        return answer.exit_code
+
+
+def command_line() -> str:
+    """Return what was typed, as it can be typed again."""
+    return shlex.join(["shiftmetrics", *sys.argv[1:]])
 
 
 def check_outputs(
@@ -121,7 +149,7 @@ def check_outputs(
     taken = {source.path.resolve(): source.argument for source in reversed(list(inputs))}
     options: dict[Path, str] = {}
     for option, path in outputs.items():
-        if path is None:
+        if path is None or path == STANDARD_OUTPUT:
             continue
         got = f"got {str(path)!r}"
         if path.is_dir():
@@ -174,6 +202,10 @@ def show(results: Mapping[str, Result], notes: Sequence[str] = ()) -> None:
 
     console = new_console()
     for name, result in results.items():
+        verdict = verdict_of(result)
+        if verdict is not None:
+            show_verdict(verdict, result, console)
+            continue
         console.print(Text(name if len(results) > 1 else result.title, style="bold"))
         console.print(Text(result.headline()))
         facts = [
@@ -187,6 +219,20 @@ def show(results: Mapping[str, Result], notes: Sequence[str] = ()) -> None:
         console.print()
     for note in notes:
         console.print(Text(f"Note: {note}", style="dim"))
+
+
+def show_verdict(verdict: Verdict, result: Result, console: Any) -> None:
+    """Print a decision: the verdict in its colour with one sentence, what was found, and what to do now."""
+    from rich.text import Text
+
+    style = {"good": "bold green", "bad": "bold red", "open": "bold yellow"}[verdict.tone]
+    console.print(Text.assemble((verdict.word, style), f"  {verdict.sentence}"))
+    for sentence in verdict.findings:
+        console.print(Text(sentence, style="dim"))
+    for step in verdict.steps:
+        console.print(Text(step, style="bold"))
+    for warning in result.warnings:
+        console.print(Text(f"Warning: {warning}", style="yellow"))
 
 
 def print_table(

@@ -60,7 +60,7 @@ def read_source(source: Source) -> Any:
         with _reading(source, PARQUET_FILES):
             return in_chunks(stored, source.argument)
     if source.is_table:
-        content = _read_parquet(source) if source.suffix == ".parquet" else _read_csv(source)
+        content = READERS.get(source.suffix, _read_csv)(source)
     elif source.is_attribute or source.suffix == OBJECT_SUFFIX:
         content = load_object(str(source.path), source.argument)[0]
     else:
@@ -196,6 +196,19 @@ def columns_in(stored: Any, names: Sequence[str]) -> Any:
     from pyarrow import schema
 
     return stored.replace_schema(schema([stored.schema.field(name) for name in names]))
+
+
+def _read_json_lines(source: Source) -> Any:
+    """Read a file with one JSON object a line."""
+    import pandas as pd
+
+    with _reading(source, "a file of JSON lines"), io.BufferedReader(_Limited(source)) as file:
+        frame = pd.read_json(file, lines=True, convert_dates=False, dtype=False)
+    frame.columns = [str(name) for name in frame.columns]
+    return frame
+
+
+READERS = {".parquet": _read_parquet, ".jsonl": _read_json_lines}
 
 
 def _read_array(source: Source) -> npt.NDArray[Any]:

@@ -13,7 +13,7 @@ import typer
 from shiftmetrics.tools.cli.check import show_outcomes
 from shiftmetrics.tools.cli.config import Config, Measurement, prepare, read_config
 from shiftmetrics.tools.cli.errors import EXIT_ERROR, message_of, reader_may_leave, say_error
-from shiftmetrics.tools.cli.outputs import CommandAnswer, check_outputs, say
+from shiftmetrics.tools.cli.outputs import CommandAnswer, check_outputs, command_line, say
 from shiftmetrics.tools.cli.signature import command
 from shiftmetrics.tools.cli.sources import Source
 from shiftmetrics.tools.rules import check_results
@@ -191,6 +191,7 @@ class Session:
                 facts=self._facts(),
                 rows=rows,
                 remarks={name: _remark(answer.context) for name, answer in self.answers.items()},
+                command=command_line(),
                 rules=checked,
             )
             write_report(results, page, title=self.plan.title, context=context)

@@ -235,6 +235,9 @@ def _named_arguments(names: Mapping[str, str]) -> Iterator[None]:
     except (ValueError, TypeError) as error:
         argument = rf"(?<!-)\b({'|'.join(names)})\b(?=[^.]* must )"
         message = re.sub(argument, lambda match: names[match[1]], str(error))
+        # remedies too, as in "with ids= or labels="
+        keyword = rf"\b({'|'.join(names)})=(?!\w)"
+        message = re.sub(keyword, lambda match: names[match[1]], message)
         # values too, as in align="position"
         message = re.sub(r'\b(\w+)="(\w+)"', r"--\1 \2", message)
         raise type(error)(message) from error

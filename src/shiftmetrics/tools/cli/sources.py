@@ -13,7 +13,7 @@ from pathlib import Path
 
 from shiftmetrics.tools.cli.objects import is_attribute
 
-TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")
+TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet", ".jsonl")
 ARRAY_SUFFIXES = (".npy", ".npz")
 OBJECT_SUFFIX = ".joblib"
 KNOWN_SUFFIXES = (*TABLE_SUFFIXES, *ARRAY_SUFFIXES, OBJECT_SUFFIX)

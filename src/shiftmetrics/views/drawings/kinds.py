@@ -10,6 +10,7 @@ from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.views.drawings.style import style
+from shiftmetrics.views.loading import load_views
 
 Drawing = Callable[..., Any]
 
@@ -42,6 +43,7 @@ def drawing(*classes: type, kind: str, default: bool = False) -> Callable[[Drawi
 
 def kinds_of(cls: type) -> dict[str, Drawing]:
     """Return the drawings of a class by their kind, the default first; empty where it has none."""
+    load_views(cls, "drawings")
     kinds: dict[str, Drawing] = {}
     # the drawing of a class takes precedence over one of the same kind of its bases
     for base in cls.__mro__:

@@ -21,6 +21,8 @@ TEST = "#c2500e"
 REFERENCE = "#1d6f94"
 THIRD = "#7b5ea7"
 FAINT = "#e9edf0"
+GOOD = "#2f7d4f"
+BAD = "#b3261e"
 
 LONGEST_NAME = 24
 """Characters of a name beside the axes, which leaves room for them."""

@@ -6,3 +6,5 @@ from shiftmetrics.views.report.document import render_report as render_report
 from shiftmetrics.views.report.document import write_report as write_report
 from shiftmetrics.views.report.parts import facts_of as facts_of
 from shiftmetrics.views.report.pictures import is_image_batch as is_image_batch
+from shiftmetrics.views.report.verdict import Verdict as Verdict
+from shiftmetrics.views.report.verdict import verdict_of as verdict_of

@@ -76,6 +76,8 @@ class Context:
         A sentence for the section of the result of each name: how its numbers came about.
     conclusions : mapping of str to str
         A sentence for its verdict: what the numbers mean here.
+    command : str
+        The command line that made the page.
     rules : RulesResult, optional
         How rules on the results ended, from `shiftmetrics.tools.rules.check_results`.
     """
@@ -85,4 +87,5 @@ class Context:
     rows: Mapping[str, Rows] = field(default_factory=dict)
     remarks: Mapping[str, str] = field(default_factory=dict)
     conclusions: Mapping[str, str] = field(default_factory=dict)
+    command: str = ""
     rules: RulesResult | None = None

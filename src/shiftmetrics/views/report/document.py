@@ -15,7 +15,7 @@ from shiftmetrics._core.files import write_text
 from shiftmetrics._core.result import Result, format_number
 from shiftmetrics._core.validation import describe
 from shiftmetrics._version import __version__
-from shiftmetrics.views.report import agreement, comparison, novelty, stability  # noqa: F401  register
+from shiftmetrics.views.report.card import chart_of
 from shiftmetrics.views.report.context import Context, Rows
 from shiftmetrics.views.report.parts import (
     Entry,
@@ -26,8 +26,9 @@ from shiftmetrics.views.report.parts import (
     stylesheet,
     view_of,
 )
+from shiftmetrics.views.report.verdict import verdict_of
 
-SECTIONS = ("comparison", "agreement", "stability", "novelty", "other")
+SECTIONS = ("diff", "comparison", "agreement", "stability", "novelty", "other")
 MAXIMUM_BYTES = 1_000_000
 DETAILS = (12, 6, 3, 0)
 """Thumbnails for each mode and rows of each table: the next step is taken when a page grows too large."""
@@ -136,6 +137,15 @@ def _page(named: Mapping[str, Result], title: str, context: Context, detail: int
     entries = [_entry(name, result, context, detail) for name, result in named.items()]
     sections = {name: [entry for entry in entries if entry.section == name] for name in SECTIONS}
     shown = {name: part for name, part in sections.items() if part}
+    # a decision is the first screen; what only measures has a card below
+    answers = []
+    cards = []
+    for entry in entries:
+        verdict = verdict_of(entry.result)
+        if verdict is None:
+            cards.append((entry, _foot(entry.result)))
+        else:
+            answers.append((entry, verdict, chart_of(entry.result, verdict, entry.name)))
     page = render(
         "page.html.j2",
         {
@@ -144,7 +154,8 @@ def _page(named: Mapping[str, Result], title: str, context: Context, detail: int
             "css": stylesheet(),
             "context": context,
             "gate": _gate(context.rules),
-            "cards": [(entry, _foot(entry.result)) for entry in entries],
+            "answers": answers,
+            "cards": cards,
             "warnings": _warnings(named),
             "sections": {name: _body(name, part) for name, part in shown.items()},
             "methods": _methods(named, list(shown)),

@@ -14,6 +14,7 @@ import numpy as np
 from markupsafe import Markup
 
 from shiftmetrics._core.result import Result, format_number
+from shiftmetrics.views.loading import load_views
 from shiftmetrics.views.report.context import Rows
 from shiftmetrics.views.report.pictures import inline_figure
 
@@ -173,6 +174,7 @@ def reports(
 
 def view_of(result: Result) -> ReportView:
     """Return how a result is reported."""
+    load_views(type(result), "report")
     return next(_VIEWS[base] for base in type(result).__mro__ if base in _VIEWS)
 
 

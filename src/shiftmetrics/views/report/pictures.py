@@ -26,6 +26,8 @@ _THEMED = {
     style.REFERENCE: "var(--reference)",
     style.THIRD: "var(--third)",
     style.FAINT: "var(--faint)",
+    style.GOOD: "var(--good)",
+    style.BAD: "var(--bad)",
 }
 _COUNTER = itertools.count()
 

@@ -21,8 +21,6 @@ from shiftmetrics._core.validation import (
     describe,
 )
 
-__all__ = ["EmbeddingCache", "embed", "fit_encoder"]
-
 
 @dataclass(frozen=True, eq=False)
 class LearnedEncoder:

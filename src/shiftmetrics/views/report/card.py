@@ -1,0 +1,59 @@
+"""A result as a card: in notebooks, and the chart that a decision shows on the first screen of its page."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from shiftmetrics._core.result import Result
+from shiftmetrics.views.drawings import style
+from shiftmetrics.views.drawings.kinds import kinds_of
+from shiftmetrics.views.report.parts import render
+from shiftmetrics.views.report.pictures import inline_figure
+from shiftmetrics.views.report.verdict import Verdict, verdict_of
+
+COLOURS = {
+    "ink": style.INK,
+    "muted": style.MUTED,
+    "rule": style.RULE,
+    "test": style.TEST,
+    "reference": style.REFERENCE,
+    "third": style.THIRD,
+    "faint": style.FAINT,
+    "good": style.GOOD,
+    "bad": style.BAD,
+    "open": "#8a5a00",
+    "sans": "system-ui, sans-serif",
+}
+"""Variables of drawings, which a notebook does not have; cards are on white in dark notebooks too."""
+
+
+def chart_of(result: Result, verdict: Verdict | None, name: str) -> Markup | None:
+    """Return the drawing of the first screen; None where the class has no drawing."""
+    kinds = kinds_of(type(result))
+    if not kinds:
+        return None
+    kind = next(iter(kinds)) if verdict is None or verdict.chart is None else verdict.chart
+    return inline_figure(result, kind, name=name, height=1.7 if verdict else 2.6)
+
+
+def card_of(result: Result) -> str:
+    """Return a result as HTML for a notebook: the answer, its chart, and what else its summary says.
+
+    Examples
+    --------
+    >>> from shiftmetrics import posterior_agreement
+    >>> scores = [[4.0, 0.0], [0.0, 3.0], [2.0, 0.0], [0.0, 5.0]]
+    >>> page = card_of(posterior_agreement(scores, scores))
+    >>> "<svg" in page, "Posterior agreement" in page
+    (True, True)
+    """
+    verdict = verdict_of(result)
+    sentences = result.notes() if verdict is None else [*verdict.findings, *result.warnings]
+    values = {
+        "colours": COLOURS,
+        "result": result,
+        "verdict": verdict,
+        "sentences": sentences,
+        "chart": chart_of(result, verdict, result.title),
+    }
+    return str(render("card.html.j2", values))
