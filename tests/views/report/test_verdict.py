@@ -13,7 +13,6 @@ from shiftmetrics.views import Context
 from shiftmetrics.views.report import render_report
 from shiftmetrics.views.report.verdict import Figure, Verdict, verdict_of, verdicts
 
-
 DONE = Status("done", "It is decided.")
 
 
