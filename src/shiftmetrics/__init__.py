@@ -19,8 +19,7 @@ Names load the part of the library that they stand in when they are first used.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from shiftmetrics._core.drawing import draw_by
-from shiftmetrics._core.record import known_after
+from shiftmetrics._core.drawing import draw_by, known_after
 from shiftmetrics._version import __version__
 
 if TYPE_CHECKING:

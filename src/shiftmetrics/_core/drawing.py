@@ -1,4 +1,4 @@
-"""`plot` and cards of results: those of `views`, which names itself here, so that results need not import it."""
+"""What packages above give to results, so that these need not import them: drawings, cards, and their classes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ Load = Callable[[], Callable[..., Any]]
 
 _PLOTS: list[Load] = []
 _CARDS: list[Load] = []
+_RESULTS: list[Callable[[], Any]] = []
 
 
 class Drawn:
@@ -37,6 +38,17 @@ def draw_by(plot: Load, card: Load) -> None:
     """Let results be drawn by the functions that these return, which are called when something is drawn."""
     _PLOTS.append(plot)
     _CARDS.append(card)
+
+
+def known_after(load: Callable[[], Any]) -> None:
+    """Let ``load``, which imports all classes of results, be called where a file holds one that is not known."""
+    _RESULTS.append(load)
+
+
+def load_results() -> None:
+    """Import all classes of results, once."""
+    while _RESULTS:
+        _RESULTS.pop()()
 
 
 def card_of(result: Any) -> str:

@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from shiftmetrics._core.drawing import load_results
+
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
@@ -126,18 +128,10 @@ def decode(value: Any, load_array: Callable[[Mapping[str, Any]], npt.NDArray[Any
     return value
 
 
-_LOADERS: list[Callable[[], Any]] = []
-
-
-def known_after(load: Callable[[], Any]) -> None:
-    """Let ``load``, which imports classes of records, be called before a type is said to be unknown."""
-    _LOADERS.append(load)
-
-
 def _class_of(name: Any) -> type[Record] | None:
     """Return the class of a type in a document."""
-    while name is not None and str(name) not in Record._registry and _LOADERS:
-        _LOADERS.pop()()
+    if name is not None and str(name) not in Record._registry:
+        load_results()
     return Record._registry.get(str(name))
 
 

@@ -21,6 +21,7 @@ from shiftmetrics.tools.cli.errors import (
 from shiftmetrics.tools.cli.options import SETTINGS
 
 COMMANDS = {
+    "diff": "Say whether a new model is safe to ship, from the predictions of both on the same rows.",
     "demo": "Train a small classifier of handwritten digits, shift its data, measure, and write a report.",
     "agreement": "Measure whether predictions survive this shift: posterior agreement; no labels needed.",
     "stability": "Find how little it takes to break the model: the least shift that lifts its risk to a threshold.",

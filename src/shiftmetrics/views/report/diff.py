@@ -1,0 +1,158 @@
+"""How a comparison of two models' predictions is reported: its verdict, what changed, and the evidence below."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shiftmetrics._core.result import Interval, format_number
+from shiftmetrics.decisions.diff_result import EFFECTS, DiffResult
+from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
+from shiftmetrics.views.report.verdict import Figure, Tone, Verdict, verdicts
+
+TONES: dict[str, Tone] = {"SAFE": "good", "BETTER": "good", "SAME": "good", "WORSE": "bad"}
+"""Colours of the words; a word that is not here is open."""
+
+MOST_ROWS = 20
+"""Changed rows that the page shows, per step of its size."""
+
+
+@verdicts(DiffResult)
+def diff_verdict(result: DiffResult) -> Verdict:
+    """Return the decision with old against new, and how many predictions changed, were fixed and broken."""
+    changes = result.changes
+    figures = []
+    labelled = result.labelled
+    if labelled is not None and labelled.old_score is not None and labelled.new_score is not None:
+        name = result.metric.capitalize()
+        figures.append(Figure(name=f"{name}, old", value=_score(result, labelled.old_score)))
+        figures.append(Figure(name=f"{name}, new", value=_score(result, labelled.new_score)))
+    if result.interval is not None:
+        figures.append(
+            Figure(
+                name="Difference",
+                value=_points(result, result.value),
+                meaning=_ends(result, result.interval),
+            )
+        )
+    else:
+        figures.append(
+            Figure(name="Difference", value="not known", meaning=_ends(result, result.certain))
+        )
+    figures.append(
+        Figure(
+            name="Changed",
+            value=f"{changes.n_changed:,}",
+            meaning=f"of {result.n_samples:,} ({percent(changes.fraction)})",
+        )
+    )
+    if labelled is not None:
+        of = f"of {labelled.n_labelled:,} labelled"
+        figures.append(Figure(name="Fixed", value=f"{labelled.fixed:,}", meaning=of))
+        figures.append(Figure(name="Broken", value=f"{labelled.broken:,}", meaning=of))
+    steps = tuple(result.next_steps)
+    findings = [part for part in result.notes() if part not in steps]
+    warnings = {f"Warning: {warning}" for warning in result.warnings}
+    return Verdict(
+        word=result.verdict,
+        tone=TONES.get(result.verdict, "open"),
+        sentence=result.sentence,
+        steps=steps,
+        findings=tuple(part for part in findings if part not in warnings),
+        figures=tuple(figures),
+        chart="difference",
+    )
+
+
+def _score(result: DiffResult, value: float) -> str:
+    return percent(value) if result.metric == "accuracy" else format_number(value)
+
+
+def _points(result: DiffResult, value: float) -> str:
+    """Print a difference: percentage points of accuracy, or units."""
+    if result.metric == "accuracy":
+        return f"{100 * value:+.2g} points"
+    return f"{value:+.3g}"
+
+
+def _ends(result: DiffResult, interval: Interval) -> str:
+    low, high = _points(result, interval.low), _points(result, interval.high)
+    level = f"{100 * interval.confidence_level:g} %"
+    if interval.confidence_level == 1.0:
+        level = "for certain"
+    return f"{level}: {low.removesuffix(' points')} to {high}"
+
+
+def diff_facts(result: DiffResult) -> list[Fact]:
+    """Return the figures of the comparison, the evidence among them."""
+    facts = [
+        Fact("certain", _ends(result, result.certain), "whatever the labels that are not known"),
+        Fact("changed predictions", percent(result.changes.fraction), "of all rows"),
+    ]
+    evidence = result.evidence
+    if evidence.kappa is not None:
+        facts.append(Fact("kappa", number(evidence.kappa), "1 where no answer changes"))
+    if evidence.agreement is not None:
+        meaning = "posterior agreement; 1 where the probabilities are equal"
+        facts.append(Fact("agreement, of its maximum", percent(evidence.agreement), meaning))
+    if evidence.estimate is not None:
+        meaning = "if labels were as likely as the mean of both models' probabilities says"
+        facts.append(Fact("assumed difference", _points(result, evidence.estimate), meaning))
+    for part in evidence.measures:
+        direction = "higher is better" if part.higher_is_better else "lower is better"
+        text = f"{format_number(part.old)} → {format_number(part.new)}"
+        facts.append(Fact(part.name, Number(text), direction))
+    return facts
+
+
+@reports("diff", DiffResult, facts=diff_facts)
+def fill_diff(entry: Entry) -> None:
+    """Show the difference, the most frequent changes, the parts, and the rows that changed."""
+    result: DiffResult = entry.result
+    entry.sentences += diff_verdict(result).findings
+    if result.changes.frequent:
+        entry.draw("changes", height=1.2 + 0.3 * len(result.changes.frequent))
+    counts = [
+        {
+            "Old": part.old,
+            "New": part.new,
+            "Rows": Number(f"{part.n:,}"),
+            "Fixed": Number(f"{part.fixed:,}"),
+            "Broken": Number(f"{part.broken:,}"),
+        }
+        for part in result.changes.frequent
+    ]
+    entry.add_table(counts, "Most frequent changes")
+    entry.add_table([_part_line(result, part) for part in result.parts], "Classes and groups")
+    entry.add_table(_row_lines(entry), "Changed rows, in the order in which to label them")
+
+
+def _part_line(result: DiffResult, part: Any) -> dict[str, Any]:
+    interval = "–" if part.interval is None else _ends(result, part.interval)
+    return {
+        part.kind.capitalize(): part.name,
+        "Rows": Number(f"{part.n_samples:,}"),
+        "Changed": Number(f"{part.n_changed:,}"),
+        "Fixed": Number(f"{part.fixed:,}"),
+        "Broken": Number(f"{part.broken:,}"),
+        "Difference": Number(interval),
+        "": part.verdict,
+    }
+
+
+def _row_lines(entry: Entry) -> list[dict[str, Any]]:
+    """Return the first of the changed rows."""
+    rows = entry.result.changes.rows
+    most = min(MOST_ROWS * entry.detail // 12, len(rows.id))
+    lines = []
+    for place in range(most):
+        line: dict[str, Any] = {"Row": str(rows.id[place])}
+        line["Old"] = str(rows.old[place])
+        line["New"] = str(rows.new[place])
+        for side in ("old", "new"):
+            confidence = getattr(rows, f"{side}_confidence")
+            if confidence is not None:
+                line[f"Confidence, {side}"] = Number(f"{confidence[place]:.2f}")
+        effect = EFFECTS[int(rows.effect[place])]
+        line["Effect"] = effect or "not labelled"
+        lines.append(line)
+    return lines
