@@ -11,25 +11,29 @@ from typing import Any
 import numpy.typing as npt
 
 from shiftmetrics._core.result import (
-    SCHEMA_VERSION,
     Result,
-    beside,
     document_of,
+    keep_arrays,
     result_from_document,
     write_document,
 )
 from shiftmetrics._core.validation import describe
 
 
-def write_results(results: Mapping[str, Result], path: str | os.PathLike[str]) -> None:
-    """Write named results to one JSON file.
+def write_results(results: Mapping[str, Result], path: str | os.PathLike[str] | None = None) -> str:
+    """Return named results as one JSON text, or write them.
 
     Parameters
     ----------
     results : mapping of str to Result
         Names and results, kept in their order.
-    path : path
-        The JSON file. Arrays go to an ``.npz`` file of the same name beside it.
+    path : path, optional
+        The JSON file. Arrays go to an ``.npz`` file of the same name beside it; without a path, and where the path is
+        a pipe or a device, they stand inside the JSON.
+
+    Returns
+    -------
+    str
 
     Raises
     ------
@@ -48,11 +52,11 @@ def write_results(results: Mapping[str, Result], path: str | os.PathLike[str]) -
     ValueError: The output folder must exist, got 'nowhere'. Create it first, or choose another path.
     """
     arrays: dict[str, npt.NDArray[Any]] = {}
-    entries = [
-        {"name": name, **document_of(result, beside(arrays), str(position))}
-        for position, (name, result) in enumerate(results.items())
-    ]
-    write_document({"schema_version": SCHEMA_VERSION, "results": entries}, arrays, path)
+    keep_array = keep_arrays(arrays, path)
+    entries = []
+    for position, (name, result) in enumerate(results.items()):
+        entries.append({"name": name, **document_of(result, keep_array, str(position))})
+    return write_document({"results": entries}, arrays, path)
 
 
 def read_results(path: str | os.PathLike[str]) -> dict[str, Result]:
@@ -91,16 +95,3 @@ def read_results(path: str | os.PathLike[str]) -> dict[str, Result]:
     except Exception as error:  # whatever damage does to documents, archives and arrays
         got = f"{str(path)!r}, where a part is missing or damaged"
         raise ValueError(describe("path", "a file with whole results", got)) from error
-
-
-def is_ours(file: Path) -> bool:
-    """Return True if this package wrote a file: by the marks that all its files carry."""
-    try:
-        text = file.read_text(encoding="utf-8")
-        if file.suffix != ".json":
-            return "shiftmetrics" in text[:1000]
-        document = json.loads(text)
-    except (OSError, ValueError, RecursionError):
-        return False
-    is_versioned = isinstance(document, Mapping) and "schema_version" in document
-    return is_versioned and not document.keys().isdisjoint(("measure", "results", "outcomes"))

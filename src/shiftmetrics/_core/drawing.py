@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from shiftmetrics._core.files import printable
+
 Load = Callable[[], Callable[..., Any]]
 
 _PLOTS: list[Load] = []
@@ -53,4 +55,4 @@ def load_results() -> None:
 
 def card_of(result: Any) -> str:
     """Return a result as HTML for a notebook."""
-    return str(_CARDS[-1]()(result))
+    return printable(str(_CARDS[-1]()(result)))

@@ -1,15 +1,63 @@
-"""Files that are never half-written: each goes to a temporary name beside its target and is renamed."""
+"""What leaves the library: text without commands to a terminal, and files that are never half-written.
+
+Files carry a mark, so that no file of the user is taken for one of ours.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from shiftmetrics._version import __version__
+
 UNFINISHED: set[Path] = set()
 """Temporary files that a process which ends at once has to remove."""
+
+WRITTEN_BY = {"written_by": f"shiftmetrics {__version__}"}
+"""The mark of a JSON document."""
+
+MARK = "Written by shiftmetrics."
+"""The mark of XML and TOML files, in a comment."""
+
+MARKS = {
+    "html": ("<!doctype html>", '<meta name="generator" content="shiftmetrics '),
+    "xml": ("<?xml ", f"<!-- {MARK} -->"),
+    "toml": (f"# {MARK}", ""),
+}
+"""How a file of each kind begins, and what only our writers leave in its first 1,000 characters."""
+
+# All control characters but tabs and ends of lines, and those that turn the direction of writing.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """Return text with its control characters made visible: escape sequences of files must not reach a terminal."""
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def is_ours(file: Path, kind: str) -> bool:
+    """Return True if this package wrote a file, and it is of the kind "json", "html", "xml" or "toml"."""
+    try:
+        text = file.read_text(encoding="utf-8").lstrip()
+        if kind == "json":
+            document = json.loads(text)
+            mark = document.get("written_by") if isinstance(document, dict) else None
+            return isinstance(mark, str) and mark.startswith("shiftmetrics ")
+    except (OSError, ValueError, RecursionError):
+        return False
+    start, mark = MARKS[kind]
+    return text.startswith(start) and mark in text[:1000]
+
+
+def is_stream(path: str | os.PathLike[str]) -> bool:
+    """Return True for a pipe or a device: nothing can stand beside it, and it is never replaced."""
+    path = Path(path)
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 @contextmanager
@@ -28,9 +76,7 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
         raise ValueError(
             f"The output folder must exist, got {str(path.parent)!r}. Create it first, or choose another path."
         )
-    if (
-        path.exists() and not path.is_file()
-    ):  # a pipe or a device, such as /dev/stdout, is never replaced
+    if is_stream(path):
         with _naming(path):
             yield path
         return

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shiftmetrics._core.files import printable
 from shiftmetrics._core.validation import check_integer, check_number, describe, seed_of
 
 TOLERANCES = ("atol", "rtol", "max_iter", "memory_limit")
@@ -217,7 +218,15 @@ def progress_bar(
     """Return a progress bar that shows after two seconds of work, and gives the items of ``over``."""
     from tqdm.auto import tqdm
 
-    return tqdm(over, title, total, unit=unit, delay=2.0, leave=False, disable=not progress or None)
+    return tqdm(
+        over,
+        printable(title),
+        total,
+        unit=unit,
+        delay=2.0,
+        leave=False,
+        disable=not progress or None,
+    )
 
 
 def available_memory() -> int:

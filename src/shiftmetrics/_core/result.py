@@ -17,7 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.drawing import card_of
-from shiftmetrics._core.files import atomic_path, write_text
+from shiftmetrics._core.files import (
+    WRITTEN_BY,
+    atomic_path,
+    is_ours,
+    is_stream,
+    printable,
+    write_text,
+)
 from shiftmetrics._core.record import Record, decode, encode
 from shiftmetrics._version import __version__
 
@@ -124,7 +131,7 @@ class Result(Record):
 
     def summary(self) -> str:
         """Say in a few sentences what was found; the first one carries the value."""
-        return "\n".join([self.headline(), *self.notes()])
+        return printable("\n".join([self.headline(), *self.notes()]))
 
     def headline(self) -> str:
         """Return one sentence with the value; measures word their own."""
@@ -174,7 +181,7 @@ class Result(Record):
         ----------
         path : path, optional
             Where to write the JSON. Its arrays go to an ``.npz`` file of the same name beside it, so that the
-            JSON stays readable. Without a path they stand inside the JSON.
+            JSON stays readable. Without a path, and where it is a pipe or a device, they stand inside the JSON.
 
         Returns
         -------
@@ -187,13 +194,7 @@ class Result(Record):
             If the folder of ``path`` does not exist, or ``path`` ends in ``.npz``.
         """
         arrays: dict[str, npt.NDArray[Any]] = {}
-        document = {
-            "schema_version": SCHEMA_VERSION,
-            **document_of(self, _inline if path is None else beside(arrays)),
-        }
-        if path is None:
-            return json.dumps(document, indent=2, allow_nan=False)
-        return write_document(document, arrays, path)
+        return write_document(document_of(self, keep_arrays(arrays, path)), arrays, path)
 
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Self:
@@ -229,8 +230,15 @@ def document_of(result: Result, keep_array: KeepArray, path: str = "") -> dict[s
     return {**described, **derived, **encode(result, keep_array, path)}
 
 
-def beside(arrays: dict[str, npt.NDArray[Any]]) -> KeepArray:
-    """Return what adds each array to ``arrays``, for the file beside a JSON file, and stands for it in the JSON."""
+def keep_arrays(
+    arrays: dict[str, npt.NDArray[Any]], path: str | os.PathLike[str] | None
+) -> KeepArray:
+    """Return what stands for an array in the JSON: itself, or its name, where a file beside ``path`` can hold it.
+
+    Arrays for that file are added to ``arrays``.
+    """
+    if path is None or is_stream(path):
+        return _inline
 
     def keep(name: str, array: npt.NDArray[Any]) -> Any:
         arrays[name] = array
@@ -242,9 +250,9 @@ def beside(arrays: dict[str, npt.NDArray[Any]]) -> KeepArray:
 def write_document(
     document: dict[str, Any],
     arrays: Mapping[str, npt.NDArray[Any]],
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None,
 ) -> str:
-    """Write a JSON document and, beside it, the ``.npz`` file of its arrays; return the text.
+    """Return the text of a JSON document; write it to ``path`` and, beside it, the ``.npz`` file of its arrays.
 
     Raises
     ------
@@ -252,6 +260,9 @@ def write_document(
         If the folder of ``path`` does not exist, ``path`` ends in ``.npz``, or the arrays would replace an ``.npz``
         file that no JSON file names: then nothing is written.
     """
+    document = {**WRITTEN_BY, "schema_version": SCHEMA_VERSION, **document}
+    if path is None:
+        return json.dumps(document, indent=2, allow_nan=False)
     path = Path(path)
     if path.suffix == ".npz":
         raise ValueError(
@@ -288,8 +299,8 @@ def has_foreign_archive(path: Path) -> bool:
 
 
 def names_arrays(path: Path) -> bool:
-    """Return True if a JSON file says that its arrays are in the ``.npz`` beside it."""
-    return path.is_file() and b'"arrays_sha256"' in path.read_bytes()
+    """Return True if a JSON file of ours says that its arrays are in the ``.npz`` beside it."""
+    return is_ours(path, "json") and b'"arrays_sha256"' in path.read_bytes()
 
 
 def result_from_document(document: Any, path: Path | None = None) -> Result:

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.files import atomic_path, write_text
+from shiftmetrics._core.files import MARK, atomic_path, write_text
 from shiftmetrics.lab.demo.evaluate import BROKEN_RISK, Demonstration
 
-CONFIG = """\
+CONFIG = (
+    f"# {MARK}\n"
+    + """\
 # What `shiftmetrics demo` has measured, for `shiftmetrics run`. Each table holds the arguments and options of the
 # command of its name: `shiftmetrics agreement --help` lists them. Paths start at the folder of this file.
 
@@ -44,7 +46,10 @@ test = "digits.npz:images"
 reference = "digits.npz:reference_images"
 label = "digits.npz:labels"
 """
-RULES = """\
+)
+RULES = (
+    f"# {MARK}\n"
+    + """\
 # What the results must hold, for `shiftmetrics run` and `shiftmetrics check`: change a bound and see it fail.
 
 [[rule]]
@@ -76,6 +81,7 @@ at_most = 0
 severity = "warn"
 reason = "Look at the modes that stand out before you release. A warning, so the gate stays open."
 """
+)
 
 
 def write_inputs(found: Demonstration, folder: Path, *, seed: int) -> Path:

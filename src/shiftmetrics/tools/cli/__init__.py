@@ -14,9 +14,24 @@ def main() -> None:
     """Run the command line; the installed script points here."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupted)
+    _open_streams()
     from shiftmetrics.tools.cli.app import app
 
     app(prog_name="shiftmetrics")
+
+
+def _open_streams() -> None:
+    """Give a closed standard output or error a place where what is written is lost, and no more than that.
+
+    Else the next file that is opened would take its number, and get what libraries print.
+    """
+    number = os.open(os.devnull, os.O_RDWR)
+    while number <= 2:
+        number = os.dup(number)
+    os.close(number)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115 - stays open
 
 
 def _interrupted(*_: Any) -> None:

@@ -13,7 +13,6 @@ from shiftmetrics._version import __version__
 from shiftmetrics.tools.cli.errors import (
     EXIT_INTERRUPTED,
     UsageError,
-    discard_output,
     fail,
     message_of,
     reader_may_leave,
@@ -52,8 +51,6 @@ class CommandGroup(TyperGroup):
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run the command line and leave with its exit code."""
-        if sys.stdout is None:  # closed by the shell
-            discard_output()
         code = None
         try:
             with reader_may_leave():

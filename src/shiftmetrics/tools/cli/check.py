@@ -10,8 +10,11 @@ from shiftmetrics.tools.cli.errors import fail, reader_may_leave
 from shiftmetrics.tools.cli.outputs import (
     check_outputs,
     command_line,
+    is_stdout,
+    line_of,
     new_console,
     print_table,
+    say,
     say_files,
 )
 from shiftmetrics.tools.cli.results import read_result_files
@@ -61,7 +64,10 @@ def check(
     # Files first: a reader of the output that leaves early, such as `head`, must not cost a file.
     if junit is not None:
         checked.to_junit(junit)
-    if json is not None:
+    if is_stdout(json):
+        quiet = True
+        say(checked.to_json())
+    elif json is not None:
         checked.to_json(json)
     if report is not None:
         context = Context(
@@ -84,8 +90,6 @@ def check(
 
 def show_outcomes(checked: RulesResult, *, notes: tuple[str, ...] = ()) -> None:
     """Print how the rules ended: a table, in a pipe tab-separated lines, then one sentence."""
-    from rich.text import Text
-
     console = new_console()
     rows = [
         (part.ended, part.rule.name, part.result, part.with_reason) for part in checked.outcomes
@@ -93,5 +97,5 @@ def show_outcomes(checked: RulesResult, *, notes: tuple[str, ...] = ()) -> None:
     print_table(console, ("", "rule", "result", "what was found"), rows, STYLES)
     unchecked = [f"No rule looks at {name}." for name in checked.unchecked]
     for note in (*notes, *unchecked):
-        console.print(Text(f"Note: {note}", style="dim"))
-    console.print(Text(checked.headline(), style="bold"))
+        console.print(line_of(f"Note: {note}", "dim"))
+    console.print(line_of(checked.headline(), "bold"))

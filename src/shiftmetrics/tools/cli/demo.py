@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from shiftmetrics._core.collection import write_results
+from shiftmetrics._core.files import is_ours
 from shiftmetrics._core.validation import check_integer
 from shiftmetrics.tools.cli.outputs import check_outputs, say, show
 from shiftmetrics.tools.cli.signature import command
@@ -42,6 +43,12 @@ def demo(
         },
         (),
     )
+    inputs = output / "digits.npz"
+    if inputs.exists() and not is_ours(output / "config.toml", "toml"):
+        raise ValueError(
+            f"--output must not hold a file that shiftmetrics did not write, got {str(inputs)!r}. "
+            "Move it away, or choose another folder."
+        )
     if not quiet:
         say(
             "Fitting a classifier of handwritten digits, shifting its data and measuring three ways ..."

@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 
 import typer
 
+from shiftmetrics._core.files import printable
+
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
 DEBUG_VARIABLE = "SHIFTMETRICS_DEBUG"
@@ -66,9 +68,9 @@ def message_of(error: Exception) -> str:
 def say_error(message: str) -> None:
     """Print ``error: message`` as one line on stderr."""
     try:
-        sys.stderr.write(f"error: {' '.join(message.split())}\n")
+        sys.stderr.write(f"error: {printable(' '.join(message.split()))}\n")
         sys.stderr.flush()
-    except BrokenPipeError:  # the exit code still reports the error
+    except (AttributeError, OSError, ValueError):  # closed, or full: the exit code still tells
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - stays open until the process ends
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import sys
@@ -11,13 +10,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from shiftmetrics._core.collection import is_ours, write_results
-from shiftmetrics._core.result import SCHEMA_VERSION, Result, has_foreign_archive
+from shiftmetrics._core.collection import write_results
+from shiftmetrics._core.files import is_ours, is_stream, printable
+from shiftmetrics._core.result import Result, has_foreign_archive
 from shiftmetrics.tools.cli.sources import ARRAY_SUFFIXES, TABLE_SUFFIXES, Source
 from shiftmetrics.views import Context, write_report
 from shiftmetrics.views.report import Verdict, facts_of, verdict_of
 
-STANDARD_OUTPUT = Path("-")
+KINDS = {
+    "--json": "json",
+    "--junit": "xml",
+    "JUnit": "xml",
+    "--report": "html",
+    "Its report": "html",
+    ".json": "json",
+    ".toml": "toml",
+}
+"""The kind of file that an option writes, or else what a suffix stands for; all others are pages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,16 +67,15 @@ class CommandAnswer:
                 rows[new] = self.context.rows[old]
         return replace(self, results=results, context=replace(self.context, rows=rows))
 
-    def to_json(self) -> str:
-        """Return the results as JSON with their arrays inside; several as a list under ``results``."""
-        results = [json.loads(result.to_json()) for result in self.results.values()]
-        if len(results) == 1:
-            return json.dumps(results[0], indent=2)
-        named = [{"name": name, **part} for name, part in zip(self.results, results, strict=True)]
-        return json.dumps({"schema_version": SCHEMA_VERSION, "results": named}, indent=2)
-
     def write_json(self, path: Path) -> None:
-        """Write the results; the main one gets the name of the file."""
+        """Write the results; the main one gets the name of the file. Standard output gets nothing else."""
+        if is_stdout(path):
+            results = self.results
+            if len(results) == 1:
+                say(next(iter(results.values())).to_json())
+            else:
+                say(write_results(results))
+            return
         results = self.renamed(path.stem).results
         if len(results) == 1:
             results[path.stem].to_json(path)
@@ -111,12 +119,9 @@ class Job:
         # files first: a reader of the output that leaves early, such as `head`, must not cost a file
         if self.report is not None:
             write_report(answer.results, self.report, title=answer.title, context=context)
-        if self.json == STANDARD_OUTPUT:
-            say(answer.to_json())
-            return answer.exit_code
         if self.json is not None:
             answer.write_json(self.json)
-        if not self.quiet:
+        if not self.quiet and not is_stdout(self.json):
             show(answer.results, answer.notes)
             say_files({**answer.written, "JSON": self.json, "Report": self.report})
         return answer.exit_code
@@ -149,7 +154,7 @@ def check_outputs(
     taken = {source.path.resolve(): source.argument for source in reversed(list(inputs))}
     options: dict[Path, str] = {}
     for option, path in outputs.items():
-        if path is None or path == STANDARD_OUTPUT:
+        if path is None or is_stdout(path):
             continue
         got = f"got {str(path)!r}"
         if path.is_dir():
@@ -159,7 +164,7 @@ def check_outputs(
         if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
             raise ValueError(f"{option} must be in a folder that exists and can be written, {got}.")
         targets = [path]
-        if option == "--json" and has_arrays:
+        if option == "--json" and has_arrays and not is_stream(path):
             targets.append(path.with_suffix(".npz"))
         for target in targets:
             if target.resolve() in taken:
@@ -169,7 +174,8 @@ def check_outputs(
                 )
         # an empty file and a device, such as /dev/null, hold nothing that could be lost
         foreign = []
-        if path.is_file() and path.stat().st_size > 0 and not is_ours(path):
+        kind = KINDS.get(option) or KINDS.get(path.suffix, "html")
+        if path.is_file() and path.stat().st_size > 0 and not is_ours(path, kind):
             foreign.append(path)
         if len(targets) > 1 and has_foreign_archive(path):
             foreign.append(targets[1])
@@ -183,9 +189,21 @@ def check_outputs(
             raise ValueError(f"{same} and {option} must be two files, {got} twice.")
 
 
+def is_stdout(path: Path | None) -> bool:
+    """Return True for ``-`` and for every other name of standard output, such as /dev/stdout."""
+    if path is None:
+        return False
+    if str(path) == "-":
+        return True
+    try:
+        return os.path.samestat(path.stat(), os.fstat(sys.stdout.fileno()))
+    except (AttributeError, OSError, ValueError):  # no such file, or an output that is no file
+        return False
+
+
 def say(line: str) -> None:
     """Print one line, at once."""
-    sys.stdout.write(line + "\n")
+    sys.stdout.write(printable(line) + "\n")
     sys.stdout.flush()
 
 
@@ -198,16 +216,14 @@ def say_files(written: Mapping[str, Path | None]) -> None:
 
 def show(results: Mapping[str, Result], notes: Sequence[str] = ()) -> None:
     """Print each result: its sentence, a table of its figures, then its notes and warnings."""
-    from rich.text import Text
-
     console = new_console()
     for name, result in results.items():
         verdict = verdict_of(result)
         if verdict is not None:
             show_verdict(verdict, result, console)
             continue
-        console.print(Text(name if len(results) > 1 else result.title, style="bold"))
-        console.print(Text(result.headline()))
+        console.print(line_of(name if len(results) > 1 else result.title, "bold"))
+        console.print(line_of(result.headline()))
         facts = [
             (fact.name, fact.value, fact.meaning) for fact in facts_of(result) if not fact.said
         ]
@@ -215,10 +231,17 @@ def show(results: Mapping[str, Result], notes: Sequence[str] = ()) -> None:
         for sentence in result.notes():
             if not sentence.startswith("Interval:"):  # the table has it
                 warns = sentence.startswith(("Warning", "Status"))
-                console.print(Text(sentence, style="yellow" if warns else "dim"))
+                console.print(line_of(sentence, "yellow" if warns else "dim"))
         console.print()
     for note in notes:
-        console.print(Text(f"Note: {note}", style="dim"))
+        console.print(line_of(f"Note: {note}", "dim"))
+
+
+def line_of(text: str, style: str = "") -> Any:
+    """Return a line for a console: whatever a file or a name holds in it is text, and no command."""
+    from rich.text import Text
+
+    return Text(printable(text), style=style)
 
 
 def show_verdict(verdict: Verdict, result: Result, console: Any) -> None:
@@ -226,13 +249,13 @@ def show_verdict(verdict: Verdict, result: Result, console: Any) -> None:
     from rich.text import Text
 
     style = {"good": "bold green", "bad": "bold red", "open": "bold yellow"}[verdict.tone]
-    console.print(Text.assemble((verdict.word, style), f"  {verdict.sentence}"))
+    console.print(Text.assemble((verdict.word, style), printable(f"  {verdict.sentence}")))
     for sentence in verdict.findings:
-        console.print(Text(sentence, style="dim"))
+        console.print(line_of(sentence, "dim"))
     for step in verdict.steps:
-        console.print(Text(step, style="bold"))
+        console.print(line_of(step, "bold"))
     for warning in result.warnings:
-        console.print(Text(f"Warning: {warning}", style="yellow"))
+        console.print(line_of(f"Warning: {warning}", "yellow"))
 
 
 def print_table(
@@ -251,12 +274,11 @@ def print_table(
     elif rows:
         from rich.box import SIMPLE_HEAD
         from rich.table import Column, Table
-        from rich.text import Text
 
         columns = [Column(name, overflow="fold") for name in header]
         table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False, show_header=any(header))
         for first, *others in rows:
-            table.add_row(Text(first, style=(styles or {}).get(first, "")), *map(Text, others))
+            table.add_row(line_of(first, (styles or {}).get(first, "")), *map(line_of, others))
         console.print(table)
 
 

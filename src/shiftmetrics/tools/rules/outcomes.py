@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shiftmetrics._core.files import atomic_path, write_text
+from shiftmetrics._core.files import MARK, WRITTEN_BY, atomic_path, printable, write_text
 from shiftmetrics._core.record import Record, encode
 from shiftmetrics._core.result import SCHEMA_VERSION
 from shiftmetrics.tools.rules.rule import Rule
@@ -127,7 +127,7 @@ class RulesResult(Record):
 
     def _repr_html_(self) -> str:
         table = self.to_frame()[["ended", "rule", "result", "text"]].to_html(index=False)
-        return f"<div><b>{html.escape(self.headline())}</b>{table}</div>"
+        return printable(f"<div><b>{html.escape(self.headline())}</b>{table}</div>")
 
     def to_frame(self) -> Any:
         """Return one row for each outcome as a pandas DataFrame."""
@@ -149,6 +149,7 @@ class RulesResult(Record):
             If the folder of ``path`` does not exist.
         """
         document = {
+            **WRITTEN_BY,
             "schema_version": SCHEMA_VERSION,
             "passed": self.passed,
             "exit_code": self.exit_code,
@@ -192,6 +193,7 @@ class RulesResult(Record):
             "errors": str(len(self.errors)), "time": "0",
         }  # fmt: skip
         root = ET.Element("testsuites", counts)
+        root.append(ET.Comment(f" {MARK} "))
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S")
         about = {"skipped": "0", "timestamp": now, "hostname": "localhost"}
         suite = ET.SubElement(root, "testsuite", {**counts, **about})

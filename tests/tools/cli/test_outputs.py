@@ -1,0 +1,179 @@
+"""What leaves a command: no file of the user is lost, no escape sequence gets out, the exit code tells the truth."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics import posterior_agreement
+from shiftmetrics._core.files import is_ours, printable
+from shiftmetrics._core.result import Result
+
+RULES = '[[rule]]\nname = "{name}"\nmeasure = "posterior_agreement"\nat_least = {bound}\n'
+ESCAPE = "\x1b[31mowned\x07\x1b[2J"
+RNG = np.random.default_rng(0)
+REFERENCE = RNG.normal(size=(60, 3))
+SCORES = REFERENCE + 0.5 * RNG.normal(size=(60, 3))
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    np.save("a.npy", SCORES)
+    np.save("b.npy", REFERENCE)
+    Path("rules.toml").write_text(RULES.format(name="floor", bound=0.0))
+    posterior_agreement(SCORES, REFERENCE).to_json("a.json")
+    return tmp_path
+
+
+# --- files of the user -----------------------------------------------------------------------------------
+
+FOREIGN = {
+    "gate.py": "# gate for shiftmetrics\nprint('mine')\n",
+    "README.md": "# Mine\n\nUses shiftmetrics.\n",
+    "mine.json": '{"schema_version": 2, "results": []}',
+    "other.json": '{"measure": "mine", "schema_version": 2, "arrays_sha256": ""}',
+    "rules2.toml": RULES.format(name="shiftmetrics", bound=0.5),
+    "page.html": "<!doctype html>\n<html><body>about shiftmetrics</body></html>\n",
+    "tests.xml": '<?xml version="1.0"?>\n<testsuites name="shiftmetrics"></testsuites>\n',
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+@pytest.mark.parametrize("option", ["--report", "--json", "--junit"])
+def test_no_file_of_the_user_is_replaced(name, option, here, fails) -> None:
+    Path(name).write_text(FOREIGN[name])
+    command = ["agreement", "a.npy", "b.npy"]
+    if option == "--junit":
+        command = ["check", "a.json", "--rules", "rules.toml"]
+    assert "did not write" in fails(*command, option, name)
+    assert Path(name).read_text() == FOREIGN[name]
+
+
+def test_a_file_of_another_kind_is_not_replaced(here, fails, run) -> None:
+    assert (
+        run(
+            "check", "a.json", "--rules", "rules.toml", "--junit", "j.xml", "--report", "p.html"
+        ).exit_code
+        == 0
+    )
+    before = {name: Path(name).read_bytes() for name in ("a.json", "j.xml", "p.html")}
+    for option, name in (("--report", "a.json"), ("--json", "p.html"), ("--report", "j.xml")):
+        assert "did not write" in fails("agreement", "a.npy", "b.npy", option, name)
+    assert {name: Path(name).read_bytes() for name in before} == before
+    kinds = {"a.json": "json", "j.xml": "xml", "p.html": "html"}
+    for name, kind in kinds.items():
+        assert [k for k in ("json", "xml", "html", "toml") if is_ours(Path(name), k)] == [kind]
+    assert (
+        run(
+            "check", "a.json", "--rules", "rules.toml", "--junit", "j.xml", "--report", "p.html"
+        ).exit_code
+        == 0
+    )
+
+
+def test_arrays_of_the_user_are_kept(here) -> None:
+    """A JSON file of the user that happens to have our key does not make the archive beside it ours."""
+    Path("x.json").write_text('{"arrays_sha256": "1"}')
+    np.savez("x.npz", mine=np.ones(3))
+    result = posterior_agreement(SCORES, REFERENCE)
+    with pytest.raises(ValueError, match="which no JSON file goes with"):
+        result.to_json("x.json")
+    assert np.load("x.npz")["mine"].tolist() == [1.0, 1.0, 1.0]
+
+
+# --- the exit code ---------------------------------------------------------------------------------------
+
+
+def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    line = line.replace("shiftmetrics", f"{sys.executable} -m shiftmetrics")
+    return subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="streams of POSIX")
+@pytest.mark.parametrize("closed", ["2>&-", "2>&- >&-", "2>/dev/full"])
+def test_exit_code_1_is_a_failed_rule_and_nothing_else(closed: str, here: Path) -> None:
+    Path("strict.toml").write_text(RULES.format(name="ceiling", bound=50.0))
+    Path("config.toml").write_text(
+        '[[agreement]]\nname = "x"\nshifted = "none.npy"\nreference = "b.npy"\n'
+    )
+    expected = {
+        "shiftmetrics agreement a.npy b.npy": 0,
+        "shiftmetrics check a.json --rules rules.toml": 0,
+        "shiftmetrics check a.json --rules strict.toml": 1,
+        "shiftmetrics stability none.csv --threshold 0.5": 2,
+        "shiftmetrics compare none.json a.json": 2,
+        "shiftmetrics run config.toml": 2,
+        "shiftmetrics nothing": 2,
+    }
+    found = {line: shell(f"{line} {closed}", here).returncode for line in expected}
+    assert found == expected
+
+
+# --- JSON on standard output -----------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="devices of POSIX")
+@pytest.mark.parametrize("path", ["-", "/dev/stdout"])
+@pytest.mark.parametrize("redirect", ["", "> out.txt"])
+def test_json_on_standard_output_is_complete_and_alone(
+    path: str, redirect: str, here: Path
+) -> None:
+    before = {entry.name for entry in here.iterdir()}
+    done = shell(f"shiftmetrics agreement a.npy b.npy --json {path} {redirect}", here)
+    assert (done.returncode, done.stderr) == (0, "")
+    text = done.stdout
+    if redirect:
+        text = Path("out.txt").read_text()
+    result = Result.from_json(text)
+    assert result.equals(posterior_agreement(SCORES, REFERENCE)) or len(result.per_sample) == 60
+    assert {entry.name for entry in here.iterdir()} - before <= {"out.txt"}
+    checked = shell(f"shiftmetrics check a.json --rules rules.toml --json {path}", here)
+    assert json.loads(checked.stdout)["exit_code"] == checked.returncode == 0
+
+
+def test_several_results_on_standard_output_are_one_document(here, run) -> None:
+    frames = {"a.csv": SCORES, "b.csv": REFERENCE}
+    for name, values in frames.items():
+        pd.DataFrame(values).assign(site=["x", "y"] * 30).to_csv(name, index=False)
+    done = run("agreement", "a.npy", "b.npy", "--json", "-")
+    document = json.loads(done.stdout)
+    assert document["measure"] == "posterior_agreement"
+    assert not Path("-").exists()
+
+
+# --- escape sequences ------------------------------------------------------------------------------------
+
+
+def test_escape_sequences_of_files_stay_inside(here, run) -> None:
+    name = json.dumps(ESCAPE)[1:-1]
+    Path("rules.toml").write_text(RULES.format(name=name, bound=0.0))
+    outputs = [run("check", "a.json", "--rules", "rules.toml").stdout]
+    columns = [ESCAPE + "a", "b", "c"]
+    pd.DataFrame(SCORES + 9.0, columns=columns).to_csv("new.csv", index=False)
+    pd.DataFrame(REFERENCE, columns=columns).to_csv("old.csv", index=False)
+    outputs.append(run("novelty", "new.csv", "old.csv").stdout)
+    result = posterior_agreement(SCORES, REFERENCE, resampling=0.9)
+    for stem in ("one", ESCAPE.replace("/", "")):
+        result.to_json(f"{stem}.json")
+    outputs.append(run("report", f"{ESCAPE}.json", "--output", "p.html").stdout)
+    outputs.append(run("agreement", f"{ESCAPE}.npy", "b.npy").output)
+    for text in outputs:
+        assert text
+        assert "\x1b" not in text
+        assert "\x07" not in text
+    assert "\\x1b[31mowned" in outputs[0]
+
+
+def test_control_characters_are_made_visible() -> None:
+    assert printable(f"a{ESCAPE}\tb\n\u202e\x9b") == "a\\x1b[31mowned\\x07\\x1b[2J\tb\n\\u202e\\x9b"
+    warned = posterior_agreement(SCORES, REFERENCE)
+    object.__setattr__(warned, "warnings", (ESCAPE,))
+    assert "\x1b" not in warned.summary() + warned._repr_html_()
