@@ -42,6 +42,8 @@ def printable(text: str) -> str:
 
 def is_ours(file: Path, kind: str) -> bool:
     """Return True if this package wrote a file, and it is of the kind "json", "html", "xml" or "toml"."""
+    if not file.is_file():  # a device may have no end
+        return False
     try:
         text = file.read_text(encoding="utf-8").lstrip()
         if kind == "json":
