@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import IntArray
 from shiftmetrics.decisions.diff_result import (
     ChangeCount,
     ChangedRows,
@@ -31,7 +31,7 @@ def prediction_diff(
 ) -> PredictionDiff:
     """Return the changes, with their rows in the order of the plan."""
     rows = gains.candidates if plan is None else plan.order
-    effect = np.where(gains.known[rows], np.sign(gains.value[rows]), UNKNOWN_EFFECT)
+    effect = np.where(gains.known[rows], np.sign(gains.low[rows]), UNKNOWN_EFFECT)
     effect = effect.astype(np.int64)
     ids = pair.rows.ids[rows]
     fraction = len(rows) / gains.n_samples
@@ -45,7 +45,7 @@ def prediction_diff(
             effect=effect,
         )
         return PredictionDiff(n_changed=len(rows), fraction=fraction, rows=table)
-    confidences = [_confidence(pair.confidence(side), rows) for side in (pair.old, pair.new)]
+    confidences = [pair.confidence(side, rows) for side in (pair.old, pair.new)]
     n_confident = None
     if confidences[0] is not None and confidences[1] is not None:
         n_confident = int(((confidences[0] >= CONFIDENT) & (confidences[1] >= CONFIDENT)).sum())
@@ -70,10 +70,6 @@ def prediction_diff(
         frequent=_frequent(pair, rows, effect),
         rows=table,
     )
-
-
-def _confidence(values: FloatArray | None, rows: IntArray) -> FloatArray | None:
-    return None if values is None else values[rows]
 
 
 def _frequent(pair: ClassPair, rows: IntArray, effect: IntArray) -> tuple[ChangeCount, ...]:

@@ -112,10 +112,10 @@ def _never_answers(pair: ClassPair) -> bool:
     answer = pair.old_codes[0]
     if (pair.old_codes != answer).any() or (pair.new_codes != answer).any():
         return False
-    column = str(pair.classes[1])
-    old = pair.old.probabilities(pair.rows.old_rows)[:, pair.old.names.index(column)]
-    new = pair.new.probabilities(pair.rows.new_rows)[:, pair.new.names.index(column)]
-    return not np.array_equal(old, new)
+    rows = np.arange(len(pair.old_codes))
+    return not np.array_equal(
+        pair.probabilities(pair.old, rows), pair.probabilities(pair.new, rows)
+    )
 
 
 def _names_of_two(
@@ -187,6 +187,8 @@ def _all_classes(old: ServedPredictions, new: ServedPredictions) -> list[str]:
 def _joint(served: ServedPredictions, classes: list[str]) -> IntArray:
     """Return the answers as positions among the classes of both."""
     places = np.array([classes.index(name) for name in served.names], dtype=np.int64)
+    if (places == np.arange(len(places))).all():
+        return served.codes
     return places[served.codes]
 
 

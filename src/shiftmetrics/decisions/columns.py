@@ -179,8 +179,8 @@ def _values(side: FileColumns, name: Any, role: str) -> npt.NDArray[Any]:
 def _find_scores(side: FileColumns, names: list[Any]) -> None:
     """Leave what the model predicts: one column, or those of the scores.
 
-    An answer that stands beside scores is what was served. Where it is the class of the largest score
-    in each row, the scores say all of it; else the scores are left out.
+    An answer that stands beside scores is what was served. Where it is the class of the largest
+    score in each row, the scores say all of it; else the scores are left out.
     """
     table = side.scores
     answers = [name for name in names if _plain(name) in ANSWER_NAMES]

@@ -132,9 +132,9 @@ def diff_models(
     >>> print(diff_models(old, new, rng=0).headline())
     CANNOT TELL YET  3 of 100 predictions changed (3.0 %). Accuracy moved by at most 3.0 points, up
     or down.
-    >>> result = diff_models(old, new, labels=new, allow=0.01)
+    >>> result = diff_models(old, new, labels=new, allow=0.05)
     >>> print(result.headline())
-    SAFE  new is 3.0 points better (97.0 % to 100 %; 95 %: -1.7 to +8.6): 3 errors fixed, 0 new, ...
+    SAFE  new is 3.0 points better (97.0 % to 100 %; 95 %: -1.6 to +8.5): 3 errors fixed, 0 new.
     """
     if allow is not None:
         allow = check_number(allow, "allow", low=0.0)

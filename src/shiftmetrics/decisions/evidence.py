@@ -13,7 +13,6 @@ from shiftmetrics.decisions.diff_result import DiffEvidence, QualityMeasure
 from shiftmetrics.decisions.gains import LEVEL
 from shiftmetrics.decisions.paired import mean_interval
 from shiftmetrics.decisions.pairs import ClassPair, OutputPair
-from shiftmetrics.decisions.predictions import ServedPredictions
 
 LEAST_PROBABILITY = 1e-12
 """Probability that a log loss counts for a class that a model excludes."""
@@ -65,18 +64,11 @@ def cohen_kappa(first: IntArray, second: IntArray, n_classes: int) -> float | No
     return (agreeing - by_chance) / (1.0 - by_chance)
 
 
-def probabilities_of(pair: ClassPair, side: ServedPredictions, rows: IntArray) -> FloatArray:
-    """Return the probabilities of some of the matched rows, in the order of the classes of both."""
-    own = pair.rows.old_rows if side is pair.old else pair.rows.new_rows
-    columns = [side.names.index(name) for name in pair.classes.tolist()]
-    return side.probabilities(own[rows])[:, columns]
-
-
 def _blocks(pair: ClassPair, rows: IntArray) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
     """Yield the probabilities of both models, block by block."""
     for block in row_blocks(len(rows), 16 * len(pair.classes)):
-        old = probabilities_of(pair, pair.old, rows[block])
-        new = probabilities_of(pair, pair.new, rows[block])
+        old = pair.probabilities(pair.old, rows[block])
+        new = pair.probabilities(pair.new, rows[block])
         yield block, old, new
 
 
@@ -85,8 +77,8 @@ def _agreement(pair: ClassPair) -> tuple[float, float]:
     n = len(pair.labels)
     rows = np.linspace(0, n - 1, min(n, MOST_PAIRS)).astype(np.int64)
     result = posterior_agreement(
-        probabilities_of(pair, pair.new, rows),
-        probabilities_of(pair, pair.old, rows),
+        pair.probabilities(pair.new, rows),
+        pair.probabilities(pair.old, rows),
         kind="proportions",
     )
     return result.normalized, result.equivalent_error
@@ -107,35 +99,39 @@ def _estimate(pair: ClassPair) -> float:
 def _calibration(pair: ClassPair) -> tuple[QualityMeasure, ...]:
     """Return log loss and Brier score of both models, and of two classes AUC and average precision."""
     n = len(pair.labels)
-    losses = np.empty((2, n))
-    scores = np.empty((2, n))
-    squares = np.empty((2, n))
+    names = ("log loss", "Brier score")
+    totals = np.zeros((2, 2))
+    differences = np.empty((2, n))
+    second = np.empty((2, n)) if len(pair.classes) == 2 else None
     for block, *both in _blocks(pair, np.arange(n)):
         truth = pair.labels[block]
-        places = np.arange(len(truth))
-        for side, probabilities in enumerate(both):
-            right = probabilities[places, truth]
-            losses[side, block] = -np.log(np.maximum(right, LEAST_PROBABILITY))
-            # sum_k (p_k - y_k)^2 = sum_k p_k^2 - 2 p_y + 1
-            squares[side, block] = (probabilities**2).sum(axis=1) - 2.0 * right + 1.0
-            scores[side, block] = probabilities[:, -1]
-    measures = [_mean_measure("log loss", losses), _mean_measure("Brier score", squares)]
-    if len(pair.classes) == 2 and 0 < pair.labels.sum() < n:
+        losses = np.stack([_losses(probabilities, truth) for probabilities in both])
+        totals += losses.sum(axis=2)
+        differences[:, block] = losses[1] - losses[0]
+        if second is not None:
+            second[:, block] = [probabilities[:, 1] for probabilities in both]
+    measures = []
+    for place, name in enumerate(names):
+        old, new = (totals[:, place] / n).tolist()
+        interval = mean_interval(differences[place], LEVEL)
+        measures.append(
+            QualityMeasure(name=name, old=old, new=new, higher_is_better=False, interval=interval)
+        )
+    if second is not None and 0 < pair.labels.sum() < n:
         positive = pair.labels == 1
         for name, measure in (("AUC", area_under_curve), ("average precision", average_precision)):
-            old, new = (measure(side, positive) for side in scores)
+            old, new = (measure(scores, positive) for scores in second)
             measures.append(QualityMeasure(name=name, old=old, new=new, higher_is_better=True))
     return tuple(measures)
 
 
-def _mean_measure(name: str, losses: FloatArray) -> QualityMeasure:
-    return QualityMeasure(
-        name=name,
-        old=float(losses[0].mean()),
-        new=float(losses[1].mean()),
-        higher_is_better=False,
-        interval=mean_interval(losses[1] - losses[0], LEVEL),
-    )
+def _losses(probabilities: FloatArray, truth: IntArray) -> FloatArray:
+    """Return log loss and Brier score of each row."""
+    right = probabilities[np.arange(len(truth)), truth]
+    log_loss = -np.log(np.maximum(right, LEAST_PROBABILITY))
+    # sum_k (p_k - y_k)^2 = sum_k p_k^2 - 2 p_y + 1
+    brier = (probabilities**2).sum(axis=1) - 2.0 * right + 1.0
+    return np.stack([log_loss, brier])
 
 
 def area_under_curve(scores: FloatArray, positive: np.ndarray) -> float:

@@ -37,12 +37,10 @@ class Gains:
 
     Attributes
     ----------
-    value : ndarray of shape (n_samples,)
-        Known gains; 0 where they are not known.
     known : ndarray of shape (n_samples,)
         Whether the gain is known: by a label, or because the answer does not change.
     low, high : ndarray of shape (n_samples,)
-        Least and largest possible gain; the known one where it is known.
+        Least and largest possible gain: both are the gain itself where it is known.
     bound : Interval
         Limits of the mean gain that hold without any label.
     candidates : ndarray of int
@@ -55,7 +53,6 @@ class Gains:
         Cost of an error on a row of each class: 1 for accuracy.
     """
 
-    value: FloatArray
     known: BoolArray
     low: FloatArray
     high: FloatArray
@@ -68,7 +65,7 @@ class Gains:
     @property
     def n_samples(self) -> int:
         """Number of rows."""
-        return len(self.value)
+        return len(self.known)
 
     @property
     def certain(self) -> Interval:
@@ -86,7 +83,7 @@ class Gains:
     def outcomes(self, rows: IntArray) -> Outcomes:
         """Return how many of some rows are fixed, broken, neither, or not known."""
         known = self.known[rows]
-        values = self.value[rows][known]
+        values = self.low[rows][known]
         return Outcomes(
             fixed=int((values > 0.0).sum()),
             broken=int((values < 0.0).sum()),
@@ -100,21 +97,17 @@ def gains_of_classes(pair: ClassPair, costs: Mapping[Any, float] | None) -> Gain
     weights = _class_costs(pair, costs)
     changed = pair.changed
     labelled = pair.rows.known
-    n = len(changed)
     # The label is not known: it may be the new answer, or the old one, or neither.
     low = np.where(changed, -weights[pair.old_codes], 0.0)
     high = np.where(changed, weights[pair.new_codes], 0.0)
     bound = _certain(low, high)
-    value = np.zeros(n)
     rows = changed & labelled
     truth = pair.labels[rows]
     right = (pair.new_codes[rows] == truth).astype(np.float64)
     right -= pair.old_codes[rows] == truth
-    value[rows] = weights[truth] * right
-    low[rows] = value[rows]
-    high[rows] = value[rows]
+    low[rows] = weights[truth] * right
+    high[rows] = low[rows]
     return Gains(
-        value=value,
         known=~changed | labelled,
         low=low,
         high=high,
@@ -132,12 +125,10 @@ def gains_of_outputs(pair: OutputPair) -> Gains:
     reach = np.abs(pair.new_outputs - pair.old_outputs)
     known = pair.rows.known | (reach == 0.0)
     gain = np.abs(pair.labels - pair.old_outputs) - np.abs(pair.labels - pair.new_outputs)
-    value = np.where(pair.rows.known, gain, 0.0)
     return Gains(
-        value=value,
         known=known,
-        low=np.where(known, value, -reach),
-        high=np.where(known, value, reach),
+        low=np.where(pair.rows.known, gain, -reach),
+        high=np.where(pair.rows.known, gain, reach),
         bound=_certain(-reach, reach),
         candidates=np.flatnonzero(pair.changed),
         are_signs=False,
@@ -179,7 +170,7 @@ def _class_costs(pair: ClassPair, costs: Mapping[Any, float] | None) -> FloatArr
 def future_difference(gains: Gains) -> Interval:
     """Return the interval of the mean gain of future rows, where all gains are known."""
     if not gains.are_signs:
-        return mean_interval(gains.value, LEVEL)
+        return mean_interval(gains.low, LEVEL)
     seen = gains.outcomes(gains.candidates)
     return future_interval(seen.fixed, seen.broken, gains.n_samples, LEVEL)
 
@@ -262,6 +253,6 @@ def _interval_of(
         confidence_level=LEVEL,
         method=method,
     )
-    mean = float(gains.value[used].mean()) if len(used) else 0.0
+    mean = float(gains.low[used].mean()) if len(used) else 0.0
     value = (mean * len(gains.candidates) + 0.5 * (rest_low + rest_high)) / n
     return min(max(value, interval.low), interval.high), interval, used

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import BoolArray, is_labelled, is_table, to_numpy
 from shiftmetrics._core.validation import describe, first_few
 from shiftmetrics.decisions.columns import ID_NAMES, LABEL_NAMES, FileColumns
-from shiftmetrics.decisions.matching import Ids, as_strings, positions, same_type
+from shiftmetrics.decisions.matching import Ids, RowSelection, as_strings, positions, same_type
 
 PLAN_COLUMN = "plan"
 
@@ -41,7 +41,7 @@ def known_labels(
     labels: Any,
     old: FileColumns,
     new: FileColumns,
-    rows: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
+    rows: tuple[RowSelection, RowSelection],
     ids: Ids,
 ) -> KnownLabels | None:
     """Return the labels of the matched rows, or None where no file and no argument has any.
@@ -90,7 +90,7 @@ def is_missing(values: npt.NDArray[Any]) -> BoolArray:
 def _of_files(
     old: FileColumns,
     new: FileColumns,
-    rows: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
+    rows: tuple[RowSelection, RowSelection],
     ids: Ids,
 ) -> KnownLabels | None:
     """Return the labels that stand in the files; where both have them, they must agree."""
@@ -107,7 +107,8 @@ def _of_files(
         others = columns[1]
         both = known & ~is_missing(others)
         differ = both.copy()
-        differ[both] = as_strings(values[both]) != as_strings(others[both])
+        own, theirs = same_type(values[both], others[both])
+        differ[both] = own != theirs
         if differ.any():
             row = int(np.argmax(differ))
             got = f"{values[row]!s} and {others[row]!s} for {ids[row]!s} ({int(differ.sum())} rows)"

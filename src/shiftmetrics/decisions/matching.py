@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +14,16 @@ from shiftmetrics.decisions.predictions import class_key
 
 Ids = npt.NDArray[Any]
 
+RowSelection: TypeAlias = IntArray | slice
+"""Positions of rows, or all of them as a slice."""
+
 
 def match_rows(
     old: FileColumns, new: FileColumns, ids: Any, *, inner: bool
-) -> tuple[IntArray, IntArray, Ids]:
+) -> tuple[RowSelection, RowSelection, Ids]:
     """Return the rows of both files that belong together, in the order of the old one, and their ids.
+
+    All rows in their own order are a slice, so that nothing has to be copied.
 
     Parameters
     ----------
@@ -34,7 +39,8 @@ def match_rows(
     ValueError
         If ids repeat, or rows are in one file alone and that is not allowed, or no row is in both.
     """
-    everything = np.arange(old.n_rows)
+    everything = slice(None)
+    places_of_old = np.arange(old.n_rows)
     if ids is not None and not isinstance(ids, str):
         given = np.asarray(ids)
         if given.shape != (old.n_rows,):
@@ -46,12 +52,12 @@ def match_rows(
             got = f"{old.n_rows} and {new.n_rows} rows"
             remedy = "Without ids rows belong together by their place: add a column of ids to both."
             raise ValueError(describe("old and new", "of the same rows", got, remedy))
-        return everything, everything, everything
+        return everything, everything, places_of_old
     first, second = same_type(old.ids, new.ids)
-    for side, values in ((old, first), (new, second)):
-        _refuse_repeated(values, f"{side.argument}")
+    _refuse_repeated(first, "old")
     if np.array_equal(first, second):
         return everything, everything, first
+    _refuse_repeated(second, "new")
     places = positions(first, second)
     in_both = places >= 0
     if not in_both.any():
@@ -68,13 +74,13 @@ def match_rows(
                 parts.append(f"{first_few(alone.tolist())} only in {name}")
         remedy = "Pass inner=True to compare the rows that both have."
         raise ValueError(describe("old and new", "of the same rows", "; ".join(parts), remedy))
-    return everything[in_both], places[in_both], first[in_both]
+    return places_of_old[in_both], places[in_both], first[in_both]
 
 
 def same_type(first: Ids, second: Ids) -> tuple[Ids, Ids]:
-    """Return ids that can be compared: as strings where one side's are not numbers."""
+    """Return ids, or labels, that can be compared: as strings where one side's are not integers."""
     if first.dtype.kind in "iu" and second.dtype.kind in "iu":
-        return first, second
+        return first.astype(np.int64, copy=False), second.astype(np.int64, copy=False)
     return as_strings(first), as_strings(second)
 
 

@@ -91,7 +91,12 @@ def _lowest_product(fixed: int, broken: int, n_samples: int, confidence_level: f
 
 
 def mean_interval(differences: FloatArray, confidence_level: float = 0.95) -> Interval:
-    """Return the interval of a mean for future rows: Student's, corrected for skewness.
+    """Return the interval of a mean for future rows: the wider of Student's and the one corrected for skewness.
+
+    Gains of a new model are zero in most rows and heavy on both sides, where the correction for
+    skewness follows the noise of the third moment; errors that grow on a few rows are skewed, where
+    Student's interval is too short. Measured on 30 and 60 values of both kinds, each interval alone
+    lost 3 to 7 points of its 90 %.
 
     Parameters
     ----------
@@ -100,13 +105,20 @@ def mean_interval(differences: FloatArray, confidence_level: float = 0.95) -> In
     confidence_level : float, default 0.95
         Confidence level.
     """
+    from scipy.special import stdtrit
+
     n = len(differences)
     mean = float(differences.mean())
     # The influence of each row on the mean; with n - 1 in place of n, as the variance of a sample has it.
     influence = (differences - mean) / math.sqrt(n * max(n - 1, 1))
     below, above = skewed_errors(influence, float(n), confidence_level)
+    student = float(stdtrit(max(n - 1, 1), 0.5 + 0.5 * confidence_level))
+    half = student * float(np.linalg.norm(influence))
     return Interval(
-        low=mean - below, high=mean + above, confidence_level=confidence_level, method=FUTURE
+        low=mean - max(below, half),
+        high=mean + max(above, half),
+        confidence_level=confidence_level,
+        method=FUTURE,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics.decisions.matching import Ids, as_strings
+from shiftmetrics.decisions.matching import Ids, RowSelection
 from shiftmetrics.decisions.plan import digest_of
 from shiftmetrics.decisions.predictions import ServedPredictions
 
@@ -22,8 +22,8 @@ class MatchedRows:
     ----------
     ids : ndarray of shape (n_samples,)
         Of the rows that both have, or their positions.
-    old_rows, new_rows : ndarray of shape (n_samples,)
-        Their positions in both files.
+    old_rows, new_rows : ndarray of shape (n_samples,) or slice
+        Their positions in both files; a slice where these are all rows in their order.
     known : ndarray of shape (n_samples,)
         Whether a row has a label.
     group : ndarray of shape (n_samples,) or None
@@ -37,8 +37,8 @@ class MatchedRows:
     """
 
     ids: Ids
-    old_rows: IntArray
-    new_rows: IntArray
+    old_rows: RowSelection
+    new_rows: RowSelection
     known: BoolArray
     group: npt.NDArray[Any] | None = None
     group_name: str = "group"
@@ -83,16 +83,21 @@ class ClassPair:
     @property
     def digest(self) -> str:
         """SHA-256 of the ids and of both predictions."""
-        return digest_of(
-            as_strings(self.rows.ids), "|".join(self.classes), self.old_codes, self.new_codes
-        )
+        return digest_of(self.rows.ids, "|".join(self.classes), self.old_codes, self.new_codes)
 
-    def confidence(self, side: ServedPredictions) -> FloatArray | None:
-        """Return the confidence of one side in the matched rows."""
-        if side.confidence is None:
-            return None
-        rows = self.rows.old_rows if side is self.old else self.rows.new_rows
-        return side.confidence[rows]
+    def places(self, side: ServedPredictions, rows: IntArray) -> IntArray:
+        """Return where some of the matched rows stand in the file of one side."""
+        own = self.rows.old_rows if side is self.old else self.rows.new_rows
+        return rows if isinstance(own, slice) else own[rows]
+
+    def confidence(self, side: ServedPredictions, rows: IntArray) -> FloatArray | None:
+        """Return the confidence of one side in some of the matched rows."""
+        return None if side.confidence is None else side.confidence[self.places(side, rows)]
+
+    def probabilities(self, side: ServedPredictions, rows: IntArray) -> FloatArray:
+        """Return the probabilities of one side in some of the matched rows, in the order of ``classes``."""
+        columns = [side.names.index(name) for name in self.classes.tolist()]
+        return side.probabilities(self.places(side, rows))[:, columns]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,4 +128,4 @@ class OutputPair:
     @property
     def digest(self) -> str:
         """SHA-256 of the ids and of both predictions."""
-        return digest_of(as_strings(self.rows.ids), self.old_outputs, self.new_outputs)
+        return digest_of(self.rows.ids, self.old_outputs, self.new_outputs)

@@ -101,7 +101,7 @@ def _sampled(
             len(changed), seen, confidence_level, two_classes=gains.two_classes
         )
     else:
-        signs = gains.value[drawn].astype(np.int64)
+        signs = np.where(gains.known[drawn], gains.low[drawn], 0.0).astype(np.int64)
         limits = difference_sequence(
             signs, len(changed), confidence_level, known=gains.known[drawn]
         )

@@ -206,6 +206,7 @@ def digest_of(*parts: npt.NDArray[Any] | str) -> str:
         if isinstance(part, str):
             found.update(part.encode())
         else:
-            found.update(str(part.shape).encode())
-            found.update(np.ascontiguousarray(part).tobytes())
+            array = np.ascontiguousarray(part)
+            found.update(f"{array.dtype.str}{array.shape}".encode())
+            found.update(array.reshape(-1).view(np.uint8).data)
     return found.hexdigest()

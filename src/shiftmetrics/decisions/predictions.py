@@ -38,8 +38,9 @@ class ServedPredictions:
         Rows in which several classes have the largest score.
     scores : DataFrame or ndarray or None
         Where the probabilities come from.
-    total : ndarray of shape (n_rows,) or None
-        Sums of the rows of proportions; without it, scores are logarithms.
+    are_proportions : bool
+        Whether scores are divided by the sum of their row, such as probabilities and votes; else
+        they are logarithms.
     form : str
         How the file was read, for people.
     has_columns : bool
@@ -54,7 +55,7 @@ class ServedPredictions:
     confidence: FloatArray | None = None
     n_tied: int = 0
     scores: Any = None
-    total: FloatArray | None = None
+    are_proportions: bool = False
     form: str = "labels"
     has_columns: bool = False
     has_names: bool = True
@@ -69,8 +70,8 @@ class ServedPredictions:
         block = rows_of(self.scores, rows)
         if block.ndim == 1:
             return np.stack([1.0 - block, block], axis=1)
-        if self.total is not None:
-            return np.asarray(block / self.total[rows][:, None])
+        if self.are_proportions:
+            return np.asarray(block / block.sum(axis=1, keepdims=True))
         # Scores and log-probabilities alike: p_k = exp(s_k) / sum_j exp(s_j)
         terms = np.exp(block - block.max(axis=1, keepdims=True))
         return np.asarray(terms / terms.sum(axis=1, keepdims=True))
@@ -180,7 +181,9 @@ def class_scores(
     )
     if least >= 0.0 and total > 0.0 and same_total:
         form = "probabilities" if abs(total - 1.0) <= SUM_TOLERANCE else f"parts of {total:g}"
-        served = replace(served, scores=scores, total=totals, form=form, confidence=top / totals)
+        served = replace(
+            served, scores=scores, are_proportions=True, form=form, confidence=top / totals
+        )
     elif least >= 0.0 and top.max() <= 1.0:
         served = replace(served, form="scores from 0 to 1, whose rows do not add up to 1")
     else:

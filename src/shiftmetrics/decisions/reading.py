@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_number, describe
 from shiftmetrics.decisions.class_pairs import ClassFile, read_classes
 from shiftmetrics.decisions.columns import FileColumns, take_apart
 from shiftmetrics.decisions.labels import KnownLabels, is_missing, known_labels
-from shiftmetrics.decisions.matching import as_strings, match_rows
+from shiftmetrics.decisions.matching import RowSelection, as_strings, match_rows
 from shiftmetrics.decisions.pairs import ClassPair, MatchedRows, OutputPair
 from shiftmetrics.decisions.predictions import ColumnForm, column_form, one_column
 
@@ -84,7 +84,7 @@ def _found(sides: tuple[FileColumns, FileColumns]) -> tuple[str, ...]:
 
 
 def _groups(
-    groups: Any, sides: tuple[FileColumns, FileColumns], rows: tuple[IntArray, IntArray]
+    groups: Any, sides: tuple[FileColumns, FileColumns], rows: tuple[RowSelection, RowSelection]
 ) -> npt.NDArray[Any] | None:
     """Return the group of each matched row.
 

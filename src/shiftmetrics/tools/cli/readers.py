@@ -174,13 +174,18 @@ def _is_data(names: list[str]) -> bool:
 
 def _read_parquet(source: Source) -> Any:
     with needs(f"{source.argument}, a parquet file,", "pyarrow", "'shiftmetrics[parquet]'"):
-        from pyarrow import parquet
+        from pyarrow import Table, parquet
     with _reading(source, "a parquet file"), parquet.ParquetFile(source.path) as file:
         # repeated values are stored once: a small file may unpack to a large table
         about = file.metadata
         stored = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
         _check_size(max(stored, 8 * about.num_rows * about.num_columns))
-        return file.read().to_pandas()
+        # Column by column, each handed over to pandas, so that the file is not held twice.
+        names = file.schema_arrow.names
+        columns = [file.read(columns=[name]).column(0).combine_chunks() for name in names]
+        content = Table.from_arrays(columns, schema=file.schema_arrow)
+        del columns
+        return content.to_pandas(split_blocks=True, self_destruct=True)
 
 
 def stored_rows(source: Source) -> Any:
