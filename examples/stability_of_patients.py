@@ -32,7 +32,6 @@ from shiftmetrics.stability import (
     most_sensitive_sample,
     stability_curve,
     trade_off,
-    who_gains_weight,
 )
 from shiftmetrics.views import plot
 
@@ -94,10 +93,9 @@ plt.show()
 # %%
 # Whom the worst case of the logistic regression is about, and what moves.
 result = results["logistic regression"]
-print(who_gains_weight(result).head(8).iloc[:, :5].to_string())
 print(column_changes(result).head(6).to_string())
 sample = most_sensitive_sample(result, splits="heaviest")
-print(sample.loc[sample["moved"], ["weight", "distance", "Age", "Age move"]].head().to_string())
+print(sample.loc[sample["changed"], ["weight", "distance", "Age", "Age change"]].head().to_string())
 print(result.plan.excess_risk.to_frame())
 plot(result, labels=np.where(y == 1, "died", "survived"), max_rows=400, kind="sample")
 plt.show()

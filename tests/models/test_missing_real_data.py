@@ -83,7 +83,7 @@ def test_boosting_that_takes_the_census_as_it_is(census, name) -> None:
         perturbation=Perturbation(features=["occupation"]),
     )
     assert alone.kind == "exact"
-    changed = most_sensitive_sample(alone).groupby(level=0)["occupation move"].any().loc[X.index]
+    changed = most_sensitive_sample(alone).groupby(level=0)["occupation change"].any().loc[X.index]
     assert changed.any()
     assert not changed[X["occupation"].isna()].any()
 

@@ -13,7 +13,6 @@ from shiftmetrics.stability import (
     column_changes,
     most_sensitive_sample,
     stability_criterion,
-    who_gains_weight,
     worst_case_risk,
 )
 
@@ -59,31 +58,31 @@ def test_the_sample_has_the_weights_and_the_risk_of_the_result(prices, divergenc
         loss, 0.5, theta1=prices[0], theta2=prices[1], divergence=divergence
     )
     moved = pd.DataFrame(places_of(result, nearest), columns=["x", "y"])
-    sample = most_sensitive_sample(result, TABLE[["x", "y"]], moved=moved)
+    sample = most_sensitive_sample(result, TABLE[["x", "y"]], after=moved)
     assert list(sample.columns[:6]) == [
         "weight",
-        "moved",
+        "changed",
         "split",
         "distance",
         "loss",
-        "moved_loss",
+        "loss_after",
     ]
     assert sample["weight"].sum() == pytest.approx(60.0)
-    assert (sample["weight"] * sample["moved_loss"]).sum() / 60 == pytest.approx(0.5)
+    assert (sample["weight"] * sample["loss_after"]).sum() / 60 == pytest.approx(0.5)
     assert sample.loc[~sample["split"], "loss"].mean() == pytest.approx(result.base_risk)
     assert sample["split"].sum() == (
         0 if result.plan.splits is None else len(result.plan.splits.rows)
     )
     assert list(sample.index[~sample["split"]]) == list(TABLE.index)
     # the model is wrong at the places that the losses say it is wrong at
-    np.testing.assert_array_equal((sample["x"] <= 0.0).astype(float), sample["moved_loss"])
-    if "x move" in sample:
-        np.testing.assert_allclose(np.abs(sample["x move"]), sample["distance"], atol=1e-12)
+    np.testing.assert_array_equal((sample["x"] <= 0.0).astype(float), sample["loss_after"])
+    if "x change" in sample:
+        np.testing.assert_allclose(np.abs(sample["x change"]), sample["distance"], atol=1e-12)
         np.testing.assert_allclose(
-            sample["x"] - sample["x move"], TABLE["x"].loc[sample.index], atol=1e-12
+            sample["x"] - sample["x change"], TABLE["x"].loc[sample.index], atol=1e-12
         )
-    assert "y move" not in sample
-    assert ("x move" in sample) == np.isfinite(prices[0])
+    assert "y change" not in sample
+    assert ("x change" in sample) == np.isfinite(prices[0])
 
 
 def test_a_row_that_splits_has_two_lines_or_its_heavier_one():
@@ -95,22 +94,22 @@ def test_a_row_that_splits_has_two_lines_or_its_heavier_one():
     assert list(sample.index) == ["w", "x", "x", "y", "y", "z"]
     assert list(sample["split"]) == [False, False, True, False, True, False]
     assert list(sample["a"]) == [1, 2, 2, 3, 3, 4]
-    both = sample.loc["x"].set_index("moved")["weight"]
+    both = sample.loc["x"].set_index("changed")["weight"]
     assert both[True] == pytest.approx(0.7)
     assert both[False] == pytest.approx(0.3)
     heaviest = most_sensitive_sample(result, frame, splits="heaviest")
     assert list(heaviest.index) == list("wxyz")
     np.testing.assert_allclose(heaviest["weight"], 1.0)
-    assert list(heaviest["moved"]) == [False, True, True, False]
-    assert list(heaviest["moved_loss"]) == [1.0, 1.0, 1.0, 0.0]
+    assert list(heaviest["changed"]) == [False, True, True, False]
+    assert list(heaviest["loss_after"]) == [1.0, 1.0, 1.0, 0.0]
 
 
 def test_without_a_table_the_rows_are_numbered():
     sample = most_sensitive_sample(stability_criterion(FixedLoss([0.0, 1.0, 2.0]), 1.5))
     assert list(sample.index) == [0, 1, 2]
-    assert list(sample.columns) == ["weight", "moved", "split", "distance", "loss", "moved_loss"]
+    assert list(sample.columns) == ["weight", "changed", "split", "distance", "loss", "loss_after"]
     np.testing.assert_array_equal(sample["loss"], [0.0, 1.0, 2.0])
-    assert not sample["moved"].any()
+    assert not sample["changed"].any()
     array = most_sensitive_sample(worst_case_risk(FixedLoss([0.0, 1.0, 2.0]), 0.1), np.eye(3))
     assert list(array.columns[6:]) == [0, 1, 2]
 
@@ -138,9 +137,9 @@ def test_cells_that_are_missing_do_not_change():
     places = table.iloc[[*range(4), *result.plan.splits.rows]].assign(
         kind=lambda t: t["kind"].replace("u", "v")
     )
-    changed = most_sensitive_sample(result, table, moved=places, splits="heaviest")
-    assert [name for name in changed if str(name).endswith(" move")] == ["kind move"]
-    assert changed["kind move"].tolist() == [True, False, False, True]
+    changed = most_sensitive_sample(result, table, after=places, splits="heaviest")
+    assert [name for name in changed if str(name).endswith(" change")] == ["kind change"]
+    assert changed["kind change"].tolist() == [True, False, False, True]
     moves = column_changes(result, table, places).set_index("column")
     assert moves.loc[["text", "flag", "dose"], "changed_fraction"].tolist() == [0.0, 0.0, 0.0]
 
@@ -149,9 +148,9 @@ def test_categories_that_flip_are_marked():
     result = stability_criterion(ZeroOneLoss([0.0, 0.5, 1.0, INF]), 0.5, theta2=INF)
     start = pd.DataFrame({"ward": ["A", "A", "B", "B"], "age": [1.0, 2.0, 3.0, 4.0]})
     moved = start.assign(ward=["A", "B", "B", "B"])
-    sample = most_sensitive_sample(result, start, moved=moved)
-    assert list(sample["ward move"]) == [False, True, False, False]
-    assert "age move" not in sample
+    sample = most_sensitive_sample(result, start, after=moved)
+    assert list(sample["ward change"]) == [False, True, False, False]
+    assert "age change" not in sample
     moves = column_changes(result, start, moved)
     assert dict(zip(moves["column"], moves["changed_fraction"], strict=True)) == {
         "age": 0.0,
@@ -159,69 +158,7 @@ def test_categories_that_flip_are_marked():
     }
 
 
-# --- who gains weight ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_means_and_shares_are_weighted_ones(weighted):
-    sample_weight = RNG.uniform(0.5, 2.0, 60) if weighted else None
-    result = stability_criterion(FixedLoss(LOSSES), 0.65, sample_weight=sample_weight)
-    base = np.ones(60) if sample_weight is None else sample_weight
-    after = base * result.plan.weights
-    lines = who_gains_weight(result, TABLE, sample_weight=sample_weight).set_index(
-        ["column", "level"]
-    )
-    for name in ("x", "y"):
-        values = TABLE[name].to_numpy()
-        line = lines.loc[name, ""]
-        assert line["before"] == pytest.approx(np.average(values, weights=base))
-        assert line["after"] == pytest.approx(np.average(values, weights=after))
-        variance = np.average((values - line["before"]) ** 2, weights=base)
-        assert line["difference"] == pytest.approx(
-            (line["after"] - line["before"]) / np.sqrt(variance)
-        )
-        for q in (10, 50, 90):  # the first value at which so much of the weight is reached
-            for side, weights in (("before", base), ("after", after)):
-                reached = [weights[values <= value].sum() for value in np.sort(values)]
-                expected = np.sort(values)[np.searchsorted(reached, q / 100 * weights.sum() - 1e-9)]
-                assert line[f"q{q}_{side}"] == expected
-    for name, level in (("ward", "A"), ("ward", "B"), ("smokes", "True"), ("smokes", "False")):
-        members = (TABLE[name].astype(str) == level).to_numpy()
-        line = lines.loc[name, level]
-        assert line["before"] == pytest.approx(base[members].sum() / base.sum())
-        assert line["after"] == pytest.approx(after[members].sum() / after.sum())
-        assert np.isnan(line["q50_before"])
-    assert ("ward", "C") not in lines.index  # a category that no row has
-    differences = lines["difference"].abs().to_numpy()
-    assert (np.diff(differences) <= 0).all()
-
-
-def test_missing_values_are_a_level_and_constants_do_not_differ():
-    result = stability_criterion(FixedLoss([0.0, 0.0, 1.0, 1.0]), 0.75)
-    table = pd.DataFrame(
-        {"lab": [1.0, 2.0, np.nan, np.nan], "same": 3.0, "name": ["a", None, "b", "b"]}
-    )
-    lines = who_gains_weight(result, table).set_index(["column", "level"])
-    assert lines.loc[("lab", "missing"), ["before", "after"]].tolist() == pytest.approx([0.5, 0.75])
-    assert lines.loc[("lab", ""), "before"] == pytest.approx(1.5)
-    assert lines.loc[("same", ""), "difference"] == 0.0
-    assert lines.loc[("name", "missing"), "after"] == pytest.approx(0.125)
-    many = pd.DataFrame({"code": list("abcd")})
-    assert len(who_gains_weight(result, many, max_levels=2)) == 2
-
-
-@given(seed=st.integers(0, 100))
-def test_differences_do_not_depend_on_units(seed):
-    rng = np.random.default_rng(seed)
-    values, losses = rng.normal(size=(20, 1)), rng.random(20)
-    result = stability_criterion(FixedLoss(losses), 0.5 * (losses.mean() + losses.max()))
-    one = who_gains_weight(result, values)["difference"]
-    other = who_gains_weight(result, 1e4 * values - 7.0)["difference"]
-    np.testing.assert_allclose(one, other, rtol=1e-6)
-    assert np.abs(one.iloc[0]) <= np.sqrt(1 / result.plan.effective_sample_fraction - 1) + 1e-9
-
-
-# --- how far each column moves ---------------------------------------------------------------------------
+# --- how far each column changes ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("prices", [(0.4, 0.4), (0.4, INF)])
@@ -267,9 +204,9 @@ def test_both_decompositions_sum_to_the_excess():
         ({"splits": "both"}, "splits must be"),
         ({"table": TABLE.iloc[:5]}, "table must be of 60 rows"),
         ({"table": np.zeros(60)}, "table must be a table of shape"),
-        ({"moved": TABLE.iloc[:5]}, "moved must be of 60 rows"),
-        ({"moved": TABLE[["y", "x", "ward", "smokes"]]}, "moved must be of the columns"),
-        ({"table": None, "moved": TABLE}, "table must be the rows before"),
+        ({"after": TABLE.iloc[:5]}, "after must be of 60 rows"),
+        ({"after": TABLE[["y", "x", "ward", "smokes"]]}, "after must be of the columns"),
+        ({"table": None, "after": TABLE}, "table must be the rows before"),
         ({"table": pd.concat([TABLE, TABLE], axis=1)}, "distinct column names"),
     ],
 )
@@ -284,7 +221,6 @@ def test_rows_must_have_been_kept():
     result = stability_criterion(FixedLoss(LOSSES), 0.6).without_rows()
     for call in (
         lambda: most_sensitive_sample(result),
-        lambda: who_gains_weight(result, TABLE),
         lambda: column_changes(result, TABLE, TABLE),
     ):
         with pytest.raises(ValueError, match="without_rows"):

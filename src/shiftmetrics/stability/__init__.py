@@ -12,7 +12,7 @@ from shiftmetrics.stability.losses import (
     ZeroOneLoss,
 )
 from shiftmetrics.stability.result import StabilityResult
-from shiftmetrics.stability.sample import column_changes, most_sensitive_sample, who_gains_weight
+from shiftmetrics.stability.sample import column_changes, most_sensitive_sample
 
 __all__ = [
     "CandidateLoss",
@@ -28,6 +28,5 @@ __all__ = [
     "stability_criterion",
     "stability_curve",
     "trade_off",
-    "who_gains_weight",
     "worst_case_risk",
 ]

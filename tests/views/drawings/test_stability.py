@@ -45,7 +45,7 @@ def clouds(ax) -> list[np.ndarray]:
 
 def test_rows_stand_where_they_stood_and_where_they_end():
     ax = plot(
-        RESULT, table=POINTS, moved=places(), predict=lambda rows: rows[:, 0] > 0, kind="sample"
+        RESULT, table=POINTS, after=places(), predict=lambda rows: rows[:, 0] > 0, kind="sample"
     )
     before, *_, after = [cloud for cloud in clouds(ax) if len(cloud) >= 60]
     assert set(map(tuple, before.round(9))) == set(map(tuple, POINTS.round(9)))
@@ -57,11 +57,11 @@ def test_rows_stand_where_they_stood_and_where_they_end():
     )
     assert areas.sum() == pytest.approx(14.0 * 60)
     ax.figure.canvas.draw()
-    assert plot(RESULT, ax, table=POINTS, moved=places(), kind="sample") is ax
+    assert plot(RESULT, ax, table=POINTS, after=places(), kind="sample") is ax
 
 
 def test_colours_tell_labels_or_moves():
-    ax = plot(RESULT, table=POINTS, moved=places(), kind="sample")
+    ax = plot(RESULT, table=POINTS, after=places(), kind="sample")
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts == ["rows that change", "rows that do not", "as it was"]
     labelled = plot(RESULT, table=POINTS, labels=["cat", "dog"] * 30, kind="sample")
@@ -105,7 +105,7 @@ def test_the_columns_that_change_most_are_drawn_in_their_own_units():
     after.loc[changed] = moved.loc[changed]
     if result.plan.splits is not None:
         after = pd.concat([after, moved.iloc[result.plan.splits.rows]])
-    ax = plot(result, table=table, moved=after, kind="sample")
+    ax = plot(result, table=table, after=after, kind="sample")
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("large", "x")
 
 

@@ -12,7 +12,7 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_integer, describe
 from shiftmetrics.stability import most_sensitive_sample
 from shiftmetrics.stability.result import StabilityResult
-from shiftmetrics.stability.sample import frame_of, is_numeric, numbers_of, texts_of
+from shiftmetrics.stability.frames import frame_of, is_numeric, numbers_of, strings_of
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import INK, MUTED, REFERENCE, TEST, THIRD, new_axes
 
@@ -30,7 +30,7 @@ def draw_sample(
     ax: Any = None,
     *,
     table: Any = None,
-    moved: Any = None,
+    after: Any = None,
     columns: Sequence[Any] | None = None,
     labels: Any = None,
     predict: Callable[[Any], Any] | None = None,
@@ -47,9 +47,9 @@ def draw_sample(
         A result that holds its rows.
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure.
-    table, moved : DataFrame or array, optional
+    table, after : DataFrame or array, optional
         The rows, and the same rows after the perturbation; see `most_sensitive_sample`. Results of `model_stability`
-        know both. Without ``moved`` rows are drawn as they are.
+        know both. Without ``after`` rows are drawn as they are.
     columns : sequence of two column names, optional
         Default: the two columns of numbers that change most, in standard deviations.
     labels : array_like of shape (n_samples,), optional
@@ -76,18 +76,18 @@ def draw_sample(
     ('0', '1')
     """
     max_rows = check_integer(max_rows, "max_rows", low=1)
-    known = table is None and moved is None
+    known = table is None and after is None
     if known:
-        table, moved = result.places()
+        table, after = result.places()
     if table is None:
         expected = "the rows, which this result does not know"
         raise ValueError(describe("table", expected, "none", "Give a table of them."))
     is_array = not result.moved.table.is_frame if known else not hasattr(table, "columns")
     rows = frame_of(table, "table", result.n_samples).reset_index(drop=True)
-    if hasattr(moved, "reset_index"):
-        moved = moved.reset_index(drop=True)
+    if hasattr(after, "reset_index"):
+        after = after.reset_index(drop=True)
     # one line for each place that a row takes; after six columns of figures stand the changed values
-    sample = most_sensitive_sample(result, rows, moved=moved)
+    sample = most_sensitive_sample(result, rows, after=after)
     ends = sample.iloc[:, 6 : 6 + rows.shape[1]].set_axis(rows.columns, axis=1)
     position = sample.index.to_numpy()
     names = _columns_to_draw(rows, ends, position, columns)
@@ -144,9 +144,9 @@ def _codes(column: Any, known: Any) -> FloatArray:
     """Return numbers as they are, and a category as its place among those of ``known``."""
     if is_numeric(known):
         return numbers_of(column)
-    levels = sorted(set(texts_of(known)))
+    levels = sorted(set(strings_of(known)))
     codes = {level: code for code, level in enumerate(levels)}
-    return np.array([codes.get(text, len(codes)) for text in texts_of(column)], dtype=np.float64)
+    return np.array([codes.get(text, len(codes)) for text in strings_of(column)], dtype=np.float64)
 
 
 def _rows_at(points: FloatArray, names: list[Any], rows: Any) -> Any:
@@ -171,7 +171,7 @@ def _draw_points(ax: Any, start: FloatArray, end: FloatArray, sample: Any, colou
     first = ~sample["split"].to_numpy()
     ax.scatter(*start[first].T, s=SIZE, c=colours[first], alpha=0.22, linewidths=0)
     step = end - start
-    away = sample["moved"].to_numpy() & (np.abs(step).sum(axis=1) > 0.0)
+    away = sample["changed"].to_numpy() & (np.abs(step).sum(axis=1) > 0.0)
     if away.any():
         scale = {"angles": "xy", "scale_units": "xy", "scale": 1}
         look = {"width": 0.0022, "headwidth": 5, "color": MUTED, "alpha": 0.45, "zorder": 1.5}
@@ -191,9 +191,9 @@ def _colours(
 ) -> tuple[npt.NDArray[Any], list[Any]]:
     """Return a colour for each line of the sample, and what the colours mean."""
     if labels is None:
-        if not sample["moved"].any():
+        if not sample["changed"].any():
             return np.full(len(sample), REFERENCE), [("as large as its weight", REFERENCE)]
-        colours = np.where(sample["moved"].to_numpy(), TEST, REFERENCE)
+        colours = np.where(sample["changed"].to_numpy(), TEST, REFERENCE)
         legend = [("rows that change", TEST), ("rows that do not", REFERENCE)]
         return colours, legend
     values = np.asarray(labels)

@@ -9,7 +9,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.stability import column_changes
-from shiftmetrics.stability.sample import compare_columns
+from shiftmetrics.views.report.columns import compare_columns
 from shiftmetrics.stability.words import NEARLY_EVEN
 from shiftmetrics.views.report.parts import Entry, Number, cell_of, excerpt, number, percent
 from shiftmetrics.views.report.pictures import range_of, thumbnail
@@ -101,7 +101,7 @@ def _add_columns(
     after = base * weights
     if table is None or not len(table.columns) or not after.sum() > 0.0:
         return
-    lines = compare_columns(table, base, after, max_levels=MOST_LEVELS)
+    lines = compare_columns(table, base, after).groupby("column", sort=False).head(MOST_LEVELS)
     # A level of one row, such as a name, says nothing of a group.
     group = (lines["level"] == "") | (lines["before"] * len(after) >= 2.0)
     lines = lines[group & (lines["difference"].abs() >= LEAST_DIFFERENCE)]

@@ -13,7 +13,7 @@ from shiftmetrics._core.result import format_number
 from shiftmetrics.models.feature_result import EVERYTHING, FeatureStabilityResult
 from shiftmetrics.stability import StabilityResult, stability_curve, trade_off
 from shiftmetrics.stability.curve_result import StabilityCurve
-from shiftmetrics.stability.sample import is_numeric
+from shiftmetrics.stability.frames import is_numeric
 from shiftmetrics.stability.words import NEARLY_EVEN
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
 from shiftmetrics.views.report.shifted_rows import add_row_tables
@@ -81,14 +81,14 @@ def fill_shift(entry: Entry) -> None:
 
 def _draw_sample(entry: Entry) -> None:
     """Draw the shifted sample, where the result knows its rows and they have two columns of numbers."""
-    table, moved = entry.result.places()
+    table, after = entry.result.places()
     if table is None or sum(is_numeric(table[column]) for column in table.columns) < 2:
         return
     labels = None if entry.rows.labels is None else [str(label) for label in entry.rows.labels]
     entry.draw(
         "sample",
         table=table,
-        moved=moved,
+        after=after,
         labels=labels if labels is not None and len(set(labels)) <= 8 else None,
         max_rows=MOST_DRAWN,
     )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from shiftmetrics.stability.sample import compare_columns
+from shiftmetrics.views.report.columns import compare_columns
 from shiftmetrics.views.report.context import Rows
 from shiftmetrics.views.report.parts import Number, ReportTable, cell_of, excerpt, percent
 from shiftmetrics.views.report.pictures import range_of, thumbnail
