@@ -10,10 +10,11 @@ import pytest
 from shiftmetrics._core.blocks import Statistic
 from shiftmetrics.stability import CandidateLoss, HingeLoss, ZeroOneLoss, stability_criterion
 from shiftmetrics.stability.divergence import divergence_of
-from shiftmetrics.stability.dual import Dual, least_cost
+from shiftmetrics.stability.dual import Dual
 from shiftmetrics.stability.losses import Loss
 from shiftmetrics.stability.passes import Gather, Kernel
 from shiftmetrics.stability.plan import PlanPass, PlanStatistic
+from shiftmetrics.stability.solution import least_cost
 
 
 def over_shards(shards: list[tuple[Loss, np.ndarray]]) -> Gather:

@@ -13,7 +13,6 @@ from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import check_number
 from shiftmetrics.stability.divergence import DivergenceName
-from shiftmetrics.stability.dual import Solution, least_cost, most_risk
 from shiftmetrics.stability.losses.base import Kind, Loss
 from shiftmetrics.stability.problem import Prices, RealisedPlan, StabilityProblem, counted_passes
 from shiftmetrics.stability.result import StabilityResult
@@ -22,6 +21,7 @@ from shiftmetrics.stability.sampling import (
     interval_of_error_rate,
     interval_of_risk,
 )
+from shiftmetrics.stability.solution import Solution, least_cost, most_risk
 from shiftmetrics.stability.status import ALREADY_AT_RISK
 
 _ROUNDING = 32.0 * float(np.finfo(np.float64).eps)

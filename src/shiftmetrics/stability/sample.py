@@ -177,9 +177,7 @@ def column_changes(
     return pd.DataFrame(lines).sort_values(order, ascending=False, kind="stable", ignore_index=True)
 
 
-def _size_of(
-    change: npt.NDArray[Any], unit: float | None, weights: FloatArray
-) -> dict[str, float]:
+def _size_of(change: npt.NDArray[Any], unit: float | None, weights: FloatArray) -> dict[str, float]:
     """Return the size of the changes of a column; that of categories is the fraction that changes alone."""
     line = {"unit": np.nan, "rms_change": np.nan, "mean_change": np.nan}
     if change.dtype != bool and unit is not None:

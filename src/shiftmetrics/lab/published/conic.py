@@ -23,7 +23,6 @@ from shiftmetrics._core.root import Bracket, Probe
 from shiftmetrics._core.validation import check_number, describe
 from shiftmetrics.stability.criterion import least_shift
 from shiftmetrics.stability.divergence import DivergenceName, Moment
-from shiftmetrics.stability.dual import Solution, least_cost, parts_of
 from shiftmetrics.stability.losses import (
     CandidateLoss,
     FixedLoss,
@@ -35,6 +34,7 @@ from shiftmetrics.stability.losses import (
 )
 from shiftmetrics.stability.problem import Prices, StabilityProblem
 from shiftmetrics.stability.result import StabilityResult
+from shiftmetrics.stability.solution import Solution, least_cost, parts_of
 from shiftmetrics.stability.status import CONVERGED, MAX_ITER
 
 PRECISION = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}

@@ -56,101 +56,106 @@ class AlternativesLoss(Loss):
     def __init__(
         self, parts: Sequence[Loss], offsets: Any, *, kind: Kind = "exact", from_ratio: Any = None
     ) -> None:
-        object.__setattr__(self, "parts", tuple(parts))
-        object.__setattr__(self, "offsets", np.asarray(offsets, dtype=np.float64))
-        object.__setattr__(self, "kind", check_choice(kind, "kind", KINDS))
-        object.__setattr__(
-            self, "from_ratio", None if from_ratio is None else np.asarray(from_ratio)
-        )
-        object.__setattr__(self, "row_bytes", max(part.row_bytes for part in parts) + 64)
+        fields = {
+            "parts": tuple(parts),
+            "offsets": np.asarray(offsets, dtype=np.float64),
+            "kind": check_choice(kind, "kind", KINDS),
+            "from_ratio": None if from_ratio is None else np.asarray(from_ratio),
+            "row_bytes": max(part.row_bytes for part in parts) + 64,
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
     @property
     def n_samples(self) -> int:
-        """Number of rows."""
+        """Number of samples."""
         return self.parts[0].n_samples
 
     def base(self, rows: slice) -> FloatArray:
-        """Return the losses of ``rows`` before any move."""
+        """Return the losses of ``rows`` before they change."""
         return self._rest(rows).loss
 
     def _rest(self, rows: slice) -> Reach:
-        losses = [part.base(rows) for part in self.parts]
-        places = [Reach(loss, np.zeros_like(loss)) for loss in losses]
-        return Reach(
-            *self._best(np.where(self.offsets[rows].T == 0.0, losses, -math.inf), places, rows)[1:]
-        )
+        # Only the parts that a sample starts with are open to it.
+        places = [part._rest(rows) for part in self.parts]
+        losses = np.stack([place.loss for place in places])
+        scores = np.where(self.offsets[rows].T == 0.0, losses, -math.inf)
+        return Reach(*self._best(scores, places, rows)[1:])
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
-        moved = [self._part(k, part, dual, theta1, rows) for k, part in enumerate(self.parts)]
+        places = [self._part(k, dual, theta1, rows) for k in range(len(self.parts))]
+        values = np.stack([place.value for place in places])
         with np.errstate(over="ignore"):
-            scores = np.stack([place.value for place in moved]) - theta1 * self.offsets[rows].T ** 2
-        return self._best(scores, [Reach(*place[1:]) for place in moved], rows)
+            scores = values - theta1 * self.offsets[rows].T ** 2
+        return self._best(scores, [Reach(*place[1:]) for place in places], rows)
 
-    def _part(self, k: int, part: Loss, dual: float, theta1: float, rows: slice) -> Transform:
-        """Return the worst case of a part, at value -inf for the rows that it cannot serve."""
+    def _part(self, k: int, dual: float, theta1: float, rows: slice) -> Transform:
+        """Return the worst case of a part, at value -inf for the samples that it cannot serve."""
+        part = self.parts[k]
         offsets = self.offsets[rows, k]
         wanted = np.isfinite(offsets)
         if self.from_ratio is not None:
             wanted &= (offsets == 0.0) | (self.from_ratio[rows, k] < dual / theta1)
         if wanted.all():
             return part.transform(dual, theta1, rows)
-        value, loss, squared = (
-            np.full(len(wanted), -math.inf),
-            np.zeros(len(wanted)),
-            np.zeros(len(wanted)),
+        n_rows = len(wanted)
+        full = Transform(
+            np.full(n_rows, -math.inf),
+            np.zeros(n_rows),
+            np.zeros(n_rows),
+            np.zeros(n_rows, dtype=np.int64),
         )
-        choice = np.zeros(len(wanted), dtype=np.int64)
         where = np.flatnonzero(wanted)
         if where.size:
             some = part.take(where + rows.indices(self.n_samples)[0])
-            best = some.transform(dual, theta1, slice(0, where.size))
-            value[where], loss[where], squared[where] = best[:3]
-            choice[where] = 0 if best.choice is None else best.choice
-        return Transform(value, loss, squared, choice)
+            found = some.transform(dual, theta1, slice(0, where.size))
+            for array, values in zip(full, found, strict=True):
+                if array is not None and values is not None:
+                    array[where] = values
+        return full
 
     def _reach(self, rows: slice) -> Reach:
         places = [part.reach(0.0, rows) for part in self.parts]
-        losses = [place.loss for place in places]
+        losses = np.stack([place.loss for place in places])
         scores = np.where(np.isfinite(self.offsets[rows].T), losses, -math.inf)
         return Reach(*self._best(scores, places, rows)[1:])
 
     def _best(self, scores: FloatArray, places: Sequence[Reach], rows: slice) -> Transform:
-        """Return for each row the part of the highest score, the nearest among equals."""
-        with np.errstate(over="ignore"):
-            squared = (
-                np.stack([place.squared_distance for place in places]) + self.offsets[rows].T ** 2
-            )
-        part = np.where(scores == scores.max(axis=0), squared, math.inf).argmin(axis=0)
+        """Return for each sample the part of the highest score, the nearest among equals."""
         losses = np.stack([place.loss for place in places])
-        inner = np.stack(
-            [np.zeros(len(part)) if place.choice is None else place.choice for place in places]
-        )
-        score, loss, distance, choice = (
-            np.take_along_axis(values, part[None], axis=0)[0]
-            for values in (scores, losses, squared, inner)
-        )
-        return Transform(score, loss, distance, part + len(self.parts) * choice.astype(np.int64))
+        squared = np.stack([place.squared_distance for place in places])
+        choices = np.zeros(losses.shape, dtype=np.int64)
+        for k, place in enumerate(places):
+            if place.choice is not None:
+                choices[k] = place.choice
+        with np.errstate(over="ignore"):
+            squared = squared + self.offsets[rows].T ** 2
+        part = np.where(scores == scores.max(axis=0), squared, math.inf).argmin(axis=0)
+        best = (part, np.arange(len(part)))
+        choice = part + len(self.parts) * choices[best]
+        return Transform(scores[best], losses[best], squared[best], choice)
 
     def largest_dual(self, theta1: float) -> float:
         """Return the least of the parts' largest dual prices."""
         return min(part.largest_dual(theta1) for part in self.parts)
 
     def lift(self, risk: float, rows: slice) -> Transform | None:
-        """Return the cheapest moves that raise every row to the loss ``risk``."""
-        lifted = [part.lift(risk, rows) for part in self.parts]
-        if all(place is None for place in lifted):
-            return None
+        """Return the cheapest changes that raise every sample to the loss ``risk``."""
         nowhere = Reach(*[np.full(len(self.offsets[rows]), math.inf)] * 2)
-        places = [nowhere if place is None else Reach(*place[1:3]) for place in lifted]
+        places = []
+        for part in self.parts:
+            lifted = part.lift(risk, rows)
+            places.append(nowhere if lifted is None else Reach(*lifted[1:3]))
+        if all(place is nowhere for place in places):
+            return None
+        squared = np.stack([place.squared_distance for place in places])
         with np.errstate(over="ignore"):
-            squared = (
-                np.stack([place.squared_distance for place in places]) + self.offsets[rows].T ** 2
-            )
+            squared = squared + self.offsets[rows].T ** 2
         best = self._best(-squared, places, rows)
         return best._replace(value=np.zeros_like(best.value))
 
     def take(self, rows: IntArray) -> Self:
-        """Return the loss of some of the rows."""
+        """Return the loss of some of the samples."""
         ratio = None if self.from_ratio is None else self.from_ratio[rows]
         parts = [part.take(rows) for part in self.parts]
         return type(self)(parts, self.offsets[rows], kind=self.kind, from_ratio=ratio)

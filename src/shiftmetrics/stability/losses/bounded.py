@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray
+from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray
 from shiftmetrics._core.validation import check_vector
-from shiftmetrics.stability.losses.base import Loss, Reach, Transform
+from shiftmetrics.stability.losses.base import Loss, Reach, Transform, pick
 from shiftmetrics.stability.losses.linear import _lower_root, _softplus
 
 
@@ -43,9 +42,7 @@ class ScorePath:
     slopes: FloatArray
 
     @classmethod
-    def of(
-        cls, slopes: FloatArray, limits: FloatArray, bounded: npt.NDArray[np.bool_] | None = None
-    ) -> Self:
+    def of(cls, slopes: FloatArray, limits: FloatArray, bounded: BoolArray | None = None) -> Self:
         """Lay out the path of rows.
 
         Parameters
@@ -58,32 +55,26 @@ class ScorePath:
             Columns that get a segment, by default those whose limit is finite in some row.
         """
         slopes = np.where(limits > 0.0, slopes, 0.0)
+        limited = np.isfinite(limits).any(axis=0) if bounded is None else np.asarray(bounded)
         power = slopes * slopes
-        limited = np.asarray(
-            np.isfinite(limits).any(axis=0) if bounded is None else bounded, dtype=np.bool_
-        )
-        n = len(power)
+        leaving = power[:, limited]
         with np.errstate(divide="ignore", invalid="ignore"):
-            ends = np.where(
-                power[:, limited] > 0.0, limits[:, limited] / slopes[:, limited], np.inf
-            )
+            ends = np.where(leaving > 0.0, limits[:, limited] / slopes[:, limited], np.inf)
+        # The features reach their limits one after another, each row in its own order.
         order = np.argsort(ends, axis=1, kind="stable")
         ends = np.take_along_axis(ends, order, axis=1)
-        leaving = np.take_along_axis(power[:, limited], order, axis=1)
-        forever = power[:, ~limited].sum(axis=1)
+        leaving = np.take_along_axis(leaving, order, axis=1)
+        starts = np.concatenate([np.zeros((len(power), 1)), ends], axis=1)
         # What still moves in each segment, summed from the end so that it is 0 when nothing is left.
-        left = np.concatenate([leaving, forever[:, None]], axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1]
-        starts = np.concatenate([np.zeros((n, 1)), ends], axis=1)
-        gains, squared = np.zeros_like(starts), np.zeros_like(starts)
-        for k in range(1, starts.shape[1]):
-            moving = left[:, k - 1] > 0.0
-            with np.errstate(invalid="ignore"):
-                gain = left[:, k - 1] * (starts[:, k] - starts[:, k - 1])
-                cost = left[:, k - 1] * (starts[:, k] ** 2 - starts[:, k - 1] ** 2)
-            reached = np.isfinite(starts[:, k - 1])
-            gains[:, k] = np.where(moving & reached, gains[:, k - 1] + gain, gains[:, k - 1])
-            squared[:, k] = np.where(moving & reached, squared[:, k - 1] + cost, squared[:, k - 1])
-        return cls(starts, gains, squared, left)
+        forever = power[:, ~limited].sum(axis=1, keepdims=True)
+        left = np.concatenate([leaving, forever], axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1]
+        # Along a segment the score gains left * s, and the squared distance left * s^2.
+        moving = left[:, :-1]
+        with np.errstate(invalid="ignore"):
+            gains = moving * np.diff(starts, axis=1)
+            squares = moving * np.diff(starts * starts, axis=1)
+        reached = (moving > 0.0) & np.isfinite(starts[:, :-1])
+        return cls(starts, _from_zero(gains, reached), _from_zero(squares, reached), left)
 
     @property
     def n_samples(self) -> int:
@@ -93,8 +84,13 @@ class ScorePath:
     @property
     def endless(self) -> FloatArray:
         """Squared norm of the slopes of the features without a bound; 0 where the gain is limited."""
-        last = np.isfinite(self.starts).sum(axis=1) - 1
-        return np.asarray(self.slopes[np.arange(self.n_samples), last])
+        return np.asarray(self._segment(self._last)[3])
+
+    @property
+    def _last(self) -> IntArray:
+        """The last segment of each row that is ever reached."""
+        last: IntArray = np.isfinite(self.starts).sum(axis=1) - 1
+        return last
 
     def take(self, rows: Any) -> Self:
         """Return the paths of some rows, or of a slice."""
@@ -112,9 +108,10 @@ class ScorePath:
         place = np.broadcast_to(np.asarray(place, dtype=np.float64), (self.n_samples,))
         k = (self.starts[:, 1:] <= place[:, None]).sum(axis=1)
         start, gain, squared, slope = self._segment(k)
+        moving = slope > 0.0
         with np.errstate(invalid="ignore"):
-            gain = gain + np.where(slope > 0.0, slope * (place - start), 0.0)
-            squared = squared + np.where(slope > 0.0, slope * (place**2 - start**2), 0.0)
+            gain = gain + np.where(moving, slope * (place - start), 0.0)
+            squared = squared + np.where(moving, slope * (place**2 - start**2), 0.0)
         return gain, squared
 
     def place_of_gain(self, gain: FloatArray) -> FloatArray:
@@ -128,8 +125,8 @@ class ScorePath:
 
     def place_of_squared(self, squared: FloatArray) -> FloatArray:
         """Return where each row has moved by this squared distance, or as far as it can."""
-        k = ((self.squared[:, 1:] < squared[:, None]) & np.isfinite(self.starts[:, 1:])).sum(axis=1)
-        start, _, before, slope = self._segment(k)
+        passed = (self.squared[:, 1:] < squared[:, None]) & np.isfinite(self.starts[:, 1:])
+        start, _, before, slope = self._segment(passed.sum(axis=1))
         missing = np.maximum(squared - before, 0.0)
         more = np.divide(missing, slope, out=np.zeros_like(missing), where=slope > 0.0)
         return np.asarray(np.sqrt(start**2 + more))
@@ -138,24 +135,25 @@ class ScorePath:
         """Return the least squared distance that raises each score by ``gain``; inf where none does."""
         place = self.place_of_gain(gain)
         finite = np.isfinite(place)
-        squared = np.full(len(place), np.inf)
-        if finite.all():
-            squared = self.at(place)[1]
-        elif finite.any():
-            squared[finite] = self.take(finite).at(place[finite])[1]
-        return squared
+        squared = self.at(np.where(finite, place, 0.0))[1]
+        return np.where(finite, squared, np.inf)
 
     def furthest(self) -> tuple[FloatArray, FloatArray]:
         """Return the highest gain of each row and the least squared distance to it; inf without a limit."""
-        limited = self.endless == 0.0
-        last = np.isfinite(self.starts).sum(axis=1) - 1
-        row = np.arange(self.n_samples)
-        gain = np.where(limited, self.gains[row, last], np.inf)
-        return gain, np.where(limited, self.squared[row, last], 0.0)
+        _, gain, squared, slope = self._segment(self._last)
+        limited = slope == 0.0
+        return np.where(limited, gain, np.inf), np.where(limited, squared, 0.0)
 
     def _segment(self, k: IntArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         row = np.arange(self.n_samples)
         return self.starts[row, k], self.gains[row, k], self.squared[row, k], self.slopes[row, k]
+
+
+def _from_zero(steps: FloatArray, wanted: BoolArray) -> FloatArray:
+    """Return the sums of the wanted steps along each row, from 0 on."""
+    sums = np.zeros((len(steps), steps.shape[1] + 1))
+    np.cumsum(np.where(wanted, steps, 0.0), axis=1, out=sums[:, 1:])
+    return sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,58 +203,47 @@ class BoundedLoss(Loss):
         gain, squared = self.path.take(rows).furthest()
         base = self.base(rows)
         with np.errstate(invalid="ignore"):
-            loss = np.where(np.isinf(gain), math.inf, self._loss(self.scores[rows] + gain))
-        raised = loss > base
-        return Reach(np.where(raised, loss, base), np.where(raised, squared, 0.0))
+            highest = np.where(np.isinf(gain), math.inf, self._loss(self.scores[rows] + gain))
+        squared = np.where(highest > base, squared, 0.0)
+        return Reach(np.maximum(highest, base), squared)
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
-        path, scores = self.path.take(rows), self.scores[rows]
-        if (
-            self.gentle
-        ):  # no row goes beyond the place where the last unit of score is worth its price
+        """Return the best of no move, and of the best points of all segments.
+
+        Within a segment the squared distance is ``t^2 / slope + constant`` with ``t = gain + shift``, as on a line
+        that starts off the row: so the stationary points of the loss on a line are clipped to the segment, and its
+        ends are tried as well.
+        """
+        path = self.path.take(rows)
+        scores = self.scores[rows]
+        if self.gentle:
+            # No row goes beyond the place where the last unit of score is worth its price.
             path = path.until(dual / (2.0 * theta1))
-        slopes, finite = path.slopes, np.isfinite(path.starts)
-        usable = finite & (slopes > 0.0)
-        start = np.where(finite, path.starts, 0.0)
+        usable = np.isfinite(path.starts) & (path.slopes > 0.0)
+        slopes = np.where(usable, path.slopes, 1.0)
+        starts = np.where(usable, path.starts, 0.0)
         low = np.where(usable, path.gains, 0.0)
-        # Within segment k the squared distance is t^2 / slope + constant, with t = gain + shift from a virtual start.
-        shift = np.where(usable, start * slopes, 0.0) - low
-        constant = np.where(usable, path.squared, 0.0) - np.where(
-            usable, start * start * slopes, 0.0
-        )
-        ends = np.concatenate([path.gains[:, 1:], np.full((len(scores), 1), np.inf)], axis=1)
-        unlimited = np.concatenate(
-            [~finite[:, 1:], np.ones((len(scores), 1), dtype=np.bool_)], axis=1
-        )
-        high = np.where(unlimited, np.inf, ends)
-        safe = np.where(usable, slopes, 1.0)
-        gains = [low]  # the breakpoints themselves, and no move
-        stationary = self._stationary(dual, theta1, scores[:, None] - shift, safe)
-        gains.extend(np.clip(t - shift, low, np.maximum(high, low)) for t in stationary)
-        gains.append(np.where(np.isfinite(high) & usable, high, low))
-        best = None
-        for gain in gains:
-            gain = np.where(usable, gain, 0.0)
-            moved = np.where(usable, (gain + shift) ** 2 / safe + constant, 0.0)
-            loss = self._loss(scores[:, None] + gain)
-            value = np.where(usable, dual * loss - theta1 * moved, -np.inf)
-            k = value.argmax(axis=1)
-            row = np.arange(len(k))
-            found = (value[row, k], loss[row, k], np.maximum(moved[row, k], 0.0))
-            if best is None:
-                best = found
-            else:
-                better = found[0] > best[0]
-                best = tuple(
-                    np.where(better, new, old) for new, old in zip(found, best, strict=True)
-                )
-        assert best is not None
+        high = np.full_like(low, np.inf)
+        high[:, :-1] = np.where(np.isfinite(path.starts[:, 1:]), path.gains[:, 1:], np.inf)
+        high = np.maximum(high, low)
+        shift = starts * slopes - low
+        constant = np.where(usable, path.squared, 0.0) - starts * starts * slopes
+        trials = [low, np.where(np.isfinite(high), high, low)]
+        stationary = self._stationary(dual, theta1, scores[:, None] - shift, slopes)
+        trials.extend(np.clip(t - shift, low, high) for t in stationary)
         base = self._loss(scores)
-        stays = best[0] <= dual * base
-        rest = (dual * base, base, np.zeros_like(base))
-        return Transform(
-            *(np.where(stays, here, there) for here, there in zip(rest, best, strict=True))
-        )
+        best = Transform(dual * base, base, np.zeros_like(base))
+        for gain in trials:
+            squared = np.maximum((gain + shift) ** 2 / slopes + constant, 0.0)
+            loss = self._loss(scores[:, None] + gain)
+            value = np.where(usable, dual * loss - theta1 * squared, -np.inf)
+            segment = value.argmax(axis=1)
+            found = pick([value, loss, squared], segment)
+            better = found[0] > best.value
+            best = Transform(
+                *[np.where(better, *pair) for pair in zip(found, best[:3], strict=True)]
+            )
+        return best
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_integer, describe
 from shiftmetrics.stability import most_sensitive_sample
-from shiftmetrics.stability.result import StabilityResult
 from shiftmetrics.stability.frames import frame_of, is_numeric, numbers_of, strings_of
+from shiftmetrics.stability.result import StabilityResult
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import INK, MUTED, REFERENCE, TEST, THIRD, new_axes
 

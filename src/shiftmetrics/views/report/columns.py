@@ -16,8 +16,9 @@ def compare_columns(table: Any, before: FloatArray, after: FloatArray) -> Any:
     Returns
     -------
     pandas.DataFrame
-        A line for each column of numbers (``level`` is empty) and for each level of a column of categories: ``before``
-        and ``after``, the mean or the fraction of the level; ``difference``, theirs in standard deviations before.
+        A line for each column of numbers (``level`` is empty) and for each level of a column of categories:
+        ``before`` and ``after``, the mean or the fraction of the level; ``difference``, theirs in standard
+        deviations before.
         Where values are missing, their fraction is one more level.
     """
     import pandas as pd
@@ -29,8 +30,7 @@ def compare_columns(table: Any, before: FloatArray, after: FloatArray) -> Any:
             found = _of_numbers(numbers_of(column), before, after)
         else:
             found = _of_levels(strings_of(column), before, after)
-        for line in found:
-            lines.append({"column": str(name), **line})
+        lines.extend({"column": str(name), **line} for line in found)
     frame = pd.DataFrame(lines, columns=["column", "level", "before", "after", "difference"])
     order = np.argsort(-frame["difference"].abs().to_numpy(), kind="stable")
     return frame.iloc[order].reset_index(drop=True)

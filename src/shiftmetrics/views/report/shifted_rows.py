@@ -9,8 +9,8 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.stability import column_changes
-from shiftmetrics.views.report.columns import compare_columns
 from shiftmetrics.stability.words import NEARLY_EVEN
+from shiftmetrics.views.report.columns import compare_columns
 from shiftmetrics.views.report.parts import Entry, Number, cell_of, excerpt, number, percent
 from shiftmetrics.views.report.pictures import range_of, thumbnail
 
