@@ -119,7 +119,7 @@ def test_a_result_without_rows_says_so(hospital, pipeline):
     result = model_stability(pipeline, X, y, 0.4).without_rows()
     for call in (
         most_sensitive_sample,
-            column_changes,
+        column_changes,
         partial(plot, kind="sample"),
     ):
         with pytest.raises(ValueError, match="without_rows|table must be the rows"):
