@@ -74,6 +74,6 @@ def test_bad_losses_are_named(values: np.ndarray, message: str) -> None:
 
 def test_weights_are_refused() -> None:
     with pytest.raises(
-        ValueError, match="sample_weight must be None for a loss whose rows stay in parts"
+        ValueError, match="sample_weight must be None for a loss of out-of-core data"
     ):
         stability_criterion(FixedLoss(of_dask(LOSSES)), 1.4, sample_weight=np.ones(3000))

@@ -45,7 +45,7 @@ def stability_criterion(
 ) -> StabilityResult:
     r"""Return the least cost of a shift of the sample that raises its risk to a threshold; higher is better.
 
-    Each row may move, at ``theta1`` times its squared distance d, and change its weight W, at ``theta2`` times a
+    Each sample may change, at ``theta1`` times its squared distance d, and so may its weight W, at ``theta2`` times a
     divergence of the weights from 1:
 
     .. math:: R(r) = \min\{\theta_1 E[W d^2] + \theta_2 E[\varphi(W)] : E[W \ell] \ge r,\ E[W] = 1\}
@@ -53,28 +53,28 @@ def stability_criterion(
     Parameters
     ----------
     loss : Loss
-        Loss of each row, before and after its moves: `FixedLoss`, `ZeroOneLoss`, `HingeLoss`, `LogisticLoss`,
-        `SquaredLoss`, `PiecewiseLinearLoss` or `CandidateLoss`. The first two take rows of Dask: sums leave the
-        workers, and one number of each row for the standard error; the result is then without rows. The others take
-        such rows to memory.
+        Loss of each sample, before and after it changes: `FixedLoss`, `ZeroOneLoss`, `HingeLoss`, `LogisticLoss`,
+        `SquaredLoss`, `PiecewiseLinearLoss` or `CandidateLoss`. The first two take out-of-core data of Dask: sums
+        leave the workers, and one number of each sample for the standard error; the result is then without rows. The
+        others take such data to memory.
     threshold : float
         The risk (mean loss) that counts as broken, r; at least 0.
     theta1 : float, default 0.4
-        Price of data corruption; inf forbids rows to move.
+        Price of data corruption; inf forbids samples to change.
     theta2 : float, default 0.4
         Price of sub-population shift; inf forbids weights to change. The defaults keep 1/theta1 + 1/theta2 = 5.
     divergence : {"kl", "chi2"}, default "kl"
         Price of a weight t: ``t log t - t + 1`` or ``(t - 1)^2``.
     sample_weight : array_like of shape (n_samples,), optional
-        Weight of each row in the sample, in any scale; they replace 1/n throughout. The standard error is that of
+        Weight of each sample, in any scale; they replace 1/n throughout. The standard error is that of
         survey weights (a sandwich).
     resampling : Resampling, float or None, default 0.95
-        Confidence level of the interval; None for none. A `Resampling` may also hold ``groups`` of rows that belong
-        together, such as the visits of one patient: the interval is then that of a sample of groups.
+        Confidence level of the interval; None for none. A `Resampling` may also hold ``groups`` of samples that
+        belong together, such as the visits of one patient: the interval is then that of a sample of groups.
     computing : Computing, optional
         How to compute: ``rtol``, the relative primal-dual gap at which to stop, by default 1e-10; ``max_iter``, most
-        evaluations of the dual, by default 200; ``memory_limit``, the bytes that rows in parts and what each row does
-        may take, by default none; threads and progress.
+        evaluations of the dual, by default 200; ``memory_limit``, the bytes that out-of-core data and what each
+        sample does may take, by default none; threads and progress.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def stability_criterion(
     TypeError
         If ``loss`` is not a loss object.
     ValueError
-        If a number is out of its range, or the weights do not match the rows.
+        If a number is out of its range, or the weights do not match the samples.
 
     See Also
     --------
@@ -97,7 +97,7 @@ def stability_criterion(
     -----
     The dual is one concave function of the price h of a unit of risk. Its maximum is bracketed and both ends are
     mixed, so that the shift has the risk ``threshold`` exactly; ``value`` is the cost of that shift, and
-    ``error_bound`` its distance from the dual bound, plus rounding. A threshold that is the risk as it is, or the
+    ``error_bound`` its distance from the dual bound, plus rounding. A threshold that is the current risk, or the
     highest one, up to rounding counts as that risk.
 
     References
@@ -139,19 +139,19 @@ def worst_case_risk(
     Parameters
     ----------
     loss : Loss
-        Loss of each row, before and after its moves; see `stability_criterion`.
+        Loss of each sample, before and after it changes; see `stability_criterion`.
     budget : float
         Highest cost of a shift, at least 0; in the units of the prices. Inf gives the highest risk within reach.
     theta1 : float, default 0.4
-        Price of data corruption; inf forbids rows to move.
+        Price of data corruption; inf forbids samples to change.
     theta2 : float, default 0.4
         Price of sub-population shift; inf forbids weights to change.
     divergence : {"kl", "chi2"}, default "kl"
         Price of a weight t: ``t log t - t + 1`` or ``(t - 1)^2``.
     sample_weight : array_like of shape (n_samples,), optional
-        Weight of each row in the sample, in any scale.
+        Weight of each sample, in any scale.
     resampling : Resampling, float or None, default 0.95
-        Confidence level of the interval, and groups of rows; see `stability_criterion`.
+        Confidence level of the interval, and groups of samples; see `stability_criterion`.
     computing : Computing, optional
         How to compute; see `stability_criterion`.
 
@@ -159,14 +159,14 @@ def worst_case_risk(
     -------
     StabilityResult
         The risk, in the unit of the loss, with a certified numerical error, a sampling interval and the shift
-        itself. Where ``loss`` knows only some of the points that rows can reach, it is a lower bound.
+        itself. Where ``loss`` knows only some of the points that samples can reach, it is a lower bound.
 
     Raises
     ------
     TypeError
         If ``loss`` is not a loss object.
     ValueError
-        If a number is out of its range, or the weights do not match the rows.
+        If a number is out of its range, or the weights do not match the samples.
 
     Examples
     --------
@@ -195,6 +195,7 @@ def least_shift(
         solution = least_cost(problem.dual, threshold)
     plan = problem.realise(solution.parts)
     value = plan.cost if solution.value is None else solution.value
+    # By how much does the plan miss the dual bound, and its own target at the price of that?
     price = solution.dual if math.isfinite(solution.dual) else 0.0
     error_bound = _error_bound(
         solution,
@@ -207,6 +208,7 @@ def least_shift(
     interval: Interval | None = None
     warnings: tuple[str, ...] = ()
     if problem.counts_errors:
+        # The error rate alone matters, and its interval is exact.
         influence = _of_errors(problem, influence)
         interval, warnings = interval_of_error_rate(
             problem, lambda sample: least_shift(sample, threshold).value
@@ -216,6 +218,7 @@ def least_shift(
         interval, warnings = interval_of_risk(plan, value, influence)
     elif influence is not None or solution.status is ALREADY_AT_RISK:
         interval, warnings = interval_of_cost(plan, threshold, solution.dual, influence)
+    # 40 for 40 % is a common slip, and would be out of reach.
     if threshold > 1.0 and problem.whole.may_count_errors and problem.dual.baseline.top <= 1.0:
         percent = (
             f"The losses are at most 1, and the threshold is {threshold:g}. "
@@ -238,6 +241,7 @@ def worst_shift(problem: StabilityProblem, budget: float) -> StabilityResult:
     solution = most_risk(problem.dual, budget)
     plan = problem.realise(solution.parts)
     value = plan.risk if solution.value is None else solution.value
+    # What a unit of cost buys turns what the plan misses of the budget into a risk.
     price = 1.0 / solution.dual if solution.dual > 0.0 else 0.0
     error_bound = _error_bound(
         solution,
@@ -248,7 +252,7 @@ def worst_shift(problem: StabilityProblem, budget: float) -> StabilityResult:
     )
     influence = None
     if solution.has_influence:
-        # Along the curve R(r) = budget the risk moves by -influence(R) / R'(r), and R'(r) is the dual.
+        # Along the curve R(r) = budget the risk changes by -influence(R) / R'(r), and R'(r) is the dual.
         influence = -price * plan.influence
     interval: Interval | None = None
     warnings: tuple[str, ...] = ()

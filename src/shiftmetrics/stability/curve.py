@@ -87,6 +87,7 @@ def stability_curve(
         problem = StabilityProblem.of(
             loss, sample_weight, prices, resampling, computing, on_pass, keep_rows=False
         )
+        # In rising order, so that each threshold begins where the one before ended.
         rising = _default_thresholds(problem, n_points) if given is None else given
         points = [least_shift(problem, float(threshold)) for threshold in rising]
     return StabilityCurve(
@@ -172,6 +173,7 @@ def trade_off(
     total = 1.0 / prices.theta1 + 1.0 / prices.theta2
     if total == 0.0:
         raise ValueError(describe("theta1", "finite, or theta2", "inf for both"))
+    # At either end one of the prices is infinite.
     with np.errstate(divide="ignore"):
         of_perturbation = 1.0 / (total * grid)
         of_weights = 1.0 / (total * (1.0 - grid))
@@ -249,7 +251,7 @@ def _columns(points: list[StabilityResult]) -> dict[str, Any]:
 
 
 def _default_thresholds(problem: StabilityProblem, n_points: int) -> FloatArray:
-    """Return thresholds from the risk as it is to the highest that shifts reach, or two standard deviations up."""
+    """Return thresholds from the current risk to the highest that shifts reach, or two standard deviations up."""
     baseline, highest = problem.dual.baseline, problem.dual.highest_risk
     if not np.isfinite(highest):
         highest = baseline.risk + (2.0 * np.sqrt(baseline.variance) or 1.0)

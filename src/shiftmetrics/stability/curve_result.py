@@ -88,7 +88,7 @@ class StabilityCurve(Drawn, Result):
     kind : {"exact", "upper_bound", "lower_bound"}
         What the stabilities are for the model, given what its loss knows.
     base_risk : float
-        Risk of the sample as it is.
+        Current risk of the sample.
     points : CurvePoints
         The arrays over the points.
     n_passes : int

@@ -1,6 +1,6 @@
 """How reweighting is priced: for each divergence its additive statistic, and the weights and cost it leads to.
 
-For the transformed values ``v`` of the rows (greatest ``h loss - theta1 d``) the price of reweighting turns the
+For the transformed values ``v`` of the samples (greatest ``h loss - theta1 d``) the price of reweighting turns the
 dual into ``conjugate(h) = max over weights W >= 0 of mean 1 of mean(W v) - theta2 mean phi(W)``; the stability is
 the greatest ``h r - conjugate(h)``, and the slope of the conjugate is the risk ``mean(W loss)``.
 Blanchet, Cui, Li, Liu (arXiv:2405.03198), Theorem 1 and Remark 4, corrected.
@@ -27,8 +27,8 @@ _TINY = float(np.finfo(np.float64).tiny)
 _NEWTON_STEPS = 100
 _NEWTON_TOLERANCE = 1e-9  # of the mean weight; what is left is corrected to first order
 
+# A pass over the data: from a normaliser to the statistic of all samples.
 Evaluate = Callable[[float], Statistic]
-"""A pass over the data: from a normaliser to the statistic of all rows."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,16 @@ class Moment:
 
     dual: float
     conjugate: float
+    # Risk of the reweighted, moved sample: the slope of the conjugate.
     risk: float
-    """Risk of the reweighted, moved sample: the slope of the conjugate."""
+    # KL: log of the mean of ``exp(v / theta2 - shift)``. chi2: the level at which a sample keeps
+    # its weight.
     normaliser: float = 0.0
-    """KL: log of the mean of ``exp(v / theta2 - shift)``. chi2: the level at which a row keeps its weight."""
+    # KL: the greatest ``v / theta2``; apart from the normaliser, so that no digit is lost where it
+    # is large.
     shift: float = 0.0
-    """KL: the greatest ``v / theta2``; apart from the normaliser, so that no digit is lost where it is large."""
+    # Slope of the normaliser in the dual price, a start for the next one.
     drift: float = 0.0
-    """Slope of the normaliser in the dual price, a start for the next one."""
 
     @property
     def cost(self) -> float:
@@ -54,7 +56,7 @@ class Moment:
 
 @dataclass(frozen=True, eq=False)
 class PlainStatistic(Statistic):
-    """Sums over rows that keep their weights."""
+    """Sums over samples that keep their weights."""
 
     weight: float
     value: float
@@ -69,20 +71,21 @@ class ExponentialStatistic(Statistic):
     shift: float
     total: float
     loss: float
+    # ``total - weight`` with all its digits where the shift is 0, the largest ``v / theta2`` being
+    # small; else 0.
     excess: float
-    """``total - weight`` with all its digits where the shift is 0, the largest ``v / theta2`` being small; else 0."""
 
     def __add__(self, other: Self) -> Self:
         if type(other) is not type(self):
             return NotImplemented
         if other.shift > self.shift:
             return other + self
+        # Bring the sums of the other one to the larger shift.
         fade = math.exp(other.shift - self.shift) if other.total > 0.0 else 0.0
         excess = 0.0
         if self.shift == 0.0:
-            excess = self.excess + (
-                other.excess if other.shift == 0.0 else fade * other.total - other.weight
-            )
+            excess = self.excess
+            excess += other.excess if other.shift == 0.0 else fade * other.total - other.weight
         return type(self)(
             weight=self.weight + other.weight,
             shift=self.shift,
@@ -98,7 +101,7 @@ class ExponentialStatistic(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class MomentStatistic(Statistic):
-    """Sums of the excess weights ``u = max((v - level) / (2 theta2), -1)`` and of the rows that keep a weight."""
+    """Sums of the excess weights ``u = max((v - level) / (2 theta2), -1)`` and of the samples that keep a weight."""
 
     weight: float
     active: float
@@ -109,7 +112,7 @@ class MomentStatistic(Statistic):
 
 
 class Divergence(ABC):
-    """A price ``theta2 phi(W)`` of giving a row the weight W."""
+    """A price ``theta2 phi(W)`` of giving a sample the weight W."""
 
     name: ClassVar[str]
 
@@ -136,7 +139,7 @@ class Divergence(ABC):
 
     @abstractmethod
     def influence(self, value: FloatArray, moment: Moment) -> FloatArray:
-        """Return minus the influence of each row on the stability, up to a constant that is about its mean."""
+        """Return minus the influence of each sample on the stability, up to a constant that is about its mean."""
 
     def rounding(self, moment: Moment) -> float:
         """Return the size of the numbers that cancel in a conjugate."""
@@ -144,11 +147,11 @@ class Divergence(ABC):
 
     @abstractmethod
     def variance_scale(self) -> float:
-        """Return the slope of the risk at dual 0 over the variance of the losses, where no row moves."""
+        """Return the slope of the risk at dual 0 over the variance of the losses, where no sample changes."""
 
 
 class NoReweighting(Divergence):
-    """theta2 = inf: every row keeps its weight."""
+    """theta2 = inf: every sample keeps its weight."""
 
     name = "none"
 
@@ -156,9 +159,11 @@ class NoReweighting(Divergence):
         self, value: FloatArray, loss: FloatArray, weights: FloatArray | None, normaliser: float
     ) -> PlainStatistic:
         """Map a block."""
-        if weights is None:
-            return PlainStatistic(float(len(value)), float(value.sum()), float(loss.sum()))
-        return PlainStatistic(float(weights.sum()), float(weights @ value), float(weights @ loss))
+        return PlainStatistic(
+            weight=_sum_of(None, weights, len(value)),
+            value=_sum_of(value, weights),
+            loss=_sum_of(loss, weights),
+        )
 
     def solve(self, dual: float, evaluate: Evaluate, start: float) -> Moment:
         """Take the means."""
@@ -181,7 +186,7 @@ class NoReweighting(Divergence):
         return value - moment.conjugate
 
     def variance_scale(self) -> float:
-        """Return 0: without moves or weights the risk stays."""
+        """Return 0: without changes or weights the risk stays."""
         return 0.0
 
 
@@ -199,20 +204,24 @@ class KullbackLeibler(Divergence):
     ) -> ExponentialStatistic:
         """Map a block."""
         scaled = value / self.theta2
-        weight = float(len(value) if weights is None else weights.sum())
+        weight = _sum_of(None, weights, len(value))
         shift = float(scaled.max(initial=-math.inf))
         if shift == -math.inf:
+            # A block of which no sample takes part.
             return ExponentialStatistic(weight, shift, 0.0, 0.0, 0.0)
+        excess = 0.0
         if abs(shift) < _SMALL:
+            # exp(v) - 1 is small, and keeps all its digits.
             np.expm1(scaled, out=scaled)
-            excess = float(scaled.sum() if weights is None else weights @ scaled)
+            excess = _sum_of(scaled, weights)
             scaled += 1.0
             total = weight + excess
             shift = 0.0
         else:
+            # The largest exponential is 1, so that none overflows.
             scaled -= shift
             np.exp(scaled, out=scaled)
-            excess, total = 0.0, float(scaled.sum() if weights is None else weights @ scaled)
+            total = _sum_of(scaled, weights)
         if weights is not None:
             scaled *= weights
         return ExponentialStatistic(weight, shift, total, float(scaled @ loss), excess)
@@ -221,12 +230,11 @@ class KullbackLeibler(Divergence):
         """Take the log of the mean: ``g(h) = h r - theta2 log mean exp(v / theta2)``."""
         total = evaluate(0.0)
         assert isinstance(total, ExponentialStatistic)
-        small = total.shift == 0.0 and total.excess > -0.5 * total.weight  # else log1p loses digits
-        normaliser = (
-            math.log1p(total.excess / total.weight)
-            if small
-            else math.log(total.total / total.weight)
-        )
+        if total.shift == 0.0 and total.excess > -0.5 * total.weight:
+            normaliser = math.log1p(total.excess / total.weight)
+        else:
+            # Here log1p would lose digits.
+            normaliser = math.log(total.total / total.weight)
         return Moment(
             dual=dual,
             conjugate=self.theta2 * (total.shift + normaliser),
@@ -245,10 +253,12 @@ class KullbackLeibler(Divergence):
 
     def penalty(self, density: FloatArray) -> FloatArray:
         """Return ``W log W - W + 1``."""
+        # 0 log 0 = 0
         penalty = np.maximum(density, _TINY)
         np.log(penalty, out=penalty)
         penalty *= density
-        penalty -= density - 1.0  # exact near W = 1, where all the rest is small too
+        # exact near W = 1, where all the rest is small too
+        penalty -= density - 1.0
         return penalty
 
     def influence(self, value: FloatArray, moment: Moment) -> FloatArray:
@@ -277,42 +287,45 @@ class ChiSquared(Divergence):
         excess /= 2.0 * self.theta2
         np.maximum(excess, -1.0, out=excess)
         active: FloatArray = (excess > -1.0).astype(np.float64)
-        if weights is None:
-            total, linear = float(len(value)), excess
-        else:
-            total, linear = float(weights.sum()), weights * excess
+        linear = excess
+        density = excess + 1.0
+        if weights is not None:
+            linear = weights * excess
+            density = linear + weights
             active *= weights
         return MomentStatistic(
-            weight=total,
+            weight=_sum_of(None, weights, len(value)),
             active=float(active.sum()),
             excess=float(linear.sum()),
             squared_excess=float(linear @ excess),
-            reweighted_loss=float((linear + (1.0 if weights is None else weights)) @ loss),
+            reweighted_loss=float(density @ loss),
             active_loss=float(active @ loss),
         )
 
     def solve(self, dual: float, evaluate: Evaluate, start: float) -> Moment:
         """Raise or lower the level by Newton's method, which is monotone once the mean excess is positive."""
-        level, retreat = start, max(2.0 * self.theta2, math.ulp(start))
+        level = start
+        retreat = max(2.0 * self.theta2, math.ulp(start))
         for _ in range(_NEWTON_STEPS):
-            statistic = evaluate(level)
-            assert isinstance(statistic, MomentStatistic)
-            total = statistic
+            total = evaluate(level)
+            assert isinstance(total, MomentStatistic)
+            # The mean excess is piecewise linear in the level, with the slope -active / (2 theta2).
             excess = total.excess / total.weight
             active = total.active / total.weight
-            if active == 0.0:  # far above every row: only a bad start leads here
+            if active == 0.0:
+                # far above every sample: only a bad start leads here
                 level -= retreat
                 retreat *= 2.0
                 continue
             step = excess / active
-            if (
-                not math.isfinite(step)
-                or abs(excess) <= _NEWTON_TOLERANCE
-                or level + 2.0 * self.theta2 * step == level
-            ):
+            if not math.isfinite(step) or abs(excess) <= _NEWTON_TOLERANCE:
+                break
+            if level + 2.0 * self.theta2 * step == level:
+                # below the precision of the level
                 break
             level += 2.0 * self.theta2 * step
-        if active == 0.0:  # the values are so large beside theta2 that no level is found
+        if active == 0.0:
+            # The values are so large beside theta2 that no level is found.
             return Moment(dual=dual, conjugate=math.inf, risk=math.inf)
         active_loss = total.active_loss / total.weight
         # max over W of mean(W v) - theta2 mean (W - 1)^2, an upper bound at any level and exact at the right one
@@ -345,6 +358,15 @@ class ChiSquared(Divergence):
     def variance_scale(self) -> float:
         """Return ``1 / (2 theta2)``."""
         return 0.5 / self.theta2
+
+
+def _sum_of(
+    values: FloatArray | None, weights: FloatArray | None, n_samples: int | None = None
+) -> float:
+    """Return a weighted sum; without ``values`` that of the weights, which are 1 for each of ``n_samples``."""
+    if values is None:
+        return float(n_samples or 0) if weights is None else float(weights.sum())
+    return float(values.sum() if weights is None else weights @ values)
 
 
 def divergence_of(name: DivergenceName, theta2: float) -> Divergence:

@@ -29,10 +29,10 @@ from shiftmetrics.stability.passes import (
 
 _EPS = float(np.finfo(np.float64).eps)
 _LARGEST = float(np.finfo(np.float64).max)
+# Of the target: where a slope is smaller, one plan alone will do.
 _SLOPE_TOLERANCE = 1e-9
-"""Of the target: where a slope is smaller, one plan alone will do."""
+# Of the dual: where a bracket is narrower, both plans differ by a kink alone.
 _WIDTH_TOLERANCE = 1e-6
-"""Of the dual: where a bracket is narrower, both plans differ by a kink alone."""
 
 
 class Dual:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import describe
 
+# The string of a missing category.
 MISSING = "missing"
-"""The string of a missing category."""
 
 
 def frame_of(

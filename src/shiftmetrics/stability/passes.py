@@ -20,12 +20,12 @@ from shiftmetrics._core.placement import placed
 from shiftmetrics.stability.divergence import Divergence
 from shiftmetrics.stability.losses.base import Loss, Transform
 
+# Maps some samples of a loss, with the sample weights of all of them, to a statistic.
 Kernel = Callable[[Loss, FloatArray | None, slice], Statistic]
-"""Maps some samples of a loss, with the sample weights of all of them, to a statistic."""
+# Runs a kernel over all samples, wherever they are, and adds up.
 Gather = Callable[[Kernel], Statistic]
-"""Runs a kernel over all samples, wherever they are, and adds up."""
+# Where the samples of a block go: transformed values, losses, squared distances and choices.
 Placement = Callable[[Loss, slice], Transform]
-"""Where the samples of a block go: transformed values, losses, squared distances and choices."""
 
 
 def blocks_of(loss: Loss) -> list[slice]:

@@ -19,12 +19,12 @@ from shiftmetrics.stability.losses.base import Loss, Transform
 from shiftmetrics.stability.passes import AtDual, Placement
 from shiftmetrics.stability.shift import Splits
 
+# Two places of a sample that differ by less than this, relatively, are one.
 _SAME = 1e-5
-"""Two places of a sample that differ by less than this, relatively, are one."""
+# Two dual prices that differ by less are the two sides of a kink.
 _KINK = 2e-6
-"""Two dual prices that differ by less are the two sides of a kink."""
+# Fraction of a sample in a place that counts there: below, it is what the root was missed by.
 _LEAST_AT_KINK = 1e-9
-"""Fraction of a sample in a place that counts there: below, it is what the root was missed by."""
 _LEAST_ELSEWHERE = 1e-5
 
 
@@ -33,8 +33,8 @@ class PlanPart:
     """A placement of all samples, the moment that gives their weights, and its share of the plan."""
 
     placement: Placement
+    # None keeps all weights.
     moment: Moment | None
-    """None keeps all weights."""
     share: float = 1.0
 
 
@@ -43,20 +43,20 @@ class PlanStatistic(Statistic):
     """Sums over the samples of a plan, weighted by the sample weights."""
 
     weight: float
+    # Of the weights W that the plan gives.
     density: float
-    """Of the weights W that the plan gives."""
     squared_density: float
+    # Of phi(W).
     penalty: float
-    """Of phi(W)."""
     base_loss: float
     moved_loss: float
     reweighted_base_loss: float
+    # Of W times the loss afterwards: the risk.
     loss: float
-    """Of W times the loss afterwards: the risk."""
+    # Of W times the squared distance.
     squared_distance: float
-    """Of W times the squared distance."""
+    # Of the part of each sample that changes.
     moved: float
-    """Of the part of each sample that changes."""
 
     def mean(self, name: str) -> float:
         """Return the mean over samples of one of the sums."""
@@ -68,12 +68,12 @@ class Mixture:
     """A block of samples in a plan of one or two places each."""
 
     places: tuple[Transform, ...]
+    # The weight W of each sample.
     density: FloatArray
-    """The weight W of each sample."""
+    # Part of it in the second place.
     share: FloatArray
-    """Part of it in the second place."""
+    # Part of it in the first place, with all its digits.
     rest: FloatArray
-    """Part of it in the first place, with all its digits."""
 
     @classmethod
     def of(cls, places: tuple[Transform, ...], densities: list[FloatArray]) -> Self:
@@ -83,6 +83,7 @@ class Mixture:
             return cls(places, densities[0], 1.0 - one, one)
         density = densities[0] + densities[1]
         # A sample without weight counts as if it stood in its first place.
+        # Both fractions are kept, because 1 - share would lose the digits of a small rest.
         share = np.divide(densities[1], density, out=np.zeros_like(density), where=density > 0.0)
         rest = np.divide(densities[0], density, out=np.ones_like(density), where=density > 0.0)
         return cls(places, density, share, rest)
@@ -155,6 +156,7 @@ class PlanRows:
         distance = np.sqrt(mixture.squared_distance)
         choice = mixture.places[0].choice
         if len(mixture.places) > 1:
+            # Samples whose two places differ stand in the near one, in the far one, or in both.
             near, far = mixture.places
             apart = mixture.apart()
             in_far = apart & (mixture.rest <= least)
@@ -197,6 +199,7 @@ class PlanPass:
 
     def __call__(self, loss: Loss, weights: FloatArray | None, rows: slice) -> PlanStatistic:
         """Map a block."""
+        # where the samples are in each part of the plan, and with which weight
         places = tuple(part.placement(loss, rows) for part in self.parts)
         densities = [self._density(*pair) for pair in zip(self.parts, places, strict=True)]
         mixture = Mixture.of(places, densities)

@@ -33,15 +33,16 @@ from shiftmetrics.stability.plan import PlanPart, PlanPass, PlanRows, PlanStatis
 from shiftmetrics.stability.shift import ExcessRisk, ShiftPlan, Slopes
 
 _ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
+# Bytes of a sample at the peak: what it does in the plan, its influence, and what they are computed
+# from.
 ROW_BYTES = 128
-"""Bytes of a row at the peak: what it does in the plan, its influence, and what they are computed from."""
 CHEAPEST, DEAREST = 1e-12, 1e20
 """The lowest and the highest finite price: below, rounding of the losses alone would change the weights."""
 
 
 @dataclass(frozen=True)
 class Prices:
-    """What moving and reweighting cost."""
+    """What perturbation and reweighting cost."""
 
     theta1: float
     theta2: float
@@ -68,23 +69,23 @@ def counted_passes(title: str, computing: Computing | None) -> Iterator[Callable
 
 @dataclass(frozen=True)
 class StabilityProblem:
-    """Rows with a positive sample weight, and the dual of their stability."""
+    """Samples with a positive weight, and the dual of their stability."""
 
     loss: Loss
     weights: FloatArray | None
+    # Positions of these samples among all; None when all of them are here.
     kept: IntArray | None
-    """Positions of these rows among all; None when all of them are here."""
+    # The loss of all samples.
     whole: Loss
-    """The loss of all rows."""
     prices: Prices
     dual: Dual
+    # Confidence level of the interval; None for no interval.
     confidence_level: float | None
-    """Confidence level of the interval; None for no interval."""
+    # Groups of samples that belong together; None where there are none.
     units: ResamplingUnits | None
-    """Groups of rows that belong together; None where there are none."""
     computing: Computing
+    # Whether plans hold what each sample does.
     keep_rows: bool = True
-    """Whether shifts hold what each row does."""
 
     @classmethod
     def of(
@@ -98,7 +99,7 @@ class StabilityProblem:
         *,
         keep_rows: bool = True,
     ) -> Self:
-        """Check the rows and take the first pass over them.
+        """Check the samples and take the first pass over them.
 
         Raises
         ------
@@ -117,10 +118,11 @@ class StabilityProblem:
             raise ValueError(
                 describe(
                     "sample_weight",
-                    "None for a loss whose rows stay in parts",
+                    "None for a loss of out-of-core data",
                     type(sample_weight).__name__,
                 )
             )
+        # What each sample does stays on the workers.
         keep_rows = keep_rows and not loss.on_workers
         interval = resampling_of(resampling)
         computing = computing_of(computing, rtol=1e-10, max_iter=200, memory_limit=None)
@@ -129,10 +131,13 @@ class StabilityProblem:
         weights = check_weights(sample_weight, "sample_weight", loss.n_samples)
         groups = None if interval is None else interval.groups
         units = None if groups is None else ResamplingUnits.of(groups, loss.n_samples)
-        kept, part = None, loss
-        if weights is not None and not weights.all():  # rows without weight are not there
+        kept = None
+        part = loss
+        if weights is not None and not weights.all():
+            # samples without weight are not there
             kept = np.flatnonzero(weights)
             part, weights = loss.take(kept), weights[kept]
+        # The first pass: the current risk, and the highest one.
         gather = passes_over(part, weights, computing.executor)
         assert computing.rtol is not None
         assert computing.max_iter is not None
@@ -178,7 +183,7 @@ class StabilityProblem:
         return RealisedPlan(self, sums, rows)
 
     def row_influence(self, parts: tuple[PlanPart, ...]) -> FloatArray:
-        """Return what errors of sampling need of a plan: the one number of each row that leaves the workers."""
+        """Return what errors of sampling need of a plan: the one number of each sample that leaves the workers."""
         kernel, loss = PlanPass(parts, self.dual.divergence, None), self.loss
         found = map_blocks(
             lambda block: kernel.influence(loss, block),
@@ -188,37 +193,45 @@ class StabilityProblem:
         return np.concatenate(list(found))
 
     def influence(self, of_rows: FloatArray) -> FloatArray:
-        """Return what one more row (or group of rows) like each would add to the least cost, to first order."""
+        """Return what one more sample (or group of samples) like each would add to the least cost, to first order."""
         return -self.unit_sums(of_rows - np.average(of_rows, weights=self.weights))
 
     def unit_sums(self, values: FloatArray) -> FloatArray:
-        """Add up values of the rows, each times its sample weight, by row or by group of rows.
+        """Add up values of the samples, each times its weight, by sample or by group of samples.
 
         Parameters
         ----------
         values : ndarray of shape (n_rows,)
-            Of the rows with a positive sample weight.
+            Of the samples with a positive weight.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_groups,)
             Divided by the sum of the sample weights.
         """
-        weighted = values if self.weights is None else self.weights * values
-        whole = np.zeros(self.whole.n_samples)
-        whole[slice(None) if self.kept is None else self.kept] = weighted
-        whole /= len(values) if self.weights is None else self.weights.sum()
-        return whole if self.units is None else self.units.sums(whole)
+        # each sample's part of the mean
+        if self.weights is None:
+            parts = values / len(values)
+        else:
+            parts = self.weights * values / self.weights.sum()
+        # those without weight have none
+        if self.kept is not None:
+            everywhere = np.zeros(self.whole.n_samples)
+            everywhere[self.kept] = parts
+            parts = everywhere
+        if self.units is None:
+            return parts
+        return self.units.sums(parts)
 
     @property
     def n_units(self) -> float:
-        """Effective number of rows, or of groups of rows, by their weights (Kish)."""
+        """Effective number of samples, or of groups of samples, by their weights (Kish)."""
         shares = self.unit_sums(np.ones(self.loss.n_samples))
         return float(1.0 / (shares @ shares))
 
     @property
     def counts_errors(self) -> bool:
-        """Whether this is a 0/1 loss whose rows cannot move: then the error rate alone matters."""
+        """Whether this is a 0/1 loss whose samples cannot change: then the error rate alone matters."""
         binary = self.loss.may_count_errors and self.dual.baseline.not_binary == 0.0
         return binary and math.isinf(self.prices.theta1) and not math.isinf(self.prices.theta2)
 

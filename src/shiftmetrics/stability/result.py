@@ -35,7 +35,7 @@ class StabilityResult(Drawn, Result):
     kind : {"exact", "upper_bound", "lower_bound"}
         What ``value`` is for the model, given what its loss knows.
     base_risk : float
-        Risk of the sample as it is.
+        Current risk of the sample.
     plan : ShiftPlan
         The shifted sample: what changes in it, and where each sample is.
     slopes : Slopes

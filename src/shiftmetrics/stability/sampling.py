@@ -1,6 +1,6 @@
 """Sampling intervals of stability from influence functions; exact binomial where the error rate alone matters.
 
-The stability is biased upwards and far from normal near the risk as it is, where it is about a square. The worst-case
+The stability is biased upwards and far from normal near the current risk, where it is about a square. The worst-case
 risk of a budget is its inverse and about normal: so its interval is inverted. The ends are the least costs of the
 threshold less and plus the sampling error of the worst-case risk there.
 """
@@ -21,17 +21,18 @@ from shiftmetrics.stability.plan import PlanPart
 from shiftmetrics.stability.problem import RealisedPlan, StabilityProblem
 
 METHOD = "inverted worst-case risk"
+# Skewness of the influence over the root of the number of samples, above which too few of them show
+# the tail.
 MOST_SKEWED = 0.5
-"""Skewness of the influence over the root of the number of samples, above which too few of them show the tail."""
+# Effective samples of the shifted sample below which intervals cover too seldom.
 LEAST_SAMPLES = 45.0
-"""Effective samples of the shifted sample below which intervals cover too seldom."""
 _STEP = math.log(4.0)
 _MOST_STEPS = 60
 _PRECISION = 1e-3  # of the dual price; the cost there is stationary in it
 
 
+# An interval, or None, and warnings: why there is none.
 IntervalFound = tuple[Interval | None, tuple[str, ...]]
-"""An interval, or None, and warnings: why there is none."""
 
 
 def interval_of_risk(plan: RealisedPlan, value: float, influence: FloatArray) -> IntervalFound:
@@ -144,9 +145,11 @@ def _end(problem: StabilityProblem, threshold: float, start: float, side: int) -
     if not math.isinf(upper):
         place = -math.log(upper / first - 1.0)
     with np.errstate(over="ignore", invalid="ignore"):
+        # Walk towards the target until it is passed, then refine.
         step = _STEP if missing(place) < 0.0 else -_STEP
         for _ in range(_MOST_STEPS):
             risk = dual.moment(price_at(place)).risk
+            # No shift reaches the target: the end is infinite.
             if step > 0.0 and not target(place) <= dual.highest_risk:
                 return math.inf
             if step < 0.0 and risk - dual.baseline.risk <= 1e-3 * abs(risk - target(place)):
@@ -198,6 +201,7 @@ def interval_of_error_rate(
         return None, ()
     baseline = problem.dual.baseline
     rates = binomial_interval(baseline.risk, effective_samples(problem), problem.confidence_level)
+    # The value of a sample of two, of which one is an error, weighted to each end of the interval of the rate.
     edges = []
     for rate in rates:
         sample = StabilityProblem.of(

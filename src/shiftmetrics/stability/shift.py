@@ -142,6 +142,7 @@ class ShiftPlan(Record):
         """The largest distance that a sample changes by, in its first or second place; None without rows."""
         if self.distances is None:
             return None
+        # A sample that is split goes farther in its second place.
         largest = float(self.distances.max())
         if self.splits is None:
             return largest

@@ -19,10 +19,10 @@ _LOSSES = {
     "squared": "squared error",
     "SquaredLoss": "squared error",
 }
+# Effective fraction of the samples above which weights hardly matter beside changes.
 NEARLY_EVEN = 0.99
-"""Effective fraction of the samples above which weights hardly matter beside changes."""
+# Mean absolute difference of the means of two random halves, in standard errors of the whole mean.
 _MEAN_GAP = 2.0 * math.sqrt(2.0 / math.pi)
-"""Mean absolute difference of the means of two random halves, in standard errors of the whole mean."""
 
 
 def two_digits(value: float) -> str:
@@ -37,6 +37,7 @@ def percent(fraction: float) -> str:
 
 def at_most(value: float) -> str:
     """Return a number with two significant digits, rounded up: an upper bound stays one."""
+    # one more in the second digit, where rounding has gone down
     shown = float(f"{value:.2g}")
     if 0.0 < shown < value:
         shown += 10.0 ** (math.floor(math.log10(shown)) - 1)

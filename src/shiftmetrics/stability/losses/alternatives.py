@@ -1,4 +1,4 @@
-"""The worst of several losses that a row can switch to at a fixed distance: flips of categories, or of the label."""
+"""The worst of several losses that a sample can switch to at a fixed distance, such as flips of categories."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transfo
 
 @dataclass(frozen=True, eq=False, init=False)
 class AlternativesLoss(Loss):
-    """The greatest of several losses, each open to a row at some distance that adds to that of its moves.
+    """The greatest of several losses, each open to a sample at some distance that adds to that of its changes.
 
     Parameters
     ----------
     parts : sequence of Loss
-        Losses of the same rows.
+        Losses of the same samples.
     offsets : array_like of shape (n_samples, n_parts)
-        Distance (unsquared) of switching to each part: 0 for those that the row starts with (at least one),
-        inf where a row may not switch.
+        Distance (unsquared) of switching to each part: 0 for those that it starts with (at least one),
+        inf where a sample may not switch.
     kind : {"exact", "upper_bound", "lower_bound"}, default "exact"
         What the stability of the whole is.
     from_ratio : array_like of shape (n_samples, n_parts), optional
         For each part a ratio of the dual price to ``theta1`` up to which another part is as good, so that
-        it need not be looked at.
+        it need not be evaluated.
 
     Notes
     -----

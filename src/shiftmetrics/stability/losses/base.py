@@ -18,40 +18,41 @@ KINDS: tuple[Kind, ...] = ("exact", "upper_bound", "lower_bound")
 class Transform(NamedTuple):
     """The worst case of a block of rows at one dual price; three arrays of shape (n_rows,)."""
 
+    # Greatest ``dual * loss - theta1 * squared_distance`` over the points that the sample can
+    # change to.
     value: FloatArray
-    """Greatest ``dual * loss - theta1 * squared_distance`` over the points that the row can move to."""
+    # The loss at the best such point.
     loss: FloatArray
-    """The loss at the best such point."""
+    # How far away that point is.
     squared_distance: FloatArray
-    """How far away that point is."""
+    # Which candidate or piece it is, for losses that have any.
     choice: IntArray | None = None
-    """Which candidate or piece it is, for losses that have any."""
 
 
 class Reach(NamedTuple):
-    """A loss that each row of a block can have, such as its highest, and the least squared distance to it."""
+    """A loss that each sample of a block can have, such as its highest, and the least squared distance to it."""
 
+    # Inf where the loss has no upper limit.
     loss: FloatArray
-    """Inf where the loss has no upper limit."""
     squared_distance: FloatArray
     choice: IntArray | None = None
 
 
 class Loss(ABC):
-    """Base of all losses: one row for each observation, whose label stays fixed while it moves.
+    """Base of all losses: the labels of samples stay fixed while they change.
 
     A new loss implements `base`, `_moved` and `_reach` (and `take`); everything else about stability is the
-    same for all. ``theta1 = inf`` and ``dual = 0`` never reach a subclass: there no row moves.
+    same for all. ``theta1 = inf`` and ``dual = 0`` never reach a subclass: there no sample changes.
 
     Attributes
     ----------
     kind : {"exact", "upper_bound", "lower_bound"}
         Whether the transform is the true worst case of the model. Where it is searched only among some of the
-        points that a row can reach, the stability is an upper bound.
+        points that a sample can reach, the stability is an upper bound.
     may_count_errors : bool
         Whether losses of 0 and 1 alone are errors and hits, so that their mean is an error rate.
     row_bytes : int
-        Memory that a row of a block takes with its temporaries, to choose the size of blocks.
+        Memory that a sample of a block takes with its temporaries, to choose the size of blocks.
     """
 
     kind: Kind = "exact"
@@ -60,17 +61,17 @@ class Loss(ABC):
 
     @property
     def n_samples(self) -> int:
-        """Number of rows: those of the first field."""
+        """Number of samples: those of the first field."""
         return int(next(iter(vars(self).values())).shape[0])
 
     @property
     def on_workers(self) -> bool:
-        """Whether its rows are in partitions of Dask."""
+        """Whether its samples are in partitions of Dask."""
         return any(getattr(value, "delayed", None) is not None for value in vars(self).values())
 
     @abstractmethod
     def base(self, rows: slice) -> FloatArray:
-        """Return the losses of ``rows`` before any move."""
+        """Return the losses of ``rows`` before they change."""
 
     @abstractmethod
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
@@ -78,14 +79,14 @@ class Loss(ABC):
 
     @abstractmethod
     def _reach(self, rows: slice) -> Reach:
-        """Return the highest losses that moves reach."""
+        """Return the highest losses that changes reach."""
 
     @abstractmethod
     def take(self, rows: IntArray) -> Self:
-        """Return the loss of some of the rows, in that order."""
+        """Return the loss of some of the samples, in that order."""
 
     def _rest(self, rows: slice) -> Reach:
-        """Return the losses of rows that stay where they are."""
+        """Return the losses of samples that stay as they are."""
         loss = self.base(rows)
         return Reach(loss, np.zeros_like(loss))
 
@@ -97,7 +98,7 @@ class Loss(ABC):
         return self._moved(dual, theta1, rows)
 
     def reach(self, theta1: float, rows: slice) -> Reach:
-        """Return the highest losses of ``rows``; at ``theta1 = inf`` those are the losses before any move."""
+        """Return the highest losses of ``rows``; at ``theta1 = inf`` those are the current losses."""
         return self._rest(rows) if math.isinf(theta1) else self._reach(rows)
 
     def largest_dual(self, theta1: float) -> float:
@@ -108,9 +109,9 @@ class Loss(ABC):
         return math.inf
 
     def lift(self, risk: float, rows: slice) -> Transform | None:
-        """Return the moves that raise every row to the loss ``risk``, where `largest_dual` is finite.
+        """Return the changes that raise every sample to the loss ``risk``, where `largest_dual` is finite.
 
-        Called only when the loss of every row is negligible beside ``risk``; None when there are no such moves.
+        Called only when the loss of every sample is negligible beside ``risk``; None when there are no such changes.
         """
         return None
 
@@ -122,7 +123,6 @@ class Loss(ABC):
 
 def pick(blocks: Sequence[FloatArray], column: IntArray) -> list[FloatArray]:
     """Return the values of each block, of shape (n_rows, n_columns), in the chosen column of each row."""
-    flat = (
-        np.arange(len(column)) * blocks[0].shape[1] + column
-    )  # several times as fast as take_along_axis
+    # several times as fast as take_along_axis
+    flat = np.arange(len(column)) * blocks[0].shape[1] + column
     return [block.reshape(-1).take(flat) for block in blocks]

@@ -1,10 +1,10 @@
-"""Losses of a linear score whose rows move within bounds: the best point lies on the path of cheapest moves.
+"""Losses of a linear score whose samples change within bounds: the best point lies on the path of cheapest changes.
 
 With slopes a_j (in units of distance) and limits b_j of each feature, the least squared distance that raises a score
-by g is on the path ``move_j = min(s |a_j|, b_j)``: every feature moves in proportion to its slope until its limit is
-reached. Between the breakpoints ``s_j = b_j / |a_j|`` gain and squared distance are a line and a parabola in s. Each
-segment is a line of slope norm |a| that starts off the row, so that the closed forms of `linear` hold inside it; the
-best of all segments is the worst case of the row.
+by g is on the path ``change_j = min(s |a_j|, b_j)``: every feature changes in proportion to its slope until its limit
+is reached. Between the breakpoints ``s_j = b_j / |a_j|`` gain and squared distance are a line and a parabola in s.
+Each segment is a line of slope norm |a| that starts off the sample, so that the closed forms of `linear` hold inside
+it; the best of all segments is the worst case of the sample.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from shiftmetrics.stability.losses.linear import _lower_root, _softplus
 
 @dataclass(frozen=True, eq=False)
 class ScorePath:
-    """Gain and squared distance along the path of each row; segment k starts at column k.
+    """Gain and squared distance along the path of each sample; segment k starts at column k.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class ScorePath:
     gains, squared : array of shape (n_samples, n_segments)
         Gain of the score and squared distance there.
     slopes : array of shape (n_samples, n_segments)
-        Squared norm of the slopes of the features that still move.
+        Squared norm of the slopes of the features that still change.
     """
 
     starts: FloatArray
@@ -43,16 +43,16 @@ class ScorePath:
 
     @classmethod
     def of(cls, slopes: FloatArray, limits: FloatArray, bounded: BoolArray | None = None) -> Self:
-        """Lay out the path of rows.
+        """Lay out the path of samples.
 
         Parameters
         ----------
         slopes : array of shape (n_samples, n_features)
-            Absolute slopes of the score, for moves measured in units of distance.
+            Absolute slopes of the score, for changes measured in units of distance.
         limits : array of shape (n_samples, n_features)
-            How far each feature may move in the direction that raises the score; inf without a bound.
+            How far each feature may change in the direction that raises the score; inf without a bound.
         bounded : bool array of shape (n_features,), optional
-            Columns that get a segment, by default those whose limit is finite in some row.
+            Columns that get a segment, by default those whose limit is finite for some sample.
         """
         slopes = np.where(limits > 0.0, slopes, 0.0)
         limited = np.isfinite(limits).any(axis=0) if bounded is None else np.asarray(bounded)
@@ -60,12 +60,12 @@ class ScorePath:
         leaving = power[:, limited]
         with np.errstate(divide="ignore", invalid="ignore"):
             ends = np.where(leaving > 0.0, limits[:, limited] / slopes[:, limited], np.inf)
-        # The features reach their limits one after another, each row in its own order.
+        # The features reach their limits one after another, for each sample in its own order.
         order = np.argsort(ends, axis=1, kind="stable")
         ends = np.take_along_axis(ends, order, axis=1)
         leaving = np.take_along_axis(leaving, order, axis=1)
         starts = np.concatenate([np.zeros((len(power), 1)), ends], axis=1)
-        # What still moves in each segment, summed from the end so that it is 0 when nothing is left.
+        # What still changes in each segment, summed from the end so that it is 0 when nothing is left.
         forever = power[:, ~limited].sum(axis=1, keepdims=True)
         left = np.concatenate([leaving, forever], axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1]
         # Along a segment the score gains left * s, and the squared distance left * s^2.
@@ -88,23 +88,24 @@ class ScorePath:
 
     @property
     def _last(self) -> IntArray:
-        """The last segment of each row that is ever reached."""
+        """The last segment of each sample that is ever reached."""
         last: IntArray = np.isfinite(self.starts).sum(axis=1) - 1
         return last
 
     def take(self, rows: Any) -> Self:
-        """Return the paths of some rows, or of a slice."""
+        """Return the paths of some samples, or of a slice."""
         return type(self)(
             self.starts[rows], self.gains[rows], self.squared[rows], self.slopes[rows]
         )
 
     def until(self, place: float) -> Self:
-        """Return the paths without the segments that start beyond ``place`` in every row."""
+        """Return the paths without the segments that start beyond ``place`` for every sample."""
+        # the largest number of segments that any sample needs
         last = int((self.starts <= place).sum(axis=1).max())
         return self.take((slice(None), slice(0, last)))
 
     def at(self, place: float | FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return gain and squared distance at ``place``, a number or one for each row."""
+        """Return gain and squared distance at ``place``, a number or one for each sample."""
         place = np.broadcast_to(np.asarray(place, dtype=np.float64), (self.n_samples,))
         k = (self.starts[:, 1:] <= place[:, None]).sum(axis=1)
         start, gain, squared, slope = self._segment(k)
@@ -115,7 +116,7 @@ class ScorePath:
         return gain, squared
 
     def place_of_gain(self, gain: FloatArray) -> FloatArray:
-        """Return where the gain of each row is reached; inf where it is out of reach."""
+        """Return where the gain of each sample is reached; inf where it is out of reach."""
         k = (self.gains[:, 1:] < gain[:, None]).sum(axis=1)
         start, before, _, slope = self._segment(k)
         missing = np.maximum(gain - before, 0.0)
@@ -124,7 +125,7 @@ class ScorePath:
         return np.where(np.isfinite(start), start + step, np.inf)
 
     def place_of_squared(self, squared: FloatArray) -> FloatArray:
-        """Return where each row has moved by this squared distance, or as far as it can."""
+        """Return where each sample has changed by this squared distance, or as far as it can."""
         passed = (self.squared[:, 1:] < squared[:, None]) & np.isfinite(self.starts[:, 1:])
         start, _, before, slope = self._segment(passed.sum(axis=1))
         missing = np.maximum(squared - before, 0.0)
@@ -139,7 +140,7 @@ class ScorePath:
         return np.where(finite, squared, np.inf)
 
     def furthest(self) -> tuple[FloatArray, FloatArray]:
-        """Return the highest gain of each row and the least squared distance to it; inf without a limit."""
+        """Return the highest gain of each sample and the least squared distance to it; inf without a limit."""
         _, gain, squared, slope = self._segment(self._last)
         limited = slope == 0.0
         return np.where(limited, gain, np.inf), np.where(limited, squared, 0.0)
@@ -150,7 +151,7 @@ class ScorePath:
 
 
 def _from_zero(steps: FloatArray, wanted: BoolArray) -> FloatArray:
-    """Return the sums of the wanted steps along each row, from 0 on."""
+    """Return the sums of the wanted steps of each sample, from 0 on."""
     sums = np.zeros((len(steps), steps.shape[1] + 1))
     np.cumsum(np.where(wanted, steps, 0.0), axis=1, out=sums[:, 1:])
     return sums
@@ -158,18 +159,18 @@ def _from_zero(steps: FloatArray, wanted: BoolArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class BoundedLoss(Loss):
-    """Base of losses ``f(score)`` that rise with a score, which moves raise along ``path``.
+    """Base of losses ``f(score)`` that rise with a score, which changes raise along ``path``.
 
     Parameters
     ----------
     scores : array_like of shape (n_samples,)
-        The score of each row before its move.
+        The current score of each sample.
     path : ScorePath
-        What moves add to it.
+        What changes add to it.
     """
 
+    # Whether the loss rises by at most as much as the score.
     gentle: ClassVar[bool] = True
-    """Whether the loss rises by at most as much as the score."""
 
     scores: Array
     path: ScorePath
@@ -181,11 +182,11 @@ class BoundedLoss(Loss):
         object.__setattr__(self, "row_bytes", 96 * self.path.starts.shape[1])
 
     def take(self, rows: IntArray) -> Self:
-        """Return the loss of some of the rows."""
+        """Return the loss of some of the samples."""
         return type(self)(self.scores[rows], self.path.take(rows))
 
     def base(self, rows: slice) -> FloatArray:
-        """Return the losses of ``rows`` before any move."""
+        """Return the losses of ``rows`` before they change."""
         return self._loss(self.scores[rows])
 
     @staticmethod
@@ -202,23 +203,25 @@ class BoundedLoss(Loss):
     def _reach(self, rows: slice) -> Reach:
         gain, squared = self.path.take(rows).furthest()
         base = self.base(rows)
+        # A gain without a limit leads to any loss.
         with np.errstate(invalid="ignore"):
             highest = np.where(np.isinf(gain), math.inf, self._loss(self.scores[rows] + gain))
         squared = np.where(highest > base, squared, 0.0)
         return Reach(np.maximum(highest, base), squared)
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
-        """Return the best of no move, and of the best points of all segments.
+        """Return the best of no change, and of the best points of all segments.
 
         Within a segment the squared distance is ``t^2 / slope + constant`` with ``t = gain + shift``, as on a line
-        that starts off the row: so the stationary points of the loss on a line are clipped to the segment, and its
+        that starts off the sample: so the stationary points of the loss on a line are clipped to the segment, and its
         ends are tried as well.
         """
         path = self.path.take(rows)
         scores = self.scores[rows]
         if self.gentle:
-            # No row goes beyond the place where the last unit of score is worth its price.
+            # No sample goes beyond the place where the last unit of score is worth its price.
             path = path.until(dual / (2.0 * theta1))
+        # Segments that are never reached, or in which nothing changes, get harmless numbers and the value -inf.
         usable = np.isfinite(path.starts) & (path.slopes > 0.0)
         slopes = np.where(usable, path.slopes, 1.0)
         starts = np.where(usable, path.starts, 0.0)
@@ -226,8 +229,10 @@ class BoundedLoss(Loss):
         high = np.full_like(low, np.inf)
         high[:, :-1] = np.where(np.isfinite(path.starts[:, 1:]), path.gains[:, 1:], np.inf)
         high = np.maximum(high, low)
+        # The virtual start of the line of each segment.
         shift = starts * slopes - low
         constant = np.where(usable, path.squared, 0.0) - starts * starts * slopes
+        # Gains to try in every segment: both ends, and the stationary points.
         trials = [low, np.where(np.isfinite(high), high, low)]
         stationary = self._stationary(dual, theta1, scores[:, None] - shift, slopes)
         trials.extend(np.clip(t - shift, low, high) for t in stationary)
@@ -280,7 +285,7 @@ class BoundedLogisticLoss(BoundedLoss):
 
 @dataclass(frozen=True, eq=False)
 class BoundedSquaredLoss(BoundedLoss):
-    """The squared loss ``score^2`` of a residual that moves raise."""
+    """The squared loss ``score^2`` of a residual that changes raise."""
 
     gentle: ClassVar[bool] = False
 
@@ -302,7 +307,7 @@ class BoundedSquaredLoss(BoundedLoss):
             return [np.where(stiffness > 0.0, dual * scores / stiffness, 0.0)]
 
     def lift(self, risk: float, rows: slice) -> Transform | None:
-        """Return the moves that raise every row to the loss ``risk``."""
+        """Return the changes that raise every sample to the loss ``risk``."""
         scores, path = self.scores[rows], self.path.take(rows)
         gain = np.maximum(math.sqrt(risk) - scores, 0.0)
         squared = path.squared_of_gain(gain)

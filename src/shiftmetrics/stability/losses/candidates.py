@@ -1,4 +1,4 @@
-"""Any model, by candidates: for each row a growing list of points that it can reach, with loss and distance."""
+"""Any model, by candidates: for each sample a growing list of points that it can reach, with loss and distance."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transfo
 
 @dataclass(frozen=True, eq=False)
 class CandidateLoss(Loss):
-    """The loss of any model at some of the points that each row can move to.
+    """The loss of any model at some of the points that each sample can change to.
 
     Parameters
     ----------
     losses : array_like of shape (n_samples, n_candidates)
-        Loss of each candidate, at least 0. Column 0 is the row before any move.
+        Loss of each candidate, at least 0. Column 0 is the sample as it is.
     distances : array_like of shape (n_samples, n_candidates)
-        Distance (unsquared) of each candidate from its row: 0 in column 0, inf where a row has fewer candidates
-        (its loss there is ignored). Other candidates at distance 0 are free moves: they count as the row itself.
+        Distance (unsquared) of each candidate from its sample: 0 in column 0, inf where a sample has fewer
+        candidates (its loss there is ignored). Other candidates at distance 0 are free: they count as the sample
+        itself.
     kind : {"upper_bound", "exact", "lower_bound"}, default "upper_bound"
         "exact" where the candidates hold every worst case. Stability falls as candidates are added.
 
@@ -57,17 +58,17 @@ class CandidateLoss(Loss):
     losses: Array
     distances: Array
     kind: Kind = field(default="upper_bound", kw_only=True)
+    # Whether a distance is inf.
     padded: bool = field(default=False, init=False)
-    """Whether a distance is inf."""
+    # Whether another point than the sample itself is at distance 0.
     free_moves: bool = field(default=False, init=False)
-    """Whether another point than the row itself is at distance 0."""
 
     def __post_init__(self) -> None:
         check_choice(self.kind, "kind", KINDS)
         losses, distances, padded, zeros = _checked(self.losses, self.distances)
         first = distances[:, 0]
-        remedy = "Put the loss of each row before its move first, at distance 0."
-        refuse_where(first != 0.0, first, "distances", "0 in column 0, the row itself", remedy)
+        remedy = "Put the current loss of each sample first, at distance 0."
+        refuse_where(first != 0.0, first, "distances", "0 in column 0, the sample itself", remedy)
         fields = {
             "losses": losses,
             "distances": distances,
@@ -79,7 +80,7 @@ class CandidateLoss(Loss):
 
     @property
     def n_candidates(self) -> int:
-        """Number of candidates of each row, itself and padding included."""
+        """Number of candidates of each sample, itself and padding included."""
         return int(self.losses.shape[1])
 
     def appended(self, losses: Any, distances: Any) -> Self:
@@ -88,7 +89,7 @@ class CandidateLoss(Loss):
         Parameters
         ----------
         losses, distances : array_like of shape (n_samples,) or (n_samples, n_new)
-            Losses and distances of the new candidates; inf distances where a row has none.
+            Losses and distances of the new candidates; inf distances where a sample has none.
 
         Raises
         ------
@@ -98,7 +99,7 @@ class CandidateLoss(Loss):
         losses, distances, *_ = _checked(losses, distances)
         if losses.shape[0] != self.n_samples:
             raise ValueError(
-                describe("losses", f"of {self.n_samples} rows", f"{losses.shape[0]} rows")
+                describe("losses", f"of {self.n_samples} samples", f"{losses.shape[0]} samples")
             )
         return type(self)(
             np.concatenate([self.losses, losses], axis=1),
@@ -107,19 +108,20 @@ class CandidateLoss(Loss):
         )
 
     def base(self, rows: slice) -> FloatArray:
-        """Return the losses of ``rows`` before any move that costs something."""
+        """Return the losses of ``rows`` before any change that costs something."""
         return self._rest(rows).loss
 
     def _rest(self, rows: slice) -> Reach:
         if self.free_moves:
+            # A sample is at the worst of the points that cost nothing.
             losses, squared = self._block(rows)
-            return Reach(
-                *self._at(rows, np.where(squared == 0.0, losses, -math.inf).argmax(axis=1))
-            )
+            worst = np.where(squared == 0.0, losses, -math.inf).argmax(axis=1)
+            return Reach(*self._at(rows, worst))
         loss = float64_rows(self.losses, rows)[:, 0]
         return Reach(loss, np.zeros_like(loss), np.zeros(len(loss), dtype=np.int64))
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+        # the maximum over the candidates j of h l_j - theta1 d_j^2
         losses, squared = self._block(rows)
         scores = dual * losses - theta1 * squared
         column = scores.argmax(axis=1)
@@ -127,6 +129,7 @@ class CandidateLoss(Loss):
         return Transform(value, loss, distance, column)
 
     def _reach(self, rows: slice) -> Reach:
+        # the nearest of the candidates with the highest loss
         losses, squared = self._block(rows)
         reachable = np.where(np.isinf(squared), -math.inf, losses)
         highest = reachable.max(axis=1, keepdims=True)
@@ -134,7 +137,7 @@ class CandidateLoss(Loss):
         return Reach(*self._at(rows, nearest))
 
     def _at(self, rows: slice, column: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Return loss, squared distance and position of one candidate of each row."""
+        """Return loss, squared distance and position of one candidate of each sample."""
         loss, squared = pick(list(self._block(rows)), column)
         return loss, squared, column
 
@@ -148,7 +151,7 @@ class CandidateLoss(Loss):
             return losses, distances * distances
 
     def take(self, rows: IntArray) -> Self:
-        """Return the loss of some of the rows."""
+        """Return the loss of some of the samples."""
         return type(self)(self.losses[rows], self.distances[rows], kind=self.kind)
 
     def describe(self) -> dict[str, Any]:
@@ -160,15 +163,19 @@ def _checked(losses: Any, distances: Any) -> tuple[Array, Array, bool, int]:
     """Return both as matrices, whether a distance is inf, and how many are 0."""
     losses, distances = _columns(losses, "losses"), _columns(distances, "distances")
     check_same_shape(losses, distances, "losses", "distances")
-    padded, zeros = False, 0
+    padded = False
+    zeros = 0
+    # Block by block, so that no copy of all candidates is made.
     for rows in row_blocks(int(losses.shape[0]), 16 * int(losses.shape[1])):
-        values, lengths = float64_rows(losses, rows), float64_rows(distances, rows)
-        negative, start = np.isnan(lengths) | (lengths < 0), rows.start
-        refuse_where(negative, lengths, "distances", "at least 0 (inf is padding)", first_row=start)
+        values = float64_rows(losses, rows)
+        lengths = float64_rows(distances, rows)
+        negative = np.isnan(lengths) | (lengths < 0)
+        expected = "at least 0 (inf is padding)"
+        refuse_where(negative, lengths, "distances", expected, first_row=rows.start)
         unreachable = np.isinf(lengths)
         bad = ~(np.isfinite(values) & (values >= 0.0) | unreachable)
         expected = "finite and at least 0 wherever the distance is finite"
-        refuse_where(bad, values, "losses", expected, first_row=start)
+        refuse_where(bad, values, "losses", expected, first_row=rows.start)
         padded |= bool(unreachable.any())
         zeros += int(np.count_nonzero(lengths == 0.0))
     return losses, distances, padded, zeros

@@ -24,13 +24,13 @@ from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transfo
 
 @dataclass(frozen=True, eq=False)
 class FixedLoss(Loss):
-    """Losses that no move changes: only the weights of the rows may shift.
+    """Losses of samples that may not change: only their weights may shift.
 
     Parameters
     ----------
     losses : array_like of shape (n_samples,)
-        Loss of each row, at least 0. Booleans are 0/1 losses: True is an error. They may be rows that are not in
-        memory: of HDF5, zarr or Dask.
+        Loss of each sample, at least 0. Booleans are 0/1 losses: True is an error. They may be out-of-core
+        data: of HDF5, zarr or Dask.
 
     Raises
     ------
@@ -63,19 +63,19 @@ class FixedLoss(Loss):
         return self._rest(rows)
 
     def take(self, rows: IntArray) -> Self:
-        """Return the loss of some of the rows."""
+        """Return the loss of some of the samples."""
         return type(self)(self.losses[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class ZeroOneLoss(Loss):
-    """The 0/1 loss of a classifier, from the distance of each row to the nearest error.
+    """The 0/1 loss of a classifier, from the distance of each sample to the nearest error.
 
     Parameters
     ----------
     distances : array_like of shape (n_samples,)
-        Distance (unsquared) that a row must move to be misclassified: 0 when it already is, inf when no move
-        does it. They may be rows that are not in memory, as in `FixedLoss`.
+        Distance (unsquared) that a sample must change by to be misclassified: 0 when it already is, inf when no
+        change does it. They may be out-of-core data, as in `FixedLoss`.
     kind : {"exact", "upper_bound", "lower_bound"}, default "exact"
         What the distances are. Stability is monotone in them, so their kind is its kind.
 
@@ -89,7 +89,7 @@ class ZeroOneLoss(Loss):
     >>> import numpy as np
     >>> from shiftmetrics.stability import ZeroOneLoss, stability_criterion
     >>> loss = ZeroOneLoss([0.0, 0.5, 1.0, np.inf])
-    >>> round(stability_criterion(loss, 0.5, theta1=1.0, theta2=np.inf).value, 6)  # the second row moves by 0.5
+    >>> round(stability_criterion(loss, 0.5, theta1=1.0, theta2=np.inf).value, 6)  # the second one changes by 0.5
     0.0625
     """
 
@@ -109,16 +109,17 @@ class ZeroOneLoss(Loss):
         return squared
 
     def base(self, rows: slice) -> FloatArray:
-        """Return 1.0 for the rows that are errors and 0.0 for the others."""
+        """Return 1.0 for the samples that are errors and 0.0 for the others."""
         errors: FloatArray = (self._squared(rows) == 0.0).astype(np.float64)
         return errors
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
         squared = self._squared(rows)
         value = dual - theta1 * squared
-        wrong = (value > 0.0).astype(np.float64)  # moves iff h > theta1 dist^2
+        # a sample changes iff h > theta1 dist^2
+        wrong = (value > 0.0).astype(np.float64)
         np.maximum(value, 0.0, out=value)
-        # (h - value) / theta1 would lose digits, and 0 * inf is not a number: no move is longer than this
+        # (h - value) / theta1 would lose digits, and 0 * inf is not a number: no change is longer than this
         np.minimum(squared, dual / theta1, out=squared)
         squared *= wrong
         return Transform(value, wrong, squared)
@@ -129,7 +130,7 @@ class ZeroOneLoss(Loss):
         return Reach(finite.astype(np.float64), np.where(finite, squared, 0.0))
 
     def take(self, rows: IntArray) -> Self:
-        """Return the loss of some of the rows."""
+        """Return the loss of some of the samples."""
         return type(self)(self.distances[rows], kind=self.kind)
 
 

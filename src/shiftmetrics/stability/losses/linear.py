@@ -1,7 +1,7 @@
 """Losses of a linear score, whose worst cases have closed forms.
 
-A row moves along the gradient of its score, so its margin (or residual) and the norm of the weights suffice.
-The norm is the one dual to the distance: for weights w and a cost (x - x')' M (x - x') of a move it is
+A sample changes along the gradient of its score, so its margin (or residual) and the norm of the weights suffice.
+The norm is the one dual to the distance: for weights w and a cost (x - x')' M (x - x') of a change it is
 sqrt(w' M^-1 w), and over some features alone it is the norm of their weights.
 """
 
@@ -18,8 +18,8 @@ from shiftmetrics._core.validation import check_number, check_vector
 from shiftmetrics.stability.losses.base import Loss, Reach, Transform
 
 _NEWTON_STEPS = 60
+# Of the last step: convergence is quadratic, so the root is good to about its square.
 _NEWTON_TOLERANCE = 1e-6
-"""Of the last step: convergence is quadratic, so the root is good to about its square."""
 
 
 class _LinearLoss(Loss):
@@ -41,7 +41,7 @@ class _LinearLoss(Loss):
         return Reach(loss, np.zeros_like(loss))
 
     def take(self, rows: IntArray) -> Self:
-        """Return the loss of some of the rows."""
+        """Return the loss of some of the samples."""
         scores = next(iter(vars(self).values()))
         return type(self)(scores[rows], self.weight_norm)  # type: ignore[call-arg]
 
@@ -55,7 +55,7 @@ class HingeLoss(_LinearLoss):
     margins : array_like of shape (n_samples,)
         ``y (w.x + b)`` with y in {-1, +1}; not divided by the norm of w.
     weight_norm : float
-        Norm of w that is dual to the distance of a move.
+        Norm of w that is dual to the distance of a change.
 
     Raises
     ------
@@ -75,17 +75,20 @@ class HingeLoss(_LinearLoss):
     weight_norm: float
 
     def base(self, rows: slice) -> FloatArray:
-        """Return the losses of ``rows`` before any move."""
+        """Return the losses of ``rows`` before they change."""
         losses: FloatArray = np.maximum(1.0 - self.margins[rows], 0.0)
         return losses
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
-        step = dual * self.weight_norm / (2.0 * theta1)  # how far a row with a loss moves
+        # how far a sample with a loss changes, and what that adds to its loss
+        step = dual * self.weight_norm / (2.0 * theta1)
         gain = step * self.weight_norm
-        loss: FloatArray = (1.0 - self.margins[rows]) + gain  # exact where a margin is near 1
+        # in this order it is exact where a margin is near 1
+        loss: FloatArray = (1.0 - self.margins[rows]) + gain
+        # h u + h^2 |a|^2 / (4 theta1); the other piece is zero
         value = loss - 0.5 * gain
-        value *= dual  # h u + h^2 |a|^2 / (4 theta1)
-        active = value > 0.0  # the other piece is zero
+        value *= dual
+        active = value > 0.0
         np.maximum(value, 0.0, out=value)
         loss *= active
         return Transform(value, loss, np.multiply(active, step * step))
@@ -100,7 +103,7 @@ class LogisticLoss(_LinearLoss):
     margins : array_like of shape (n_samples,)
         ``y (w.x + b)`` with y in {-1, +1}; not divided by the norm of w.
     weight_norm : float
-        Norm of w that is dual to the distance of a move.
+        Norm of w that is dual to the distance of a change.
 
     Raises
     ------
@@ -109,7 +112,7 @@ class LogisticLoss(_LinearLoss):
 
     Notes
     -----
-    Moving by t along w gives ``h softplus(z) - theta1 t^2`` at ``z = t |w| - margin``. Its stationary points solve
+    A change by t along w gives ``h softplus(z) - theta1 t^2`` at ``z = t |w| - margin``. Its stationary points solve
     ``z = k sigmoid(z) - margin`` with ``k = h |w|^2 / (2 theta1)``; for k > 4 there may be two maxima. The
     reflection ``z -> -z, margin -> k - margin`` maps one to the other, and they are equally good at margin k/2:
     so the global maximum has z > 0 iff margin < k/2, and one Newton iteration that is monotone finds it.
@@ -127,7 +130,7 @@ class LogisticLoss(_LinearLoss):
     weight_norm: float
 
     def base(self, rows: slice) -> FloatArray:
-        """Return the losses of ``rows`` before any move."""
+        """Return the losses of ``rows`` before they change."""
         return _softplus(-self.margins[rows])
 
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
@@ -136,10 +139,12 @@ class LogisticLoss(_LinearLoss):
         gain = dual * norm * norm / (2.0 * theta1)
         if gain == 0.0:
             return self.transform(dual, math.inf, rows)
+        # Which of the two maxima is the global one? The upper one is reflected to the lower one.
         upper = margins < 0.5 * gain
         reflected = np.where(upper, gain - margins, margins)
         point = _lower_root(reflected, gain)
-        decay = np.exp(point)  # point <= 0
+        # does not overflow: the point is at most 0
+        decay = np.exp(point)
         sigmoid = decay / (1.0 + decay)
         # t = s sigmoid(z) with s = h |w| / (2 theta1), at z = -point above and z = point below
         step = (gain / norm) * np.where(upper, 1.0 - sigmoid, sigmoid)
@@ -163,19 +168,22 @@ def _lower_root(margins: FloatArray, gain: float | FloatArray) -> FloatArray:
     """
     point = np.minimum(-margins, 0.0)
     for _ in range(_NEWTON_STEPS):
+        # In place, because this loop is most of the time of a solve.
         sigmoid = np.exp(point)
         sigmoid /= 1.0 + sigmoid
         slope = sigmoid - 1.0
         slope *= sigmoid
         slope *= gain
         slope += 1.0
-        if np.max(gain) >= 4.0:  # two roots may meet, at margin = gain / 2 and gain = 4
+        if np.max(gain) >= 4.0:
+            # Two roots may meet, at margin = gain / 2 and gain = 4.
             np.maximum(slope, 1e-12, out=slope)
         sigmoid *= gain
         sigmoid -= margins
         sigmoid -= point
         sigmoid /= slope
-        np.minimum(sigmoid, -point, out=sigmoid)  # now the step, which ends at 0
+        # The array now holds the step, which ends at 0.
+        np.minimum(sigmoid, -point, out=sigmoid)
         point += sigmoid
         sigmoid += _NEWTON_TOLERANCE * point
         if sigmoid.max() <= _NEWTON_TOLERANCE:
@@ -192,7 +200,7 @@ class SquaredLoss(_LinearLoss):
     residuals : array_like of shape (n_samples,)
         ``w.x + b - y``.
     weight_norm : float
-        Norm of w that is dual to the distance of a move.
+        Norm of w that is dual to the distance of a change.
 
     Raises
     ------
@@ -212,13 +220,13 @@ class SquaredLoss(_LinearLoss):
     weight_norm: float
 
     def base(self, rows: slice) -> FloatArray:
-        """Return the losses of ``rows`` before any move."""
+        """Return the losses of ``rows`` before they change."""
         residuals = self.residuals[rows]
         squared: FloatArray = residuals * residuals
         return squared
 
     def largest_dual(self, theta1: float) -> float:
-        """Return ``theta1 / |w|^2``: at this price of a unit of loss every move pays for itself."""
+        """Return ``theta1 / |w|^2``: at this price of a unit of loss every change pays for itself."""
         if math.isinf(theta1) or self.weight_norm == 0.0:
             return math.inf
         return theta1 / self.weight_norm / self.weight_norm
@@ -234,7 +242,7 @@ class SquaredLoss(_LinearLoss):
         return Transform((dual * growth) * base, (growth * growth) * base, (step * step) * base)
 
     def lift(self, risk: float, rows: slice) -> Transform | None:
-        """Return the moves that raise every row to the loss ``risk``."""
+        """Return the changes that raise every sample to the loss ``risk``."""
         residuals = np.abs(self.residuals[rows])
         target = math.sqrt(risk)
         loss = np.full_like(residuals, risk)

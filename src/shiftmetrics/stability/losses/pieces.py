@@ -16,20 +16,20 @@ from shiftmetrics.stability.losses.base import Loss, Reach, Transform, pick
 
 @dataclass(frozen=True, eq=False)
 class PiecewiseLinearLoss(Loss):
-    """The loss ``max_k (a_k.x + b_k)``, whose pieces may depend on the label of the row.
+    """The loss ``max_k (a_k.x + b_k)``, whose pieces may depend on the label of the sample.
 
     Parameters
     ----------
     values : array_like of shape (n_samples, n_pieces)
-        ``a_k.x + b_k`` of each row: its loss is the greatest, which must be at least 0. A loss that never falls
+        ``a_k.x + b_k`` of each sample: its loss is the greatest, which must be at least 0. A loss that never falls
         below zero, like the hinge, has a piece of zeros with norm 0.
     slope_norms : array_like of shape (n_pieces,) or (n_samples, n_pieces)
-        Norms of ``a_k`` that are dual to the distance of a move.
+        Norms of ``a_k`` that are dual to the distance of a change.
 
     Raises
     ------
     ValueError
-        If a value is not finite, a norm is negative, the shapes do not match, or a row has a negative loss.
+        If a value is not finite, a norm is negative, the shapes do not match, or a sample has a negative loss.
 
     Examples
     --------
@@ -55,9 +55,11 @@ class PiecewiseLinearLoss(Loss):
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "slope_norms", norms)
         object.__setattr__(self, "row_bytes", 32 * values.shape[1])
+        # Whether a loss is negative is known only from all pieces of a sample.
         for rows in row_blocks(self.n_samples, self.row_bytes):
-            loss, start = self.base(rows), rows.start
-            expected = "at least 0 for the greatest piece of each row"
+            loss = self.base(rows)
+            start = rows.start
+            expected = "at least 0 for the greatest piece of each sample"
             remedy = "Add a piece of zeros with norm 0 if the loss is cut off at zero."
             refuse_where(loss < 0.0, loss, "values", expected, remedy, first_row=start)
             if norms.ndim == 2:
@@ -72,7 +74,7 @@ class PiecewiseLinearLoss(Loss):
         return norms if norms.ndim == 1 else float64_rows(norms, rows)
 
     def base(self, rows: slice) -> FloatArray:
-        """Return the losses of ``rows`` before any move."""
+        """Return the losses of ``rows`` before they change."""
         return self._rest(rows).loss
 
     def _rest(self, rows: slice) -> Reach:
@@ -84,10 +86,10 @@ class PiecewiseLinearLoss(Loss):
     def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
         values = float64_rows(self.values, rows)
         norms = self._norms(rows)
-        gains = (
-            norms * norms * (dual / (2.0 * theta1))
-        )  # what the best move along a piece adds to it
-        scores = dual * (values + 0.5 * gains)  # h u_k + h^2 |a_k|^2 / (4 theta1)
+        # what the best change along a piece adds to it
+        gains = norms * norms * (dual / (2.0 * theta1))
+        # h u_k + h^2 |a_k|^2 / (4 theta1)
+        scores = dual * (values + 0.5 * gains)
         piece = scores.argmax(axis=1)
         value, loss, gain = pick([scores, values, np.broadcast_to(gains, values.shape)], piece)
         # |h a / (2 theta1)|^2 = gain h / (2 theta1)
@@ -98,7 +100,7 @@ class PiecewiseLinearLoss(Loss):
         return rest._replace(loss=np.where(steepest > 0.0, math.inf, rest.loss))
 
     def take(self, rows: IntArray) -> Self:
-        """Return the loss of some of the rows."""
+        """Return the loss of some of the samples."""
         norms = self.slope_norms[rows] if self.slope_norms.ndim == 2 else self.slope_norms
         return type(self)(self.values[rows], norms)
 
