@@ -307,8 +307,9 @@ class ChiSquared(Divergence):
         level = start
         retreat = max(2.0 * self.theta2, math.ulp(start))
         for _ in range(_NEWTON_STEPS):
-            total = evaluate(level)
-            assert isinstance(total, MomentStatistic)
+            statistic = evaluate(level)
+            assert isinstance(statistic, MomentStatistic)
+            total = statistic
             # The mean excess is piecewise linear in the level, with the slope -active / (2 theta2).
             excess = total.excess / total.weight
             active = total.active / total.weight
