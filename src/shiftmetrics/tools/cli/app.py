@@ -21,6 +21,7 @@ from shiftmetrics.tools.cli.options import SETTINGS
 
 COMMANDS = {
     "diff": "Say whether a new model is safe to ship, from the predictions of both on the same rows.",
+    "example": "Write small files to try a command on.",
     "demo": "Train a small classifier of handwritten digits, shift its data, measure, and write a report.",
     "agreement": "Measure whether predictions survive this shift: posterior agreement; no labels needed.",
     "stability": "Find how little it takes to break the model: the least shift that lifts its risk to a threshold.",
@@ -103,7 +104,7 @@ def shiftmetrics(
     Python objects, `scores.joblib` and `module:attribute`:
     opening these runs the code inside, which needs `--trust`. The sample under test comes first, the baseline second.
 
-    Exit codes: 0 done, 1 a rule failed, 2 an error, 130 interrupted.
+    Exit codes: 0 done, 1 worse, or a rule failed, 2 an error, 3 cannot tell yet, 130 interrupted.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

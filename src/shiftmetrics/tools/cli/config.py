@@ -14,6 +14,7 @@ from typing import Any
 from shiftmetrics._core.validation import check_integer, check_keys, describe
 from shiftmetrics.tools.cli.agreement import agreement
 from shiftmetrics.tools.cli.compare import compare
+from shiftmetrics.tools.cli.diff import diff
 from shiftmetrics.tools.cli.novelty import novelty
 from shiftmetrics.tools.cli.options import TITLE
 from shiftmetrics.tools.cli.signature import click_command
@@ -21,7 +22,13 @@ from shiftmetrics.tools.cli.stability import stability
 from shiftmetrics.tools.rules import Rule, read_rules
 from shiftmetrics.tools.rules.rule import check_names, read_toml
 
-KINDS = {"agreement": agreement, "stability": stability, "novelty": novelty, "compare": compare}
+KINDS = {
+    "diff": diff,
+    "agreement": agreement,
+    "stability": stability,
+    "novelty": novelty,
+    "compare": compare,
+}
 """Tables of a configuration, with the command that each calls."""
 
 KEYS = ("title", "output", "seed", "trust", "rules", "rule", *KINDS)

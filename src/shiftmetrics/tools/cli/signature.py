@@ -238,8 +238,9 @@ def _named_arguments(names: Mapping[str, str]) -> Iterator[None]:
         # remedies too, as in "with ids= or labels="
         keyword = rf"\b({'|'.join(names)})=(?!\w)"
         message = re.sub(keyword, lambda match: names[match[1]], message)
-        # values too, as in align="position"
+        # values too, as in align="position" and inner=True
         message = re.sub(r'\b(\w+)="(\w+)"', r"--\1 \2", message)
+        message = re.sub(r"\b(\w+)=True\b", r"--\1", message)
         raise type(error)(message) from error
 
 

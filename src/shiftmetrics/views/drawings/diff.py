@@ -42,7 +42,8 @@ def draw_difference(result: DiffResult, ax: Any = None) -> Any:
     if interval is not None:
         ax.hlines(0.0, unit * interval.low, unit * interval.high, color=INK, linewidth=7)
         ax.plot(unit * result.value, 0.0, "o", color="white", markeredgecolor=INK, markersize=9)
-    line_at(ax, "x", 0.0, "no difference")
+    # the words stand on the side that has room for them
+    line_at(ax, "x", 0.0, "no difference", left=high < -low)
     if result.allow:
         line_at(ax, "x", limit, "", color=BAD)
         at_the_foot = {"xycoords": ("data", "axes fraction"), "color": BAD}

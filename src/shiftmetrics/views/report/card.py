@@ -48,7 +48,9 @@ def card_of(result: Result) -> str:
     (True, True)
     """
     verdict = verdict_of(result)
-    sentences = result.notes() if verdict is None else [*verdict.findings, *result.warnings]
+    sentences = result.notes()
+    if verdict is not None:
+        sentences = [*verdict.findings, *verdict.evidence, *result.warnings]
     values = {
         "colours": COLOURS,
         "result": result,

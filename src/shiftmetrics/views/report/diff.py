@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from shiftmetrics._core.result import Interval, format_number
 from shiftmetrics.decisions.diff_result import EFFECTS, DiffResult
+from shiftmetrics.decisions.diff_words import decimals, evidence_sentences
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
-from shiftmetrics.views.report.verdict import Figure, Tone, Verdict, verdicts
+from shiftmetrics.views.report.verdict import Figure, Verdict, plain_verdict, verdicts
 
-TONES: dict[str, Tone] = {"SAFE": "good", "BETTER": "good", "SAME": "good", "WORSE": "bad"}
-"""Colours of the words; a word that is not here is open."""
-
+MOST_STEPS = 3
 MOST_ROWS = 20
 """Changed rows that the page shows, per step of its size."""
 
@@ -19,6 +19,38 @@ MOST_ROWS = 20
 @verdicts(DiffResult)
 def diff_verdict(result: DiffResult) -> Verdict:
     """Return the decision with old against new, and how many predictions changed, were fixed and broken."""
+    plain = plain_verdict(result)
+    evidence = evidence_sentences(result)
+    return dataclasses.replace(
+        plain,
+        steps=tuple([*plain.steps, *_more_steps(result)][:MOST_STEPS]),
+        findings=tuple(part for part in plain.findings if part not in evidence),
+        evidence=tuple(evidence),
+        figures=tuple(_figures(result)),
+        chart="difference",
+    )
+
+
+def _more_steps(result: DiffResult) -> list[str]:
+    """Return what else to do: where to look, and how to go on."""
+    steps = []
+    frequent = result.changes.frequent
+    if result.labelled is not None and result.labelled.broken:
+        n_broken = result.labelled.broken
+        worst = max(frequent, key=lambda part: part.broken, default=None)
+        where = "" if worst is None else f", first at {worst.old} > {worst.new}"
+        steps.append(f"Look at the {n_broken:,} that broke{where}.")
+    elif frequent:
+        steps.append(f"Look at the most frequent change, {frequent[0].old} > {frequent[0].new}.")
+    if result.plan is not None and result.verdict == "CANNOT TELL YET":
+        steps.append("Fill in the labels of the changed rows, and compare again with them.")
+    elif result.verdict == "WORSE":
+        steps.append("Compare again once the new model is mended.")
+    return steps
+
+
+def _figures(result: DiffResult) -> list[Figure]:
+    """Return old against new, the difference, and the rows that changed, were fixed and broken."""
     changes = result.changes
     figures = []
     labelled = result.labelled
@@ -49,18 +81,7 @@ def diff_verdict(result: DiffResult) -> Verdict:
         of = f"of {labelled.n_labelled:,} labelled"
         figures.append(Figure(name="Fixed", value=f"{labelled.fixed:,}", meaning=of))
         figures.append(Figure(name="Broken", value=f"{labelled.broken:,}", meaning=of))
-    steps = tuple(result.next_steps)
-    findings = [part for part in result.notes() if part not in steps]
-    warnings = {f"Warning: {warning}" for warning in result.warnings}
-    return Verdict(
-        word=result.verdict,
-        tone=TONES.get(result.verdict, "open"),
-        sentence=result.sentence,
-        steps=steps,
-        findings=tuple(part for part in findings if part not in warnings),
-        figures=tuple(figures),
-        chart="difference",
-    )
+    return figures
 
 
 def _score(result: DiffResult, value: float) -> str:
@@ -70,7 +91,8 @@ def _score(result: DiffResult, value: float) -> str:
 def _points(result: DiffResult, value: float) -> str:
     """Print a difference: percentage points of accuracy, or units."""
     if result.metric == "accuracy":
-        return f"{100 * value:+.2g} points"
+        points = 100.0 * value
+        return f"{points:+.{decimals(abs(points))}f} points"
     return f"{value:+.3g}"
 
 
@@ -108,7 +130,8 @@ def diff_facts(result: DiffResult) -> list[Fact]:
 def fill_diff(entry: Entry) -> None:
     """Show the difference, the most frequent changes, the parts, and the rows that changed."""
     result: DiffResult = entry.result
-    entry.sentences += diff_verdict(result).findings
+    verdict = diff_verdict(result)
+    entry.sentences += [*verdict.findings, *verdict.evidence]
     if result.changes.frequent:
         entry.draw("changes", height=1.2 + 0.3 * len(result.changes.frequent))
     counts = [

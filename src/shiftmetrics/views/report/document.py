@@ -224,7 +224,8 @@ def _warnings(named: Mapping[str, Result]) -> list[str]:
     warnings = []
     for name, result in named.items():
         texts = list(result.warnings)
-        if not result.status.ok:
+        # a verdict has said it already
+        if not result.status.ok and not hasattr(result, "verdict"):
             texts.insert(0, result.status.text)
         warnings += [f"{_full_name(name, result)}: {text}" for text in texts]
     return warnings

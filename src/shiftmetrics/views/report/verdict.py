@@ -1,7 +1,7 @@
 """The first screen: a decision in one word, the figures it rests on, and what to do now.
 
-A class of results that decides something registers how it is said with `verdicts`. The terminal, the report and the
-card in a notebook print the same.
+A result decides something if it has a ``verdict``, a ``sentence`` and ``next_steps``. The terminal, the report and
+the card in a notebook print these; a class that registers with `verdicts` adds its figures and its chart.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ class Verdict:
         What to do now, at most three.
     findings : sequence of str
         What else was found, for the terminal and for the page below the first screen.
+    evidence : sequence of str
+        Figures for experts, for the page alone.
     figures : sequence of Figure
         Numbers to show large.
     chart : str or None
@@ -53,9 +55,21 @@ class Verdict:
     sentence: str
     steps: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
     figures: tuple[Figure, ...] = ()
     chart: str | None = None
 
+
+TONES: dict[str, Tone] = {
+    "SAFE": "good",
+    "BETTER": "good",
+    "SAME": "good",
+    "NO CHANGE SHOWN": "good",
+    "NO ALARM": "good",
+    "WORSE": "bad",
+    "ERRORS HAVE RISEN": "bad",
+}
+"""Colours of verdicts; one that is not here is open."""
 
 _VERDICTS: dict[type, Callable[[Any], Verdict]] = {}
 
@@ -76,4 +90,18 @@ def verdict_of(result: Result) -> Verdict | None:
     for base in type(result).__mro__:
         if base in _VERDICTS:
             return _VERDICTS[base](result)
-    return None
+    return plain_verdict(result) if hasattr(result, "verdict") else None
+
+
+def plain_verdict(result: Any) -> Verdict:
+    """Return the verdict of a result in its own words."""
+    steps = tuple(result.next_steps)
+    # notes hold the steps and the warnings too, which are printed on their own
+    said = {*steps, *(f"Warning: {warning}" for warning in result.warnings)}
+    return Verdict(
+        word=result.verdict,
+        tone=TONES.get(result.verdict, "open"),
+        sentence=result.sentence,
+        steps=steps,
+        findings=tuple(part for part in result.notes() if part not in said),
+    )
