@@ -8,7 +8,7 @@ from run_configurations import CONFIG, ONE
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (CONFIG, "", "config.toml must hold at least one measurement, got none. Begin one with [[agreement]],"),
+        (CONFIG, "", "config.toml must hold at least one measurement, got none. Begin one with [["),
         (CONFIG, "[[agreement]\n", "CONFIG must be a TOML file, got "),
         ("seed = 3", "sed = 3", "config.toml must be a table of known keys, got 'sed'. Did you mean 'seed'?"),
         ("[[novelty]]", "[[novlty]]", "got 'novlty'. Did you mean 'novelty'?"),

@@ -100,9 +100,9 @@ def shiftmetrics(
 ) -> None:
     """Measure how a model holds when its data shifts, how little breaks it, and what is new in the data.
 
-    Files are csv, csv.gz, parquet, npy or npz; write `runs.npz:scores` for an array inside an npz file. Or they are
-    Python objects, `scores.joblib` and `module:attribute`:
-    opening these runs the code inside, which needs `--trust`. The sample under test comes first, the baseline second.
+    Files are csv, csv.gz, parquet, JSON lines, npy or npz; write `runs.npz:scores` for an array inside an npz file.
+    Or they are Python objects, `scores.joblib` and `module:attribute`: opening these runs the code inside, which
+    needs `--trust`. The sample under test comes first, the baseline second; in `diff` the old one comes first.
 
     Exit codes: 0 done, 1 worse, or a rule failed, 2 an error, 3 cannot tell yet, 130 interrupted.
     """
