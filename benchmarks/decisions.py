@@ -1,4 +1,4 @@
-"""Decisions against the simple rival: ``python benchmarks/decisions.py [novelty] [agreement] [stability]``.
+"""Decisions against the simple rival: ``python benchmarks/decisions.py [novelty] [agreement] [stability] [diff]``.
 
 Each measure's part judges what a user concludes from its result (what is new, which model to take, which column to
 fear) beside what the same user would have concluded without it. Real data are read from the folder that
@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib
 
-PARTS = ("novelty", "agreement", "stability")
+PARTS = ("novelty", "agreement", "stability", "diff")
 
 
 def main() -> None:
