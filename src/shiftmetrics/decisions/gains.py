@@ -43,6 +43,8 @@ class Gains:
         Least and largest possible gain: both are the gain itself where it is known.
     bound : Interval
         Limits of the mean gain that hold without any label.
+    scale : float
+        Root mean square of the largest gains of the rows that change, without any label: 1 for accuracy.
     candidates : ndarray of int
         Rows that a plan draws from: those that change.
     are_signs : bool
@@ -57,6 +59,7 @@ class Gains:
     low: FloatArray
     high: FloatArray
     bound: Interval
+    scale: float
     candidates: IntArray
     are_signs: bool
     two_classes: bool
@@ -71,14 +74,6 @@ class Gains:
     def certain(self) -> Interval:
         """Limits of the mean gain, whatever the labels that are not known."""
         return _certain(self.low, self.high)
-
-    @property
-    def scale(self) -> float:
-        """Root mean square of the largest gains of the rows that change: 1 for accuracy."""
-        if not len(self.candidates):
-            return 1.0
-        largest = np.maximum(-self.low, self.high)[self.candidates]
-        return float(np.sqrt(np.mean(largest**2)))
 
     def outcomes(self, rows: IntArray) -> Outcomes:
         """Return how many of some rows are fixed, broken, neither, or not known."""
@@ -101,6 +96,7 @@ def gains_of_classes(pair: ClassPair, costs: Mapping[Any, float] | None) -> Gain
     low = np.where(changed, -weights[pair.old_codes], 0.0)
     high = np.where(changed, weights[pair.new_codes], 0.0)
     bound = _certain(low, high)
+    scale = _scale(np.maximum(-low, high)[changed])
     rows = changed & labelled
     truth = pair.labels[rows]
     right = (pair.new_codes[rows] == truth).astype(np.float64)
@@ -112,6 +108,7 @@ def gains_of_classes(pair: ClassPair, costs: Mapping[Any, float] | None) -> Gain
         low=low,
         high=high,
         bound=bound,
+        scale=scale,
         candidates=np.flatnonzero(changed),
         are_signs=bool((weights == 1.0).all()),
         two_classes=len(pair.classes) == 2,
@@ -130,11 +127,17 @@ def gains_of_outputs(pair: OutputPair) -> Gains:
         low=np.where(pair.rows.known, gain, -reach),
         high=np.where(pair.rows.known, gain, reach),
         bound=_certain(-reach, reach),
+        scale=_scale(reach[pair.changed]),
         candidates=np.flatnonzero(pair.changed),
         are_signs=False,
         two_classes=False,
         weights=np.ones(1),
     )
+
+
+def _scale(largest: FloatArray) -> float:
+    """Return the root mean square of the largest gains."""
+    return float(np.sqrt(np.mean(largest**2))) if len(largest) else 1.0
 
 
 def _certain(low: FloatArray, high: FloatArray) -> Interval:
