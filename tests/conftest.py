@@ -69,12 +69,13 @@ def bars_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Show the progress bars that wait for two seconds at once, and where no terminal is."""
     from tqdm.std import tqdm
 
+    from shiftmetrics._core.options import ProgressBar
+
     plain = tqdm.__init__
 
     def impatient(self: Any, *arguments: Any, **options: Any) -> None:
-        assert options.get("delay") == 2.0, "bars wait for two seconds"
-        plain(
-            self, *arguments, **{**options, "delay": 0.0, "disable": bool(options.get("disable"))}
-        )
+        plain(self, *arguments, **{**options, "disable": bool(options.get("disable"))})
 
+    assert ProgressBar.delay == 2.0, "bars wait for two seconds"
+    monkeypatch.setattr(ProgressBar, "delay", 0.0)
     monkeypatch.setattr(tqdm, "__init__", impatient)

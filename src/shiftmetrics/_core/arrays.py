@@ -7,6 +7,7 @@ Only the map step of a measure sees the user's array library (Python array API s
 from __future__ import annotations
 
 import math
+import sys
 import threading
 from collections.abc import Sequence
 from decimal import Decimal
@@ -68,8 +69,10 @@ def as_array(value: Any, argument: str) -> Array:
         return _foreign_array(value, argument)
     if hasattr(value, "toarray"):  # SciPy's sparse matrices
         raise _sparse_error(value, argument)
-    if isinstance(value, np.ma.MaskedArray):
-        value = np.ma.filled(value.astype(np.float64), np.nan)  # a masked value is a missing one
+    # Nothing is masked where NumPy has not loaded that part of itself.
+    if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray):
+        # A masked value is a missing one.
+        value = np.ma.filled(value.astype(np.float64), np.nan)
     elif is_table(value):
         value = _table_to_numpy(value, argument)
     elif hasattr(value, "to_numpy"):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator, Sized
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from shiftmetrics._core.files import printable
 from shiftmetrics._core.validation import check_integer, check_number, describe, seed_of
@@ -207,6 +208,61 @@ def always_resampling(value: Resampling | float | None) -> Resampling:
 _CGROUP = Path("/sys/fs/cgroup")
 
 
+class ProgressBar:
+    """A progress bar that shows after two seconds of work; until then tqdm is not even imported.
+
+    Parameters
+    ----------
+    over : iterable or None
+        What iteration over the bar gives.
+    **options
+        Of tqdm.
+    """
+
+    # seconds of work before it shows
+    delay = 2.0
+
+    def __init__(self, over: Iterable[Any] | None, **options: Any) -> None:
+        self._over = over
+        self._options = options
+        self._start = time.monotonic()
+        self._done = 0
+        self._bar: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[Any]:
+        assert self._over is not None
+        with self:
+            for item in self._over:
+                yield item
+                self.update()
+
+    def update(self, n: int = 1) -> None:
+        """Count steps that were done."""
+        self._done += n
+        if self._bar is not None:
+            self._bar.update(n)
+        elif time.monotonic() - self._start >= self.delay:
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(initial=self._done, leave=False, **self._options)
+
+    def set_postfix(self, **values: Any) -> None:
+        """Show values beside the bar."""
+        if self._bar is not None:
+            self._bar.set_postfix(**values)
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.close()
+
+
 def progress_bar(
     progress: bool,
     title: str,
@@ -214,19 +270,13 @@ def progress_bar(
     *,
     over: Iterable[Any] | None = None,
     unit: str = "",
-) -> Any:
+) -> ProgressBar:
     """Return a progress bar that shows after two seconds of work, and gives the items of ``over``."""
-    from tqdm.auto import tqdm
-
-    return tqdm(
-        over,
-        printable(title),
-        total,
-        unit=unit,
-        delay=2.0,
-        leave=False,
-        disable=not progress or None,
-    )
+    if total is None and isinstance(over, Sized):
+        total = len(over)
+    # tqdm shows no bar where ``disable`` is None and there is no terminal
+    disable = None if progress else True
+    return ProgressBar(over, desc=printable(title), total=total, unit=unit, disable=disable)
 
 
 def available_memory() -> int:
