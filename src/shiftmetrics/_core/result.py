@@ -106,6 +106,8 @@ class Result(Record):
     title = ""
     unit = ""
     higher_is_better = True
+    rule_field = "value"
+    """What a rule bounds where it names no field: a figure that people can judge, never in nats."""
 
     value: float
     error_bound: float

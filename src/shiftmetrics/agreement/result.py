@@ -128,6 +128,7 @@ class PosteriorAgreementResult(Drawn, Result):
     title = "Posterior agreement"
     higher_is_better = True
     unit = "nats"
+    rule_field = "changes.disagreement"
 
     beta: float
     changes: PredictionChanges

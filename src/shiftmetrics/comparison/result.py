@@ -141,6 +141,7 @@ class ComparisonResult(Drawn, Result):
     measure = "comparison"
     title = "Comparison of models"
     higher_is_better = True
+    rule_field = ""
 
     status: Status
     compared: str

@@ -140,6 +140,7 @@ class NoveltyResult(Drawn, Result):
     title = "Kernel entropic novelty"
     higher_is_better = True
     unit = "nats"
+    rule_field = "fraction"
     ranked_as = ("samples", "most novel", "more novel")
 
     status: Status

@@ -41,7 +41,8 @@ def test_it_writes_a_report_and_results_and_says_where(run, small, tmp_path):
 def test_its_configuration_measures_the_same(run, small, tmp_path):
     assert run("demo", "--output", tmp_path, "--seed", "1", "--quiet").exit_code == 0
     done = run("run", tmp_path / "config.toml")
-    assert done.exit_code == 0, done.output
+    # a turn changes four predictions of ten: the gate is closed
+    assert done.exit_code == 1, done.output
     assert (tmp_path / "results" / "junit.xml").is_file()
     for name, result in read_results(tmp_path / "results.json").items():
         again = Result.from_json(tmp_path / "results" / f"{name}.json")

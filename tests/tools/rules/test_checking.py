@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import shiftmetrics
 from shiftmetrics import Result
 from shiftmetrics._core.result import Status
 from shiftmetrics.stability import FixedLoss, worst_case_risk
 from shiftmetrics.tools.rules import Rule, check_results
+from shiftmetrics.tools.rules.fields import find
 
 finite = st.floats(-1e6, 1e6)
 small = st.floats(0, 1e3)
@@ -149,7 +151,8 @@ def test_rules_choose_results_by_name_and_measure(gauge, results):
     mixed = {"noise/mild": gauge(1.0), "noise/strong": gauge(2.0), "blur": gauge(3.0), **results}
 
     def chosen(**keys):
-        checked = check_results(mixed, [Rule(at_least=-1e9, status="any", using="value", **keys)])
+        rule = Rule(field="value", at_least=-1e9, status="any", using="value", **keys)
+        checked = check_results(mixed, [rule])
         return [outcome.result for outcome in checked.outcomes if outcome.ended != "error"]
 
     assert chosen(result="noise/*") == []
@@ -245,3 +248,38 @@ def test_doubt_that_went_missing_in_a_file_is_an_error(gauge):
     object.__setattr__(result, "interval", None)
     object.__setattr__(result, "error_bound", "much")
     assert ended(result, at_least=0) == "error"
+
+
+def test_no_default_of_a_rule_is_in_nats(results):
+    assert results["agreement"].unit == results["novelty"].unit == "nats"
+    expected = {"agreement": "changes.disagreement", "novelty": "fraction", "stability": "value"}
+    for name, field in expected.items():
+        (outcome,) = check_results(results, [Rule(result=name, at_most=2.0)]).outcomes
+        assert outcome.ended == "passed"
+        assert outcome.text.startswith(field)
+        assert outcome.value == find(results[name], field).value
+    # the value of a comparison is that of what it compares
+    (outcome,) = check_results(results, [Rule(result="compare", at_most=2.0)]).outcomes
+    assert (outcome.ended, "must name a field" in outcome.text) == ("error", True)
+
+
+def test_a_fraction_that_must_be_low_is_not_bounded_from_below(results):
+    (outcome,) = check_results(results, [Rule(result="agreement", at_least=0.0)]).outcomes
+    assert outcome.text.endswith("Lower is better here: did you mean at_most?")
+
+
+def test_every_class_whose_value_is_in_nats_has_another_default():
+    everything()
+    for cls in subclasses(Result):
+        if cls.unit == "nats":
+            assert cls.rule_field not in ("value", ""), cls.__name__
+
+
+def subclasses(cls):
+    found = set(cls.__subclasses__())
+    return found.union(*map(subclasses, found))
+
+
+def everything():
+    for name in shiftmetrics.__all__:
+        getattr(shiftmetrics, name)

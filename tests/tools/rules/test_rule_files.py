@@ -73,7 +73,7 @@ def test_a_mapping_is_what_a_file_holds():
         ),
         (
             "[[rule]]\nat_least = 1\n[[rule]]\nat_least = 1",
-            "rules of distinct names, got 'every result: value at least 1'",
+            "rules of distinct names, got 'every result: at least 1'",
         ),
     ],
 )

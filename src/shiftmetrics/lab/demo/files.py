@@ -56,16 +56,16 @@ RULES = (
 name = "predictions survive a turn"
 measure = "posterior_agreement"
 result = "{rotation}"
-field = "normalized"
-at_least = 0.5
+field = "changes.disagreement"
+at_most = 0.1
 reason = "Forms are scanned by hand, and lie askew."
 
 [[rule]]
 name = "predictions survive noise"
 measure = "posterior_agreement"
 result = "{noise}"
-field = "normalized"
-at_least = 0.8
+field = "changes.disagreement"
+at_most = 0.15
 reason = "The next scanner is a cheap one."
 
 [[rule]]

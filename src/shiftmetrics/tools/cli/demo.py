@@ -71,4 +71,6 @@ def demo(
     show(found.results)
     say(str(found.withheld))
     say(f"\nReport:  {page}\nResults: {results}\nDone in {time.perf_counter() - started:.1f} s.")
-    say(f"\nThe same from files, with rules: shiftmetrics run {shlex.quote(str(config))}")
+    say(
+        f"\nThe same from files, with rules that a turn does not pass: shiftmetrics run {shlex.quote(str(config))}"
+    )

@@ -12,9 +12,6 @@ from shiftmetrics.tools.rules.fields import Place, Reading, find, read
 from shiftmetrics.tools.rules.outcomes import Ended, Outcome, RulesResult
 from shiftmetrics.tools.rules.rule import Rule, nearest_names, printed
 
-NO_DIRECTION = ("comparison", "novelty.")
-"""Measures that are neither better nor worse when they rise: novelty, or a comparison, whatever it compares."""
-
 
 def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> RulesResult:
     """Check rules on results, cautiously: what is uncertain counts against passing.
@@ -45,7 +42,7 @@ def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> Rules
     >>> from shiftmetrics.tools.rules import Rule, check_results
     >>> scores = [[4.0, 0.0], [0.0, 3.0], [2.0, 0.0], [0.0, 5.0]]
     >>> result = posterior_agreement(scores, scores)
-    >>> checked = check_results({"noise": result}, [Rule(measure="posterior_agreement", at_least=0.5)])
+    >>> checked = check_results({"noise": result}, [Rule(measure="posterior_agreement", at_most=0.1)])
     >>> checked.passed, checked.headline()
     (True, 'Passed: 1 check of 1 rule, 1 passed.')
     """
@@ -105,12 +102,17 @@ def _outcome(rule: Rule, name: str, result: Result) -> Outcome:
     counted: dict[str, Any] = {}
     ended: Ended
     try:
-        place = find(result, rule.field)
+        field = rule.field or result.rule_field
+        if not field:
+            raise ValueError(
+                f"A rule on results of {result.measure!r} must name a field, such as models.NAME.rank_low."
+            )
+        place = find(result, field)
         text = _unmet_status(rule, result, place)
         holds = not text
         if holds:
-            reading = read(place, rule.field, rule.using)
-            holds, text = _judge(rule, result, reading)
+            reading = read(place, field, rule.using)
+            holds, text = _judge(rule, field, result, reading)
             counted = {"value": reading.value, "low": reading.low, "high": reading.high}
         if holds:
             ended = "passed"
@@ -137,7 +139,7 @@ def _unmet_status(rule: Rule, result: Result, place: Place) -> str:
     return ""
 
 
-def _judge(rule: Rule, result: Result, reading: Reading) -> tuple[bool, str]:
+def _judge(rule: Rule, field: str, result: Result, reading: Reading) -> tuple[bool, str]:
     """Return whether a bound holds for all that a number may be, and the words for it.
 
     Raises
@@ -150,10 +152,10 @@ def _judge(rule: Rule, result: Result, reading: Reading) -> tuple[bool, str]:
         is_flag = isinstance(value, bool) or isinstance(rule.equal_to, bool)
         holds = value is rule.equal_to if is_flag else bool(value == rule.equal_to)
         demanded = "" if holds else f", not {rule.bound_in_words()}"
-        return holds, f"{rule.field} is {printed(value)}{demanded}."
+        return holds, f"{field} is {printed(value)}{demanded}."
     if low is None or high is None:
         raise ValueError(
-            f"The field {rule.field!r} is {printed(value)}, no number that could be {rule.bound_in_words()}. "
+            f"The field {field!r} is {printed(value)}, no number that could be {rule.bound_in_words()}. "
             "Write equal_to instead."
         )
     high_enough = low >= rule.lower
@@ -162,9 +164,9 @@ def _judge(rule: Rule, result: Result, reading: Reading) -> tuple[bool, str]:
     decides = high
     if rule.at_least is not None and (not high_enough or low_enough):
         decides = low
-    found = f"{rule.field} {_apart(value, rule)}{_counted(decides, reading, rule)}"
+    found = f"{field} {_apart(value, rule)}{_counted(decides, reading, rule)}"
     if high_enough and low_enough:
-        return True, f"{found}: {rule.bound_in_words()}.{_wrong_side(rule, result)}"
+        return True, f"{found}: {rule.bound_in_words()}.{_wrong_side(rule, field, result)}"
     if not rule.lower <= float(value) <= rule.upper:
         return False, f"{found}: not {rule.bound_in_words()}."
     remedy = ""
@@ -173,13 +175,15 @@ def _judge(rule: Rule, result: Result, reading: Reading) -> tuple[bool, str]:
     return False, f"{found}: not shown to be {rule.bound_in_words()}.{remedy}"
 
 
-def _wrong_side(rule: Rule, result: Result) -> str:
+def _wrong_side(rule: Rule, field: str, result: Result) -> str:
     """Say that a bound lets the bad side pass: a mistake that nothing else would show."""
-    if rule.field != "value" or result.measure.startswith(NO_DIRECTION):
+    if field != result.rule_field:
         return ""
-    if result.higher_is_better and rule.at_least is None:
+    # another default than the value is a fraction of what went wrong
+    higher_is_better = result.higher_is_better and field == "value"
+    if higher_is_better and rule.at_least is None:
         return " Higher is better here: did you mean at_least?"
-    if not result.higher_is_better and rule.at_most is None:
+    if not higher_is_better and rule.at_most is None:
         return " Lower is better here: did you mean at_most?"
     return ""
 

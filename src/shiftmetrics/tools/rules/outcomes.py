@@ -185,7 +185,7 @@ class RulesResult(Record):
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     checked.to_junit(Path(folder) / "junit.xml")
         ...     text = (Path(folder) / "junit.xml").read_text(encoding="utf-8")
-        >>> '<testcase classname="shiftmetrics" name="stability: value at least 0.1"' in text, 'errors="1"' in text
+        >>> '<testcase classname="shiftmetrics" name="stability: at least 0.1"' in text, 'errors="1"' in text
         (True, True)
         """
         counts = {

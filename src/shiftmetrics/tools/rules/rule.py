@@ -43,10 +43,11 @@ class Rule(Record):
         "model_stability" too. Default: every measure.
     result : str, optional
         The result of this name. Default: every result.
-    field : str, default "value"
+    field : str, optional
         What is bounded: a field, a property or a part of one, such as "normalized", "interval.low",
         "modes.0.fraction", "settings.threshold" or "modes.count". Parts that have names are chosen by them:
-        "models.new.value", "features.age.value", "differences.new-old.difference".
+        "models.new.value", "features.age.value", "differences.new-old.difference". Default: what the class of
+        the result says: the fraction of changed predictions, the fraction that is new, or the value.
     at_least, at_most : float or None
         Bounds of a number; they may go together.
     equal_to : float, str, bool or None
@@ -77,7 +78,7 @@ class Rule(Record):
     name: str = ""
     measure: str | None = None
     result: str | None = None
-    field: str = "value"
+    field: str = ""
     at_least: float | None = None
     at_most: float | None = None
     equal_to: float | str | bool | None = None
@@ -92,8 +93,6 @@ class Rule(Record):
             text = getattr(self, name)
             if text is not None and not isinstance(text, str):
                 raise TypeError(describe(name, "a string", value=text))
-        if not self.field.strip():
-            raise ValueError(describe("field", "a string that is not empty", value=self.field))
         if isinstance(self.status, str):
             object.__setattr__(self, "status", (self.status,))
         if not self.status or not all(isinstance(part, str) for part in self.status):
@@ -130,7 +129,8 @@ class Rule(Record):
     def in_words(self) -> str:
         """Say what the rule demands, and of which results."""
         which = [part for part in (self.measure, self.result) if part is not None]
-        return f"{', '.join(which) or 'every result'}: {self.field} {self.bound_in_words()}"
+        what = f"{self.field} {self.bound_in_words()}".strip()
+        return f"{', '.join(which) or 'every result'}: {what}"
 
     def _check_bounds(self) -> None:
         for name in ("at_least", "at_most"):
