@@ -198,8 +198,8 @@ def _find_scores(side: FileColumns, names: list[Any]) -> None:
             _refuse(side, names[0])
         side.scores = served
         if len(confidences) == 1:
-            confidence = _values(side, confidences[0], "its confidence")
-            side.confidence = confidence.astype(np.float64)
+            side.found.append(f"{confidences[0]} as its confidence")
+            side.confidence = table[confidences[0]].to_numpy(dtype=np.float64)
     elif len(names) == 1:
         side.scores = np.asarray(table[names[0]].to_numpy())
         side.found.append(f"{names[0]} as the prediction")

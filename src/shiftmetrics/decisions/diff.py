@@ -243,6 +243,7 @@ def _result(
         status = LABELLED
         interval = future_difference(gains)
         bound = gains.bound
+        plan = None  # nothing is left to label, so that the rows stay in their order
     else:
         status = BOUNDED if len(used) else UNLABELLED
     is_planned = status is SAMPLED
@@ -272,7 +273,7 @@ def _result(
         certain=certain,
         changes=prediction_diff(pair, gains, plan),
         labelled=labelled,
-        plan=None if status in (LABELLED, UNCHANGED) else plan,
+        plan=plan,
         parts=parts,
         evidence=evidence,
     )

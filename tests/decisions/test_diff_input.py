@@ -1,0 +1,299 @@
+"""What files of predictions may look like: found by name and content, and refused with the column and the row."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+
+from shiftmetrics import diff_models
+
+RNG = np.random.default_rng(0)
+CLASSES = ["cat", "dog", "owl"]
+LOGITS = 2.0 * RNG.normal(size=(50, 3))
+OTHERS = LOGITS + RNG.normal(size=LOGITS.shape)
+LABELS = np.array(CLASSES)[LOGITS.argmax(axis=1)]
+CHANGED = LOGITS.argmax(axis=1) != OTHERS.argmax(axis=1)
+
+
+def softmax(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    terms = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(terms / terms.sum(axis=1, keepdims=True))
+
+
+def frame(scores: npt.NDArray[Any], **columns: Any) -> pd.DataFrame:
+    table = pd.DataFrame(scores, columns=CLASSES)
+    for name, values in columns.items():
+        table.insert(0, name, values)
+    return table
+
+
+IDS = np.array([f"row{place}" for place in range(50)])
+OLD = frame(LOGITS, image_id=IDS)
+NEW = frame(OTHERS, image_id=IDS)
+
+
+# --- forms --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "form", ["logits", "probabilities", "log", "percent", "float32", "list", "labels", "strings"]
+)
+def test_every_form_gives_the_same_changes(form: str) -> None:
+    pair: list[Any] = [LOGITS, OTHERS]
+    if form == "probabilities":
+        pair = [softmax(scores) for scores in pair]
+    elif form == "log":
+        pair = [np.log(softmax(scores)) for scores in pair]
+    elif form == "percent":
+        pair = [100.0 * softmax(scores) for scores in pair]
+    elif form == "float32":
+        pair = [scores.astype(np.float32) for scores in pair]
+    elif form == "list":
+        pair = [scores.tolist() for scores in pair]
+    elif form == "labels":
+        pair = [scores.argmax(axis=1) for scores in pair]
+    elif form == "strings":
+        pair = [np.array(CLASSES)[scores.argmax(axis=1)] for scores in pair]
+    result = diff_models(*pair, rng=0)
+    assert result.changes.n_changed == CHANGED.sum()
+    assert (
+        result.to_frame()["id"].tolist()
+        == diff_models(LOGITS, OTHERS, rng=0).to_frame()["id"].tolist()
+    )
+    if form in ("probabilities", "log", "percent", "float32", "list"):
+        both = (softmax(LOGITS).max(axis=1) >= 0.9) & (softmax(OTHERS).max(axis=1) >= 0.9)
+        assert result.changes.n_confident == (both & CHANGED).sum()
+
+
+def test_one_probability_is_that_of_the_second_class() -> None:
+    chance, other = softmax(LOGITS)[:, 0], softmax(OTHERS)[:, 0]
+    labels = np.where(RNG.random(50) < 0.5, "yes", "no")
+    result = diff_models(chance, other, labels=labels)
+    table = result.to_frame()
+    rows = table["id"].to_numpy()
+    assert rows.tolist() == np.flatnonzero((chance > 0.5) != (other > 0.5)).tolist()
+    assert table["new"].tolist() == np.where(other > 0.5, "yes", "no")[rows].tolist()
+    cut = diff_models(chance, other, labels=labels, threshold=0.3)
+    assert cut.changes.n_changed == ((chance >= 0.3) != (other >= 0.3)).sum()
+
+
+def test_a_threshold_cuts_the_same_class_whatever_the_order_of_columns() -> None:
+    chance, other = softmax(LOGITS[:, :2])[:, 1], softmax(OTHERS[:, :2])[:, 1]
+    old = pd.DataFrame({"no": 1.0 - chance, "yes": chance})
+    new = pd.DataFrame({"yes": other, "no": 1.0 - other})
+    for threshold in (0.2, 0.8):
+        result = diff_models(old, new, threshold=threshold, rng=0)
+        assert result.changes.n_changed == ((chance >= threshold) != (other >= threshold)).sum()
+
+
+def test_margins_are_cut_at_zero() -> None:
+    labels = np.arange(50) % 2
+    result = diff_models(LOGITS[:, 0], OTHERS[:, 0], labels=labels)
+    assert result.metric == "accuracy"
+    assert result.changes.n_changed == ((LOGITS[:, 0] > 0) != (OTHERS[:, 0] > 0)).sum()
+    assert diff_models(LOGITS[:, 0], OTHERS[:, 0], threshold=0.0).metric == "accuracy"
+    assert diff_models(LOGITS[:, 0], OTHERS[:, 0], tolerance=0.0).metric == "mean absolute error"
+    assert (
+        diff_models(LOGITS[:, 0], OTHERS[:, 0], labels=LOGITS[:, 1]).metric == "mean absolute error"
+    )
+    with pytest.raises(ValueError, match="tolerance"):
+        diff_models(LOGITS[:, 0], OTHERS[:, 0])
+
+
+def test_counts_of_many_values_are_outputs() -> None:
+    ages = RNG.integers(0, 10**6, size=200)
+    assert diff_models(ages, ages + 1).metric == "mean absolute error"
+    assert diff_models(ages % 7, (ages + 1) % 7, rng=0).metric == "accuracy"
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_the_first_of_equal_scores_is_the_answer(bits: int) -> None:
+    step = np.abs(LOGITS).max() / 2 ** (bits - 1)
+    rounded = np.round(LOGITS / step)
+    result = diff_models(LOGITS, rounded, rng=0)
+    assert result.changes.n_changed == (LOGITS.argmax(axis=1) != rounded.argmax(axis=1)).sum()
+    tied = (rounded == rounded.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    assert (result.changes.n_tied_old, result.changes.n_tied_new) == (0, tied.sum())
+    # In another order of columns, another class is the first; that is what this model serves.
+    table = frame(rounded)[["owl", "dog", "cat"]]
+    served = table.to_numpy().argmax(axis=1)
+    answers = np.array(["owl", "dog", "cat"])[served]
+    result = diff_models(frame(LOGITS), table, rng=0)
+    assert result.changes.n_changed == (answers != LABELS).sum()
+
+
+def test_one_class_never_changes() -> None:
+    constant = np.repeat("cat", 30)
+    result = diff_models(constant, constant.copy())
+    assert result.verdict == "SAME"
+    assert result.evidence.kappa is None
+
+
+# --- columns ------------------------------------------------------------------------------------------------
+
+
+def test_ids_labels_and_scores_are_found_and_said() -> None:
+    old = OLD.assign(label=LABELS)
+    result = diff_models(old, NEW.iloc[::-1])
+    assert result.changes.n_changed == CHANGED.sum()
+    assert result.labelled is not None
+    assert result.labelled.old_score == 1.0
+    assert set(result.settings["found"]) == {"image_id as the id", "label as the label of old"}
+    assert result.to_frame()["id"].tolist() == IDS[CHANGED].tolist()
+
+
+def test_columns_match_by_name_and_without_their_prefix() -> None:
+    old = OLD.rename(columns={name: f"p_{name}" for name in CLASSES})
+    new = NEW[["owl", "image_id", "dog", "cat"]].rename(
+        columns={name: f"prob_{name}" for name in CLASSES}
+    )
+    assert diff_models(old, new, rng=0).changes.n_changed == CHANGED.sum()
+    numbered = pd.DataFrame(OTHERS, columns=[f"score_{place}" for place in range(3)])
+    assert diff_models(LOGITS, numbered, rng=0).changes.n_changed == CHANGED.sum()
+
+
+def test_an_array_takes_the_names_of_the_other_file() -> None:
+    result = diff_models(frame(LOGITS), OTHERS, labels=LABELS)
+    assert set(result.to_frame()["new"]) <= set(CLASSES)
+
+
+def test_an_answer_beside_its_scores_is_what_is_served() -> None:
+    served = np.array(CLASSES)[OTHERS.argmax(axis=1)]
+    agreeing = diff_models(OLD, NEW.assign(prediction=served), rng=0)
+    assert agreeing.evidence.agreement is not None
+    other = served.copy()
+    other[0] = "cat" if served[0] != "cat" else "dog"
+    result = diff_models(OLD, NEW.assign(prediction=other), rng=0)
+    assert result.changes.n_changed == (other != LABELS).sum()
+    assert any("not always" in text for text in result.settings["found"])
+    hard = pd.DataFrame({"image_id": IDS, "prediction": other, "confidence": 0.95})
+    result = diff_models(hard.assign(prediction=LABELS), hard, rng=0)
+    assert result.changes.n_confident == result.changes.n_changed == (other != LABELS).sum()
+
+
+def test_the_index_of_a_table_is_its_id() -> None:
+    old = OLD.set_index("image_id")
+    new = NEW.set_index("image_id").sample(frac=1.0, random_state=0)
+    assert diff_models(old, new, rng=0).changes.n_changed == CHANGED.sum()
+
+
+def test_ids_of_arrays_name_the_rows() -> None:
+    assert diff_models(LOGITS, OTHERS, ids=IDS, rng=0).to_frame()["id"].isin(IDS).all()
+
+
+def test_true_values_of_a_regression_are_a_label() -> None:
+    truth = RNG.lognormal(size=40)
+    old = pd.DataFrame({"house_id": range(40), "y": truth, "pred": truth * 1.1})
+    new = pd.DataFrame({"house_id": range(40), "pred": truth * 1.05})
+    result = diff_models(old, new)
+    assert result.value == pytest.approx(0.05 * truth.mean())
+
+
+def test_numbers_and_strings_name_the_same_classes() -> None:
+    old = pd.DataFrame({"id": range(6), "pred": [0, 1, 2, 0, 1, 2]})
+    new = pd.DataFrame(
+        {"id": [str(place) for place in range(6)], "pred": ["0", "1", "2", "1", "1", "2"]}
+    )
+    result = diff_models(old, new, labels=np.array([0.0, 1.0, 2.0, 1.0, 1.0, 2.0]))
+    assert result.changes.n_changed == 1
+    assert result.labelled is not None
+    assert result.labelled.fixed == 1
+
+
+# --- rows ---------------------------------------------------------------------------------------------------
+
+
+def test_rows_of_one_file_alone_are_refused_or_left_out() -> None:
+    with pytest.raises(ValueError, match=r"'row0'.*only in old.*inner"):
+        diff_models(OLD, NEW.iloc[2:])
+    result = diff_models(OLD, NEW.iloc[2:], inner=True, rng=0)
+    assert result.n_samples == 48
+    assert result.changes.n_changed == CHANGED[2:].sum()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "options", "message"),
+    [
+        (OLD, NEW.assign(image_id=[f"other{place}" for place in range(50)]), {}, "in common"),
+        (LOGITS, OTHERS[:40], {}, "50 and 40 rows"),
+        (OLD, pd.concat([NEW, NEW.iloc[:1]]), {}, r"new must be of rows with distinct ids.*row0"),
+        (OLD.iloc[:0], NEW, {}, "old must be of at least one row"),
+        (OLD, NEW.drop(columns="owl"), {}, r"owl.*only in old"),
+        (OLD, NEW.assign(bat=0.1), {}, r"bat.*only in new"),
+        (OLD.assign(source="web"), NEW, {}, r"column 'source'"),
+        (OLD, NEW.assign(dog=np.where(np.arange(50) == 7, np.nan, 1.0)), {}, r"'dog', row 7"),
+        (OLD, NEW.assign(dog=np.inf), {}, r"'dog', row 0"),
+        (np.array(["a", "b"]), np.array(["c", "d"]), {}, "classes in common"),
+        (np.array(["a", None], dtype=object), np.array(["a", "b"]), {}, r"old.*row 1"),
+        (OLD, NEW, {"ids": "key"}, r"ids must be a column.*image_id"),
+        (OLD, NEW, {"labels": "truth"}, "labels must be a column"),
+        (OLD, NEW, {"labels": np.repeat("bat", 50)}, r"labels must be one of the classes.*'bat' for row0"),
+        (OLD, NEW, {"labels": LABELS[:10]}, "labels must be one label for each"),
+        (OLD.assign(label=LABELS), NEW.assign(label=np.roll(LABELS, 1)), {}, r"labels must be the same in both"),
+        (OLD, NEW, {"groups": np.where(np.arange(50) == 3, None, "x")}, r"groups.*row 3"),
+        (OLD, NEW, {"threshold": 0.5}, "threshold must be None"),
+        (LABELS, LABELS, {"threshold": 0.5}, "threshold must be None for labels"),
+        (LOGITS[:, 0], OTHERS[:, 0], {"threshold": 0.5, "tolerance": 0.1}, "one at a time"),
+        (OLD, NEW, {"tolerance": 0.1}, "old must be a single column"),
+        (OLD, NEW, {"allow": -0.1}, "allow"),
+        (OLD, NEW, {"plan": 0}, "plan"),
+        (LOGITS[None], OTHERS, {}, "old must be predictions of shape"),
+        (np.array([1.0, np.nan, 3.5]), np.array([1.0, 2.0, 3.0]), {}, r"old.*row 1"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_named(old: Any, new: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        diff_models(old, new, **options)
+
+
+# --- labels -------------------------------------------------------------------------------------------------
+
+
+def test_labels_of_a_table_belong_to_their_ids() -> None:
+    table = pd.DataFrame({"image_id": IDS, "label": LABELS}).sample(frac=1.0, random_state=1)
+    result = diff_models(OLD, NEW, labels=table)
+    assert result.labelled is not None
+    assert result.labelled.old_score == 1.0
+    again = diff_models(OLD, NEW, labels=pd.concat([table, table.iloc[:3]]))
+    assert again.labelled is not None
+    assert again.labelled.equals(result.labelled)
+    series = pd.Series(LABELS, index=IDS).iloc[::-1]
+    assert diff_models(OLD, NEW, labels=series).labelled.equals(result.labelled)  # type: ignore[union-attr]
+
+
+def test_a_row_labelled_twice_differently_is_refused() -> None:
+    table = pd.DataFrame({"image_id": ["row1", "row2", "row1"], "label": ["cat", "dog", "owl"]})
+    with pytest.raises(ValueError, match=r"labels.*row1"):
+        diff_models(OLD, NEW, labels=table)
+
+
+def test_labels_of_other_rows_are_said_or_refused() -> None:
+    table = pd.DataFrame({"image_id": [*IDS, "row99"], "label": [*LABELS, "cat"]})
+    assert any("row99" in warning for warning in diff_models(OLD, NEW, labels=table).warnings)
+    with pytest.raises(ValueError, match="labels must be of rows of the files"):
+        diff_models(OLD, NEW, labels=table.iloc[-1:])
+
+
+def test_a_table_of_labels_needs_ids_and_labels() -> None:
+    with pytest.raises(ValueError, match="ids"):
+        diff_models(OLD, NEW, labels=pd.DataFrame({"label": LABELS, "weight": 1.0}))
+    with pytest.raises(ValueError, match="label"):
+        diff_models(OLD, NEW, labels=pd.DataFrame({"image_id": IDS, "colour": 1.0, "size": 2.0}))
+
+
+def test_a_class_that_nobody_answers_is_a_warning_for_labels_alone() -> None:
+    answers = np.array(["a", "b"] * 10)
+    labels = np.where(np.arange(20) == 4, "rare", answers)
+    result = diff_models(answers, answers[::-1].copy(), labels=labels)
+    assert any("rare" in warning for warning in result.warnings)
+    assert result.labelled is not None
+    assert result.labelled.old_score == 0.95
+
+
+def test_files_that_are_refused_stay_as_they_are() -> None:
+    old, new = OLD.copy(), NEW.copy()
+    diff_models(old, new, labels=LABELS)
+    pd.testing.assert_frame_equal(old, OLD)
+    pd.testing.assert_frame_equal(new, NEW)
