@@ -85,7 +85,7 @@ class Planted:
 
 
 def planted(name: str, frame: pd.DataFrame, fraction: float, seed: int, n: int = 3000) -> Planted:
-    """Plant two modes in the second half of thirty days: an unseen level with its own numbers, and a gap."""
+    """Plant two modes in the second half of thirty days: an unseen level, or rare flags, with numbers; and a gap."""
     rng = np.random.default_rng(seed)
     n = min(n, len(frame) // 2)
     order = rng.permutation(len(frame))[: 2 * n]
@@ -96,13 +96,17 @@ def planted(name: str, frame: pd.DataFrame, fraction: float, seed: int, n: int =
     late = rng.permutation(np.flatnonzero(days >= 15))
     k = int(fraction * n)
     first, second = late[:k], late[k : 2 * k]
-    words = [c for c in frame if frame[c].dtype == object and frame[c].nunique() > 2][:2]
+    words = [c for c in frame if _is_word(frame[c]) and frame[c].nunique() > 2][:2]
+    flags = [c for c in frame if not _is_word(frame[c]) and frame[c].nunique() == 2]
+    flags.sort(key=lambda c: frame[c].mean())
     numbers = [
         c for c in frame if pd.api.types.is_numeric_dtype(frame[c]) and frame[c].nunique() > 10
     ]
     for column in words:
         current[column] = current[column].astype(object)
         current.loc[first, column] = "unheard-of"
+    if not words:
+        current.loc[first, flags[:3]] = frame[flags[:3]].max().to_numpy()
     for column in numbers[:2]:
         high = frame[column].quantile(0.98)
         spread = max(float(frame[column].std()), 1e-9)
@@ -118,6 +122,10 @@ def planted(name: str, frame: pd.DataFrame, fraction: float, seed: int, n: int =
         (first, second),
         str((START + pd.Timedelta(15, "D")).date()),
     )
+
+
+def _is_word(column: pd.Series) -> bool:
+    return not pd.api.types.is_numeric_dtype(column.dtype)
 
 
 TABLES: dict[str, Callable[[], pd.DataFrame]] = {

@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.options import Computing
 from shiftmetrics._core.result import Interval
-from shiftmetrics.decisions.new_modes import TableMode, contrasts_of, nearest_rows, unlike_members
+from shiftmetrics.decisions.conditions import ConditionMode, condition_modes
+from shiftmetrics.decisions.labelled import clopper_pearson
+from shiftmetrics.decisions.new_modes import (
+    MOST_CONTRASTS,
+    Contrast,
+    TableMode,
+    contrasts_of,
+    nearest_rows,
+    unlike_members,
+)
 from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.novelty import NoveltyResampling, kernel_entropic_novelty
 
@@ -62,7 +72,10 @@ def find_modes(
     current: pd.DataFrame,
     rng: np.random.Generator,
 ) -> FoundModes:
-    """Look for modes in a part of both samples, describe them, and find their members among all samples.
+    """Look for modes, describe them, and find their members among all samples.
+
+    First come conditions on single columns, on all samples. Their samples are set aside, and kernels search among the
+    rest, in a part of it where it is large.
 
     Parameters
     ----------
@@ -73,31 +86,62 @@ def find_modes(
     rng : Generator
         Draws the part that is searched, and the order in which members are labelled.
     """
+    shown = condition_modes(encoder.columns, current, reference)
+    # What single columns show is set aside on both sides; the search goes on among the rest.
+    kept = [_rest(frame, shown, side) for side, frame in enumerate((current, reference))]
+    gone = condition_modes(encoder.columns, reference.iloc[kept[1]], current.iloc[kept[0]])
+    gone = [_moved_back(mode, kept[1], kept[0]) for mode in gone]
     parts = []
-    for frame in (current, reference):
-        rows = np.arange(len(frame))
+    for side, frame in enumerate((current, reference)):
+        rows = kept[side]
+        taken = [mode.other if side == 0 else mode.own for mode in gone]
+        rows = np.setdiff1d(rows, np.concatenate([np.empty(0, dtype=np.int64), *taken]))
         if len(rows) > SEARCHED:
             rows = np.sort(rng.choice(rows, SEARCHED, replace=False))
         parts.append(Part(frame, rows, encoder.transform(frame.iloc[rows])))
     test, base = parts
+    new = [_of_conditions(mode, current, reference, encoder, rng, missing=False) for mode in shown]
+    missing = [
+        _of_conditions(mode, reference, current, encoder, rng, missing=True) for mode in gone
+    ]
+    p_values = [mode.p_value for mode in shown]
+    low = [_excess(len(mode.own), len(current), len(mode.other), len(reference)) for mode in shown]
+    fraction = sum(max(0.0, mode.fraction - mode.other_fraction) for mode in new)
+    newest = np.concatenate([np.empty(0, dtype=np.int64), *(mode.rows for mode in new)])
+    warnings: tuple[str, ...] = ()
+    confidence_level = 0.95
     if min(len(test.rows), len(base.rows)) < _LEAST:
-        return _nothing(parts)
-    options = NoveltyResampling(rng=int(rng.integers(2**31)))
-    result = kernel_entropic_novelty(test.features, base.features, resampling=options)
-    new = [_described(mode, test, base, encoder, rng, missing=False) for mode in result.modes]
-    missing = [_described(mode, base, test, encoder, rng, missing=True) for mode in result.missing]
-    newest = test.rows[np.argsort(-result.row_scores, kind="stable")]
-    fraction = result.fraction
-    if new and len(test.rows) < len(current):
-        fraction = max(fraction, max(mode.fraction for mode in new))
+        warnings = ("A search for modes needs at least two samples on both sides.",)
+    else:
+        options = NoveltyResampling(rng=int(rng.integers(2**31)))
+        result = kernel_entropic_novelty(
+            test.features, base.features, resampling=options, computing=Computing(progress=False)
+        )
+        left = len(kept[0]) / len(current)  # fraction of the samples that the search is about
+        new += [_described(mode, test, base, encoder, rng, missing=False) for mode in result.modes]
+        missing += [
+            _described(mode, base, test, encoder, rng, missing=True) for mode in result.missing
+        ]
+        p_values.append(result.p_value)
+        low.append(left * result.fraction_interval.low)
+        confidence_level = result.fraction_interval.confidence_level
+        fraction += left * result.fraction
+        found = test.rows[np.argsort(-result.row_scores, kind="stable")]
+        newest = np.concatenate([newest, found[~np.isin(found, newest)]])
     return FoundModes(
-        p_value=result.p_value,
-        fraction=fraction,
-        interval=result.fraction_interval,
+        p_value=min(1.0, (1 + bool(shown)) * min([1.0, *p_values])),
+        fraction=min(fraction, 1.0),
+        interval=Interval(
+            low=max([0.0, *low]),
+            high=1.0,
+            confidence_level=confidence_level,
+            method="largest lower limit",
+        ),
         new=tuple(sorted(new, key=lambda mode: -mode.fraction)),
         missing=tuple(sorted(missing, key=lambda mode: -mode.fraction)),
         newest=newest,
         searched=(len(test.rows), len(base.rows)),
+        warnings=warnings,
     )
 
 
@@ -115,18 +159,67 @@ class Part:
         return len(self.rows) == len(self.frame)
 
 
-def _nothing(parts: list[Part]) -> FoundModes:
-    """Return that nothing can be looked for in a single sample."""
-    test, base = parts
-    return FoundModes(
-        p_value=1.0,
-        fraction=0.0,
-        interval=Interval(low=0.0, high=1.0, method="too few samples"),
-        new=(),
-        missing=(),
-        newest=test.rows,
-        searched=(len(test.rows), len(base.rows)),
-        warnings=("Modes need at least two samples on both sides.",),
+def _rest(frame: pd.DataFrame, shown: list[ConditionMode], side: int) -> IntArray:
+    """Return the rows of a side that belong to no mode of conditions."""
+    taken = [mode.own if side == 0 else mode.other for mode in shown]
+    return np.setdiff1d(
+        np.arange(len(frame)), np.concatenate([np.empty(0, dtype=np.int64), *taken])
+    )
+
+
+def _moved_back(mode: ConditionMode, own: IntArray, other: IntArray) -> ConditionMode:
+    """Return a mode of parts of the tables with the rows of the whole tables."""
+    return ConditionMode(mode.conditions, own[mode.own], other[mode.other])
+
+
+def _excess(hits: int, n: int, other_hits: int, other_n: int) -> float:
+    """Return a lower limit of the fraction of a side that is new: both rates at 97.5 %."""
+    low = clopper_pearson(hits, n)[0]
+    high = clopper_pearson(other_hits, other_n)[1]
+    return max(0.0, (low - high) / (1.0 - high)) if high < 1.0 else 0.0
+
+
+def _of_conditions(
+    mode: ConditionMode,
+    own: pd.DataFrame,
+    other: pd.DataFrame,
+    encoder: TableEncoder,
+    rng: np.random.Generator,
+    *,
+    missing: bool,
+) -> TableMode:
+    """Return a mode that single columns show, with the other columns that tell it from the nearest other samples."""
+    others = np.flatnonzero(unlike_members(len(other), mode.other))
+    if len(others) > SEARCHED:
+        others = np.sort(rng.choice(others, SEARCHED, replace=False))
+    inside = mode.own
+    if len(inside) > SEARCHED:
+        inside = np.sort(rng.choice(inside, SEARCHED, replace=False))
+    contrasts = [
+        Contrast(
+            column=each.column, effect=1.0, inside=each.inside, outside=each.outside, text=each.text
+        )
+        for each in mode.conditions
+    ]
+    if len(others):
+        features = encoder.transform(own.iloc[inside]), encoder.transform(other.iloc[others])
+        nearest = others[nearest_rows(*features, rng)]
+        said = {contrast.column for contrast in contrasts}
+        contrasts += [
+            contrast
+            for contrast in contrasts_of(encoder.columns, own, other, inside, nearest)
+            if contrast.column not in said
+        ]
+    order = rng.permutation(mode.own)
+    return TableMode(
+        missing=missing,
+        fraction=len(mode.own) / len(own),
+        other_fraction=len(mode.other) / len(other),
+        rows=mode.own,
+        order=order,
+        names=order.astype(str),
+        p_value=mode.p_value,
+        contrasts=tuple(contrasts[:MOST_CONTRASTS]),
     )
 
 

@@ -224,8 +224,9 @@ def level_names(values: pd.Series) -> npt.NDArray[Any]:
         whole = values.dropna()
         if len(whole) and (whole == whole.round()).all():
             values = values.astype("Int64")
-    text = values.astype(object).where(values.notna(), "missing")
-    return np.asarray([str(value) for value in text], dtype=object).astype(str)
+    codes, distinct = pd.factorize(values)
+    names = np.array([*(str(value) for value in distinct), "missing"])
+    return np.asarray(names[codes])  # the code of a missing cell is -1, the last name
 
 
 @dataclass(frozen=True, eq=False)
