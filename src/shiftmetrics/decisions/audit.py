@@ -176,6 +176,8 @@ def audit_samples(
         settings=settings_of(
             n_reference=len(base),
             searched=found.searched,
+            id_column=encoder.id_column,
+            has_model=model is not None,
             label=label,
             time=time,
             threshold=threshold,
@@ -188,6 +190,7 @@ def audit_samples(
         changes=changes,
         unlabelled=says.unlabelled,
         labelled=says.labelled,
+        inside=says.inside,
         tipping=says.tipping,
         plan=says.plan,
     )

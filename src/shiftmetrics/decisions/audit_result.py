@@ -12,7 +12,7 @@ from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Result
 from shiftmetrics.decisions.column_changes import ColumnChange
-from shiftmetrics.decisions.labelled import LabelledAccuracy
+from shiftmetrics.decisions.labelled import LabelledAccuracy, ModeAccuracy
 from shiftmetrics.decisions.new_modes import TableMode
 from shiftmetrics.decisions.plan import LabelPlan
 from shiftmetrics.decisions.tipping import Tipping
@@ -107,6 +107,8 @@ class AuditResult(Drawn, Result):
         What can be said of the model's accuracy without labels.
     labelled : LabelledAccuracy or None
         What labels say of it.
+    inside : tuple of ModeAccuracy
+        What labels say of it inside new modes.
     tipping : tuple of Tipping
         How large each new mode may become before errors pass a threshold; only what is narrow enough to help.
     plan : LabelPlan or None
@@ -123,8 +125,14 @@ class AuditResult(Drawn, Result):
     changes: SampleChanges
     unlabelled: UnlabelledAccuracy | None = None
     labelled: LabelledAccuracy | None = None
+    inside: tuple[ModeAccuracy, ...] = ()
     tipping: tuple[Tipping, ...] = ()
     plan: LabelPlan | None = None
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a model was given."""
+        return bool(self.settings.get("has_model"))
 
     @property
     def sentence(self) -> str:
@@ -199,6 +207,11 @@ class AuditResult(Drawn, Result):
         if self.unlabelled is not None and self.labelled is None:
             sentences.append(self.unlabelled.sentence())
             sentences.append(self.unlabelled.assumption)
+        sentences += [part.sentence() for part in self.inside]
+        if self.has_model and changes.new and not self.inside:
+            sentences.append(
+                "The model has not seen the new modes: its accuracy there cannot be told without labels."
+            )
         sentences += [text for text in (tipping.sentence() for tipping in self.tipping) if text]
         sentences += [*changes.column_notes, *self.warnings]
         return sentences

@@ -71,6 +71,34 @@ class LabelledAccuracy(Record):
         return f"{text}, {_change_words(self.change_interval)}."
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ModeAccuracy(Record):
+    """The accuracy of a model inside a new mode, from labels of some of its members.
+
+    Attributes
+    ----------
+    mode : int
+        Which new mode, from 0.
+    n_labelled, n_right : int
+        Members with a label, and right predictions among them.
+    interval : Interval
+        Of the accuracy over all members, if the labelled ones are random members.
+    """
+
+    mode: int
+    n_labelled: int
+    n_right: int
+    interval: Interval
+
+    def sentence(self) -> str:
+        """Say the accuracy with its interval."""
+        low, high = self.interval.low, self.interval.high
+        return (
+            f"In mode {self.mode + 1}, {self.n_right} of {self.n_labelled} labelled samples are right "
+            f"({100 * low:.0f} % to {100 * high:.0f} % of its members)."
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class RightOrWrong:
     """Which predictions are right, where that is known.
@@ -161,6 +189,22 @@ def labelled_accuracy(
         change_interval=change_interval,
         n_unused=int(current.known.sum()) - len(labelled),
     )
+
+
+def mode_accuracy(
+    mode: int, members: IntArray, current: RightOrWrong, confidence_level: float = 0.95
+) -> ModeAccuracy | None:
+    """Return the accuracy inside a mode; None where no member has a label."""
+    labelled = members[current.known[members]]
+    if not len(labelled):
+        return None
+    n_right = int(current.right[labelled].sum())
+    n = len(members)
+    low, high = count_interval(n, len(labelled), n_right, confidence_level)
+    interval = Interval(
+        low=low / n, high=high / n, confidence_level=confidence_level, method="exact"
+    )
+    return ModeAccuracy(mode=mode, n_labelled=len(labelled), n_right=n_right, interval=interval)
 
 
 def clopper_pearson(hits: int, n: int, confidence_level: float = 0.95) -> tuple[float, float]:

@@ -14,9 +14,11 @@ from shiftmetrics._core.validation import describe
 from shiftmetrics.decisions.audit_result import SampleChanges
 from shiftmetrics.decisions.labelled import (
     LabelledAccuracy,
+    ModeAccuracy,
     RightOrWrong,
     labelled_accuracy,
     labels_for_accuracy,
+    mode_accuracy,
 )
 from shiftmetrics.decisions.labels import is_missing, labels_of_table
 from shiftmetrics.decisions.matching import as_strings
@@ -47,6 +49,7 @@ class Modelled:
 
     unlabelled: UnlabelledAccuracy | None = None
     labelled: LabelledAccuracy | None = None
+    inside: tuple[ModeAccuracy, ...] = ()
     tipping: tuple[Tipping, ...] = ()
     plan: LabelPlan | None = None
     warnings: tuple[str, ...] = ()
@@ -128,24 +131,38 @@ def judged(
         drawn = _drawn(plan, n, digest, seed)
     warnings = []
     labelled = None
-    if now is not None and now.known.any():
-        in_order = drawn if text is not None else None
-        labelled = labelled_accuracy(now, before, in_order)
-        if in_order is None and not now.known.all():
-            warnings.append(
-                f"The {int(now.known.sum())} labelled samples are taken as a random part of all: "
-                "they belong to no plan."
-            )
+    inside: tuple[ModeAccuracy, ...] = ()
     tipping: tuple[Tipping, ...] = ()
-    if threshold is not None and now is not None:
-        tipping = _tipping(changes, now, threshold)
+    if now is not None and now.known.any():
+        found = [mode_accuracy(place, mode.rows, now) for place, mode in enumerate(changes.new)]
+        inside = tuple(each for each in found if each is not None)
+        if text is not None:
+            labelled = labelled_accuracy(now, before, drawn)
+        elif not _only_in_modes(changes, now):
+            labelled = labelled_accuracy(now, before, None)
+            if not now.known.all():
+                warnings.append(
+                    f"The {int(now.known.sum())} labelled samples are taken as a random part of all: "
+                    "they belong to no plan."
+                )
+        if threshold is not None:
+            tipping = _tipping(changes, now, threshold)
     return Modelled(
         unlabelled=unlabelled,
         labelled=labelled,
+        inside=inside,
         tipping=tipping,
         plan=drawn,
         warnings=tuple(warnings),
     )
+
+
+def _only_in_modes(changes: SampleChanges, now: RightOrWrong) -> bool:
+    """Return True if all labels are of members of new modes: they tell nothing of the other samples."""
+    inside = np.zeros(len(now.known), dtype=bool)
+    for mode in changes.new:
+        inside[mode.rows] = True
+    return bool(not (now.known & ~inside).any() and not inside.all())
 
 
 def suggested_labels(n_samples: int, accuracy: float) -> int:
