@@ -143,7 +143,7 @@ class AuditResult(Drawn, Result):
 
     def _changes_sentence(self) -> str:
         changes = self.changes
-        p = f"p = {self.p_value:.2g}"
+        p = p_words(self.p_value)
         if changes.new:
             n = len(changes.new)
             modes = "in one mode" if n == 1 else f"in {_count(n)} modes"
@@ -189,31 +189,35 @@ class AuditResult(Drawn, Result):
     def notes(self) -> list[str]:
         """Return the modes, the columns, what is known of the model, and which columns were used."""
         changes = self.changes
-        sentences = []
+        sentences = [self.mode_line(place) for place in range(len(changes.new))]
         if self.labelled is not None and self.labelled.is_worse:
-            sentences.append(self._changes_sentence())
-        sentences += [self.mode_line(place) for place in range(len(changes.new))]
-        for mode in changes.missing:
-            sentences.append(
-                f"Missing: {_percent(mode.fraction)} of the reference, {mode.description}."
-            )
+            sentences.insert(0, self._changes_sentence())
+        sentences += [
+            f"Missing: {_percent(mode.fraction)} of the reference, {mode.description}."
+            for mode in changes.missing
+        ]
         for change in changes.changed_columns()[:_NAMED_COLUMNS]:
             new = ""
             if change.new_levels:
                 new = f"; new: {', '.join(change.new_levels[:3])}"
             sentences.append(f"{change.column}: {change.text}{new} (effect {change.effect:.2f}).")
+        sentences += self.model_notes()
+        return [*sentences, *changes.column_notes, *self.warnings]
+
+    def model_notes(self) -> list[str]:
+        """Return what is known of the model: by labels, without them, and inside new modes."""
+        sentences = []
         if self.labelled is not None and not self.labelled.is_worse:
             sentences.append(self.labelled.sentence())
         if self.unlabelled is not None and self.labelled is None:
             sentences.append(self.unlabelled.sentence())
             sentences.append(self.unlabelled.assumption)
         sentences += [part.sentence() for part in self.inside]
-        if self.has_model and changes.new and not self.inside:
+        if self.has_model and self.changes.new and not self.inside:
             sentences.append(
                 "The model has not seen the new modes: its accuracy there cannot be told without labels."
             )
         sentences += [text for text in (tipping.sentence() for tipping in self.tipping) if text]
-        sentences += [*changes.column_notes, *self.warnings]
         return sentences
 
     def mode_line(self, place: int) -> str:
@@ -231,7 +235,7 @@ class AuditResult(Drawn, Result):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the samples of the new modes in random order within each: mode, order, row, id, label (empty).
+        """Return the samples of the new modes in random order within each: mode, order, id, label (empty), row.
 
         The first n of a mode are a random sample of it, to label.
         """
@@ -244,14 +248,21 @@ class AuditResult(Drawn, Result):
                     {
                         "mode": place + 1,
                         "order": np.arange(1, mode.n_members + 1),
-                        "row": mode.order,
                         "id": mode.names,
                         "label": "",
+                        "row": mode.order,
                     }
                 )
             )
-        columns = ["mode", "order", "row", "id", "label"]
+        columns = ["mode", "order", "id", "label", "row"]
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+
+
+def p_words(p_value: float) -> str:
+    """Return a p-value in words: "p = 0.012", "p < 0.001"."""
+    if p_value < 0.001:
+        return "p < 0.001"
+    return f"p = {p_value:.2g}"
 
 
 def _percent(fraction: float) -> str:

@@ -160,7 +160,7 @@ def _by_ids(own: Ids, values: npt.NDArray[Any], ids: Ids, *, plan: str | None) -
         places = positions(own, ids)
         unknown = own[places < 0]
         if len(unknown) == len(own):
-            got = f"{first_few(own.tolist(), 2)}, where old has {first_few(ids.tolist(), 2)}"
+            got = f"{first_few(own.tolist(), 2)}, where the rows have {first_few(ids.tolist(), 2)}"
             raise ValueError(describe("labels", "of rows of the files", got, "Compare the ids."))
         if len(unknown):
             warnings.append(

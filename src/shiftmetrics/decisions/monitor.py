@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import Any
 
+from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.files import write_text
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Result, Status, settings_of
@@ -94,7 +95,7 @@ class MonitorState(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MonitorResult(Result):
+class MonitorResult(Drawn, Result):
     """What a monitor says after a batch.
 
     Attributes

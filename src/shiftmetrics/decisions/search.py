@@ -98,7 +98,7 @@ def find_modes(
         rows = np.setdiff1d(rows, np.concatenate([np.empty(0, dtype=np.int64), *taken]))
         if len(rows) > SEARCHED:
             rows = np.sort(rng.choice(rows, SEARCHED, replace=False))
-        parts.append(Part(frame, rows, encoder.transform(frame.iloc[rows])))
+        parts.append(SearchedSide(frame, rows, encoder.transform(frame.iloc[rows])))
     test, base = parts
     new = [_of_conditions(mode, current, reference, encoder, rng, missing=False) for mode in shown]
     missing = [
@@ -146,7 +146,7 @@ def find_modes(
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SearchedSide:
     """The part of a side that is searched: its table, the rows, and their features."""
 
     frame: pd.DataFrame
@@ -225,8 +225,8 @@ def _of_conditions(
 
 def _described(
     mode: Any,
-    own: Part,
-    other: Part,
+    own: SearchedSide,
+    other: SearchedSide,
     encoder: TableEncoder,
     rng: np.random.Generator,
     *,

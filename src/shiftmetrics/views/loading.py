@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 
 DECISIONS = {
-    "drawings": ("diff",),
-    "report": ("diff",),
+    "drawings": ("audit", "diff"),
+    "report": ("audit", "diff"),
 }
 MEASURES = {
     "drawings": ("agreement", "novelty", "sensitive_sample", "several", "stability"),

@@ -22,6 +22,9 @@ from shiftmetrics.tools.cli.options import SETTINGS
 COMMANDS = {
     "diff": "Say whether a new model is safe to ship, from the predictions of both on the same rows.",
     "example": "Write small files to try a command on.",
+    "audit": "Say what changed in this table, in which rows and since when, and whether the model is worse.",
+    "passport": "Write a small profile of a reference, without its rows, for monitors.",
+    "monitor": "Hold a batch against a passport: whether errors have risen, or the rows have changed.",
     "demo": "Train a small classifier of handwritten digits, shift its data, measure, and write a report.",
     "agreement": "Measure whether predictions survive this shift: posterior agreement; no labels needed.",
     "stability": "Find how little it takes to break the model: the least shift that lifts its risk to a threshold.",

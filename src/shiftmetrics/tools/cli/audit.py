@@ -44,7 +44,7 @@ def audit(
 
     Example: `shiftmetrics audit reference.csv current.csv --time day --report audit.html`
 
-    Example: `shiftmetrics audit reference.csv current.csv --model model.joblib --trust --label paid --plan 50 --rows new_rows.csv`
+    Example: `shiftmetrics audit reference.csv current.csv --model model.joblib --trust --label paid --rows new.csv`
 
     Parameters
     ----------
@@ -157,14 +157,14 @@ def rows_to_label(result: AuditResult, current: Any) -> Any:
             {
                 "mode": "plan",
                 "order": np.arange(1, len(planned) + 1),
-                "row": planned,
                 "id": ids,
                 "label": "",
+                "row": planned,
                 "plan": result.plan.text,
             }
         )
         chosen = pd.concat([plan, chosen.assign(plan="")], ignore_index=True)
     if not hasattr(current, "columns"):
         return chosen
-    rest = current.iloc[chosen["row"]].reset_index(drop=True)
+    rest = current.iloc[chosen.pop("row")].reset_index(drop=True)
     return pd.concat([chosen, rest.drop(columns=[c for c in rest if c in chosen])], axis=1)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from shiftmetrics.decisions import MonitorState, Passport, monitor_batch
+from shiftmetrics.decisions import MonitorResult, MonitorState, Passport, monitor_batch
 from shiftmetrics.tools.cli.audit import read_table
 from shiftmetrics.tools.cli.objects import check_model, load_object
 from shiftmetrics.tools.cli.outputs import CommandAnswer, Job
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import Source, parse_source
+from shiftmetrics.tools.rules import Rule, RulesResult
+from shiftmetrics.tools.rules.outcomes import Ended, Outcome
 from shiftmetrics.views import Context
 
 
@@ -26,7 +28,7 @@ def monitor(
     state: Path | None = None,
     junit: Path | None = None,
 ) -> Job:
-    """Hold a batch against a passport: have errors risen, have the rows changed?
+    """Hold a batch against a passport: whether errors have risen, or the rows have changed.
 
     The state file remembers a few numbers between batches and no row. At most 5 % of monitors ever raise an alarm
     without a change, however often one looks. Several files are the parts of one batch, such as those of workers.
@@ -66,7 +68,7 @@ def monitor(
             counts += known.count(table, model=opened)
         result = monitor_batch(known, counts, state=before)
         if junit is not None:
-            result.to_junit(junit)
+            _as_outcomes(result).to_junit(junit)
         result.state.save(place)
         return CommandAnswer(
             results={result.title: result},
@@ -78,6 +80,28 @@ def monitor(
         )
 
     return Job(inputs=[Source(argument="PASSPORT", path=Path(passport)), *sources], compute=compute)
+
+
+def _as_outcomes(result: MonitorResult) -> RulesResult:
+    """Return the alarms as outcomes of rules, which JUnit files show."""
+    outcomes = []
+    for alarm in result.state.alarms:
+        text = f"{alarm.n_hits} of {alarm.n_samples}, allowed {alarm.allowed:.3g}."
+        if alarm.raised:
+            text = f"Alarm at batch {alarm.raised_at}: {text}"
+        rule = Rule(name=alarm.name, measure="monitor", field="value", at_least=alarm.alpha)
+        ended: Ended = "failed" if alarm.raised else "passed"
+        outcomes.append(
+            Outcome(
+                rule=rule,
+                result=result.title,
+                measure="monitor",
+                ended=ended,
+                value=alarm.rate,
+                text=text,
+            )
+        )
+    return RulesResult(outcomes=tuple(outcomes))
 
 
 def _existing(text: str, argument: str) -> Path:

@@ -1,0 +1,183 @@
+"""How an audit and a monitor are reported: the verdict, each new mode as a card, the columns, the evidence below."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shiftmetrics.decisions.audit_result import AuditResult, p_words
+from shiftmetrics.decisions.monitor import MonitorResult
+from shiftmetrics.decisions.new_modes import TableMode
+from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
+from shiftmetrics.views.report.verdict import Figure, Tone, Verdict, verdicts
+
+AUDIT_TONES: dict[str, Tone] = {"NO CHANGE SHOWN": "good", "WORSE": "bad"}
+MONITOR_TONES: dict[str, Tone] = {"NO ALARM": "good", "ERRORS HAVE RISEN": "bad"}
+MOST_ROWS = 10
+"""Samples of a mode that the page names, per step of its size."""
+MOST_COLUMNS = 12
+
+
+@verdicts(AuditResult)
+def audit_verdict(result: AuditResult) -> Verdict:
+    """Return the decision with the fraction that is new, the p-value, and what is known of the model."""
+    figures = [
+        Figure(
+            name="New",
+            value=percent(result.new_fraction, digits=0),
+            meaning=f"of {result.n_samples:,} samples, {p_words(result.p_value)}",
+        )
+    ]
+    if result.changes.new:
+        n_rows = sum(mode.n_members for mode in result.changes.new)
+        meaning = f"{n_rows:,} samples"
+        figures.append(Figure(name="Modes", value=str(len(result.changes.new)), meaning=meaning))
+    n_changed = len(result.changes.changed_columns())
+    meaning = f"of {len(result.changes.columns)}"
+    figures.append(Figure(name="Columns changed", value=str(n_changed), meaning=meaning))
+    labelled = result.labelled
+    if labelled is not None:
+        ends = f"{percent(labelled.interval.low, digits=0)} to {percent(labelled.interval.high, digits=0)}"
+        figures.append(
+            Figure(name="Accuracy", value=percent(labelled.accuracy, digits=0), meaning=ends)
+        )
+    elif result.unlabelled is not None:
+        value = "not known"
+        meaning = "labels would tell"
+        if result.unlabelled.low is not None and result.unlabelled.high is not None:
+            low, high = 100 * result.unlabelled.low, 100 * result.unlabelled.high
+            value = f"{low:.0f} to {high:.0f} %"
+            meaning = "if answers mean what they meant"
+        figures.append(Figure(name="Accuracy", value=value, meaning=meaning))
+    return Verdict(
+        word=result.verdict,
+        tone=AUDIT_TONES.get(result.verdict, "open"),
+        sentence=result.sentence,
+        steps=tuple(result.next_steps),
+        findings=tuple(note for note in result.notes() if note not in result.warnings),
+        figures=tuple(figures),
+        chart="modes",
+    )
+
+
+def audit_facts(result: AuditResult) -> list[Fact]:
+    """Return the figures of the audit."""
+    changes = result.changes
+    return [
+        Fact("new, about", percent(result.new_fraction), "of the current samples"),
+        Fact("p-value", number(result.p_value), "of one source, over modes and columns"),
+        Fact("told apart", number(changes.auc), "cross-validated AUC of trees; .5 is not at all"),
+        Fact("without counterpart", percent(changes.unmatched_fraction), "of the current samples"),
+    ]
+
+
+@reports("audit", AuditResult, facts=audit_facts)
+def fill_audit(entry: Entry) -> None:
+    """Show the modes with their columns and samples, then the columns by themselves."""
+    result: AuditResult = entry.result
+    entry.sentences += [*result.model_notes(), *result.changes.column_notes]
+    entry.add_table(_mode_lines(result), "New modes")
+    if result.changes.columns:
+        entry.draw("columns", height=1.2 + 0.3 * min(len(result.changes.columns), MOST_COLUMNS))
+    for place, mode in enumerate(result.changes.new):
+        entry.add_table(_contrast_lines(mode), f"Mode {place + 1}: {mode.description}")
+        entry.add_table(_row_lines(entry, mode), f"Samples of mode {place + 1}, in random order")
+    for mode in result.changes.missing:
+        entry.add_table(_contrast_lines(mode), f"Missing: {mode.description}")
+    entry.add_table(_column_lines(result), "Columns by themselves")
+
+
+def _mode_lines(result: AuditResult) -> list[dict[str, Any]]:
+    lines = []
+    for place, mode in enumerate(result.changes.new):
+        line: dict[str, Any] = {"Mode": Number(str(place + 1)), "What": mode.description}
+        line["Samples"] = Number(f"{mode.n_members:,}")
+        line["Now"] = percent(mode.fraction)
+        line["Reference"] = percent(mode.other_fraction)
+        if mode.change is not None:
+            line["Since"] = mode.change.period
+            line["Between"] = f"{mode.change.earliest} and {mode.change.latest}"
+        lines.append(line)
+    return lines
+
+
+def _contrast_lines(mode: TableMode) -> list[dict[str, Any]]:
+    return [
+        {
+            "Column": each.column,
+            "Members": each.inside,
+            "All others": each.outside,
+            "Difference": number(each.effect),
+        }
+        for each in mode.contrasts
+    ]
+
+
+def _row_lines(entry: Entry, mode: TableMode) -> list[dict[str, Any]]:
+    """Return the first members in the order in which to label them."""
+    most = min(MOST_ROWS * entry.detail // 12, mode.n_members)
+    return [
+        {"Order": Number(str(place + 1)), "Sample": str(mode.names[place])} for place in range(most)
+    ]
+
+
+def _column_lines(result: AuditResult) -> list[dict[str, Any]]:
+    return [
+        {
+            "Column": change.column,
+            "Change": change.text or "–",
+            "New levels": ", ".join(change.new_levels[:3]) or "–",
+            "Missing": Number(f"{percent(change.missing[0])} → {percent(change.missing[1])}"),
+            "Effect": number(change.effect),
+            "p": number(change.p_value),
+        }
+        for change in result.changes.columns[:MOST_COLUMNS]
+    ]
+
+
+@verdicts(MonitorResult)
+def monitor_verdict(result: MonitorResult) -> Verdict:
+    """Return the alarms."""
+    state = result.state
+    figures = [
+        Figure(name="Batches", value=f"{state.n_batches:,}", meaning=f"{state.n_samples:,} samples")
+    ]
+    if state.errors is not None and state.errors.n_samples:
+        figures.append(
+            Figure(
+                name="Errors",
+                value=percent(state.errors.rate),
+                meaning=f"the reference allows {percent(state.errors.allowed)}",
+            )
+        )
+    return Verdict(
+        word=result.verdict,
+        tone=MONITOR_TONES.get(result.verdict, "open"),
+        sentence=result.sentence,
+        steps=tuple(result.next_steps),
+        findings=tuple(result.notes()),
+        figures=tuple(figures),
+        chart="alarms",
+    )
+
+
+def monitor_facts(result: MonitorResult) -> list[Fact]:
+    """Return the figures of the monitor."""
+    return [Fact("batches", number(float(result.state.n_batches)), "since the passport")]
+
+
+@reports("audit", MonitorResult, facts=monitor_facts)
+def fill_monitor(entry: Entry) -> None:
+    """Show each alarm."""
+    result: MonitorResult = entry.result
+    entry.sentences += result.notes()
+    lines = [
+        {
+            "Alarm": alarm.name,
+            "Counted": Number(f"{alarm.n_hits:,} of {alarm.n_samples:,}"),
+            "Rate": percent(alarm.rate),
+            "Allowed": percent(alarm.allowed),
+            "Raised at batch": Number(str(alarm.raised_at or "–")),
+        }
+        for alarm in result.state.alarms
+    ]
+    entry.add_table(lines, "Alarms")
