@@ -228,7 +228,7 @@ def flaky(rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
         (lambda X: (X[:-1, 0] > 0).astype(int), "each of 80 rows, got predictions of shape .79,"),
         (lambda X: np.full(len(X), "yes"), "labels like those of y .0, 1., got 'yes'"),
         (lambda X: None, "returns one label, or scores, for each row, got None"),
-        (flaky(np.random.default_rng(0)), "predicts the same twice, got others for"),
+        (flaky(np.random.default_rng(0)), "deterministic model, got different predictions for"),
         (
             lambda X: (X[:, 0] > X[:, 0].mean()).astype(int),
             "rows alike, whatever others are with them",

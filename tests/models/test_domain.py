@@ -165,7 +165,7 @@ def test_valid_and_clip() -> None:
 
 def test_rows_outside_their_bounds_may_stay() -> None:
     found = domain(bounds={"age": (30, 50)})
-    assert "Some rows stand outside the bounds of 'age'" in found.warnings[-1]
+    assert "Some samples stand outside the bounds of 'age'" in found.warnings[-1]
     assert valid_moves(found, ROWS, ROWS).all()
     low, high = found.limits(ROWS)
     assert low[:, 0].tolist() == [20.0, 30.0, 30.0]

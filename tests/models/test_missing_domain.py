@@ -87,10 +87,10 @@ def test_columns_that_are_missing_in_every_row_stay(wine) -> None:
     empty = X.assign(ash=np.nan, none=pd.Series([None] * len(X), dtype=object))
     domain = domain_of(CodedTable.of(X[["alcohol"]].assign(ash=np.nan)), Perturbation())
     assert domain.mutable.tolist() == [True, False]
-    assert domain.warnings == ("Missing in every row, and so left as they are: columns 'ash'.",)
+    assert domain.warnings == ("Missing in every sample, and so left as they are: columns 'ash'.",)
     model = HistGradientBoostingClassifier(max_iter=5).fit(X, y)
     result = model_stability(model, empty.drop(columns="none"), y, 0.5)
-    assert "Missing in every row, and so left as they are: columns 'ash'." in result.warnings
+    assert "Missing in every sample, and so left as they are: columns 'ash'." in result.warnings
     assert result.moved_rows()["ash"].isna().all()
     told = model_stability(
         lambda rows: np.where(rows["alcohol"] > 13, 1, 0),

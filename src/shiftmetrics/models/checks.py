@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import FloatArray, IntArray, is_table, to_numpy
+from shiftmetrics._core.arrays import IntArray, is_table, to_numpy
 from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import check_vector, describe, first_few
 from shiftmetrics.models.outputs import call, class_scores, is_module, predicted_values
@@ -20,6 +19,9 @@ from shiftmetrics.models.table import CodedTable, frame_of
 _MOST_TRIED = 256  # rows with missing cells
 _MOST_AGAIN = 2000  # rows that are predicted once more
 _ROUNDING = 1e-5  # relative; of values predicted twice
+
+Categories = Mapping[int, Sequence[Any]]
+"""By position, the categories of a column that a model knows."""
 
 
 def columns_of(model: Any, X: Any) -> Any:
@@ -33,29 +35,23 @@ def columns_of(model: Any, X: Any) -> Any:
         If a column is missing, or their number differs; the first three are listed.
     """
     X = frame_of(X)
-    known = getattr(model, "feature_names_in_", None)
-    n_features = getattr(model, "n_features_in_", None)
-    names = [] if known is None else list(known)
-    if names and names != [f"Column_{place}" for place in range(len(names))] and is_table(X):
+    names = list(getattr(model, "feature_names_in_", []))
+    has_own_names = names != [f"Column_{place}" for place in range(len(names))]  # of LightGBM
+    if is_table(X) and has_own_names:
         columns = list(X.columns)
         missing = [name for name in names if name not in set(columns)]
         if missing:
             expected = "a table with the columns that the model was fitted on"
-            got = first_few(missing)
-            raise ValueError(
-                describe("X", expected, f"none called {got}", f"It has {first_few(columns)}.")
-            )
+            got = f"none called {first_few(missing)}"
+            raise ValueError(describe("X", expected, got, f"It has {first_few(columns)}."))
         return X if names == columns else X[names]
+    n_features = getattr(model, "n_features_in_", None)
     shape = np.shape(X)
     if n_features is None or shape[1:] == (n_features,):
         return X
-    got = f"shape {shape}"
+    expected = f"of shape (n_samples, {n_features}), as the model was fitted on"
     remedy = "Pass X.reshape(len(X), -1)." if len(shape) > 2 else ""
-    raise ValueError(
-        describe(
-            "X", f"of shape (n_samples, {n_features}), as the model was fitted on", got, remedy
-        )
-    )
+    raise ValueError(describe("X", expected, f"shape {shape}", remedy))
 
 
 def check_missing_cells(model: Any, table: CodedTable) -> None:
@@ -66,8 +62,7 @@ def check_missing_cells(model: Any, table: CodedTable) -> None:
     ValueError
         If the model raises an error for these rows but not for a complete one, or returns NaN; the columns are named.
     """
-    codes = table.codes
-    missing = np.isnan(codes)
+    missing = np.isnan(table.codes)
     incomplete = missing.any(axis=1)
     if not incomplete.any():
         return
@@ -76,37 +71,36 @@ def check_missing_cells(model: Any, table: CodedTable) -> None:
     reason = None
     cause = "its output is NaN"
     try:
-        if not any(np.isnan(part).any() for part in _outputs(model, table.decode(codes[tried]))):
+        if not _returns_nan(model, table.decode(table.codes[tried])):
             return
     except Exception as error:
         if not incomplete.all():  # an error that is not about missing cells is raised again
-            _outputs(model, table.decode(codes[~incomplete][:1]))
+            _returns_nan(model, table.decode(table.codes[~incomplete][:1]))
         reason = error
         cause = str(error).strip().partition("\n")[0] or type(error).__name__
     counts = missing.sum(axis=0)
-    shown = first_few(columns, show=lambda k: f"{counts[k]:,} in column {table.names[k]!r}")
-    raise ValueError(
-        describe(
-            "X", f"free of missing cells for this {type(model).__name__}", shown,
-            f"Put an imputer before it in a pipeline, or drop {int(incomplete.sum()):,} rows. "
-            f"The model: {cause}",
-        )
-    ) from reason  # fmt: skip
+    expected = f"free of missing cells for this {type(model).__name__}"
+    got = first_few(columns, show=lambda k: f"{counts[k]:,} in column {table.names[k]!r}")
+    remedy = f"Put an imputer before it in a pipeline, or drop {int(incomplete.sum()):,} rows. The model: {cause}"
+    raise ValueError(describe("X", expected, got, remedy)) from reason
 
 
-def _outputs(model: Any, X: Any) -> list[FloatArray]:
-    """Return the outputs of a model that are numbers."""
+def _returns_nan(model: Any, X: Any) -> bool:
+    """Return True if an output of a model is NaN."""
     methods = [
-        getattr(model, name, None) for name in ("predict", "predict_proba", "decision_function")
+        getattr(model, name)
+        for name in ("predict", "predict_proba", "decision_function")
+        if hasattr(model, name)
     ]
-    outputs = [np.asarray(method(X)) for method in methods if method is not None] or [
-        call(model, X)
-    ]
-    return [output.astype(np.float64) for output in outputs if output.dtype.kind == "f"]
+    if methods:
+        outputs = [np.asarray(method(X)) for method in methods]
+    else:
+        outputs = [call(model, X)]
+    return any(np.isnan(output).any() for output in outputs if output.dtype.kind == "f")
 
 
 def check_targets(
-    rule: Decision, y: Any, loss: str, table: CodedTable, levels: Mapping[int, Sequence[Any]]
+    rule: Decision, y: Any, loss: str, table: CodedTable, known: Categories
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:
     """Return labels as positions among the classes of the model, and these; or values and None for a regression.
 
@@ -120,7 +114,7 @@ def check_targets(
         The loss.
     table : CodedTable
         The rows.
-    levels : dict of int to sequence
+    known : dict of int to sequence
         The categories that the model knows.
 
     Raises
@@ -130,40 +124,46 @@ def check_targets(
         another kind or length, missing, or not the same twice.
     """
     y = column_of(y)
+    n_samples = len(table.codes)
     if loss == "squared":
         if hasattr(rule.model, "classes_"):
-            raise ValueError(
-                describe(
-                    "loss",
-                    "one of a classifier",
-                    "'squared'",
-                    'Use "zero_one", "hinge" or "log_loss".',
-                )
-            )
-        _predicted(functools.partial(predicted_values, rule.model), table, levels)
-        return check_vector(y, "y", length=len(table.codes)), None
+            remedy = 'Use "zero_one", "hinge" or "log_loss".'
+            raise ValueError(describe("loss", "one of a classifier", "'squared'", remedy))
+        _predicted(lambda X: predicted_values(rule.model, X), table, known)
+        return check_vector(y, "y", length=n_samples), None
     if _is_regressor(rule.model):
         raise ValueError(describe("loss", "'squared' for a regression", value=loss))
-    labels = check_labels(y, "y", length=len(table.codes))
-    seen = _predicted(rule.predict, table, levels)
+    labels = check_labels(y, "y", length=n_samples)
+    predictions = _predicted(rule.predict, table, known)
     if hasattr(rule.model, "classes_"):
         classes = np.asarray(rule.model.classes_)
     elif is_module(rule.model):
-        classes = np.arange(class_scores(rule.model, table.decode(table.codes[:1])).shape[1])
+        n_classes = class_scores(rule.model, table.decode(table.codes[:1])).shape[1]
+        classes = np.arange(n_classes)
     else:
-        classes = np.unique(labels)
-        fractions = (
-            seen.dtype.kind == "f" and labels.dtype.kind != "f" and (seen != np.rint(seen)).any()
-        )
-        if fractions or not np.isin(seen, classes).any():
-            remedy = "Decision(model, threshold=0.5) reads a probability of the second class."
-            _refuse_predictions(
-                f"labels like those of y ({first_few(classes.tolist())})", seen, remedy
-            )
-        classes = np.unique(np.concatenate([seen, classes.astype(seen.dtype, copy=False)]))
-    if (class_positions(seen, classes) < 0).any():
-        _refuse_predictions(f"among its classes ({first_few(classes.tolist())})", seen)
+        classes = _classes_of_both(predictions, labels)
+    if (class_positions(predictions, classes) < 0).any():
+        expected = f"among its classes ({first_few(classes.tolist())})"
+        raise _unfit_predictions(expected, predictions)
     return known_positions(labels, classes), classes
+
+
+def _classes_of_both(predictions: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the classes of a model that does not name them: what it predicts, and the labels.
+
+    Either may lack some classes of the other, but not both: then they are labels of two kinds, such as 0/1 and 1/2.
+    """
+    classes = np.unique(labels)
+    expected = f"labels like those of y ({first_few(classes.tolist())})"
+    numbers = predictions.dtype.kind == "f" and labels.dtype.kind != "f"
+    if numbers and (predictions != np.rint(predictions)).any():
+        remedy = "Decision(model, threshold=0.5) reads a probability of the second class."
+        raise _unfit_predictions(expected, predictions, remedy)
+    foreign = ~np.isin(predictions, classes)
+    unseen = ~np.isin(classes, predictions)
+    if foreign.all() or (foreign.any() and unseen.any()):
+        raise _unfit_predictions(expected, predictions, "Code predictions and y alike.")
+    return np.unique(np.concatenate([predictions, classes.astype(predictions.dtype, copy=False)]))
 
 
 def column_of(y: Any) -> npt.NDArray[Any]:
@@ -172,6 +172,14 @@ def column_of(y: Any) -> npt.NDArray[Any]:
     if column.ndim == 2 and column.shape[1] == 1:
         return column[:, 0]
     return column
+
+
+def class_positions(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> IntArray:
+    """Return the position of each label among the classes, -1 where it is none of them."""
+    order = np.argsort(classes, kind="stable")
+    place = np.searchsorted(classes, labels, sorter=order)
+    found = order[np.minimum(place, len(classes) - 1)]
+    return np.where(classes[found] == labels, found, -1).astype(np.int64)
 
 
 def known_positions(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> IntArray:
@@ -183,74 +191,76 @@ def known_positions(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> IntA
         If the model does not know a label.
     """
     positions = class_positions(labels, classes)
-    if (positions < 0).any():
-        unknown = np.unique(labels[positions < 0]).tolist()
-        raise ValueError(
-            describe(
-                "y", f"labels that the model knows ({first_few(classes.tolist())})",
-                f"{first_few(unknown)} in {int((positions < 0).sum())} rows",
-                "Drop these rows, or fit the model on them.",
-            )
-        )  # fmt: skip
+    unknown = positions < 0
+    if unknown.any():
+        expected = f"labels that the model knows ({first_few(classes.tolist())})"
+        got = f"{first_few(np.unique(labels[unknown]).tolist())} in {int(unknown.sum())} rows"
+        remedy = "Drop these rows, or fit the model on them."
+        raise ValueError(describe("y", expected, got, remedy))
     return positions
 
 
 def _predicted(
-    predict: Callable[[Any], npt.NDArray[Any]],
-    table: CodedTable,
-    levels: Mapping[int, Sequence[Any]],
+    predict: Callable[[Any], npt.NDArray[Any]], table: CodedTable, known: Categories
 ) -> npt.NDArray[Any]:
-    """Return what a model predicts for all rows, one label or finite value each, and the same when asked again."""
+    """Return what a model predicts for all rows: one label or finite value each, and the same when asked again."""
+    n_samples = len(table.codes)
     try:
-        seen = np.asarray(predict(table.decode(table.codes)))
-    except Exception:
-        for place, known in levels.items():
-            new = list(table.columns[place].categories or ())[len(known) :]
-            count = int((table.codes[:, place] >= len(known)).sum())
-            if new and count:
-                expected = f"of categories that the model knows in column {table.names[place]!r}"
-                remedy = "Drop these rows, or fit the encoder with handle_unknown='ignore'."
-                raise ValueError(
-                    describe("X", expected, f"{first_few(new)} in {count} rows", remedy)
-                ) from None
+        predictions = np.asarray(predict(table.decode(table.codes)))
+    except Exception as error:
+        _refuse_new_categories(table, known, error)
         raise
-    if seen.shape != (len(table.codes),):
-        raise ValueError(
-            describe("model", f"one that predicts one label or value for each of {len(table.codes)} rows",
-                     f"predictions of shape {seen.shape}")
-        )  # fmt: skip
-    seen = check_labels(seen, "predictions of the model")
-    if seen.dtype.kind == "f" and not np.isfinite(seen).all():
-        _refuse_predictions("finite", seen[~np.isfinite(seen)])
+    if predictions.shape != (n_samples,):
+        expected = f"one that predicts one label or value for each of {n_samples} rows"
+        raise ValueError(describe("model", expected, f"predictions of shape {predictions.shape}"))
+    predictions = check_labels(predictions, "predictions of the model")
+    are_numbers = predictions.dtype.kind == "f"
+    if are_numbers and not np.isfinite(predictions).all():
+        raise _unfit_predictions("finite", predictions[~np.isfinite(predictions)])
+    # Some rows are predicted twice more, so that the company of other rows is the same.
     rows = table.codes[:_MOST_AGAIN]
-    first = seen if len(rows) == len(seen) else predict(table.decode(rows))
-    again = predict(table.decode(rows))
-    same = np.isclose(again, first, rtol=_ROUNDING) if seen.dtype.kind == "f" else again == first
+    first = predictions
+    if len(rows) < n_samples:
+        first = predict(table.decode(rows))
+    check_same(predict(table.decode(rows)), first)
+    return predictions
+
+
+def check_same(again: npt.NDArray[Any], first: npt.NDArray[Any]) -> None:
+    """Refuse a model that predicts something else for the same rows.
+
+    Raises
+    ------
+    ValueError
+        If predictions differ, those of values by more than rounding.
+    """
+    if first.dtype.kind == "f":
+        same = np.isclose(again, first, rtol=_ROUNDING)
+    else:
+        same = again == first
     if not same.all():
-        got = f"others for {int((~same).sum())} of {len(rows)} rows"
-        raise ValueError(
-            describe(
-                "model",
-                "one that predicts the same twice",
-                got,
-                "Is it random, or in training mode?",
-            )
-        )
-    return seen
+        got = f"different predictions for {int((~same).sum())} of {len(same)} rows"
+        remedy = "Is it random, in training mode, or does a call change it?"
+        raise ValueError(describe("model", "a deterministic model", got, remedy))
 
 
-def _refuse_predictions(expected: str, seen: npt.NDArray[Any], remedy: str = "") -> None:
-    raise ValueError(
-        describe("predictions of the model", expected, first_few(np.unique(seen).tolist()), remedy)
-    )
+def _refuse_new_categories(table: CodedTable, known: Categories, error: Exception) -> None:
+    """Raise an error that names the categories which a model does not know, if that is why it failed."""
+    for place, categories in known.items():
+        new = list(table.columns[place].categories or ())[len(categories) :]
+        count = int((table.codes[:, place] >= len(categories)).sum())
+        if new and count:
+            expected = f"of categories that the model knows in column {table.names[place]!r}"
+            got = f"{first_few(new)} in {count} rows"
+            remedy = "Drop these rows, or fit the encoder with handle_unknown='ignore'."
+            raise ValueError(describe("X", expected, got, remedy)) from error
 
 
-def class_positions(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> IntArray:
-    """Return the position of each label among the classes, -1 where it is none of them."""
-    order = np.argsort(classes, kind="stable")
-    place = np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)
-    found = order[place]
-    return np.where(classes[found] == labels, found, -1).astype(np.int64)
+def _unfit_predictions(
+    expected: str, predictions: npt.NDArray[Any], remedy: str = ""
+) -> ValueError:
+    got = first_few(np.unique(predictions).tolist())
+    return ValueError(describe("predictions of the model", expected, got, remedy))
 
 
 def _is_regressor(model: Any) -> bool:

@@ -1,6 +1,6 @@
-"""Where rows may move and at what distance: units, bounds, frozen columns, integer steps, categories that flip.
+"""Where samples may go and at what distance: units, bounds, fixed columns, integer steps, categories that flip.
 
-Rows are coded as a float64 matrix. A column of categories holds their numbers (0, 1, ...); a one-hot group is
+Samples are coded as a float64 matrix. A column of categories holds their numbers (0, 1, ...); a one-hot group is
 several columns that hold one of a few patterns. Everything else is a number. NaN is a missing cell, and stays one: a
 change from or to it is infinitely far.
 """
@@ -18,6 +18,8 @@ from shiftmetrics._core.validation import describe
 
 FAR = 1e150
 """Stands for an infinite distance, so that its square is a number."""
+FEWEST_STEPS = 4.0
+"""A column of integers whose unit is at least so many steps changes smoothly like any number; others jump."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +37,7 @@ class Flip:
     distance : float
         Distance (unsquared) of a flip, whatever the two states.
     stuck : array of shape (n_stuck, n_columns) or None
-        What rows hold where cells are missing. Such rows stay as they are; these are numbered after the states.
+        What samples hold where cells are missing. Such samples stay as they are; these are numbered after the states.
     """
 
     name: str
@@ -46,7 +48,7 @@ class Flip:
 
     @property
     def patterns(self) -> FloatArray:
-        """The states, then what rows with missing cells hold."""
+        """The states, then what samples with missing cells hold."""
         if self.stuck is None:
             return self.states
         return np.concatenate([self.states, self.stuck])
@@ -56,21 +58,21 @@ class Flip:
         held = points[:, self.columns]
         state = np.full(len(points), -1, dtype=np.int64)
         for number, pattern in enumerate(self.patterns):
-            same = held == pattern
-            if np.isnan(pattern).any():
-                same |= np.isnan(held) & np.isnan(pattern)
-            state[same.all(axis=1)] = number
+            state[~differs(held, pattern).any(axis=1)] = number
         return state
 
     def is_stuck(self, points: FloatArray) -> BoolArray:
         """Return which points miss a cell of these columns."""
         return np.asarray(np.isnan(points[:, self.columns]).any(axis=1))
 
+    def changed(self, points: FloatArray, start: FloatArray) -> BoolArray:
+        """Return which points are in another state than where they start."""
+        return differs(points[:, self.columns], start[:, self.columns]).any(axis=1)
+
     def nearest_state(self, points: FloatArray) -> IntArray:
         """Return the number of the state that is nearest to each point."""
-        held = points[:, self.columns]
-        apart = np.stack([((held - pattern) ** 2).sum(axis=1) for pattern in self.states], axis=1)
-        return np.asarray(apart.argmin(axis=1), dtype=np.int64)
+        gaps = points[:, None, self.columns] - self.states
+        return np.asarray((gaps**2).sum(axis=2).argmin(axis=1), dtype=np.int64)
 
     def put(self, points: FloatArray, states: IntArray) -> None:
         """Set the state of each point, in place."""
@@ -79,21 +81,21 @@ class Flip:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Domain:
-    """The moves that rows of ``n_features`` columns may make, and their distance.
+    """The changes that samples of ``n_features`` columns may make, and their distance.
 
-    The squared distance of a move adds ``((x'_j - x_j) / unit_j)^2`` over numbers and the squared distance of each
-    flip. `Perturbation.domain` builds one.
+    The squared distance of a change adds ``((x'_j - x_j) / unit_j)^2`` over numbers and the squared distance of each
+    flip. `domain_of` builds one from a `Perturbation`.
 
     Attributes
     ----------
     names : tuple of str
         Names of the columns.
     unit : array of shape (n_features,)
-        A move by that much is a distance of 1.
+        A change by that much is a distance of 1.
     mutable : bool array of shape (n_features,)
         Which columns may change at all.
     lower, upper : array of shape (n_features,)
-        Bounds of numbers, infinite where there are none. A row that stands outside may stay there.
+        Bounds of numbers, infinite where there are none. A sample that stands outside may stay there.
     integer : bool array of shape (n_features,)
         Numbers that change by integer steps.
     flips : tuple of Flip
@@ -118,7 +120,7 @@ class Domain:
 
     @property
     def categorical(self) -> BoolArray:
-        """Columns that hold categories, frozen or not."""
+        """Columns that hold categories, fixed or not."""
         mask = np.zeros(self.n_features, dtype=np.bool_)
         for flip in self.flips:
             mask[flip.columns] = True
@@ -126,9 +128,8 @@ class Domain:
 
     @property
     def numeric(self) -> BoolArray:
-        """Columns of numbers that may move."""
-        mask: BoolArray = self.mutable & ~self.categorical
-        return mask
+        """Columns of numbers that may change."""
+        return np.asarray(self.mutable & ~self.categorical)
 
     @property
     def mutable_flips(self) -> tuple[Flip, ...]:
@@ -143,84 +144,84 @@ class Domain:
         return not self.numeric.any() and not self.mutable_flips
 
     def distances(self, points: FloatArray, start: FloatArray) -> FloatArray:
-        """Return the distance (unsquared) of each point from where its row starts; both of shape (n, n_features)."""
+        """Return the distance (unsquared) of each point from where it starts; both of shape (n, n_features)."""
         numbers = ~self.categorical
-        step = (points[:, numbers] - start[:, numbers]) / self.unit[numbers]
+        here = points[:, numbers]
+        before = start[:, numbers]
+        step = (here - before) / self.unit[numbers]
+        if np.isnan(step).any():
+            # Missing cells stay, at no cost; where a cell gets or loses its number, the point is out of reach.
+            step = np.where(np.isnan(step), np.inf, step)
+            step = np.where(differs(here, before), step, 0.0)
         squared = np.einsum("ij,ij->i", step, step)
-        if np.isnan(
-            squared
-        ).any():  # missing cells: they stay, at no cost, or the point is out of reach
-            unchanged = ~differs(points[:, numbers], start[:, numbers])
-            step = np.where(unchanged, 0.0, np.where(np.isnan(step), np.inf, step))
-            squared = np.einsum("ij,ij->i", step, step)
         for flip in self.flips:
-            changed = differs(points[:, flip.columns], start[:, flip.columns]).any(axis=1)
+            changed = flip.changed(points, start)
             if changed.any():
                 squared[changed] += flip.distance**2
-                squared[changed & (flip.is_stuck(points) | flip.is_stuck(start))] = np.inf
-        distance: FloatArray = np.sqrt(squared)
-        return distance
+                stuck = flip.is_stuck(points) | flip.is_stuck(start)
+                squared[changed & stuck] = np.inf
+        return np.asarray(np.sqrt(squared))
 
     def limits(self, start: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the lowest and highest place of each row in each column; for categories, where they stand.
+        """Return the lowest and highest place of each sample in each column; for categories, where they stand.
 
         Both are NaN where a cell is missing.
         """
         free = self.numeric
         low = np.where(free, np.minimum(self.lower, start), start)
         high = np.where(free, np.maximum(self.upper, start), start)
-        whole = free & self.integer
-        if whole.any():
+        stepping = free & self.integer
+        if stepping.any():
             with np.errstate(invalid="ignore"):
-                low = np.where(whole & np.isfinite(low), start - np.floor(start - low), low)
-                high = np.where(whole & np.isfinite(high), start + np.floor(high - start), high)
+                lowest = start - np.floor(start - low)
+                highest = start + np.floor(high - start)
+            low = np.where(stepping & np.isfinite(low), lowest, low)
+            high = np.where(stepping & np.isfinite(high), highest, high)
         return low, high
 
     def clip(self, points: FloatArray, start: FloatArray) -> FloatArray:
         """Return the valid points nearest to ``points``, column by column.
 
-        What is missing in a row stays missing; what is missing in a point alone stays as it is in its row.
+        What is missing in a sample stays missing; what is missing in a point alone stays as it is in its sample.
         """
         low, high = self.limits(start)
-        flipping = self.categorical
         points = np.where(np.isnan(points), start, points)
-        inside = np.where(flipping, start, np.clip(points, low, high))
-        whole = self.numeric & self.integer
-        if whole.any():
+        inside = np.where(self.categorical, start, np.clip(points, low, high))
+        stepping = self.numeric & self.integer
+        if stepping.any():
             steps = start + np.rint(inside - start)
-            inside = np.where(whole, np.clip(steps, low, high), inside)
+            inside = np.where(stepping, np.clip(steps, low, high), inside)
         for flip in self.mutable_flips:
-            flip.put(inside, flip.nearest_state(points))
-            stuck = flip.is_stuck(start)
-            if stuck.any():
-                inside[np.ix_(stuck, flip.columns)] = start[np.ix_(stuck, flip.columns)]
+            free = ~flip.is_stuck(start)
+            changed = inside[free]
+            flip.put(changed, flip.nearest_state(points[free]))
+            inside[free] = changed
         return inside
 
     def squared_gaps(self, rows: FloatArray, others: FloatArray) -> FloatArray:
-        """Return how far apart rows are in the columns that may move, squared, of shape (n_rows, n_others).
+        """Return how far apart samples are in the columns that may change, squared, of shape (n_rows, n_others).
 
         A cell that is missing on either side is in no way: it stays as it is. A flip without a price adds 1e300.
         """
         from scipy.spatial.distance import cdist
 
         columns = np.flatnonzero(self.numeric)
-        first, second = (part[:, columns] / self.unit[columns] for part in (rows, others))
+        first = rows[:, columns] / self.unit[columns]
+        second = others[:, columns] / self.unit[columns]
         here = ~np.isnan(first)
         there = ~np.isnan(second)
         squared: FloatArray = np.zeros((len(rows), len(others)))
-        if here.all() and there.all():
-            if columns.size:
-                squared = cdist(first, second, "sqeuclidean")
-        else:
+        if not (here.all() and there.all()):
+            # |a - b|^2 = a^2 + b^2 - 2 a b, over the cells that both have
             first = np.where(here, first, 0.0)
             second = np.where(there, second, 0.0)
-            squared = (
-                np.square(first) @ there.T + here @ np.square(second).T - 2.0 * first @ second.T
-            )
-            squared = np.maximum(squared, 0.0)
+            squares = np.square(first) @ there.T + here @ np.square(second).T
+            squared = np.maximum(squares - 2.0 * first @ second.T, 0.0)
+        elif columns.size:
+            squared = cdist(first, second, "sqeuclidean")
         for flip in self.mutable_flips:
-            apart = flip.state_of(rows)[:, None] != flip.state_of(others)[None, :]
-            apart &= ~flip.is_stuck(rows)[:, None] & ~flip.is_stuck(others)[None, :]
+            apart = flip.state_of(rows)[:, None] != flip.state_of(others)
+            apart &= ~(flip.is_stuck(rows)[:, None] | flip.is_stuck(others))
             squared += apart * min(flip.distance, FAR) ** 2
         return squared
 
@@ -253,62 +254,24 @@ class Domain:
         return replace(self, mutable=self.mutable & self.mask(features))
 
 
-def differs(points: FloatArray, start: FloatArray) -> BoolArray:
-    """Return which cells are not the same; two missing ones are."""
-    changed: BoolArray = points != start
-    if changed.any():
-        changed &= ~(np.isnan(points) & np.isnan(start))
-    return changed
-
-
-def positions_of(features: Any, names: Sequence[str], argument: str) -> IntArray:
-    """Return the positions among ``names`` of columns given by name or position; one alone may stand by itself."""
-    listed = [features] if isinstance(features, str | int | np.integer) else list(features)
-    places = {name: place for place, name in enumerate(names)}
-    found: list[int] = []
-    unknown: list[Any] = []
-    for feature in listed:
-        if isinstance(feature, int | np.integer) and not isinstance(feature, bool):
-            place = int(feature)
-            if not -len(names) <= place < len(names):
-                unknown.append(feature)
-            found.append(place % len(names))
-        elif feature in places:
-            found.append(places[feature])
-        else:
-            unknown.append(feature)
-    if unknown:
-        shown = ", ".join(repr(feature) for feature in unknown[:3])
-        known = ", ".join(repr(name) for name in names[:3])
-        raise ValueError(
-            describe(
-                argument, f"names or positions of columns of X ({known}, ...)", f"unknown {shown}"
-            )
-        )
-    return np.array(found, dtype=np.int64)
-
-
-FEWEST_STEPS = 4.0
-"""A column of integers whose unit is at least so many steps slides like any number; others jump."""
-
-
 class PerturbationSpace:
-    """Some rows and the moves they may make.
+    """Some samples and the changes they may make, as a search sees it.
 
-    A *move* is the part in the numeric columns that slide, of shape (n_smooth,), in units of cost. Categories and
-    coarse integers *jump*: a point carries them along while it slides. A cell that is missing moves by 0.
+    A *move* is the part in the numeric columns that change smoothly, of shape (n_smooth,), in units of cost.
+    Categories and coarse integers *jump*: a point carries them along while it moves. A cell that is missing moves
+    by 0.
 
     Parameters
     ----------
     domain : Domain
-        Where rows may move.
+        Where samples may go.
     origin : array of shape (n_rows, n_columns)
-        The rows, coded.
+        The samples, coded.
 
     Attributes
     ----------
-    numeric : array of shape (n_smooth,)
-        The columns that slide; the squared length of a move is its cost.
+    smooth : array of shape (n_smooth,)
+        The columns that change smoothly; the squared length of a move is its cost.
     low, high : array of shape (n_rows, n_smooth)
         The box of moves.
     jumping : list of arrays
@@ -321,10 +284,10 @@ class PerturbationSpace:
         coarse = domain.numeric & domain.integer & (domain.unit < FEWEST_STEPS)
         self.smooth: IntArray = np.flatnonzero(domain.numeric & ~coarse)
         self.unit: FloatArray = domain.unit[self.smooth]
+        everyone = np.arange(len(origin))
         low, high = domain.limits(origin)
-        start = origin[:, self.smooth]
-        self.low: FloatArray = _moves_by_zero((low[:, self.smooth] - start) / self.unit)
-        self.high: FloatArray = _moves_by_zero((high[:, self.smooth] - start) / self.unit)
+        self.low = self.moves(low, everyone)
+        self.high = self.moves(high, everyone)
         self.flips = domain.mutable_flips
         self.coarse: IntArray = np.flatnonzero(coarse)
         self.jumping: list[IntArray] = [flip.columns for flip in self.flips]
@@ -332,7 +295,7 @@ class PerturbationSpace:
 
     @property
     def n_smooth(self) -> int:
-        """Number of columns that slide."""
+        """Number of columns that change smoothly."""
         return len(self.smooth)
 
     @property
@@ -341,19 +304,20 @@ class PerturbationSpace:
         return sum(len(flip.states) - 1 for flip in self.flips) + 2 * len(self.coarse)
 
     def allowed(self, points: FloatArray, owner: IntArray) -> FloatArray:
-        """Return the valid points nearest to ``points``; ``owner`` names the row of each."""
+        """Return the valid points nearest to ``points``; ``owner`` names the sample of each."""
         return self.domain.clip(points, self.origin[owner])
 
     def distance(self, points: FloatArray, owner: IntArray) -> FloatArray:
-        """Return the distances (unsquared) of points from their rows."""
+        """Return the distances (unsquared) of points from their samples."""
         return self.domain.distances(points, self.origin[owner])
 
     def moves(self, points: FloatArray, owner: IntArray) -> FloatArray:
         """Return the moves that lead to points, of shape (n_points, n_smooth)."""
-        return _moves_by_zero((points - self.origin[owner])[:, self.smooth] / self.unit)
+        steps = (points - self.origin[owner])[:, self.smooth] / self.unit
+        return _zero_where_missing(steps)
 
     def points(self, base: FloatArray, owner: IntArray, moves: FloatArray) -> FloatArray:
-        """Return the points of several moves of each row, with the jumps of ``base``.
+        """Return the points of several moves of each sample, with the jumps of ``base``.
 
         Parameters
         ----------
@@ -365,25 +329,24 @@ class PerturbationSpace:
         -------
         array of shape (n_rows, n_points, n_columns)
         """
-        points = (
-            base.copy() if base.ndim == 3 else np.repeat(base[:, None, :], moves.shape[1], axis=1)
-        )
+        points = base.copy()
+        if base.ndim == 2:
+            points = np.repeat(base[:, None], moves.shape[1], axis=1)
         points[:, :, self.smooth] = self.origin[owner][:, None, self.smooth] + moves * self.unit
         return points
 
     def clip(self, moves: FloatArray, owner: IntArray) -> FloatArray:
         """Return moves of shape (n_rows, n_points, n_smooth) inside the box."""
-        inside: FloatArray = np.clip(moves, self.low[owner][:, None], self.high[owner][:, None])
-        return inside
+        return np.clip(moves, self.low[owner][:, None], self.high[owner][:, None])
 
     def squared_costs(self, points: FloatArray, owner: IntArray) -> FloatArray:
         """Return what each part of a point adds to its squared distance: numeric columns, then jumps."""
         start = self.origin[owner]
         costs = [np.square(self.moves(points, owner))]
         for flip in self.flips:
-            changed = differs(points[:, flip.columns], start[:, flip.columns]).any(axis=1)
-            costs.append(np.where(changed, min(flip.distance, FAR) ** 2, 0.0)[:, None])
-        steps = _moves_by_zero((points - start)[:, self.coarse])
+            price = min(flip.distance, FAR) ** 2
+            costs.append(price * flip.changed(points, start)[:, None])
+        steps = _zero_where_missing((points - start)[:, self.coarse])
         costs.append(np.square(steps / self.domain.unit[self.coarse]))
         return np.concatenate(costs, axis=1)
 
@@ -391,9 +354,8 @@ class PerturbationSpace:
         """Return points with one more jump, of shape (n_points, n_jumps, n_columns): all, or some at random."""
         options = list(self._jumps(points))
         if len(options) > most:
-            options = [
-                options[place] for place in np.sort(rng.permutation(len(options))[: max(1, most)])
-            ]
+            kept = np.sort(rng.permutation(len(options))[: max(1, most)])
+            options = [options[place] for place in kept]
         if options:
             return np.stack(options, axis=1)
         return np.empty((len(points), 0, points.shape[1]))
@@ -413,6 +375,35 @@ class PerturbationSpace:
                 yield jumped
 
 
-def _moves_by_zero(moves: FloatArray) -> FloatArray:
-    """Return moves with 0 where a cell is missing."""
-    return np.where(np.isnan(moves), 0.0, moves)
+def _zero_where_missing(steps: FloatArray) -> FloatArray:
+    return np.where(np.isnan(steps), 0.0, steps)
+
+
+def differs(points: FloatArray, start: FloatArray) -> BoolArray:
+    """Return which cells are not the same; two missing ones are."""
+    changed: BoolArray = points != start
+    if changed.any():
+        changed &= ~(np.isnan(points) & np.isnan(start))
+    return changed
+
+
+def positions_of(features: Any, names: Sequence[str], argument: str) -> IntArray:
+    """Return the positions among ``names`` of columns given by name or position; one alone may stand by itself."""
+    listed = [features] if isinstance(features, str | int | np.integer) else list(features)
+    places: dict[Any, int] = {name: place for place, name in enumerate(names)}
+    found: list[int] = []
+    unknown: list[Any] = []
+    for feature in listed:
+        by_position = isinstance(feature, int | np.integer) and not isinstance(feature, bool)
+        if by_position and -len(names) <= feature < len(names):
+            found.append(int(feature) % len(names))
+        elif not by_position and feature in places:
+            found.append(places[feature])
+        else:
+            unknown.append(feature)
+    if unknown:
+        shown = ", ".join(repr(feature) for feature in unknown[:3])
+        known = ", ".join(repr(name) for name in names[:3])
+        expected = f"names or positions of columns of X ({known}, ...)"
+        raise ValueError(describe(argument, expected, f"unknown {shown}"))
+    return np.array(found, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The arguments of `model_stability`, validated: a model, rows, labels, a loss, and where the rows may move."""
+"""A fitted model on a sample, validated: its scores, decisions and losses at coded points, and where these may be."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
 from shiftmetrics._core.validation import describe, first_few
 from shiftmetrics.models.checks import (
     check_missing_cells,
+    check_same,
     check_targets,
     class_positions,
     columns_of,
@@ -41,6 +42,7 @@ from shiftmetrics.models.table import CodedTable
 T = TypeVar("T")
 LossName = Literal["zero_one", "hinge", "log_loss", "squared"]
 LOSSES: tuple[LossName, ...] = ("zero_one", "hinge", "log_loss", "squared")
+_MOST_AGAIN = 200  # samples whose predictions are compared in the end
 
 
 @dataclass
@@ -52,16 +54,16 @@ class QueryCount:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ModelProblem:
-    """What loss the rows can reach, and how far away.
+    """What loss the samples can reach, and how far away.
 
     Attributes
     ----------
     model : object
         The fitted model whose scores decide.
     table : CodedTable
-        The rows; ``table.decode`` turns coded points into what the model accepts.
+        The samples; ``table.decode`` turns coded points into what the model accepts.
     is_frame : bool
-        Whether the rows were given as a table, whatever the model accepts.
+        Whether the samples were given as a table, whatever the model accepts.
     y : array of shape (n_samples,)
         Positions of the labels among ``classes``; the values themselves for the squared loss.
     classes : array of shape (n_classes,) or None
@@ -69,13 +71,13 @@ class ModelProblem:
     loss : {"zero_one", "hinge", "log_loss", "squared"}
         The loss.
     domain : Domain
-        Where rows may move.
+        Where samples may go.
     rule : Decision
         What predicts: the model, or a rule around it.
     cut : Cut or None
         Where this rule cuts the scores of ``model``; None where it decides by the highest score.
     costs : array of shape (n_classes,) or None
-        What an error on a row of each class costs, for the 0/1 loss; None for 1.
+        What an error on a sample of each class costs, for the 0/1 loss; None for 1.
     clip : float
         Least probability that counts in the log loss.
     theta1, theta2 : float
@@ -83,7 +85,7 @@ class ModelProblem:
     rng : numpy.random.Generator
         For searches that are random.
     n_queries : int
-        Most queries for each row, for searches that only predict.
+        Most queries for each sample, for searches that only predict.
     progress : bool
         Whether to show progress bars for work of more than two seconds.
     memory_limit : int or None
@@ -91,7 +93,7 @@ class ModelProblem:
     count : QueryCount
         Counts the rows that `predict` and `losses` pass to the model.
     known : dict
-        What routes found out about the model, whatever may move; see `once`.
+        What routes found out about the model, whatever may change; see `once`.
     """
 
     model: Any
@@ -114,39 +116,42 @@ class ModelProblem:
     count: QueryCount = field(default_factory=QueryCount)
     known: dict[str, Any] = field(default_factory=dict)
 
-    def once(self, name: str, find: Callable[[Self], T]) -> T:
-        """Return what ``find`` finds out about the model, once for all questions that restrict this one."""
-        if name not in self.known:
-            self.known[name] = find(self)
-        return cast(T, self.known[name])
-
     @property
     def codes(self) -> FloatArray:
-        """The rows, coded, of shape (n_samples, n_features)."""
+        """The samples, coded, of shape (n_samples, n_features)."""
         return self.table.codes
 
     @property
     def n_samples(self) -> int:
-        """Number of rows."""
+        """Number of samples."""
         return len(self.codes)
-
-    def settings(self) -> dict[str, Any]:
-        """Return how outputs of the model are read, for the ``settings`` of a result."""
-        reading: dict[str, Any] = {"model": type(self.rule.model).__name__, "loss": self.loss}
-        if self.rule.settings():
-            reading["decision"] = self.rule.settings()
-        if self.loss == "log_loss":
-            return {**reading, "clip": self.clip}
-        return reading
 
     @property
     def is_fixed(self) -> bool:
-        """Whether no row may change, so that only the weights do."""
+        """Whether no sample may change, so that only the weights do."""
         return math.isinf(self.theta1) or self.domain.is_fixed
 
     def restricted(self, features: Any) -> Self:
         """Return the problem in which these columns alone may change."""
         return replace(self, domain=self.domain.restricted(features))
+
+    def once(self, name: str, find: Callable[[Self], T]) -> T:
+        """Return what ``find`` finds out about the model, once for all problems that restrict this one."""
+        if name not in self.known:
+            self.known[name] = find(self)
+        return cast(T, self.known[name])
+
+    def settings(self) -> dict[str, Any]:
+        """Return how outputs of the model are read, for the ``settings`` of a result."""
+        reading: dict[str, Any] = {"model": type(self.rule.model).__name__, "loss": self.loss}
+        decision = self.rule.settings()
+        if decision:
+            reading["decision"] = decision
+        if self.loss == "log_loss":
+            reading["clip"] = self.clip
+        return reading
+
+    # The model at coded points.
 
     def _decoded(self, points: FloatArray) -> Any:
         self.count.rows += len(points)
@@ -155,13 +160,17 @@ class ModelProblem:
     def predict(self, points: FloatArray) -> npt.NDArray[Any]:
         """Return the position of the predicted class at coded points (-1: none of them); values for regressions."""
         if self.classes is None:
-            return self.scores(points)[:, 0]
+            return predicted_values(self.model, self._decoded(points))
         return class_positions(self.rule.predict(self._decoded(points)), self.classes)
+
+    def is_wrong(self, points: FloatArray, rows: IntArray | slice) -> BoolArray:
+        """Return where the model misclassifies coded points, for the labels of ``rows``."""
+        return np.asarray(self.predict(points) != self.y[rows])
 
     def scores(self, points: FloatArray) -> FloatArray:
         """Return the scores of each class at coded points, or values in one column for regressions."""
         if self.classes is None:
-            return predicted_values(self.model, self._decoded(points))[:, None]
+            return self.predict(points)[:, None]
         scores = class_scores(self.model, self._decoded(points))
         if self.cut is None:
             return scores
@@ -170,26 +179,33 @@ class ModelProblem:
     def losses(self, points: FloatArray, rows: IntArray | slice) -> FloatArray:
         """Return the loss of the model at coded points, for the labels of ``rows``."""
         y = self.y[rows]
-        if self.loss == "squared":
-            residuals = self.predict(points) - y
-            return np.asarray(residuals * residuals)
-        if self.loss == "zero_one":
-            errors = np.asarray(self.predict(points) != y, dtype=np.float64)
-            if self.costs is None:
-                return errors
-            return np.asarray(errors * self.costs[y])
         everyone = np.arange(len(points))
+        if self.loss == "squared":
+            return np.asarray((self.predict(points) - y) ** 2)
+        if self.loss == "zero_one":
+            errors = self.is_wrong(points, rows).astype(np.float64)
+            if self.costs is not None:
+                errors *= self.costs[y]
+            return errors
         if self.loss == "log_loss":
             logs = class_log_probabilities(self.model, self._decoded(points), self.clip)
             return np.asarray(np.maximum(-logs[everyone, y], 0.0))
         scores = self.scores(points)
         rivals = scores.copy()
         rivals[everyone, y] = -np.inf
-        return np.asarray(np.maximum(1.0 + rivals.max(axis=1) - scores[everyone, y], 0.0))
+        margins = scores[everyone, y] - rivals.max(axis=1)
+        return np.asarray(np.maximum(1.0 - margins, 0.0))
 
-    def is_wrong(self, points: FloatArray, rows: IntArray | slice) -> BoolArray:
-        """Tell where the model misclassifies coded points, for the labels of ``rows``."""
-        return np.asarray(self.predict(points) != self.y[rows])
+    def check_unchanged(self, base_losses: FloatArray) -> None:
+        """Refuse a model that a call has changed: in the end it must lose what it lost before.
+
+        Raises
+        ------
+        ValueError
+            If some losses differ from ``base_losses``, those of all samples where they stand.
+        """
+        some = np.unique(np.linspace(0, self.n_samples - 1, _MOST_AGAIN).astype(int))
+        check_same(self.losses(self.codes[some], some), base_losses[some])
 
 
 def problem_of(
@@ -204,7 +220,7 @@ def problem_of(
     search: Search | None = None,
     everything: bool = False,
 ) -> ModelProblem:
-    """Validate the arguments of `model_stability`; with ``everything``, ``moves.features`` restricts nothing.
+    """Validate the arguments of `model_stability`; with ``everything``, ``features`` restricts nothing.
 
     Without ``y``, the labels are the model's own predictions.
     """
@@ -212,40 +228,37 @@ def problem_of(
     search = search or Search()
     rule = model if isinstance(model, Decision) else Decision(model)
     check_model(rule.model)
+    # The model, on the columns that it was fitted on, and where its outputs are scores.
     model = estimator_of(rule.model)
     X = columns_of(model, X)
-    is_frame = is_table(X)
     if is_module(model) and loss != "squared":
-        scores = network_of_scores(model, X)
-        if scores is None and rule.threshold is None:
-            remedy = "End it in a layer nn.Sigmoid or nn.Softmax, or in none; or use Decision(model, threshold=0.5)."
-            got = "outputs that are probabilities"
-            raise ValueError(describe("model", "a network of scores (logits)", got, remedy))
-        model = functools.partial(call, model) if scores is None else scores
+        model = _scoring(model, X, rule)
     rule = replace(rule, model=model)
     decides = loss == "zero_one"
     core, cut = behind(rule, decides=decides)
-    names = list(X.columns) if is_table(X) else range(np.shape(X)[-1])
-    levels = encoded_categories(core, names) or known_categories(core)
-    table = CodedTable.of(X, categorical=perturbation.categorical or (), levels=levels)
+    # The table, with the categories that the model knows.
+    is_frame = is_table(X)
+    names = list(X.columns) if is_frame else range(np.shape(X)[-1])
+    categories = encoded_categories(core, names) or known_categories(core)
+    table = CodedTable.of(X, categorical=perturbation.categorical or (), levels=categories)
     if hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_"):
         table = replace(table, is_frame=False)  # it was fitted on an array
     check_missing_cells(model, table)
     if y is None:
         y = rule.predict(X)
-    positions, classes = check_targets(rule, y, loss, table, levels)
+    positions, classes = check_targets(rule, y, loss, table, categories)
     return ModelProblem(
         model=core,
-        rule=rule if decides else Decision(core),
-        cut=cut,
         table=table,
         is_frame=is_frame,
         y=positions,
         classes=classes,
-        costs=_costs(rule, classes, loss),
-        clip=search.clip or least_probability(core),
         loss=loss,
         domain=domain_of(table, perturbation, everything=everything),
+        rule=rule if decides else Decision(core),
+        cut=cut,
+        costs=_costs(rule, classes, loss),
+        clip=search.clip or least_probability(core),
         theta1=theta1,
         theta2=theta2,
         rng=np.random.default_rng(search.rng),
@@ -255,8 +268,20 @@ def problem_of(
     )
 
 
+def _scoring(model: Any, X: Any, rule: Decision) -> Any:
+    """Return a torch module whose outputs are scores; a function of its outputs where a threshold reads these."""
+    scores = network_of_scores(model, X)
+    if scores is not None:
+        return scores
+    if rule.threshold is None:
+        got = "outputs that are probabilities"
+        remedy = "End it in a layer nn.Sigmoid or nn.Softmax, or in none; or use Decision(model, threshold=0.5)."
+        raise ValueError(describe("model", "a network of scores (logits)", got, remedy))
+    return functools.partial(call, model)
+
+
 def _costs(rule: Decision, classes: npt.NDArray[Any] | None, loss: LossName) -> FloatArray | None:
-    """Return what an error on a row of each class costs; None where all cost the same.
+    """Return what an error on a sample of each class costs; None where all cost the same.
 
     Raises
     ------
@@ -267,8 +292,9 @@ def _costs(rule: Decision, classes: npt.NDArray[Any] | None, loss: LossName) -> 
         return None
     if loss != "zero_one" or classes is None:
         raise ValueError(describe("loss", "'zero_one' where errors have costs", value=loss))
-    unknown = [label for label in rule.costs if label not in classes.tolist()]
+    labels = classes.tolist()
+    unknown = [label for label in rule.costs if label not in labels]
     if unknown:
-        expected = f"by labels that the model knows ({first_few(classes.tolist())})"
+        expected = f"by labels that the model knows ({first_few(labels)})"
         raise ValueError(describe("costs", expected, first_few(unknown)))
-    return np.array([float(rule.costs.get(label, 1.0)) for label in classes.tolist()])
+    return np.array([float(rule.costs.get(label, 1.0)) for label in labels])

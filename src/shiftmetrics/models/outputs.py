@@ -13,6 +13,37 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import FloatArray, to_float64, to_numpy
 from shiftmetrics._core.validation import describe
 
+LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
+"""What rounding leaves of 1 minus a probability, as in scikit-learn's ``log_loss``."""
+_BATCH_NUMBERS = 2**20
+_PROBABILITY_ERROR = 1e-3
+
+# The steps of a pipeline.
+
+
+def steps_of(model: Any, *, last: bool = False) -> Iterator[Any]:
+    """Yield the steps of a pipeline; ``last`` includes the final one, or the model itself where it is no pipeline."""
+    model = getattr(model, "best_estimator_", model)  # the model inside a search over parameters
+    steps = getattr(model, "steps", None)
+    if steps is None:
+        if last:
+            yield model
+        return
+    if not last:
+        steps = steps[:-1]
+    for _, step in steps:
+        if step is not None and not isinstance(step, str):  # "passthrough"
+            yield from steps_of(step, last=True)
+
+
+def last_step(model: Any) -> Any:
+    """Return the estimator at the end of a fitted pipeline or search, or the model itself."""
+    model = getattr(model, "best_estimator_", model)
+    steps = getattr(model, "steps", None)
+    if steps:
+        return last_step(steps[-1][1])
+    return model
+
 
 def encoded_categories(model: Any, names: Sequence[Any]) -> dict[int, list[Any]]:
     """Return the categories of the columns that encoders in the first step of a pipeline take, by position.
@@ -28,49 +59,27 @@ def encoded_categories(model: Any, names: Sequence[Any]) -> dict[int, list[Any]]
         Labels of the columns of the table.
     """
     first = next(steps_of(model), getattr(last_step(model), "_preprocessor", None))
-    if first is None:
-        return {}
     found: dict[int, list[Any]] = {}
-    for transformer, columns in _parts(first, names):
-        encoder = next(
-            (step for step in steps_of(transformer, last=True) if hasattr(step, "categories_")),
-            None,
-        )
-        if encoder is None or len(encoder.categories_) != len(columns):
-            continue
-        for place, categories in zip(columns, encoder.categories_, strict=True):
-            known = np.asarray(categories).tolist()
-            found[place] = [
-                value for value in known if value is not None and value == value
-            ]  # not missing
+    for transformer, columns in _transformers(first, names):
+        for step in steps_of(transformer, last=True):
+            categories = getattr(step, "categories_", None)
+            if categories is None:
+                continue
+            if len(categories) == len(columns):
+                for place, known in zip(columns, categories, strict=True):
+                    # without the category of missing cells
+                    listed = np.asarray(known).tolist()
+                    found[place] = [v for v in listed if v is not None and v == v]
+            break
     return found
 
 
-def steps_of(model: Any, *, last: bool = False) -> Iterator[Any]:
-    """Yield the steps of a pipeline; ``last`` includes the final one, or the model itself where it is no pipeline."""
-    model = getattr(model, "best_estimator_", model)  # the model inside a search over parameters
-    steps = getattr(model, "steps", None)
-    if steps is None:
-        if last:
-            yield model
-        return
-    for _, step in steps if last else steps[:-1]:
-        if step is None or isinstance(step, str):  # "passthrough"
-            continue
-        yield from steps_of(step, last=True)
-
-
-def last_step(model: Any) -> Any:
-    """Return the estimator at the end of a fitted pipeline or search, or the model itself."""
-    model = getattr(model, "best_estimator_", model)
-    steps = getattr(model, "steps", None)
-    return last_step(steps[-1][1]) if steps else model
-
-
-def _parts(step: Any, names: Sequence[Any]) -> Iterator[tuple[Any, list[int]]]:
+def _transformers(step: Any, names: Sequence[Any]) -> Iterator[tuple[Any, list[int]]]:
     """Yield each transformer of a step with the positions of its columns."""
     import pandas as pd
 
+    if step is None:
+        return
     if not hasattr(step, "transformers_"):
         yield step, list(range(len(names)))
         return
@@ -78,16 +87,17 @@ def _parts(step: Any, names: Sequence[Any]) -> Iterator[tuple[Any, list[int]]]:
     for _, transformer, columns in step.transformers_:
         if isinstance(transformer, str):  # "drop", "passthrough"
             continue
-        ends = (columns.start, columns.stop) if isinstance(columns, slice) else np.ravel(columns)
-        by_name = any(isinstance(end, str) for end in ends)
-        chosen = positions.loc[:, columns] if by_name else positions.iloc[:, columns]
+        ends = np.ravel(columns).tolist()
+        if isinstance(columns, slice):
+            ends = [columns.start, columns.stop]
+        if any(isinstance(end, str) for end in ends):
+            chosen = positions.loc[:, columns]
+        else:
+            chosen = positions.iloc[:, columns]
         yield transformer, np.ravel(chosen).tolist()
 
 
-_BATCH_NUMBERS = 2**20
-_PROBABILITY_ERROR = 1e-3
-LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
-"""What rounding leaves of 1 minus a probability, as in scikit-learn's ``log_loss``."""
+# Networks.
 
 
 def is_module(model: Any) -> bool:
@@ -105,59 +115,10 @@ def ends_in_network(model: Any) -> bool:
     """Return True if a model is a network of scikit-learn, or a pipeline that ends in a network."""
     final = last_step(model)
     perceptrons = sys.modules.get("sklearn.neural_network")
-    if perceptrons is not None and isinstance(
-        final, perceptrons.MLPClassifier | perceptrons.MLPRegressor
-    ):
-        return True
+    if perceptrons is not None:
+        kinds = perceptrons.MLPClassifier | perceptrons.MLPRegressor
+        return isinstance(final, kinds) or (final is not model and is_network(final))
     return final is not model and is_network(final)
-
-
-def check_model(model: Any) -> None:
-    """Refuse an object that is no fitted model.
-
-    Raises
-    ------
-    TypeError
-        If it neither predicts nor can be called.
-    ValueError
-        If it is a scikit-learn estimator that was not fitted.
-    """
-    if isinstance(model, type) or not (hasattr(model, "predict") or callable(model)):
-        got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
-        raise TypeError(describe("model", "a fitted model with predict, or a callable", got))
-    if "sklearn" in sys.modules and hasattr(model, "get_params") and hasattr(model, "fit"):
-        from sklearn.exceptions import NotFittedError
-        from sklearn.utils.validation import check_is_fitted
-
-        try:
-            check_is_fitted(model)
-        except NotFittedError as error:
-            raise ValueError(
-                describe(
-                    "model", "fitted", f"a {type(model).__name__} that is not", "Call fit first."
-                )
-            ) from error
-
-
-def call(model: Any, X: Any) -> npt.NDArray[Any]:
-    """Return the output of a callable or a torch module for rows: labels or values, or a matrix of scores."""
-    if not is_module(model):
-        output = np.asarray(to_numpy(model(X)))
-        if output.ndim == 0:
-            expected = "a callable that returns one label, or scores, for each row"
-            raise TypeError(describe("model", expected, value=output.tolist()))
-        return output
-    import torch
-
-    from shiftmetrics.attacks.model import evaluation_mode
-
-    like = next(model.parameters(), None)
-    rows = torch.as_tensor(np.array(X, dtype=np.float64))
-    rows = rows.to(torch.get_default_dtype()) if like is None else rows.to(like)
-    size = batch_size(rows[:1].numel())
-    with evaluation_mode(model), torch.no_grad():
-        parts = [rows[start : start + size] for start in range(0, max(len(rows), 1), size)]
-        return np.concatenate([np.asarray(to_numpy(model(part))) for part in parts])
 
 
 def batch_size(n_features: int) -> int:
@@ -174,15 +135,19 @@ def network_of_scores(model: Any, X: Any) -> Any:
 
     given = torch.as_tensor(call(model, X))
     one = given.ndim == 1 or given.shape[1] == 1
-    sums_to_one = one or bool((given.sum(dim=1) - 1.0).abs().max() < _PROBABILITY_ERROR)
-    if not (sums_to_one and 0.0 <= float(given.min()) <= float(given.max()) <= 1.0):
+    are_probabilities = float(given.min()) >= 0.0 and float(given.max()) <= 1.0
+    if not one:
+        off = (given.sum(dim=1) - 1.0).abs().max()
+        are_probabilities &= float(off) < _PROBABILITY_ERROR
+    if not are_probabilities:
         return model
     scores = _without_last(model)
-    if scores is not None:
-        output = torch.as_tensor(call(scores, X))
-        again = torch.sigmoid(output) if one else torch.softmax(output, dim=1)
-        if bool((given - again).abs().max() < _PROBABILITY_ERROR):
-            return scores
+    if scores is None:
+        return None
+    output = torch.as_tensor(call(scores, X))
+    again = torch.sigmoid(output) if one else torch.softmax(output, dim=1)
+    if float((given - again).abs().max()) < _PROBABILITY_ERROR:
+        return scores
     return None
 
 
@@ -192,13 +157,42 @@ def _without_last(module: Any) -> Any:
 
     if isinstance(module, torch.nn.Sigmoid | torch.nn.Softmax):
         return torch.nn.Identity()
-    *_, name = module._modules or [None]
-    last = None if name is None else _without_last(module._modules[name])
+    if not module._modules:
+        return None
+    name = list(module._modules)[-1]
+    last = _without_last(module._modules[name])
     if last is None:
         return None
     shortened = copy.copy(module)
     shortened._modules = {**module._modules, name: last}
     return shortened
+
+
+# Outputs for rows.
+
+
+def call(model: Any, X: Any) -> npt.NDArray[Any]:
+    """Return the output of a callable or a torch module for rows: labels or values, or a matrix of scores."""
+    if not is_module(model):
+        output = np.asarray(to_numpy(model(X)))
+        if output.ndim == 0:
+            expected = "a callable that returns one label, or scores, for each row"
+            raise TypeError(describe("model", expected, value=output.tolist()))
+        return output
+    import torch
+
+    from shiftmetrics.attacks.model import evaluation_mode
+
+    rows = torch.as_tensor(np.array(X, dtype=np.float64))
+    like = next(model.parameters(), None)
+    rows = rows.to(torch.get_default_dtype() if like is None else like)
+    size = batch_size(rows[:1].numel())
+    parts = []
+    with evaluation_mode(model), torch.no_grad():
+        for start in range(0, max(len(rows), 1), size):
+            output = model(rows[start : start + size])
+            parts.append(np.asarray(to_numpy(output)))
+    return np.concatenate(parts)
 
 
 def predicted_labels(model: Any, X: Any) -> npt.NDArray[Any]:
@@ -227,13 +221,9 @@ def predicted_values(model: Any, X: Any) -> FloatArray:
     if output.ndim == 2 and output.shape[1] == 1:
         output = output[:, 0]
     if output.ndim != 1:
-        raise ValueError(
-            describe(
-                "model",
-                "a regression with one value for each row",
-                f"an output of shape {output.shape}",
-            )
-        )
+        expected = "a regression with one value for each row"
+        got = f"an output of shape {output.shape}"
+        raise ValueError(describe("model", expected, got))
     return output
 
 
@@ -247,23 +237,15 @@ def class_scores(model: Any, X: Any) -> FloatArray:
     """
     if hasattr(model, "decision_function"):
         scores = to_float64(model.decision_function(X))
-    elif not hasattr(model, "predict"):
+    elif hasattr(model, "predict"):
+        got = "'hinge', and a model without decision_function"
+        remedy = 'Use loss="zero_one" or "log_loss".'
+        raise ValueError(describe("loss", "one that the model has", got, remedy))
+    else:
         scores = to_float64(call(model, X))
         if scores.ndim == 1 and not is_module(model):
-            raise ValueError(
-                describe(
-                    "model",
-                    "a callable that returns scores of shape (n, n_classes)",
-                    "one value a row",
-                )
-            )
-    else:
-        raise ValueError(
-            describe(
-                "loss", "one that the model has", "'hinge', and a model without decision_function",
-                'Use loss="zero_one" or "log_loss".',
-            )
-        )  # fmt: skip
+            expected = "a callable that returns scores of shape (n, n_classes)"
+            raise ValueError(describe("model", expected, "one value a row"))
     if scores.ndim == 1 or scores.shape[1] == 1:
         margin = scores.reshape(len(scores))
         return np.stack([np.zeros_like(margin), margin], axis=1)
@@ -279,18 +261,15 @@ def class_log_probabilities(model: Any, X: Any, clip: float = LEAST_PROBABILITY)
         If the model has no probabilities.
     """
     if hasattr(model, "predict_proba"):
-        logs: FloatArray = np.log(np.maximum(to_float64(model.predict_proba(X)), clip))
-        return logs
-    if is_module(model):
-        from scipy.special import log_softmax
+        probabilities = to_float64(model.predict_proba(X))
+        return np.asarray(np.log(np.maximum(probabilities, clip)))
+    if not is_module(model):
+        got = "'log_loss', and a model without predict_proba"
+        remedy = 'Use loss="zero_one" or "hinge".'
+        raise ValueError(describe("loss", "one that the model has", got, remedy))
+    from scipy.special import log_softmax
 
-        return np.asarray(log_softmax(class_scores(model, X), axis=1))
-    raise ValueError(
-        describe(
-            "loss", "one that the model has", "'log_loss', and a model without predict_proba",
-            'Use loss="zero_one" or "hinge".',
-        )
-    )  # fmt: skip
+    return np.asarray(log_softmax(class_scores(model, X), axis=1))
 
 
 def least_probability(model: Any) -> float:
@@ -300,7 +279,35 @@ def least_probability(model: Any) -> float:
     has what rounding leaves.
     """
     final = last_step(model)
-    if not type(final).__module__.startswith(("sklearn.ensemble._forest", "sklearn.tree")):
-        return LEAST_PROBABILITY
-    tree = getattr(final, "tree_", None)
-    return 0.5 / (len(final.estimators_) if tree is None else int(tree.n_node_samples[0]))
+    module = type(final).__module__
+    if module.startswith("sklearn.ensemble._forest"):
+        return 0.5 / len(final.estimators_)
+    if module.startswith("sklearn.tree"):
+        return 0.5 / int(final.tree_.n_node_samples[0])
+    return LEAST_PROBABILITY
+
+
+def check_model(model: Any) -> None:
+    """Refuse an object that is no fitted model.
+
+    Raises
+    ------
+    TypeError
+        If it neither predicts nor can be called.
+    ValueError
+        If it is a scikit-learn estimator that was not fitted.
+    """
+    expected = "a fitted model with predict, or a callable"
+    if isinstance(model, type):
+        raise TypeError(describe("model", expected, f"the class {model.__name__}"))
+    if not (hasattr(model, "predict") or callable(model)):
+        raise TypeError(describe("model", expected, type(model).__name__))
+    if "sklearn" in sys.modules and hasattr(model, "get_params") and hasattr(model, "fit"):
+        from sklearn.exceptions import NotFittedError
+        from sklearn.utils.validation import check_is_fitted
+
+        try:
+            check_is_fitted(model)
+        except NotFittedError as error:
+            got = f"a {type(model).__name__} that is not"
+            raise ValueError(describe("model", "fitted", got, "Call fit first.")) from error

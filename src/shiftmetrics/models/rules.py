@@ -26,10 +26,10 @@ class Decision:
     model : object
         A fitted classifier, as `model_stability` takes it; or a callable or torch module that returns probabilities.
     threshold : float, optional
-        A row is of the second class from this probability on; from this score on, where the model has no
+        A sample is of the second class from this probability on; from this score on, where the model has no
         probabilities. Default: as the model decides.
     costs : dict of label to float, optional
-        Cost of an error on a row of a label, 1 where it is not named. ``{"ill": 10}`` weighs a missed illness like
+        Cost of an error on a sample of a label, 1 where it is not named. ``{"ill": 10}`` weighs a missed illness like
         ten false alarms. The risk is then a mean cost.
 
     Raises
@@ -56,13 +56,9 @@ class Decision:
 
     def __post_init__(self) -> None:
         if self.threshold is not None:
-            object.__setattr__(self, "threshold", check_number(self.threshold, "threshold"))
-        if self.costs is not None:
-            costs = {
-                label: check_number(cost, f"costs[{label!r}]", low=0.0)
-                for label, cost in self.costs.items()
-            }
-            object.__setattr__(self, "costs", costs)
+            check_number(self.threshold, "threshold")
+        for label, cost in (self.costs or {}).items():
+            check_number(cost, f"costs[{label!r}]", low=0.0)
 
     def __getattr__(self, name: str) -> Any:
         if name == "model" or name.startswith("__"):  # not there yet while it is copied
@@ -100,26 +96,26 @@ class Decision:
     def _scores(self, X: Any) -> FloatArray:
         if is_module(self.model):
             return np.exp(class_log_probabilities(self.model, X))
-        if self.response is None and hasattr(self.model, "predict"):
+        if self.response is not None:
+            return to_float64(getattr(self.model, self.response)(X))
+        if hasattr(self.model, "predict"):
             expected = "one with probabilities or scores, for a threshold"
-            got = type(self.model).__name__
-            raise ValueError(describe("model", expected, got))
-        return to_float64(
-            getattr(self.model, self.response)(X) if self.response else call(self.model, X)
-        )
+            raise ValueError(describe("model", expected, type(self.model).__name__))
+        return to_float64(call(self.model, X))
 
     def settings(self) -> dict[str, Any]:
         """Return the options that are set, for the ``settings`` of a result."""
-        costs = (
-            None if self.costs is None else {str(label): cost for label, cost in self.costs.items()}
-        )
-        options = {"threshold": self.threshold, "costs": costs}
-        return {name: value for name, value in options.items() if value is not None}
+        options: dict[str, Any] = {}
+        if self.threshold is not None:
+            options["threshold"] = self.threshold
+        if self.costs is not None:
+            options["costs"] = {str(label): float(cost) for label, cost in self.costs.items()}
+        return options
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Where the decision falls on a response of a model: rows are of the second class from ``value`` on."""
+    """Where the decision falls on a response of a model: samples are of the second class from ``value`` on."""
 
     response: Response
     value: float
@@ -137,9 +133,9 @@ class Cut:
 def behind(model: Any, *, decides: bool) -> tuple[Any, Cut | None]:
     """Return the model whose scores a rule compares with a threshold, and where; no cut for a decision of its own.
 
-    Looks through `Decision`, the threshold classifiers of scikit-learn and, where only the decision matters,
-    calibrations of one model, alone or at the end of a pipeline. An average of several calibrated models is left as
-    it is: no single score decides.
+    Unwraps `Decision`, the threshold classifiers of scikit-learn and, where only the decision matters, calibrations
+    of one model, alone or at the end of a pipeline. An average of several calibrated models is left as it is: no
+    single score decides.
 
     Parameters
     ----------
@@ -148,26 +144,29 @@ def behind(model: Any, *, decides: bool) -> tuple[Any, Cut | None]:
     decides : bool
         Whether only the decision matters; else the rule must keep the probabilities.
     """
-    found, cut = _behind(model, None, decides)
+    found, cut = _unwrapped(model, None, decides)
     if not decides or cut is None:
         return found, None
     if math.isfinite(cut.logit):
-        return (found, cut)
-    return (model, None)
+        return found, cut
+    return model, None
 
 
-def _behind(model: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut | None]:
+def _unwrapped(model: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut | None]:
+    """Take one rule after another off the model, or off the last step of its pipeline."""
     model = getattr(model, "best_estimator_", model)
-    steps = [] if isinstance(model, Decision) else getattr(model, "steps", [])
+    steps = []
+    if not isinstance(model, Decision):
+        steps = getattr(model, "steps", steps)
     last = steps[-1][1] if steps else model
-    known = _RULES.get(type(last).__name__)
-    inner = None if known is None else known(last, cut, decides)
+    unwrap = _RULES.get(type(last).__name__)
+    inner = None if unwrap is None else unwrap(last, cut, decides)
     if inner is None:
         return model, cut
     core, cut = inner
     if len(steps) > 1:
         core = type(model)([*steps[:-1], (steps[-1][0], core)])
-    return _behind(core, cut, decides)
+    return _unwrapped(core, cut, decides)
 
 
 def _of_decision(rule: Decision, cut: Cut | None, decides: bool) -> tuple[Any, Cut | None] | None:
@@ -175,11 +174,11 @@ def _of_decision(rule: Decision, cut: Cut | None, decides: bool) -> tuple[Any, C
         return rule.model, cut
     if rule.response is None:
         return None
-    return (rule.model, Cut(rule.response, rule.threshold))
+    return rule.model, Cut(rule.response, rule.threshold)
 
 
 def _of_threshold(rule: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut | None]:
-    """Look through `FixedThresholdClassifier` and `TunedThresholdClassifierCV`, which pass scores on as they are."""
+    """Unwrap `FixedThresholdClassifier` and `TunedThresholdClassifierCV`, which pass scores on as they are."""
     model = getattr(rule, "estimator_", rule.estimator)
     if cut is not None or not decides:
         return model, cut
@@ -188,38 +187,41 @@ def _of_threshold(rule: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut |
         response = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
     # a probability of the first class is 1 minus that of the second
     scale = 1.0 if response == "predict_proba" else 0.0
-    level = rule.best_threshold_ if hasattr(rule, "best_threshold_") else rule.threshold
-    value = 0.5 * scale if level == "auto" else float(level)
+    threshold = getattr(rule, "best_threshold_", None)
+    if threshold is None:
+        threshold = rule.threshold
+    value = 0.5 * scale if threshold == "auto" else float(threshold)
     scorer = getattr(rule, "_curve_scorer", None)
     positive = rule.pos_label if scorer is None else scorer._get_pos_label()
-    second = positive is None or positive == rule.classes_[1]
-    return model, Cut(response, value if second else scale - value)
+    if positive is None or positive == rule.classes_[1]:
+        return model, Cut(response, value)
+    return model, Cut(response, scale - value)
 
 
 def _of_calibration(rule: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut | None] | None:
-    """Look through a calibration of one model, by a function that rises with its score."""
-    parts = rule.calibrated_classifiers_
-    level = 0.5 if cut is None else cut.value
-    if not decides or len(parts) != 1 or len(rule.classes_) != 2 or len(parts[0].calibrators) != 1:
+    """Unwrap a calibration of one model, by a function that rises with its score."""
+    if not decides or len(rule.calibrated_classifiers_) != 1 or len(rule.classes_) != 2:
         return None
-    model = parts[0].estimator
-    calibrator = parts[0].calibrators[0]
-    if parts[0].method not in ("sigmoid", "isotonic"):
+    part = rule.calibrated_classifiers_[0]
+    if len(part.calibrators) != 1 or part.method not in ("sigmoid", "isotonic"):
         return None
 
     def is_second(score: float) -> bool:
-        probability = float(np.ravel(calibrator.predict(np.array([score])))[0])
+        calibrated = part.calibrators[0].predict(np.array([score]))
+        probability = float(np.ravel(calibrated)[0])
         if cut is None:
-            return probability > level
-        return probability >= level
+            return probability > 0.5
+        return probability >= cut.value
 
-    response: Response = (
-        "decision_function" if hasattr(model, "decision_function") else "predict_proba"
-    )
-    value = _first(is_second, 2.0**40 if response == "decision_function" else 1.0)
+    response: Response = "predict_proba"
+    far = 1.0
+    if hasattr(part.estimator, "decision_function"):
+        response = "decision_function"
+        far = 2.0**40
+    value = _first(is_second, far)
     if value is None:
         return None
-    return (model, Cut(response, value))
+    return part.estimator, Cut(response, value)
 
 
 def _first(is_second: Callable[[float], bool], far: float) -> float | None:
@@ -228,8 +230,12 @@ def _first(is_second: Callable[[float], bool], far: float) -> float | None:
     high = far
     if is_second(low) or not is_second(high):
         return None
+    # Bisect to the last bit.
     while low < (middle := 0.5 * (low + high)) < high:
-        low, high = (low, middle) if is_second(middle) else (middle, high)
+        if is_second(middle):
+            high = middle
+        else:
+            low = middle
     return high
 
 

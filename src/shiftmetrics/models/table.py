@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, is_table, to_numpy
+from shiftmetrics._core.arrays import FloatArray, is_table, to_numpy
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import describe
 from shiftmetrics.models.domain import positions_of
@@ -55,7 +55,7 @@ class TableColumn(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CodedTable(Record):
-    """Rows of a sample, coded.
+    """The rows of a table, coded.
 
     Attributes
     ----------
@@ -98,8 +98,8 @@ class CodedTable(Record):
         Parameters
         ----------
         X : array_like of shape (n_samples, ...) or DataFrame of shape (n_samples, n_features)
-            Rows. Columns of text, bool or a categorical dtype are categories, all others are numbers. Cells may be
-            missing (NaN, None, pandas' NA or NaT), written in one way in each column.
+            The rows. Columns of strings, bool or a categorical dtype are categories, all others are numbers. Cells
+            may be missing (NaN, None, pandas' NA or NaT), written in one way in each column.
         categorical : sequence of str or int
             Columns of numbers that stand for categories.
         levels : dict of int to sequence, optional
@@ -118,37 +118,35 @@ class CodedTable(Record):
         """
         X = frame_of(X)
         is_frame = is_table(X)
-        frame, row_shape = (X, None) if is_frame else _frame_of_array(X, argument)
-        if 0 in frame.shape:
-            raise ValueError(
-                describe(argument, "a table of at least one row and column", f"shape {frame.shape}")
-            )
-        names = [str(label) if is_frame else f"x{label}" for label in frame.columns]
+        row_shape = None
+        if is_frame:
+            frame = X
+            names = [str(label) for label in frame.columns]
+        else:
+            frame, row_shape = _frame_of_array(X, argument)
+            names = [f"x{label}" for label in frame.columns]
         if row_shape is not None:
             names = [",".join(map(str, place)) for place in np.ndindex(row_shape)]
+        if 0 in frame.shape:
+            expected = "a table of at least one row and column"
+            raise ValueError(describe(argument, expected, f"shape {frame.shape}"))
         if len(set(names)) != len(names):
             repeated = sorted({name for name in names if names.count(name) > 1})[:3]
-            raise ValueError(
-                describe(argument, "a table with distinct column names", f"repeated {repeated}")
-            )
+            expected = "a table with distinct column names"
+            raise ValueError(describe(argument, expected, f"repeated {repeated}"))
         marked = set(positions_of(categorical, names, "categorical").tolist())
-        coded = [
-            _coded(frame.iloc[:, place], name, place in marked, (levels or {}).get(place), argument)
-            for place, name in enumerate(names)
-        ]
-        row_labels = None
-        if is_frame:  # as numbers or strings, which JSON can hold
-            values = frame.index.to_numpy()
-            row_labels = (
-                values
-                if values.dtype.kind in "biu"
-                else np.array([str(label) for label in frame.index])
-            )
+        columns = []
+        codes = np.empty(frame.shape)
+        for place, name in enumerate(names):
+            known = (levels or {}).get(place)
+            series = frame.iloc[:, place]
+            column, codes[:, place] = _coded(series, name, place in marked, known, argument)
+            columns.append(column)
         return cls(
-            columns=tuple(column for column, _ in coded),
-            codes=np.stack([codes for _, codes in coded], axis=1),
+            columns=tuple(columns),
+            codes=codes,
             is_frame=is_frame,
-            row_labels=row_labels,
+            row_labels=_plain_labels(frame.index) if is_frame else None,
             row_shape=row_shape,
             index=frame.index if is_frame else None,
             dtypes=tuple(frame.dtypes),
@@ -165,10 +163,11 @@ class CodedTable(Record):
         return {place: len(categories) for place, categories in self._categories().items()}
 
     def _categories(self) -> dict[int, tuple[Any, ...]]:
-        columns = enumerate(self.columns)
-        return {
-            place: column.categories for place, column in columns if column.categories is not None
-        }
+        found = {}
+        for place, column in enumerate(self.columns):
+            if column.categories is not None:
+                found[place] = column.categories
+        return found
 
     def coded(self, X: Any, argument: str = "X") -> FloatArray:
         """Return the codes of other rows of the same columns.
@@ -181,17 +180,13 @@ class CodedTable(Record):
         known = self._categories()
         other = type(self).of(X, levels=known, argument=argument)
         if other.names != self.names or other.row_shape != self.row_shape:
-            raise ValueError(
-                describe(
-                    argument, f"a table of the columns {self.names[:3]}...", f"{other.names[:3]}..."
-                )
-            )
+            expected = f"a table of the columns {self.names[:3]}..."
+            raise ValueError(describe(argument, expected, f"{other.names[:3]}..."))
         for place, categories in known.items():
             unknown = other.codes[:, place] >= len(categories)
             if unknown.any():
-                expected = (
-                    f"free of categories that X does not have in column {self.names[place]!r}"
-                )
+                name = self.names[place]
+                expected = f"free of categories that X does not have in column {name!r}"
                 got = f"{int(unknown.sum())} such rows, the first at row {int(unknown.argmax())}"
                 raise ValueError(describe(argument, expected, got))
         return other.codes
@@ -216,17 +211,16 @@ class CodedTable(Record):
             flat = replace(self, row_shape=None).decode(codes)
             return flat.reshape(len(codes), *self.row_shape)
         if not (self.is_frame or self._categories()):
-            kinds = {column.dtype for column in self.columns}
-            return _whole_where_possible(
-                codes, np.dtype(kinds.pop() if len(kinds) == 1 else np.float64)
-            )
+            dtypes = {column.dtype for column in self.columns}
+            common = dtypes.pop() if len(dtypes) == 1 else np.float64
+            return _whole_where_possible(codes, np.dtype(common))
         import pandas as pd
 
-        dtypes = self.dtypes or [column.dtype for column in self.columns]
-        parts = {
-            place: _decoded(column, np.ascontiguousarray(codes[:, place]), dtypes[place], index)
-            for place, column in enumerate(self.columns)
-        }
+        given = self.dtypes or [column.dtype for column in self.columns]
+        parts = {}
+        for place, column in enumerate(self.columns):
+            cells = np.ascontiguousarray(codes[:, place])
+            parts[place] = _decoded(column, cells, given[place], index)
         frame = pd.concat(parts, axis=1)
         frame.columns = pd.Index([column.label for column in self.columns])
         return frame if self.is_frame else frame.to_numpy()
@@ -248,19 +242,25 @@ def frame_of(X: Any) -> Any:
     return X.to_pandas() if hasattr(X, "to_pandas") else X
 
 
+def _plain_labels(index: Any) -> npt.NDArray[Any]:
+    """Return the labels of rows as numbers or strings, which JSON can hold."""
+    values = index.to_numpy()
+    if values.dtype.kind in "biu":
+        return np.asarray(values)
+    return np.array([str(label) for label in index])
+
+
 def _frame_of_array(X: Any, argument: str) -> tuple[Any, tuple[int, ...] | None]:
     """Return an array as a DataFrame, and the shape of one row where it has several axes."""
     import pandas as pd
 
     if hasattr(X, "toarray"):
-        raise TypeError(
-            describe(argument, "a dense array", f"a sparse {type(X).__name__}", "Use toarray().")
-        )
+        got = f"a sparse {type(X).__name__}"
+        raise TypeError(describe(argument, "a dense array", got, "Use toarray()."))
     array = to_numpy(X) if hasattr(X, "shape") else np.asarray(X)
     if array.ndim < 2:
-        raise ValueError(
-            describe(argument, "of shape (n_samples, n_features)", f"shape {array.shape}")
-        )
+        expected = "of shape (n_samples, n_features)"
+        raise ValueError(describe(argument, expected, f"shape {array.shape}"))
     row_shape = tuple(array.shape[1:]) if array.ndim > 2 else None
     array = array.reshape(len(array), math.prod(array.shape[1:]))
     if array.dtype.kind not in "OUS":
@@ -269,17 +269,7 @@ def _frame_of_array(X: Any, argument: str) -> tuple[Any, tuple[int, ...] | None]
     return pd.DataFrame({label: _inferred(frame[label]) for label in frame.columns}), row_shape
 
 
-def _inferred(series: Any) -> Any:
-    """Return a column of objects in the dtype of its values; where cells are missing, only numbers get one."""
-    held = series[series.notna()]
-    if len(held) == len(series):
-        return series.infer_objects()
-    numbers = all(
-        isinstance(value, Real) and not isinstance(value, bool | np.bool_) for value in held
-    )
-    if numbers and len(held):
-        return series.where(series.notna(), np.nan).astype(np.float64)
-    return series
+# From the cells of a column to codes.
 
 
 def _coded(
@@ -288,46 +278,57 @@ def _coded(
     """Return a column of a table and its codes; ``is_category`` where its numbers stand for categories."""
     import pandas as pd
 
-    if series.dtype == object and levels is None and not is_category:
+    is_category = is_category or levels is not None
+    if series.dtype == object and not is_category:
         series = _inferred(series)
-    dtype = series.dtype
     missing = series.isna().to_numpy(dtype=bool)
     column = TableColumn(
         name=name,
         label=series.name,
-        dtype=str(dtype),
-        missing=_written(series[missing], name, argument),
+        dtype="category" if series.dtype == "category" else str(series.dtype),
+        missing=_missing_mark(series[missing], name, argument),
     )
-    numeric = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
-    if numeric and not is_category and levels is None:
+    types = pd.api.types
+    is_number = types.is_numeric_dtype(series.dtype) and not types.is_bool_dtype(series.dtype)
+    if is_number and not is_category:
         numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
         infinite = np.isinf(numbers)
         if infinite.any():
             got = f"{numbers[infinite][0]:g} in column {name!r} at row {int(infinite.argmax())}"
-            raise ValueError(
-                describe(argument, "finite everywhere", got, "Drop or clip these rows first.")
-            )
+            remedy = "Drop or clip these rows first."
+            raise ValueError(describe(argument, "finite everywhere", got, remedy))
         return column, numbers
-    if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
-        expected = "a table of numbers and categories"
+    expected = "a table of numbers and categories"
+    if types.is_datetime64_any_dtype(series.dtype) or types.is_timedelta64_dtype(series.dtype):
         got = f"dates in column {name!r}"
         raise TypeError(describe(argument, expected, got, "Turn them into numbers."))
-    categories = _categories(series[~missing], levels, name, argument)
+    held = series[~missing]
+    categories = _categories(held, levels, name, argument)
     if levels is None and len(categories) > _MOST_NUMBERS and _are_fractions(categories):
         got = f"{len(categories)} different numbers as the categories of column {name!r}"
         remedy = "Convert it to float, or put the numbers into ranges."
-        raise TypeError(describe(argument, "a table of numbers and categories", got, remedy))
+        raise TypeError(describe(argument, expected, got, remedy))
     places = {value: place for place, value in enumerate(categories)}
     codes = np.full(len(series), np.nan)
-    codes[~missing] = [places[value] for value in series[~missing].tolist()]
-    plain = tuple(value.item() if isinstance(value, np.generic) else value for value in categories)
-    return replace(
-        column, dtype="category" if dtype == "category" else str(dtype), categories=plain
-    ), codes
+    codes[~missing] = [places[value] for value in held.tolist()]
+    plain = [value.item() if isinstance(value, np.generic) else value for value in categories]
+    return replace(column, categories=tuple(plain)), codes
+
+
+def _inferred(series: Any) -> Any:
+    """Return a column of objects in the dtype of its values; where cells are missing, only numbers get one."""
+    present = series.notna()
+    held = series[present]
+    if present.all():
+        return series.infer_objects()
+    numbers = [isinstance(value, Real) and not isinstance(value, bool | np.bool_) for value in held]
+    if numbers and all(numbers):
+        return series.where(present, np.nan).astype(np.float64)
+    return series
 
 
 def _are_fractions(categories: Sequence[Any]) -> bool:
-    """Return True if all categories are numbers, or strings of numbers, and some are not whole."""
+    """Return True if all categories are numbers, or strings of numbers, and some are not integers."""
     try:
         numbers = np.asarray(categories, dtype=np.float64)
     except (TypeError, ValueError):
@@ -354,27 +355,21 @@ def _categories(held: Any, levels: Sequence[Any] | None, name: str, argument: st
         raise TypeError(describe(argument, expected, got)) from error
 
 
-def _written(cells: Any, name: str, argument: str) -> Missing | None:
+def _missing_mark(cells: Any, name: str, argument: str) -> Missing | None:
     """Return how missing cells are written; None where there are none."""
     import pandas as pd
 
-    def kind(value: Any) -> Missing:
-        if value is None:
-            return "none"
-        if value is pd.NA:
-            return "NA"
-        if value is pd.NaT:
-            return "NaT"
-        return "nan"
-
-    kinds = dict.fromkeys(map(kind, cells.tolist()))
-    if len(kinds) > 1:
+    marks: dict[int, Missing] = {id(None): "none", id(pd.NA): "NA", id(pd.NaT): "NaT"}
+    found = dict.fromkeys(marks.get(id(cell), "nan") for cell in cells.tolist())
+    if len(found) > 1:
         expected = "a table that writes missing cells in one way in each column"
+        got = f"{' and '.join(found)} in column {name!r}"
         remedy = f"Use X[{name!r}] = X[{name!r}].where(X[{name!r}].notna(), None)."
-        raise ValueError(
-            describe(argument, expected, f"{' and '.join(kinds)} in column {name!r}", remedy)
-        )
-    return next(iter(kinds), None)
+        raise ValueError(describe(argument, expected, got, remedy))
+    return next(iter(found), None)
+
+
+# From codes to the cells of a column.
 
 
 def _decoded(column: TableColumn, codes: FloatArray, dtype: Any, index: Any) -> Any:
@@ -382,35 +377,35 @@ def _decoded(column: TableColumn, codes: FloatArray, dtype: Any, index: Any) -> 
     import pandas as pd
 
     dtype = pd.api.types.pandas_dtype(dtype)
-    missing = np.isnan(codes)
     if column.categories is None:
-        return pd.Series(_numbers(codes, missing, dtype), index=index)
+        return pd.Series(_numbers(codes, dtype), index=index)
+    missing = np.isnan(codes)
     positions = np.where(missing, -1, codes).astype(np.int64)
     if isinstance(dtype, pd.CategoricalDtype):
         if dtype.categories is None or list(dtype.categories) != list(column.categories):
             dtype = pd.CategoricalDtype(list(column.categories))
         return pd.Series(pd.Categorical.from_codes(positions, dtype=dtype), index=index)
+    # Position -1 is that of missing cells.
+    marks = {"none": None, "NA": pd.NA, "NaT": pd.NaT}
     values = np.empty(len(column.categories) + 1, dtype=object)
     values[:-1] = column.categories
-    values[-1] = {"none": None, "NA": pd.NA, "NaT": pd.NaT}.get(
-        column.missing or "nan", math.nan
-    )  # position -1
-    if (
-        missing.any() and isinstance(dtype, np.dtype) and dtype.kind in "biu"
-    ):  # has no missing values itself
-        dtype = np.dtype(object if dtype.kind == "b" else np.float64)
+    values[-1] = marks.get(column.missing or "nan", math.nan)
+    if missing.any() and isinstance(dtype, np.dtype):  # some have no missing values themselves
+        substitutes = {"b": object, "i": np.float64, "u": np.float64}
+        dtype = np.dtype(substitutes.get(dtype.kind, dtype))
     return pd.Series(values[positions], index=index, dtype=object).astype(dtype)
 
 
-def _numbers(codes: FloatArray, missing: BoolArray, dtype: Any) -> Any:
+def _numbers(codes: FloatArray, dtype: Any) -> Any:
     """Return numbers in the dtype of the column where nothing is lost, else as float64."""
     import pandas as pd
 
-    kind = np.dtype(getattr(dtype, "numpy_dtype", dtype))
+    missing = np.isnan(codes)
+    plain = np.dtype(getattr(dtype, "numpy_dtype", dtype))
     if not (missing.any() and isinstance(dtype, pd.api.extensions.ExtensionDtype)):
-        return _whole_where_possible(codes, kind)
-    present = _whole_where_possible(codes[~missing], kind)
-    if present.dtype.kind == "f" and kind.kind != "f":  # integers that moved in between
+        return _whole_where_possible(codes, plain)
+    present = _whole_where_possible(codes[~missing], plain)
+    if present.dtype.kind == "f" and plain.kind != "f":  # integers that moved in between
         return pd.array(codes, dtype="Float64")
     values = np.empty(len(codes), dtype=object)
     values[missing] = pd.NA
