@@ -15,7 +15,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.options import progress_bar
 from shiftmetrics._core.validation import check_weights, describe
-from shiftmetrics.models.in_parts import PUSHES
+from shiftmetrics.models.chunked import PUSHES
 from shiftmetrics.models.model import ModelProblem
 from shiftmetrics.models.result import SearchTrace
 from shiftmetrics.models.worst_case import WorstCase

@@ -11,8 +11,9 @@ import numpy as np
 from shiftmetrics._core.chunk_readers import chunks_of_rows
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.validation import check_choice, check_weights, describe
+from shiftmetrics.models.chunked import ChunkedProblem
 from shiftmetrics.models.domain import FAR
-from shiftmetrics.models.in_parts import MappedAnswer, RowsInParts
+from shiftmetrics.models.mapped import MappedWorstCase
 from shiftmetrics.models.model import LOSSES, LossName, ModelProblem, QueryCount, problem_of
 from shiftmetrics.models.perturbation import Perturbation, Search, perturbation_of, search_of
 from shiftmetrics.models.result import ModelStabilityResult, MovedRows, SearchRecord
@@ -144,7 +145,7 @@ def model_stability(
             search=search,
         )
     else:
-        rows = RowsInParts.of(
+        rows = ChunkedProblem.of(
             source,
             model,
             y,
@@ -154,7 +155,7 @@ def model_stability(
             perturbation=perturbation,
             search=search,
         )
-        mapped = rows.found()
+        mapped = rows.worst_case()
         if mapped is not None:
             return _result_of_parts(rows.problem, mapped, threshold, options, perturbation, search)
         problem = rows.gathered()
@@ -181,14 +182,14 @@ def model_stability(
 
 def _result_of_parts(
     problem: ModelProblem,
-    mapped: MappedAnswer,
+    mapped: MappedWorstCase,
     threshold: float,
     options: Mapping[str, Any],
     perturbation: Perturbation,
     search: Search,
 ) -> ModelStabilityResult:
     """Solve from what a route found for out-of-core data; the rows after their moves stay unknown."""
-    solved = stability_criterion(mapped.loss, threshold, **options)
+    solved = stability_criterion(mapped.found.loss, threshold, **options)
     plan = solved.plan
     if plan.weights is not None and plan.distances is not None and mapped.unconfirmed.any():
         # The risk that moved rows lose where the model, asked again, takes their nearest error for right.
@@ -198,11 +199,13 @@ def _result_of_parts(
             lost = lost * share
         refuse_lost(float(plan.weights @ lost) / problem.n_samples, 0.0, solved)
     lower = None
-    if mapped.lower is not None:
+    if mapped.found.lower is not None:
         quiet = {**options, "computing": replace(search, progress=False)}
-        lower = stability_criterion(mapped.lower, threshold, **quiet).value
+        lower = stability_criterion(mapped.found.lower, threshold, **quiet).value
     unknown = WorstCase(
-        mapped.loss, lambda rows, distances, choices: problem.codes[rows], warnings=mapped.warnings
+        mapped.found.loss,
+        lambda rows, distances, choices: problem.codes[rows],
+        warnings=mapped.found.warnings,
     )
     problem = replace(problem, y=mapped.y, count=QueryCount(mapped.n_queries))
     rounds = Rounds(solved, unknown, lower, None)

@@ -144,7 +144,7 @@ def test_searches_at_a_price_take_the_rows_to_memory(monkeypatch: pytest.MonkeyP
     found = model_stability(model, cut(X), cut(y), 1.0, loss="log_loss")
     assert found.value == pytest.approx(exact.value, rel=1e-9)
     assert "they were taken to memory" in found.warnings[0]
-    monkeypatch.setattr("shiftmetrics.models.in_parts.GATHERED_BYTES", 1 << 20)
+    monkeypatch.setattr("shiftmetrics.models.chunked.GATHERED_BYTES", 1 << 20)
     with pytest.raises(MemoryError, match="all rows of which this search holds"):
         model_stability(
             model, cut(X), cut(y), 1.0, loss="log_loss", computing=Computing(memory_limit=1 << 25)
