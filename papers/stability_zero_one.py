@@ -86,7 +86,7 @@ def measure(seed: int, quick: bool) -> dict:
     )
     moved = third["only moves"]
     gone = moved.plan.distances > 0
-    places = np.asarray(moved.moved_rows())[gone]
+    places = np.asarray(moved.changed_rows())[gone]
     shares = [fourth[risk].plan.changed_fraction for risk in THRESHOLDS]
     risks = [(third[name].plan.risk, 0.3) for name in PRICES] + [
         (fourth[risk].plan.risk, risk) for risk in THRESHOLDS

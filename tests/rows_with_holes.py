@@ -13,7 +13,7 @@ def holes(X, share=0.2, seed=0):
 
 def stays(result, X):
     """What is missing stays missing, and the moves are as long as they are said to be, in units of what is there."""
-    moved = result.moved_rows()
+    moved = result.changed_rows()
     pd.testing.assert_frame_equal(moved.isna(), X.isna())
     steps = (moved - X) / X.std(ddof=0)
     np.testing.assert_allclose(np.sqrt((steps**2).sum(axis=1)), result.plan.distances, atol=1e-9)

@@ -79,10 +79,10 @@ def test_moved_rows_reach_the_risk_that_the_result_reports() -> None:
     model = KNeighborsClassifier(7).fit(X, y)
     result = model_stability(model, X, y, 0.4)
     assert result.search.route == "blackbox"
-    wrong = model.predict(result.moved_rows()) != y
+    wrong = model.predict(result.changed_rows()) != y
     np.testing.assert_array_equal(wrong, result.plan.losses == 1.0)
     np.testing.assert_allclose(
-        np.linalg.norm((result.moved_rows() - X) / X.std(axis=0), axis=1),
+        np.linalg.norm((result.changed_rows() - X) / X.std(axis=0), axis=1),
         result.plan.distances,
         atol=1e-12,
     )
@@ -120,7 +120,7 @@ def test_a_callable_sees_the_table_with_its_own_columns() -> None:
         perturbation=Perturbation(integer=["age"]),
         computing=Search(n_queries=200),
     )
-    moved = result.moved_rows()
+    moved = result.changed_rows()
     np.testing.assert_array_equal(predict(moved) != y, result.plan.losses == 1.0)
     assert (moved["age"] == moved["age"].round()).all()
     assert (moved["weight"] == X["weight"]).all()  # it does not matter, so nothing moves it
@@ -137,10 +137,10 @@ def test_pipelines_with_categories_flip_them_in_the_raw_columns() -> None:
         KNeighborsClassifier(9),
     ).fit(X, y)
     result = model_stability(model, X, y, 0.5)
-    moved = result.moved_rows()
+    moved = result.changed_rows()
     assert set(moved["kind"]) <= {"x", "y", "z"}
     frozen = model_stability(model, X, y, 0.5, perturbation=Perturbation(immutable=["kind"]))
-    assert (frozen.moved_rows()["kind"] == X["kind"]).all()
+    assert (frozen.changed_rows()["kind"] == X["kind"]).all()
     assert result.value <= frozen.value * 1.001
 
 
@@ -184,14 +184,14 @@ def test_seeds_repeat() -> None:
         model_stability(model, X, y, 0.4, computing=Search(rng=1, n_queries=100)) for _ in range(2)
     )
     assert first.value == second.value
-    np.testing.assert_array_equal(first.moved.codes, second.moved.codes)
+    np.testing.assert_array_equal(first.changed.codes, second.changed.codes)
 
 
 def test_points_found_stand_where_the_result_says() -> None:
     X, y = sample(3)
     model = KNeighborsClassifier(15).fit(X, y)
     result = model_stability(model, X, y, 0.9, loss="log_loss", computing=Search(n_queries=150))
-    moved = result.moved_rows()
+    moved = result.changed_rows()
     chance = np.maximum(model.predict_proba(moved)[np.arange(len(y)), y], np.finfo(float).eps)
     np.testing.assert_allclose(-np.log(chance), result.plan.losses, atol=1e-12)
     assert isinstance(result.loss, CandidateLoss)

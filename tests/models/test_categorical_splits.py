@@ -117,7 +117,7 @@ def test_results_reach_what_they_say(name, loss, monkeypatch) -> None:
     threshold = {"zero_one": 0.4, "log_loss": 0.9}[loss]
     known = model_stability(model, X, y, threshold, loss=loss, perturbation=FREE)
     assert (known.search.route, known.kind) == ("ensemble", "exact")
-    moved = known.moved_rows()
+    moved = known.changed_rows()
     pd.testing.assert_frame_equal(moved.isna(), X.isna())
     assert set(moved["town"].dropna()) <= set(TOWNS)
     away = known.plan.distances > 0
@@ -140,7 +140,7 @@ def test_columns_that_are_marked_as_categories_flip() -> None:
     assert encoded_categories(model, range(3)) == {1: list(range(10)), 2: [3, 5, 8]}
     result = model_stability(model, codes, y, 0.4)
     assert (result.search.route, result.kind) == ("ensemble", "exact")
-    assert set(np.unique(result.moved_rows()[:, 2])) <= {3.0, 5.0, 8.0}
+    assert set(np.unique(result.changed_rows()[:, 2])) <= {3.0, 5.0, 8.0}
     texts = X.astype({"town": str, "ward": float})
     model = HistGradientBoostingClassifier(max_iter=10, categorical_features=["town"]).fit(texts, y)
     assert model_stability(model, texts, y, 0.4).search.route == "ensemble"
@@ -188,7 +188,7 @@ def test_categories_that_the_model_never_saw() -> None:
     )  # of the dtype, but the model refuses three
     result = model_stability(model, rows, y[seen], 0.4)
     assert (result.search.route, result.kind) == ("ensemble", "exact")
-    assert set(result.moved_rows()["town"]) <= set(TOWNS[:7])
+    assert set(result.changed_rows()["town"]) <= set(TOWNS[:7])
 
 
 def test_xgboost_with_categories_beyond_ascii() -> None:
@@ -221,7 +221,7 @@ def test_regressions_with_categories() -> None:
     result = model_stability(model, X, y, 2.0, loss="squared")
     assert (result.search.route, result.kind) == ("ensemble", "exact")
     np.testing.assert_allclose(
-        (model.predict(result.moved_rows()) - y) ** 2, result.plan.losses, rtol=1e-9
+        (model.predict(result.changed_rows()) - y) ** 2, result.plan.losses, rtol=1e-9
     )
 
 
@@ -273,7 +273,7 @@ def test_trees_of_dropout_count_with_their_weights(name, n_classes) -> None:
     result = model_stability(model, X, y, 0.5)
     assert result.search.route == "ensemble"
     away = result.plan.distances > 0
-    assert (model.predict(result.moved_rows())[away] != y[away]).all()
+    assert (model.predict(result.changed_rows())[away] != y[away]).all()
     assert feature_stability(model, X, y, 0.5).features[0].kind == "exact"
 
 

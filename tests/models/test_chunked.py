@@ -57,9 +57,9 @@ def same(found: ModelStabilityResult, exact: ModelStabilityResult) -> None:
         exact.search.neighbour_distance, rel=1e-12
     )
     assert found.lower_bound == exact.lower_bound
-    assert found.moved is None
+    assert found.changed is None
     with pytest.raises(ValueError, match="rows"):
-        found.moved_rows()
+        found.changed_rows()
     assert type(found).from_json(found.to_json()).value == found.value
 
 

@@ -76,7 +76,7 @@ def test_a_threshold_on_a_linear_score_is_exact(sample: Sample, logistic: Any, r
     expected = stability_criterion(ZeroOneLoss(distances_of(logistic, X, y, cut)), 0.4)
     assert (result.search.route, result.kind) == ("linear", "exact")
     assert result.value == pytest.approx(expected.value, rel=1e-9)
-    moved = model.predict(result.moved_rows()) != np.where(y == "ill", "sick", "fine")
+    moved = model.predict(result.changed_rows()) != np.where(y == "ill", "sick", "fine")
     assert result.plan.weights @ moved / len(y) == pytest.approx(0.4, abs=0.02)
 
 
@@ -231,7 +231,7 @@ def flaky(rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
         (flaky(np.random.default_rng(0)), "deterministic model, got different predictions for"),
         (
             lambda X: (X[:, 0] > X[:, 0].mean()).astype(int),
-            "rows alike, whatever others are with them",
+            "samples alike, whatever others are with them",
         ),
         (None, "model must be a fitted model with predict, or a callable, got NoneType"),
     ],
@@ -249,7 +249,7 @@ def test_moves_of_one_feature_are_predicted_again_by_the_model() -> None:
     def other_in_small_batches(X: np.ndarray) -> np.ndarray:
         return (X[:, 0] > (0.2 if len(X) >= 80 else -5.0)).astype(int)
 
-    with pytest.raises(ValueError, match="rows alike, whatever others are with them"):
+    with pytest.raises(ValueError, match="samples alike, whatever others are with them"):
         feature_stability(
             other_in_small_batches,
             X,
@@ -273,7 +273,7 @@ def test_a_boundary_that_rounding_moves_is_no_error(rounding: float) -> None:
     result = model_stability(rounded, X, y, 0.4, computing=QUIET)
     exact = model_stability(lambda X: (X[:, 0] > 0.2).astype(int), X, y, 0.4, computing=QUIET)
     assert result.value == pytest.approx(exact.value, rel=1e-4)
-    moved = np.asarray(result.moved_rows())
+    moved = np.asarray(result.changed_rows())
     wrong = np.concatenate([rounded(moved[i : i + 1]) for i in range(80)]) != y
     assert wrong @ result.plan.weights / 80 == pytest.approx(0.4, abs=0.02)
     feature_stability(rounded, X, y, 0.4, perturbation=Perturbation(features=[0]), computing=QUIET)
@@ -387,3 +387,36 @@ def test_a_booster_of_lightgbm_is_read_as_the_models_of_the_library(sample: Samp
     )
     with pytest.raises(ValueError, match="labels like those of y"):
         model_stability(values, X, ill, 0.4, computing=QUIET)
+
+
+class Drifting:
+    """A classifier that calls change: the sign of its decision turns."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, X: Any) -> Any:
+        self.calls += 1
+        right = np.asarray(X)[:, 0] > 0.0
+        return right if self.calls < 8 else ~right
+
+
+@pytest.mark.parametrize("stability", [model_stability, feature_stability])
+def test_models_that_calls_change_are_refused(stability: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    with pytest.raises(ValueError, match="model must be"):
+        stability(Drifting(), X, X[:, 0] > 0.0, 0.3)
+
+
+@pytest.mark.parametrize("stability", [model_stability, feature_stability])
+def test_labels_that_overlap_in_part_are_refused(stability: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    with pytest.raises(ValueError, match="labels like those of y"):
+        stability(lambda Z: 1 + (Z[:, 0] > 0.0), X, (X[:, 0] > 0.0).astype(int), 0.3)
+
+
+def test_a_percentage_is_no_threshold() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    for stability in (model_stability, feature_stability):
+        with pytest.raises(ValueError, match="threshold must be an error rate"):
+            stability(lambda Z: Z[:, 0] > 0.0, X, X[:, 0] > 0.0, 40)

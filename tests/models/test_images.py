@@ -57,9 +57,9 @@ def test_images_are_measured_as_their_flat_rows_are(digits: Any, loss: Any) -> N
     same = model_stability(flat, images.reshape(60, 64), y, THRESHOLDS[loss], **options)
     assert result.search.route == same.search.route == "torch"
     np.testing.assert_allclose(result.value, same.value, rtol=1e-12)
-    moved = result.moved_rows()
+    moved = result.changed_rows()
     assert moved.shape == images.shape
-    np.testing.assert_array_equal(moved.reshape(60, 64), same.moved_rows())
+    np.testing.assert_array_equal(moved.reshape(60, 64), same.changed_rows())
     assert moved.min() >= 0.0
     assert moved.max() <= 1.0
     distances = np.linalg.norm((moved - images).reshape(60, 64), axis=1)
@@ -70,7 +70,7 @@ def test_images_are_measured_as_their_flat_rows_are(digits: Any, loss: Any) -> N
     if loss == "zero_one":
         told = (scores.argmax(dim=1).numpy() != y).astype(float)
     np.testing.assert_allclose(told, result.plan.losses, atol=1e-9)
-    assert result.moved.table.names[:9:8] == ("0,0,0", "0,1,0")
+    assert result.changed.table.names[:9:8] == ("0,0,0", "0,1,0")
     assert result.split_rows().shape[1:] == (1, 8, 8)
 
 
@@ -79,16 +79,16 @@ def test_tensors_travel_and_are_shown(digits: Any) -> None:
     module, images, y = digits
     tensor, module = torch.tensor(images, dtype=torch.float32), copy.deepcopy(module).float()
     result = model_stability(module, tensor, torch.tensor(y), 0.5, **OPTIONS)
-    assert result.moved_rows().shape == (60, 1, 8, 8)
+    assert result.changed_rows().shape == (60, 1, 8, 8)
     with torch.no_grad():
         wrong = (
-            module(torch.tensor(result.moved_rows(), dtype=torch.float32)).argmax(dim=1).numpy()
+            module(torch.tensor(result.changed_rows(), dtype=torch.float32)).argmax(dim=1).numpy()
             != y
         )
     np.testing.assert_array_equal(wrong, result.plan.losses == 1.0)
     back = Result.from_json(result.to_json())
     assert back.equals(result)
-    np.testing.assert_array_equal(back.moved_rows(), result.moved_rows())
+    np.testing.assert_array_equal(back.changed_rows(), result.changed_rows())
     assert list(result.places()[0].columns[:2]) == ["0,0,0", "0,0,1"]
     assert re.search(r">0,\d,\d<", render_report(result))
 
@@ -107,7 +107,7 @@ def test_any_function_of_images(digits: Any) -> None:
     )
     by_gradients = model_stability(module, images[:20], y[:20], 0.5, **OPTIONS)
     assert searched.search.route == "blackbox"
-    moved = searched.moved_rows()
+    moved = searched.changed_rows()
     assert moved.shape == (20, 1, 8, 8)
     np.testing.assert_array_equal(predict(moved) != y[:20], searched.plan.losses == 1.0)
     assert by_gradients.value <= searched.value < 6.0 * by_gradients.value
@@ -135,7 +135,7 @@ def test_costs_of_images(digits: Any) -> None:
     only = [f"0,{row},3" for row in range(8)]
     moved = model_stability(
         module, frozen, y, 0.3, perturbation=replace(PIXELS, features=only)
-    ).moved_rows()
+    ).changed_rows()
     assert {place[-1] for place in np.argwhere(moved != images).tolist()} == {3}
 
 

@@ -80,3 +80,17 @@ def test_a_regression_has_no_prediction_to_flip(town) -> None:
     model = LinearRegression().fit(table[["age"]], table["dose"])
     with pytest.raises(ValueError, match="'squared' for a regression"):
         least_changes(model, table[["age"]])
+
+
+def test_a_linear_model_with_a_column_that_flips_nothing() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    model = LogisticRegression().fit(X, X[:, 0] > 0.0)
+    model.coef_ = np.array([[2.0, 0.0, 0.5]])
+    found = least_changes(model, X, perturbation=Perturbation(bounds=None, cost="unit"))
+    margin = np.abs(model.decision_function(X))
+    assert set(found["feature"]) == {"x0"}
+    np.testing.assert_allclose(found["distance"], margin / 2.0, rtol=1e-9)
+    changed = X.copy()
+    changed[:, 0] = found["changed_to"].to_numpy(dtype=float)
+    assert (model.predict(changed) == found["prediction"].to_numpy(dtype=bool)).all()
+    assert (model.predict(changed) != model.predict(X)).all()

@@ -76,11 +76,11 @@ def check_places(
 ) -> None:
     """Recompute distances and losses at the moved rows with the model itself."""
     problem = problem_of(model, X, y, **options)
-    assert result.moved.codes is not None
-    assert valid_moves(problem.domain, result.moved.codes, problem.codes).all()
-    distances = problem.domain.distances(result.moved.codes, problem.codes)
+    assert result.changed.codes is not None
+    assert valid_moves(problem.domain, result.changed.codes, problem.codes).all()
+    distances = problem.domain.distances(result.changed.codes, problem.codes)
     np.testing.assert_allclose(distances, result.plan.distances, rtol=1e-5, atol=1e-9)
-    losses = problem.losses(result.moved.codes, slice(None))
+    losses = problem.losses(result.changed.codes, slice(None))
     np.testing.assert_allclose(losses, result.plan.losses, rtol=1e-6, atol=1e-8)
 
 

@@ -35,7 +35,7 @@ def test_flips_are_made_in_the_raw_columns(mixed: Mixed) -> None:
     result = model_stability(
         model, X, y, 0.6, perturbation=Perturbation(cost={"region": 0.1, "smoker": 0.1})
     )
-    moved = result.moved_rows()
+    moved = result.changed_rows()
     assert list(moved.columns) == list(X.columns)
     assert moved["region"].dtype == X["region"].dtype
     assert set(moved["smoker"]) <= {"no", "yes"}
@@ -164,15 +164,15 @@ def test_places_have_the_distances_and_losses_they_are_said_to_have(
         threshold = 1.2 * base.losses(base.codes, slice(None)).mean()
         result = model_stability(model, X, y, threshold, loss=loss, perturbation=moves)
         problem = problem_of(model, X, y, loss=loss, perturbation=moves)
-        assert valid_moves(problem.domain, result.moved.codes, problem.codes).all()
-        distances = problem.domain.distances(result.moved.codes, problem.codes)
+        assert valid_moves(problem.domain, result.changed.codes, problem.codes).all()
+        distances = problem.domain.distances(result.changed.codes, problem.codes)
         np.testing.assert_allclose(distances, result.plan.distances, rtol=1e-5, atol=1e-8)
-        losses = problem.losses(result.moved.codes, slice(None))
+        losses = problem.losses(result.changed.codes, slice(None))
         np.testing.assert_allclose(losses, result.plan.losses, rtol=1e-6, atol=1e-8)
         if result.plan.splits is not None:
             start = problem.codes[result.plan.splits.rows]
             np.testing.assert_allclose(
-                problem.domain.distances(result.moved.split_codes, start),
+                problem.domain.distances(result.changed.split_codes, start),
                 result.plan.splits.distances,
                 rtol=1e-5,
             )
@@ -197,7 +197,7 @@ def test_encoders_say_which_columns_are_categories(mixed: Mixed) -> None:
     ).fit(codes, y)
     assert encoded_categories(numbered, list(codes.columns)) == {2: [0, 1, 2], 3: [0, 1]}
     result = model_stability(numbered, codes, y, 0.6)
-    assert set(result.moved_rows()["region"]) <= {0, 1, 2}
+    assert set(result.changed_rows()["region"]) <= {0, 1, 2}
     assert result.search.route == "linear"
 
 
@@ -211,12 +211,12 @@ def test_one_hot_columns_move_as_one(mixed: Mixed) -> None:
     result = model_stability(
         plain, encoded, y, 0.6, perturbation=Perturbation(one_hot=groups, integer=())
     )
-    moved = result.moved_rows()
+    moved = result.changed_rows()
     assert (moved[groups["region"]].sum(axis=1) == 1.0).all()
     assert result.kind == "exact"
     free = model_stability(plain, encoded, y, 0.6, perturbation=Perturbation(integer=()))
-    assert set(np.unique(result.moved_rows()[groups["smoker"]])) <= {0.0, 1.0}
-    assert not set(np.unique(free.moved_rows()[groups["smoker"]])) <= {0.0, 1.0}
+    assert set(np.unique(result.changed_rows()[groups["smoker"]])) <= {0.0, 1.0}
+    assert not set(np.unique(free.changed_rows()[groups["smoker"]])) <= {0.0, 1.0}
 
 
 # --- whole steps -------------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ def test_whole_steps_against_enumeration(integer: list[int]) -> None:
     )
     found = result.loss.distances
     reached = np.isfinite(expected)
-    steps = (result.moved.codes - X)[:, integer]
+    steps = (result.changed.codes - X)[:, integer]
     np.testing.assert_allclose(steps, np.rint(steps), atol=1e-9)
     if len(integer) == 1:  # the grid of the other number is coarse
         assert result.kind == "exact"
@@ -274,7 +274,7 @@ def test_numbers_with_and_without_whole_steps(
         model, X, y, 0.6, perturbation=Perturbation(integer=range(n_whole)), **options
     )
     free = model_stability(model, X, y, 0.6, perturbation=Perturbation(integer=()), **options)
-    steps = (whole.moved.codes - X)[:, :n_whole]
+    steps = (whole.changed.codes - X)[:, :n_whole]
     np.testing.assert_allclose(steps, np.rint(steps), atol=1e-9)
     assert (whole.kind, free.kind) == ("upper_bound", "exact")
     np.testing.assert_allclose(whole.lower_bound, free.value, rtol=1e-9)  # the relaxation
@@ -327,7 +327,7 @@ def test_smooth_losses_with_whole_steps_lie_between_bounds(mixed: Mixed, loss: s
     )
     assert result.kind == "upper_bound"
     assert 0.98 * result.value < result.lower_bound <= result.value
-    assert (result.moved_rows()["age"] % 1 == 0).all()
+    assert (result.changed_rows()["age"] % 1 == 0).all()
 
 
 # --- several classes ---------------------------------------------------------------------------------------

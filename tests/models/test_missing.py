@@ -82,7 +82,7 @@ def test_linear_models_behind_imputers_are_exact_in_closed_form(
     best = (dual * losses - theta1 * shifts**2).max(axis=0)
     np.testing.assert_allclose(reached.value, best, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(
-        problem.losses(result.moved.codes, slice(None)), result.plan.losses, rtol=1e-6, atol=1e-9
+        problem.losses(result.changed.codes, slice(None)), result.plan.losses, rtol=1e-6, atol=1e-9
     )
 
 
@@ -200,11 +200,11 @@ def test_missing_categories_behind_encoders(encoded) -> None:
     wrong = model.predict(X) != y
     np.testing.assert_allclose(found.loss.distances[~wrong], expected[~wrong], rtol=1e-7)
     result = model_stability(model, X, y, 0.5, perturbation=FREE)
-    pd.testing.assert_frame_equal(result.moved_rows().isna(), X.isna())
-    pd.testing.assert_series_equal(result.moved_rows().dtypes, X.dtypes)
+    pd.testing.assert_frame_equal(result.changed_rows().isna(), X.isna())
+    pd.testing.assert_series_equal(result.changed_rows().dtypes, X.dtypes)
     parts = {part.feature: part for part in feature_stability(model, X, y, 0.5).features}
     assert {part.kind for part in parts.values()} == {"exact"}
-    assert parts["ward"].share_moved <= X["ward"].notna().mean()
+    assert parts["ward"].changed_fraction <= X["ward"].notna().mean()
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_queries_with_categories_and_whole_steps() -> None:
         perturbation=Perturbation(integer=["count"]),
     )
     assert (result.search.route, result.kind) == ("blackbox", "upper_bound")
-    moved = result.moved_rows()
+    moved = result.changed_rows()
     pd.testing.assert_frame_equal(moved.isna(), X.isna())
     assert moved["count"].dtype == "Int64"
     away = result.plan.distances > 0
@@ -296,7 +296,7 @@ def test_queries_with_categories_and_whole_steps() -> None:
     for part in alone.features:
         # rows that miss the column cannot break by it
         column = X[part.feature].notna()
-        assert part.share_moved <= column.mean()
+        assert part.changed_fraction <= column.mean()
 
 
 def test_networks_behind_imputers_are_searched_by_queries(wine) -> None:
@@ -329,4 +329,4 @@ def test_networks_refuse_missing_cells_in_words(wine) -> None:
     labels = filled(torch.as_tensor(X.to_numpy().copy())).argmax(dim=1).numpy()
     result = model_stability(filled, X.to_numpy(), labels, 0.4, computing=Search(n_queries=60))
     assert result.search.route == "blackbox"
-    np.testing.assert_array_equal(np.isnan(result.moved_rows()), X.isna())
+    np.testing.assert_array_equal(np.isnan(result.changed_rows()), X.isna())

@@ -91,7 +91,7 @@ def test_columns_that_are_missing_in_every_row_stay(wine) -> None:
     model = HistGradientBoostingClassifier(max_iter=5).fit(X, y)
     result = model_stability(model, empty.drop(columns="none"), y, 0.5)
     assert "Missing in every sample, and so left as they are: columns 'ash'." in result.warnings
-    assert result.moved_rows()["ash"].isna().all()
+    assert result.changed_rows()["ash"].isna().all()
     told = model_stability(
         lambda rows: np.where(rows["alcohol"] > 13, 1, 0),
         empty,
@@ -99,7 +99,7 @@ def test_columns_that_are_missing_in_every_row_stay(wine) -> None:
         0.9,
         computing=Search(n_queries=40),
     )
-    assert told.moved_rows()["none"].isna().all()
+    assert told.changed_rows()["none"].isna().all()
     with pytest.raises(ValueError, match="columns that may move"):
         feature_stability(
             model, empty.drop(columns="none"), y, 0.5, perturbation=Perturbation(features=["ash"])
@@ -166,7 +166,9 @@ def test_results_tables_and_curves_of_rows_with_holes(wine) -> None:
     curve = stability_curve(result.loss, thresholds=[0.3, 0.4, 0.5])
     assert curve.to_frame()["stability"].iloc[1] == pytest.approx(result.value, rel=1e-7)
     back = type(result).from_json(result.to_json())
-    pd.testing.assert_frame_equal(back.moved_rows(), result.moved_rows(), check_index_type=False)
+    pd.testing.assert_frame_equal(
+        back.changed_rows(), result.changed_rows(), check_index_type=False
+    )
     assert stability_criterion(result.loss, 0.4).value == pytest.approx(result.value)
 
 

@@ -59,7 +59,7 @@ def test_boosting_that_takes_the_census_as_it_is(census, name) -> None:
     result = model_stability(model, X, y, 0.3, perturbation=Perturbation(integer=numbers))
     assert result.search.route == "ensemble"
     assert 0.3 * result.value < result.lower_bound <= result.value
-    moved = result.moved_rows()
+    moved = result.changed_rows()
     pd.testing.assert_frame_equal(moved.isna(), X.isna())
     pd.testing.assert_series_equal(moved.dtypes, X.dtypes)
     away = result.plan.distances > 0
@@ -97,7 +97,7 @@ def test_a_linear_model_on_the_census(census) -> None:
     model = make_pipeline(steps, LogisticRegression(max_iter=500)).fit(X_train, y_train)
     result = model_stability(model, X, y, 0.3, perturbation=Perturbation(integer=()))
     assert (result.search.route, result.kind) == ("linear", "exact")
-    pd.testing.assert_frame_equal(result.moved_rows().isna(), X.isna())
+    pd.testing.assert_frame_equal(result.changed_rows().isna(), X.isna())
     refused = make_pipeline(
         make_column_transformer((StandardScaler(), ["age"])), LogisticRegression()
     )
@@ -121,7 +121,7 @@ def test_numbers_that_are_missing_stay_out_of_the_shift(defendants, add_indicato
             model, X, y, threshold, loss=loss, perturbation=Perturbation(integer=())
         )
         assert (result.search.route, result.kind) == ("linear", "exact")
-        moved = result.moved_rows()
+        moved = result.changed_rows()
         pd.testing.assert_frame_equal(moved.isna(), X.isna())
         said = model.predict_proba(moved)[np.arange(len(y)), y]
         if loss == "log_loss":

@@ -191,9 +191,9 @@ def test_search_and_certificate_enclose_the_exact_value(name, loss, monkeypatch)
     assert searched.value <= 1.15 * known.value
     assert searched.lower_bound > (0.3 if loss == "zero_one" else 0.05) * known.value
     for result in (searched, known):
-        np.testing.assert_array_equal(np.isnan(result.moved_rows()), np.isnan(X))
+        np.testing.assert_array_equal(np.isnan(result.changed_rows()), np.isnan(X))
         np.testing.assert_allclose(
-            np.sqrt(squared_distances(result.moved_rows(), X, result.moved.units)),
+            np.sqrt(squared_distances(result.changed_rows(), X, result.changed.units)),
             result.plan.distances, atol=1e-12,
         )  # fmt: skip
 
@@ -311,7 +311,7 @@ def test_regressions(model) -> None:
     result = model_stability(model, X, y, 1.5, loss="squared", perturbation=FREE)
     assert result.kind == "exact"
     np.testing.assert_allclose(
-        (model.predict(result.moved_rows()) - y) ** 2, result.plan.losses, rtol=1e-9
+        (model.predict(result.changed_rows()) - y) ** 2, result.plan.losses, rtol=1e-9
     )
     problem = problem_of(model, X, y, loss="squared", perturbation=FREE)
     best = find_worst_case(problem)[1].loss.reach(1.0, slice(0, 100)).loss
@@ -343,7 +343,7 @@ def test_one_hot_groups_with_a_missing_cell_stay() -> None:
     expected = np.where(wrong, 0.0, np.where(others.any(axis=0) & ~stuck, 1.0, np.inf))
     np.testing.assert_array_equal(found.loss.distances, expected)
     result = model_stability(model, X, y, 0.3, perturbation=Perturbation(one_hot=[[0, 1, 2]]))
-    moved = result.moved_rows()
+    moved = result.changed_rows()
     np.testing.assert_array_equal(np.isnan(moved), np.isnan(X))
     np.testing.assert_array_equal(moved[stuck, :3], X[stuck, :3])
     assert (moved[~stuck, :3].sum(axis=1) == 1.0).all()
@@ -357,7 +357,7 @@ def test_lightgbm_that_takes_zeros_for_missing_is_left_to_queries() -> None:
     )
     result = model_stability(model, X, y, 0.5, computing=Search(n_queries=60))
     assert (result.search.route, result.kind) == ("blackbox", "upper_bound")
-    np.testing.assert_array_equal(np.isnan(result.moved_rows()), np.isnan(X))
+    np.testing.assert_array_equal(np.isnan(result.changed_rows()), np.isnan(X))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -391,13 +391,13 @@ def test_missing_categories_stay_in_a_table() -> None:
     model = make_pipeline(steps, DecisionTreeClassifier(max_depth=5, random_state=0)).fit(frame, y)
     result = model_stability(model, frame, y, 0.4, perturbation=Perturbation(integer=["dose"]))
     assert (result.search.route, result.kind) == ("tree", "exact")
-    moved = result.moved_rows()
+    moved = result.changed_rows()
     pd.testing.assert_frame_equal(moved.isna(), frame.isna())
     pd.testing.assert_series_equal(moved.dtypes, frame.dtypes)
     away = result.plan.distances > 0
     assert away.any()
     assert (model.predict(moved)[away] != y[away]).all()
     assert (model.predict(moved)[~away] == model.predict(frame)[~away]).all()
-    codes = result.moved.table.codes
-    apart = differs(result.moved.codes, codes).any(axis=1)
+    codes = result.changed.table.codes
+    apart = differs(result.changed.codes, codes).any(axis=1)
     np.testing.assert_array_equal(apart, away)

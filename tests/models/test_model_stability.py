@@ -28,17 +28,20 @@ def test_a_model_at_risk_already(mixed: Mixed) -> None:
     model, X, y = mixed
     result = model_stability(model, X, y, 0.05)
     assert (result.value, result.status.code) == (0.0, "already_at_risk")
-    pd.testing.assert_frame_equal(result.moved_rows(), X, check_dtype=False)
+    pd.testing.assert_frame_equal(result.changed_rows(), X, check_dtype=False)
 
 
 def test_a_threshold_out_of_reach(mixed: Mixed) -> None:
     model, X, y = mixed
-    assert model_stability(model, X, y, 1.5).status.code == "unattainable"
+    with pytest.raises(ValueError, match="threshold must be an error rate"):
+        model_stability(model, X, y, 50)
+    with pytest.raises(ValueError, match="the highest cost"):
+        model_stability(Decision(model, costs={"ill": 10.0}), X, y, 10.5)
     closed = model_stability(
         model, X, y, 0.99, theta2=np.inf, perturbation=Perturbation(features=["smoker"])
     )
     assert (closed.value, closed.status.code) == (np.inf, "unattainable")
-    assert len(closed.moved_rows()) == len(X)
+    assert len(closed.changed_rows()) == len(X)
 
 
 @pytest.mark.parametrize("loss", ["zero_one", "hinge", "log_loss"])
@@ -54,7 +57,7 @@ def test_with_everything_immutable_only_weights_change(mixed: Mixed, loss: str) 
         "exact",
         0.0,
     )
-    assert "No column may move, so only the weights of the rows change" in result.summary()
+    assert "No column may change, so only the weights of the samples do" in result.summary()
 
 
 def test_a_model_without_errors_may_break(mixed: Mixed) -> None:
@@ -126,9 +129,9 @@ def test_results_travel_with_their_rows(mixed: Mixed, tmp_path: Path) -> None:
         back = Result.from_json(source)
         assert isinstance(back, ModelStabilityResult)
         assert back.equals(result)
-        moved = back.moved_rows()
-        assert moved["region"].tolist() == result.moved_rows()["region"].tolist()
-        np.testing.assert_array_equal(moved["dose"], result.moved_rows()["dose"])
+        moved = back.changed_rows()
+        assert moved["region"].tolist() == result.changed_rows()["region"].tolist()
+        np.testing.assert_array_equal(moved["dose"], result.changed_rows()["dose"])
 
 
 def _written(result: Result, path: Path) -> Path:
@@ -139,16 +142,16 @@ def _written(result: Result, path: Path) -> Path:
 def test_rows_keep_their_labels(mixed: Mixed) -> None:
     model, X, y = mixed
     named = X.set_axis([f"patient {k}" for k in range(len(X))])
-    assert model_stability(model, named, y, 0.6).moved_rows().index.equals(named.index)
+    assert model_stability(model, named, y, 0.6).changed_rows().index.equals(named.index)
 
 
 def test_without_rows_there_is_nothing_to_move(mixed: Mixed) -> None:
     model, X, y = mixed
     slim = model_stability(model, X, y, 0.6).without_rows()
-    assert slim.moved is None
+    assert slim.changed is None
     assert slim.value == model_stability(model, X, y, 0.6).value
     with pytest.raises(ValueError, match="without_rows"):
-        slim.moved_rows()
+        slim.changed_rows()
 
 
 def test_settings_say_what_was_asked(mixed: Mixed) -> None:
@@ -180,7 +183,7 @@ def test_columns_in_another_order_and_others_between_them(mixed: Mixed) -> None:
     other = X.assign(height=1.0, name="x")[[*X.columns[::-1], "height", "name"]]
     result, plain = model_stability(model, other, y, 0.6), model_stability(model, X, y, 0.6)
     assert result.value == plain.value
-    pd.testing.assert_frame_equal(result.moved_rows(), plain.moved_rows())
+    pd.testing.assert_frame_equal(result.changed_rows(), plain.changed_rows())
 
 
 def test_a_table_for_a_model_of_arrays_comes_back_as_a_table_without_a_warning(
@@ -196,8 +199,8 @@ def test_a_table_for_a_model_of_arrays_comes_back_as_a_table_without_a_warning(
         warnings.simplefilter("error")
         result = model_stability(model, X, y, 0.5)
     assert result.value == model_stability(model, X.to_numpy(), y, 0.5).value
-    assert result.moved_rows().index.equals(X.index)
-    assert list(result.moved_rows().columns) == ["a", "b"]
+    assert result.changed_rows().index.equals(X.index)
+    assert list(result.changed_rows().columns) == ["a", "b"]
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,8 @@ def check(
     moves = Perturbation(**options)
     result = model_stability(model, X, y, threshold, loss=loss, perturbation=moves)
     problem = problem_of(model, X, y, loss=loss, perturbation=moves)
-    assert valid_moves(problem.domain, result.moved.codes, problem.codes).all()
-    moved = result.moved_rows()
+    assert valid_moves(problem.domain, result.changed.codes, problem.codes).all()
+    moved = result.changed_rows()
     assert list(moved.columns) == list(X.columns)
     if loss == "zero_one":
         away = result.plan.distances > 0

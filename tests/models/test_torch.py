@@ -134,7 +134,7 @@ def test_float32_network_is_measured_where_it_sees_the_points() -> None:
     X, y = sample(4)
     module = network(X, y).float()
     result = model_stability(module, X, y, 0.4, perturbation=Perturbation(features=["x0", "x2"]))
-    moved = result.moved_rows()
+    moved = result.changed_rows()
     with torch.no_grad():
         wrong = module(torch.tensor(moved, dtype=torch.float32)).argmax(dim=1).numpy() != y
     np.testing.assert_array_equal(wrong, result.plan.losses == 1.0)
@@ -157,7 +157,7 @@ def test_bounds_and_frozen_columns_are_kept_by_gradients_too() -> None:
             loss=loss,
             perturbation=Perturbation(bounds="data", immutable=["x1"]),
         )
-        moved = result.moved_rows()
+        moved = result.changed_rows()
         assert (moved >= X.min(axis=0) - 1e-12).all()
         assert (moved <= X.max(axis=0) + 1e-12).all()
         np.testing.assert_array_equal(moved[:, 1], X[:, 1])
@@ -183,7 +183,7 @@ def test_categories_and_whole_numbers_move_as_a_whole() -> None:
             loss=loss,
             perturbation=Perturbation(categorical=["x1"], integer=["x2"]),
         )
-        moved = result.moved_rows()
+        moved = result.changed_rows()
         assert set(np.unique(np.asarray(moved[:, 1], dtype=float))) <= {0.0, 1.0}
         steps = np.asarray(moved[:, 2] - X[:, 2], dtype=float)
         np.testing.assert_array_equal(steps, np.round(steps))
@@ -206,7 +206,7 @@ def test_network_classifier_goes_this_way_with_its_standardisation() -> None:
     model = NetworkClassifier(random_state=0, epochs=60).fit(frame, labels)
     result = model_stability(model, frame, labels, 0.4)
     assert result.search.route == "torch"
-    moved = result.moved_rows()
+    moved = result.changed_rows()
     assert list(moved.columns) == list("abcd")
     np.testing.assert_array_equal(model.predict(moved) != labels, result.plan.losses == 1.0)
     assert model_stability(model, frame, labels, 0.9, loss="log_loss").search.route == "torch"
@@ -398,7 +398,7 @@ def test_networks_of_scikit_learn_behind_scalers_go_this_way_too() -> None:
     result = model_stability(regression, frame, target, base + 1.0, loss="squared")
     assert result.search.route == "torch"
     np.testing.assert_allclose(  # a row may stand in two places that are almost one
-        (regression.predict(result.moved_rows()) - target) ** 2, result.plan.losses, rtol=1e-4
+        (regression.predict(result.changed_rows()) - target) ** 2, result.plan.losses, rtol=1e-4
     )
 
 

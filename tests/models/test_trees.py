@@ -192,7 +192,7 @@ def test_several_classes_and_a_certificate() -> None:
         result = model_stability(model, X, y, 0.4)
         assert result.kind in ("exact", "upper_bound")
         moved = np.flatnonzero(result.plan.distances > 0)
-        assert (model.predict(result.moved_rows()[moved]) != y[moved]).all()
+        assert (model.predict(result.changed_rows()[moved]) != y[moved]).all()
         if result.kind == "upper_bound":
             assert 0 < result.lower_bound <= result.value
 
@@ -205,7 +205,7 @@ def test_regressions_against_all_cells(make, moons) -> None:
     result = model_stability(model, X, y, 0.3, loss="squared")
     assert result.kind == "exact"
     np.testing.assert_allclose(
-        (model.predict(result.moved_rows()) - y) ** 2, result.plan.losses, rtol=1e-9
+        (model.predict(result.changed_rows()) - y) ** 2, result.plan.losses, rtol=1e-9
     )
     problem = problem_of(model, X, y, loss="squared", perturbation=Perturbation(features=[0]))
     found = find_worst_case(problem)[1]
@@ -380,7 +380,7 @@ def test_columns_of_rare_categories_are_found() -> None:
     result = model_stability(model, table[:50], y[:50], 0.4)
     assert (result.search.route, result.kind) == ("tree", "exact")
     moved = np.flatnonzero(result.plan.distances > 0)
-    assert (model.predict(result.moved_rows().iloc[moved]) != y[:50][moved]).all()
+    assert (model.predict(result.changed_rows().iloc[moved]) != y[:50][moved]).all()
 
 
 def test_steps_that_mix_columns_are_left_to_other_routes(moons) -> None:
@@ -422,7 +422,7 @@ def test_whole_numbers_move_by_whole_steps(moons) -> None:
     rounded = np.round(X * 3)
     model = MODELS["tree"].fit(rounded, y)
     steps = model_stability(model, rounded, y, 0.6)
-    assert (steps.moved_rows() == np.rint(steps.moved_rows())).all()
+    assert (steps.changed_rows() == np.rint(steps.changed_rows())).all()
     fractions = model_stability(model, rounded, y, 0.6, perturbation=Perturbation(integer=()))
     assert steps.value > fractions.value
 
@@ -448,4 +448,4 @@ def test_hospital_records(data_folder) -> None:
     assert result.search.route == "ensemble"
     assert 0 < result.lower_bound <= result.value
     moved = np.flatnonzero(result.plan.distances > 0)
-    assert (model.predict(result.moved_rows().iloc[moved]) != y[600:][moved]).all()
+    assert (model.predict(result.changed_rows().iloc[moved]) != y[600:][moved]).all()

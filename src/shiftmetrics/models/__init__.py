@@ -1,6 +1,7 @@
-"""Stability of a fitted model on a sample: which moves of the rows break it."""
+"""Stability of a fitted model on a sample: which perturbations break it."""
 
-from shiftmetrics.models.feature_stability import feature_stability, least_changes
+from shiftmetrics.models.feature_stability import feature_stability
+from shiftmetrics.models.least_changes import least_changes
 from shiftmetrics.models.perturbation import Perturbation, Search
 from shiftmetrics.models.result import ModelStabilityResult as ModelStabilityResult
 from shiftmetrics.models.rules import Decision

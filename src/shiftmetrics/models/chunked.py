@@ -29,6 +29,7 @@ from shiftmetrics.models.domain_arguments import domain_of
 from shiftmetrics.models.mapped import MappedLoss, MappedWorstCase, joined
 from shiftmetrics.models.model import LossName, ModelProblem, QueryCount, problem_of
 from shiftmetrics.models.perturbation import Perturbation, Search
+from shiftmetrics.models.rounds import PUSHES
 from shiftmetrics.models.routes import find_worst_case
 from shiftmetrics.models.table import CodedTable, frame_of
 from shiftmetrics.models.worst_case import WorstCase, unreached
@@ -45,8 +46,6 @@ GATHERED_BYTES = 512
 """Bytes of each cell of samples that a search takes to memory, with the points that it finds."""
 CHECKED = 256
 """Samples of a block, evenly, whose nearest errors the model is asked again."""
-PUSHES = (1e-6, 1e-5, 1e-4)
-"""Fractions of its way by which a sample goes on where the model, asked again with other rows, rounds otherwise."""
 
 
 @dataclass(frozen=True, eq=False)

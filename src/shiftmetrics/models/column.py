@@ -10,6 +10,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.models.domain import Flip
+from shiftmetrics.models.importance import Draws
 from shiftmetrics.models.model import ModelProblem
 from shiftmetrics.models.worst_case import Route, WorstCase
 from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss
@@ -30,7 +31,7 @@ class SearchedRoute(Route):
         self,
         problem: ModelProblem,
         groups: Sequence[Sequence[str | int]],
-        weights: FloatArray | None = None,
+        draws: Draws | None = None,
     ) -> Iterator[tuple[int, WorstCase]]:
         """Yield the worst cases of groups of columns; single columns are scanned."""
         for position, group in enumerate(groups):

@@ -1,8 +1,8 @@
-"""The result of `feature_stability`: what moves of each column can do to a model, and for whom."""
+"""The result of `feature_stability`: what changes of each feature do to a model, and for whom."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,31 +14,35 @@ from shiftmetrics.stability.losses import Kind
 
 EVERYTHING = "all features"
 """The name of all columns together among the features."""
+_MOST_NAMED = 12  # features that a headline names; more are counted
 
-MoveKind = Literal["number", "whole steps", "category", "columns"]
+ChangeKind = Literal["number", "integer", "category", "columns"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FeatureStability(Record):
-    """What moves of one feature, or one group of them, can do to a model while the others stay.
+    """What changes of one feature, or one group of them, do to a model while the others stay.
 
     Attributes
     ----------
     feature : str
-        Its name; "all features" where all may move.
+        Its name; "all features" where all may change.
     columns : tuple of str
-        The columns that move.
-    moves : {"number", "whole steps", "category", "columns"}
-        How they move; "columns" where several do.
+        The columns that change.
+    change : {"number", "integer", "category", "columns"}
+        How they change; "columns" where several do.
     unit : float or None
-        A move by that much is a distance of 1, where a single column of numbers moves.
+        A change by that much is a distance of 1, where a single column of numbers changes.
     subgroup : str or None
         The part of the population; None for all of it.
-    worst_case_risk : float
-        The risk at worst when the values of the feature are drawn anew, without regard to the rest of a row: from a
-        distribution that differs from today's by at most 0.02 nats of relative entropy, the same for all features.
     permutation_importance : float
-        By how much the risk grows when they are drawn as they occur today: the mean over shuffles of the feature.
+        By how much the risk grows on average over all permutations of the feature's values; with target samples,
+        when the values are drawn from theirs.
+    importance_interval : Interval or None
+        Of ``permutation_importance``; None for subgroups.
+    worst_case_risk : float
+        The risk at worst when the values are drawn, without regard to the rest of a sample, from a distribution that
+        differs from theirs by at most 0.02 nats of relative entropy, the same for all features.
     value : float
         The stability at the threshold; lower breaks more easily.
     standard_error : float or None
@@ -54,24 +58,25 @@ class FeatureStability(Record):
     error_bound : float
         Numerical error.
     n_samples : int
-        Rows.
+        Samples.
     base_risk, risk : float
-        Risk as it is, and the highest that moves reach, up to the threshold.
-    largest_move, rms_move : float
-        Largest and root-mean-square distance of the moves that reach the threshold.
-    share_moved : float
-        Share of the rows that move to reach the threshold.
+        Current risk, and the highest that changes reach, up to the threshold.
+    largest_distance, rms_distance : float
+        Largest and root-mean-square distance of the changes that reach the threshold.
+    changed_fraction : float
+        Fraction of the samples that change to reach the threshold.
     effective_sample_fraction : float
         How evenly the weights are spread after the shift.
     """
 
     feature: str
     columns: tuple[str, ...]
-    moves: MoveKind
+    change: ChangeKind
     unit: float | None = None
     subgroup: str | None = None
-    worst_case_risk: float
     permutation_importance: float
+    importance_interval: Interval | None = None
+    worst_case_risk: float
     value: float
     standard_error: float | None
     interval: Interval | None
@@ -82,26 +87,31 @@ class FeatureStability(Record):
     n_samples: int
     base_risk: float
     risk: float
-    largest_move: float
-    rms_move: float
-    share_moved: float
+    largest_distance: float
+    rms_distance: float
+    changed_fraction: float
     effective_sample_fraction: float
+
+    @property
+    def reaches_threshold(self) -> bool:
+        """Whether changes of this feature alone reach the threshold."""
+        return self.status.code != "unattainable"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FeatureStabilityResult(Drawn, Result):
-    """Features by the risk at worst when their values are drawn anew, the most harmful first.
+    """Features by their permutation importance, with the stability of the model when each changes alone.
 
     Attributes
     ----------
     value : float
-        Stability of the most harmful feature or group at the threshold.
+        The least stability of a feature or group at the threshold, with its error bound, interval and status.
     features : tuple of FeatureStability
-        Features and groups on the whole sample, by ``worst_case_risk``, equal ones by ``value``.
+        Features and groups on the whole sample, by ``permutation_importance``, equal ones by ``value``.
     subgroups : tuple of FeatureStability
         The same for the subgroups of ``Perturbation.by``.
-    frozen : tuple of str
-        Columns that cannot move.
+    fixed : tuple of str
+        Columns that cannot change.
     n_queries : int
         Rows that the model has predicted.
     """
@@ -113,112 +123,116 @@ class FeatureStabilityResult(Drawn, Result):
     status: Status
     features: tuple[FeatureStability, ...]
     subgroups: tuple[FeatureStability, ...] = ()
-    frozen: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
     n_queries: int = 0
 
     @property
-    def most_harmful(self) -> FeatureStability:
-        """The feature or group whose moves can do most harm."""
+    def most_important(self) -> FeatureStability:
+        """The feature or group of the greatest permutation importance."""
         return self.features[0]
 
-    def harms(self, part: FeatureStability) -> bool:
-        """Return True if moves of a feature, or other values of it, raise the risk at all."""
-        slack = 1e-9 * (1.0 + part.base_risk)
-        return part.share_moved > 0.0 or part.worst_case_risk > part.base_risk + slack
+    @property
+    def least_stable(self) -> FeatureStability:
+        """The feature or group whose changes reach the threshold at the least cost."""
+        return min(self.features, key=lambda part: part.value)
 
     def headline(self) -> str:
-        """Say which features do most harm, what it takes, and which do none."""
-        threshold = float(self.settings["threshold"])
-        first = self.most_harmful
-        start = self._risk(first.base_risk)
-        end = self._risk(threshold)
-        harmful = [part for part in self.features if self.harms(part)]
-        idle = [part.feature for part in self.features[len(harmful) :]]
-        worst = f"drawn anew, its values lead to {self._risk(first.worst_case_risk)} at worst"
-        most = f"`{first.feature}` does most harm"
-        if not harmful:
-            text = f"No move of a single feature does harm: {self._what} stay at {start}."
-        elif first.status.code == "already_at_risk":
-            text = f"{most}: {self._what} are {start} already, and {worst}."
-        elif first.status.code == "unattainable":
-            text = f"{most}: {worst}, and its moves from {start} to {self._risk(first.risk)}, not to {end}."
+        """Say which features alone reach the threshold, and what it takes; then which matter on average."""
+        first = self.least_stable
+        what = self._what.capitalize()
+        now = self._risk(first.base_risk)
+        threshold = self._risk(float(self.settings["threshold"]))
+        reaching = [part for part in self.features if part.reaches_threshold]
+        reaching.sort(key=lambda part: part.value)
+        if first.status.code == "already_at_risk":
+            text = f"{what} {now} already, at a threshold of {threshold}."
+        elif reaching:
+            name = f"`{first.feature}` alone changes"
+            text = f"{what} reach {threshold} (currently {now}) if {name} {self._least(first)} of the samples."
+            others = [f"`{part.feature}` ({self._least(part)})" for part in reaching[1:]]
+            if others:
+                text += f" Next: {_listed(others)}."
         else:
-            how = "changing" if first.moves == "category" else "moving"
-            text = f"{most}: {how} it {self._least(first)} of the rows takes {self._what} from {start} to {end}."
-        if harmful[1:]:
-            others = (f"`{part.feature}` ({self._least(part)})" for part in harmful[1:3])
-            text += f" Next: {', '.join(others)}."
-        if harmful and idle:
-            text += f" Without effect: {first_few(idle, show=str)}."
-        if self.frozen:
-            text += f" Cannot move: {first_few(self.frozen, show=str)}."
+            highest = max(self.features, key=lambda part: part.risk)
+            text = (
+                f"No feature alone brings {self._what} to {threshold} (currently {now}): "
+                f"`{highest.feature}` reaches {self._risk(highest.risk)}."
+            )
+        best = self.most_important
+        if best.permutation_importance > 0.0:
+            text += (
+                f" Most important: `{best.feature}`, {self._importance(best)} when it is permuted."
+            )
+        idle = [f"`{part.feature}`" for part in self.features if not self.has_effect(part)]
+        if idle:
+            text += f" No effect: {_listed(idle)}."
+        if self.fixed:
+            text += f" Cannot change: {first_few(self.fixed, show=str)}."
         return text
+
+    def has_effect(self, part: FeatureStability) -> bool:
+        """Return True if changes of a feature, or other values of it, raise the risk at all."""
+        slack = 1e-9 * (1.0 + part.base_risk)
+        return part.changed_fraction > 0.0 or part.worst_case_risk > part.base_risk + slack
 
     @property
     def _what(self) -> str:
         if self.settings.get("loss") != "zero_one":
-            return "the mean loss"
+            return "mean losses"
         if "costs" in self.settings.get("decision", {}):
-            return "the mean cost of errors"
+            return "mean costs of errors"
         return "errors"
 
     def _risk(self, risk: float) -> str:
         if self._what == "errors":
-            return f"{100.0 * risk:.3g} %"
+            return f"{_two_digits(100.0 * risk)} %"
         return format_number(risk)
 
-    def _largest(self, part: FeatureStability) -> str:
-        """Say how far rows move to reach the threshold, in units of the column and in standard deviations."""
-        cost = self.settings["perturbation"].get("cost")
-        by_deviations = cost == "std" or (
-            isinstance(cost, dict) and not cost.keys() & set(part.columns)
-        )
-        spread = (
-            f"{part.largest_move:.2g} sd"
-            if by_deviations
-            else f"a distance of {part.largest_move:.2g}"
-        )
-        if part.unit is None:
-            return spread
-        own = f"{part.largest_move * part.unit:.3g}"
-        return f"{own} ({spread})" if by_deviations else own
+    def _importance(self, part: FeatureStability) -> str:
+        """Say by how much the risk grows when a feature is permuted, with the interval."""
+        text = f"{self._risk(part.permutation_importance)} more"
+        interval = part.importance_interval
+        if interval is None:
+            return text
+        return f"{text} [{self._risk(interval.low)}, {self._risk(interval.high)}]"
 
     def _least(self, part: FeatureStability) -> str:
-        """Say what it takes to reach the threshold by a feature."""
-        if part.status.code == "unattainable":
-            return f"{self._risk(part.risk)} at most"
-        share = f"in {100.0 * part.share_moved:.2g} %"
-        if part.moves == "category":
-            return share
-        return f"by at most {self._largest(part)} {share}"
+        """Say what it takes to reach the threshold by a feature: how far, in how many samples."""
+        fraction = f"in {_two_digits(100.0 * part.changed_fraction)} %"
+        if part.change == "category":
+            return fraction
+        cost = self.settings["perturbation"].get("cost")
+        in_deviations = cost == "std"
+        if isinstance(cost, dict):
+            in_deviations = not cost.keys() & set(part.columns)
+        far = f"a distance of {part.largest_distance:.2g}"
+        if in_deviations:
+            far = f"{part.largest_distance:.2g} sd"
+        if part.unit is not None:
+            own = _two_digits(part.largest_distance * part.unit)
+            far = f"{own} ({far})" if in_deviations else own
+        return f"by at most {far} {fraction}"
 
     def notes(self) -> list[str]:
         """Return the sentences that follow the headline."""
-        sentences = super().notes()
-        shown = (
-            f"{part.feature} {self._risk(part.worst_case_risk)} "
-            f"({self._risk(part.base_risk + part.permutation_importance)} on average)"
+        shown = [
+            f"{part.feature} {self._importance(part)}, {self._risk(part.worst_case_risk)} at worst"
             for part in self.features[:3]
-        )
-        sentences.insert(
-            0,
-            f"Features stand in the order of the risk when their values are drawn anew, without regard to the rest "
-            f"of the row, from the least favourable mixture of them: {', '.join(shown)}.",
-        )
-        first = self.most_harmful
-        sentences.insert(
-            1, f"Stability of `{first.feature}` at the threshold: {format_number(first.value)}."
-        )
+        ]
+        sentences = [
+            f"By permutation importance, the exact mean over all permutations: {'; '.join(shown)}.",
+            f"Stability of `{self.least_stable.feature}`, the least: {format_number(self.value)}.",
+        ]
         n_bounds = sum(part.kind != "exact" for part in self.features)
         if n_bounds:
-            sentences.insert(
-                2, f"Upper bounds: {n_bounds} of {len(self.features)} stabilities; see kind."
-            )
+            text = f"Upper bounds: {n_bounds} of {len(self.features)} stabilities; see kind."
+            sentences.append(text)
+        sentences += super().notes()
         whole = [part for part in self.subgroups if part.feature == EVERYTHING]
         if whole:
             weakest = min(whole, key=lambda part: part.value)
             sentences.append(
-                f"The least stable subgroup is {weakest.subgroup} ({weakest.n_samples} rows): "
+                f"The least stable subgroup is {weakest.subgroup} ({weakest.n_samples} samples): "
                 f"{format_number(weakest.value)} with all features free, from a risk of "
                 f"{format_number(weakest.base_risk)}."
             )
@@ -227,7 +241,7 @@ class FeatureStabilityResult(Drawn, Result):
         return sentences
 
     def to_frame(self) -> Any:
-        """Return one row for each feature and group as a pandas DataFrame, the most harmful first."""
+        """Return one row for each feature and group as a pandas DataFrame, the most important first."""
         return _frame(self.features, ["feature"])
 
     def subgroups_frame(self, feature: str | None = None) -> Any:
@@ -236,25 +250,64 @@ class FeatureStabilityResult(Drawn, Result):
         Parameters
         ----------
         feature : str, optional
-            The feature or group that may move; "all features" for all columns together. Default: a row for each.
+            The feature or group that may change; "all features" for all columns together. Default: a row for each.
         """
-        parts = tuple(part for part in self.subgroups if feature in (None, part.feature))
+        parts = [part for part in self.subgroups if feature in (None, part.feature)]
         return _frame(parts, ["subgroup", "feature"])
+
+
+def _two_digits(number: float) -> str:
+    """Return a number with two significant digits, and no exponent above 10."""
+    if abs(number) < 10.0:
+        return f"{number:.2g}"
+    return f"{number:.0f}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return all names, or the first ones and how many more there are."""
+    shown = ", ".join(names[:_MOST_NAMED])
+    more = len(names) - _MOST_NAMED
+    if more > 0:
+        return f"{shown} and {more} more"
+    return shown
+
+
+_COLUMNS = (
+    "permutation_importance",
+    "importance_low",
+    "importance_high",
+    "worst_case_risk",
+    "base_risk",
+    "risk",
+    "value",
+    "changed_fraction",
+    "largest_distance",
+    "rms_distance",
+    "change",
+    "unit",
+    "kind",
+    "lower_bound",
+    "standard_error",
+    "interval_low",
+    "interval_high",
+    "status",
+    "n_samples",
+    "effective_sample_fraction",
+)
 
 
 def _frame(parts: Iterable[FeatureStability], labels: list[str]) -> Any:
     import pandas as pd
 
-    columns = [
-        *labels, "worst_case_risk", "permutation_importance", "base_risk", "risk", "value", "share_moved",
-        "largest_move", "rms_move", "moves", "unit", "kind", "lower_bound", "standard_error", "interval_low",
-        "interval_high", "status", "n_samples", "effective_sample_fraction",
-    ]  # fmt: skip
     lines = []
     for part in parts:
-        low, high = (
-            (None, None) if part.interval is None else (part.interval.low, part.interval.high)
-        )
-        ends = {"interval_low": low, "interval_high": high, "status": str(part.status)}
-        lines.append({**vars(part), **ends})
-    return pd.DataFrame(lines, columns=columns)
+        line = vars(part).copy()
+        line["status"] = str(part.status)
+        if part.interval is not None:
+            line["interval_low"] = part.interval.low
+            line["interval_high"] = part.interval.high
+        if part.importance_interval is not None:
+            line["importance_low"] = part.importance_interval.low
+            line["importance_high"] = part.importance_interval.high
+        lines.append(line)
+    return pd.DataFrame(lines, columns=[*labels, *_COLUMNS])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, TypeVar, cast
 
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
-from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics._core.validation import check_number, describe, first_few
 from shiftmetrics.models.checks import (
     check_missing_cells,
     check_same,
@@ -196,16 +197,43 @@ class ModelProblem:
         margins = scores[everyone, y] - rivals.max(axis=1)
         return np.asarray(np.maximum(1.0 - margins, 0.0))
 
-    def check_unchanged(self, base_losses: FloatArray) -> None:
-        """Refuse a model that a call has changed: in the end it must lose what it lost before.
+    # What is refused once the threshold is known, and in the end.
+
+    def check_threshold(self, threshold: float) -> None:
+        """Refuse a threshold that no error rate has, such as a percentage.
 
         Raises
         ------
         ValueError
-            If some losses differ from ``base_losses``, those of all samples where they stand.
+            If it is above the cost of an error, for the 0/1 loss.
+        """
+        check_number(threshold, "threshold", low=0.0)
+        if self.loss != "zero_one":
+            return
+        if self.costs is None:
+            expected = "an error rate from 0 to 1"
+            highest = 1.0
+        else:
+            highest = float(self.costs.max())
+            expected = f"a mean cost of errors from 0 to {highest:g}, the highest cost"
+        if threshold > highest:
+            remedy = "Write a percentage as a fraction: 0.2 for 20 %."
+            raise ValueError(describe("threshold", expected, f"{threshold:g}", remedy))
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Refuse a model that calls change: after the work it must lose what it lost before.
+
+        Raises
+        ------
+        ValueError
+            If the losses of some samples differ.
         """
         some = np.unique(np.linspace(0, self.n_samples - 1, _MOST_AGAIN).astype(int))
-        check_same(self.losses(self.codes[some], some), base_losses[some])
+        uncounted = replace(self, count=QueryCount())
+        first = uncounted.losses(self.codes[some], some)
+        yield
+        check_same(uncounted.losses(self.codes[some], some), first)
 
 
 def problem_of(

@@ -1,4 +1,4 @@
-"""Options of a model's stability: what may move and at what cost, and how to search for moves."""
+"""Options of a model's stability: what may change and at what cost, and how to search for changes."""
 
 from __future__ import annotations
 
@@ -20,37 +20,40 @@ from shiftmetrics._core.validation import (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Perturbation:
-    """What may move, and at what cost.
+    """What may change, and at what cost.
 
     Columns are given by name or position. Whether they are in the table is checked where the table is known.
 
     Parameters
     ----------
     features : sequence of str or int, or dict of str to sequence, optional
-        The columns that may move. Default: all. `feature_stability` takes them one at a time; a dict names groups
+        The columns that may change. Default: all. `feature_stability` takes them one at a time; a dict names groups
         of columns that it takes together.
     cost : {"std", "iqr", "range", "unit"}, dict, or array of shape (n_features,), default "std"
-        What a move costs in the squared distance. A name is the move that costs 1: one standard deviation of the
+        What a change costs in the squared distance. A name is the change that costs 1: one standard deviation of the
         column in ``X`` (ddof 0), its interquartile range, its range, or one unit. A number, by column in a dict or
-        for all columns in an array, is the cost of a move by one unit of the column; inf freezes it. For categories
-        it is the cost of a change, by default ``2 / P(two random rows differ)``: then two random rows are a squared
-        distance of 2 apart on average, as they are in a column of numbers, and a column of two values costs the same
-        as numbers or categories. With "range" and "unit" a change costs 1.
+        for all columns in an array, is the cost of a change by one unit of the column; inf fixes it. For categories
+        it is the cost of a change, by default ``2 / P(two random samples differ)``: then two random samples are a
+        squared distance of 2 apart on average, as they are in a column of numbers, and a column of two values costs
+        the same as numbers or categories. With "range" and "unit" a change costs 1.
     bounds : "data", pair, dict of pairs or None, default "data"
         Lowest and highest value of numbers, for all columns or by column. None or inf: no bound. "data" is the range
         of each column (of all pixels together in rows of several axes), also for the columns that a dict leaves out.
     immutable : sequence of str or int, optional
-        Columns that may not move.
+        Columns that may not change.
     integer : "auto" or sequence of str or int, default "auto"
-        Columns of numbers that move by integer steps. "auto": those that hold integers alone; none in rows of
-        several axes. An empty sequence lets all move by fractions.
+        Columns of numbers that change by integer steps. "auto": those that hold integers alone; none in rows of
+        several axes. An empty sequence lets all change by fractions.
     categorical : sequence of str or int, optional
         Columns of numbers that stand for categories.
     one_hot : sequence of sequences, or dict of str to sequence, optional
-        Groups of columns of which one is 1 and the others 0, with their names in a dict. A group moves as a whole.
+        Groups of columns of which one is 1 and the others 0, with their names in a dict. A group changes as a whole.
     by : array_like of shape (n_samples,), str, or dict of str to bool array, optional
-        Subgroups of the rows for `feature_stability`: a label for each row, the name of a column of ``X``, or masks,
-        which may overlap.
+        Subgroups of the samples for `feature_stability`: a label for each sample, the name of a column of ``X``, or
+        masks, which may overlap.
+    target : array_like or DataFrame of shape (n_target_samples, n_features), optional
+        Samples without labels of where the model is to be used, for `feature_stability`: their values replace those
+        of each feature.
 
     Raises
     ------
@@ -74,6 +77,7 @@ class Perturbation:
     categorical: Any = None
     one_hot: Any = None
     by: Any = None
+    target: Any = None
 
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {}
@@ -96,15 +100,20 @@ class Perturbation:
 
     def settings(self) -> dict[str, Any]:
         """Return the options that are set, for the ``settings`` of a result."""
-        given = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "by"}
-        options = {name: _plain(value) for name, value in given.items() if value is not None}
-        if self.by is not None:
-            options["by"] = self.by if isinstance(self.by, str) else "given"
+        options = {}
+        for part in fields(self):
+            value = getattr(self, part.name)
+            if value is None:
+                continue
+            # Arrays of samples are not repeated.
+            if part.name == "target" or (part.name == "by" and not isinstance(value, str)):
+                value = "given"
+            options[part.name] = _plain(value)
         return options
 
 
 def perturbation_of(value: Perturbation | None) -> Perturbation:
-    """Return the moves of a call.
+    """Return the perturbation of a call.
 
     Raises
     ------
@@ -118,7 +127,7 @@ def perturbation_of(value: Perturbation | None) -> Perturbation:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Search(Computing):
-    """How to search for the moves that break a model, and how to compute.
+    """How to search for the changes that break a model, and how to compute.
 
     It has the options of `Computing`, too.
 
@@ -127,8 +136,8 @@ class Search(Computing):
     method : str, default "auto"
         The route: "linear", "tree", "ensemble", "torch" or "blackbox". By default the first that knows the model.
     n_queries : int, default 500
-        Most queries for each row, for searches that only predict. For sums of trees it is how long errors are sought,
-        and how much work goes into the certified lower bound: 5,000 often bring both together.
+        Most queries for each sample, for searches that only predict. For sums of trees it is how long errors are
+        sought, and how much work goes into the certified lower bound: 5,000 often bring both together.
     clip : float, optional
         Least probability that counts in the log loss of a model with ``predict_proba``. Default: what the model can
         tell from 0, which is half a vote of a forest, 1 / (2 n_trees), and rounding elsewhere.

@@ -1,4 +1,4 @@
-"""The results of `model_stability` and `feature_stability`."""
+"""The result of `model_stability`."""
 
 from __future__ import annotations
 
@@ -50,15 +50,19 @@ class SearchRecord(Record):
     Attributes
     ----------
     route : str
-        The route that found it: "linear", "tree", "ensemble", "torch", "blackbox", or "weights" where no row moves.
+        The route that found it: "linear", "tree", "ensemble", "torch", "blackbox", or "weights" where no sample
+        changes.
     n_queries : int
         Rows that the model has predicted.
     lower_bound : float or None
         A certified lower bound of the stability, where its value is an upper one.
     neighbour_distance : float or None
-        Mean distance of rows of one random half of the sample to the nearest row of the other half.
+        Mean distance of samples of one random half to the nearest sample of the other half.
     trace : SearchTrace or None
         The rounds of a search; None where one sufficed.
+    loss : Loss or None
+        The loss of each sample and how far it may change. Not part of the JSON, so None in results that were read
+        back.
     """
 
     route: str
@@ -66,10 +70,11 @@ class SearchRecord(Record):
     lower_bound: float | None = None
     neighbour_distance: float | None = None
     trace: SearchTrace | None = None
+    loss: Loss | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MovedRows(Record):
+class ChangedRows(Record):
     """The rows of a sample, and where the least shift puts them.
 
     Attributes
@@ -80,14 +85,14 @@ class MovedRows(Record):
         A change of a number by that much is a distance of 1.
     codes : array of shape (n_samples, n_features)
         Where each row is after the shift, coded likewise.
-    split_codes : array of shape (n_splits, n_features) or None
-        Second places of the rows that are split between two, in the order of ``splits`` of the result.
+    split_codes : array of shape (n_splits, n_features)
+        Second places of the rows that are split between two, in the order of ``plan.splits``.
     """
 
     table: CodedTable
     units: FloatArray
     codes: FloatArray
-    split_codes: FloatArray | None = None
+    split_codes: FloatArray
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -98,11 +103,8 @@ class ModelStabilityResult(StabilityResult):
     ----------
     search : SearchRecord
         The route that found it, a certified lower bound, and what the search took.
-    moved : MovedRows or None
+    changed : ChangedRows or None
         The rows before and after the shift; None for out-of-core data and after `without_rows`.
-    loss : Loss or None
-        The loss of each row and how far it may change, as far as the route found out: for `stability_curve`
-        and `worst_case_risk`. Not part of the JSON, so None in results that were read back.
     """
 
     measure = "model_stability"
@@ -110,34 +112,39 @@ class ModelStabilityResult(StabilityResult):
     higher_is_better = True
 
     search: SearchRecord
-    moved: MovedRows | None = None
-    loss: Loss | None = field(default=None, repr=False)
+    changed: ChangedRows | None = None
 
     @property
     def lower_bound(self) -> float | None:
         """The certified lower bound of the search, beside ``value``."""
         return self.search.lower_bound
 
+    @property
+    def loss(self) -> Loss | None:
+        """The loss of each sample, as far as the route found out: for `stability_curve` and `worst_case_risk`."""
+        return self.search.loss
+
     def without_rows(self) -> Self:
-        """Return the result without what it holds of each row: smaller in memory and on disk."""
-        return replace(super().without_rows(), moved=None, loss=None)
+        """Return the result without what it holds of each sample: smaller in memory and on disk."""
+        search = replace(self.search, loss=None)
+        return replace(super().without_rows(), search=search, changed=None)
 
     def to_frame(self) -> Any:
         """Return one row of a pandas DataFrame with the scalar fields, those of the search among them."""
         scalars = vars(self.search).copy()
-        del scalars["trace"]
+        for name in ("trace", "loss"):
+            del scalars[name]
         return super().to_frame().assign(**scalars)
 
     @property
     def distance_unit(self) -> str:
         """Standard deviations, unless other costs were given; flips have a price on the same scale."""
-        default = self.settings.get("perturbation", {}).get("cost", "std") == "std"
-        if default:
+        if self.settings.get("perturbation", {}).get("cost", "std") == "std":
             return " standard deviations"
         return " in the unit of the costs"
 
-    def moved_rows(self) -> Any:
-        """Return the rows after their moves, in the columns, dtypes and order of ``X``.
+    def changed_rows(self) -> Any:
+        """Return the rows after the shift, in the columns, dtypes and order of ``X``.
 
         A row that stands in two places is here in its first; `split_rows` has the second.
 
@@ -150,11 +157,11 @@ class ModelStabilityResult(StabilityResult):
         ValueError
             If the result holds no rows.
         """
-        moved = self._kept_rows()
-        return moved.table.decode(moved.codes, index=moved.table.labels)
+        held = self._kept_rows()
+        return held.table.decode(held.codes, index=held.table.labels)
 
     def split_rows(self) -> Any:
-        """Return the second places of the rows that stand in two, in the columns of ``X``; see ``splits.rows``.
+        """Return the second places of the rows that stand in two, in the columns of ``X``; see ``plan.splits.rows``.
 
         Returns
         -------
@@ -165,64 +172,56 @@ class ModelStabilityResult(StabilityResult):
         ValueError
             If the result holds no rows.
         """
-        moved = self._kept_rows()
-        table = moved.table
-        labels = table.labels
-        if self.plan.splits is None or moved.split_codes is None:
-            codes = table.codes[:0]
-            rows = np.arange(0)
-        else:
-            codes = moved.split_codes
-            rows = self.plan.splits.rows
+        held = self._kept_rows()
+        labels = held.table.labels
         if labels is not None:
-            labels = labels[rows]
-        return table.decode(codes, index=labels)
+            splits = self.plan.splits
+            labels = labels[:0] if splits is None else labels[splits.rows]
+        return held.table.decode(held.split_codes, index=labels)
 
     def places(self) -> tuple[Any, Any]:
         """Return the rows as DataFrames before and after the shift, second places last."""
         import pandas as pd
 
-        if self.moved is None:
+        if self.changed is None:
             return None, None
-        table = self.moved.table
+        table = self.changed.table
         before = table.decode(table.codes, index=table.labels)
-        after = self.moved_rows()
+        after = self.changed_rows()
         second = self.split_rows()
         if table.is_frame:
             if len(second):
                 after = pd.concat([after, second])
             return before, after
+        # Rows of several axes become flat rows: a column for each place.
         names = list(table.names)
         after = np.concatenate([after, second])
-        # Rows of several axes become flat rows: a column for each place.
         before = pd.DataFrame(before.reshape(len(before), len(names)), columns=names)
         after = pd.DataFrame(after.reshape(len(after), len(names)), columns=names)
         return before, after
 
-    def _kept_rows(self) -> MovedRows:
-        if self.moved is None:
+    def _kept_rows(self) -> ChangedRows:
+        if self.changed is None:
             raise ValueError(NO_ROWS)
-        return self.moved
+        return self.changed
 
     def reference_values(self) -> list[str]:
-        """Return sentences to compare the shift with; moves with the gaps between two random halves of the sample."""
+        """Return sentences to compare the shift with; distances with the gaps between two halves of the sample."""
         sentences = super().reference_values()
         distance = self.search.neighbour_distance
         if distance is not None and self.plan.rms_distance > 0.0:
             far = f"{format_number(distance)}{self.distance_unit}"
             sentences.append(
-                f"Rows of one random half are {far} from the nearest of the other on the average."
+                f"Samples of one random half are {far} from the nearest of the other on the average."
             )
         return sentences
 
     def notes(self) -> list[str]:
         """Return the sentences that follow the headline."""
         sentences = super().notes()
-        if self.kind == "upper_bound" and self.lower_bound is not None and self.lower_bound > 0.0:
-            ratio = self.value / self.lower_bound
-            sentences.insert(
-                2,
-                f"Certified lower bound: {format_number(self.lower_bound)} "
-                f"(the upper one is {format_number(ratio)} times as high).",
-            )
+        lower = self.lower_bound
+        if self.kind == "upper_bound" and lower is not None and lower > 0.0:
+            ratio = format_number(self.value / lower)
+            text = f"Certified lower bound: {format_number(lower)} (the upper one is {ratio} times as high)."
+            sentences.insert(2, text)
         return sentences

@@ -8,14 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.validation import describe
 from shiftmetrics.models.blackbox import BlackboxRoute
+from shiftmetrics.models.importance import Draws
 from shiftmetrics.models.linear import LinearRoute
 from shiftmetrics.models.model import ModelProblem
 from shiftmetrics.models.networks import TorchRoute
 from shiftmetrics.models.trees import EnsembleRoute, TreeRoute
-from shiftmetrics.models.worst_case import EVERYTHING, EndlessLoss, Route, WorstCase
+from shiftmetrics.models.worst_case import EVERYONE, EndlessLoss, Route, WorstCase
 
 ROUTES: dict[str, Route] = {
     "linear": LinearRoute(),
@@ -61,7 +62,7 @@ def worst_cases_by_group(
     problem: ModelProblem,
     groups: Sequence[Sequence[str | int]],
     method: str = "auto",
-    weights: FloatArray | None = None,
+    draws: Draws | None = None,
 ) -> Iterator[tuple[int, WorstCase]]:
     """Yield the position and the worst case of each group of columns, when these alone may change.
 
@@ -73,8 +74,8 @@ def worst_cases_by_group(
         Names or positions of columns.
     method : str, default "auto"
         The route.
-    weights : array of shape (n_parts, n_samples), optional
-        Weights of the samples in parts of the sample; see `ValueRisks`.
+    draws : Draws, optional
+        Whose values are drawn, for routes that know the risks at all values.
 
     Raises
     ------
@@ -99,7 +100,7 @@ def worst_cases_by_group(
                     yield position, endless
         asked = [position for position in left if position not in done]
         held = [groups[position] for position in asked]
-        for place, found in route.by_group(problem, held, weights):
+        for place, found in route.by_group(problem, held, draws):
             done.add(asked[place])
             yield asked[place], found.with_costs(problem)
         left = [position for position in left if position not in done]
@@ -130,7 +131,7 @@ def _endless(problem: ModelProblem) -> WorstCase | None:
     """Return the worst case of a loss that outgrows the squared distance, or None where it does not."""
     if not grows_faster(problem):
         return None
-    losses = problem.losses(problem.codes, EVERYTHING)
+    losses = problem.losses(problem.codes, EVERYONE)
     return replace(WorstCase.fixed(problem), loss=EndlessLoss(losses))
 
 

@@ -1,13 +1,13 @@
-"""The stability of a model: validate, find how far rows can move by a route, solve, search on, return."""
+"""The stability of a model: validate, find how far samples can be brought by a route, solve, search on, return."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.chunk_readers import chunks_of_rows
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.validation import check_choice, check_weights, describe
@@ -16,15 +16,15 @@ from shiftmetrics.models.domain import FAR
 from shiftmetrics.models.mapped import MappedWorstCase
 from shiftmetrics.models.model import LOSSES, LossName, ModelProblem, QueryCount, problem_of
 from shiftmetrics.models.perturbation import Perturbation, Search, perturbation_of, search_of
-from shiftmetrics.models.result import ModelStabilityResult, MovedRows, SearchRecord
-from shiftmetrics.models.rounds import Rounds, refuse_lost, shifted_rows, solve_in_rounds
+from shiftmetrics.models.result import ChangedRows, ModelStabilityResult, SearchRecord
+from shiftmetrics.models.rounds import Solution, refuse_lost, shifted_samples, solve_in_rounds
 from shiftmetrics.models.routes import ROUTES, find_worst_case
 from shiftmetrics.models.worst_case import WorstCase
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
 
 _MOST_NEIGHBOURS = 500
-"""Rows of each half that are looked at for the distance between random halves."""
+"""Samples of each half that are looked at for the distance between random halves."""
 
 
 def model_stability(
@@ -44,7 +44,7 @@ def model_stability(
 ) -> ModelStabilityResult:
     """Return the least cost of a shift of a sample at which a fitted model reaches a risk; higher is better.
 
-    `stability_criterion` for models: it finds how far each row must move, in the columns of ``X``, to raise the loss.
+    `stability_criterion` for models: it finds how far each sample must change, in its columns, to raise the loss.
 
     Parameters
     ----------
@@ -52,40 +52,41 @@ def model_stability(
         A fitted classifier or regression: an estimator or pipeline of scikit-learn, or anything with ``predict``,
         or a callable that maps rows to labels or scores.
     X : array_like of shape (n_samples, ...) or DataFrame of shape (n_samples, n_features)
-        Rows as the model takes them. Columns of text, bool or a categorical dtype are categories, and so are columns
-        that a one-hot or ordinal encoder in the pipeline takes. Where the model takes missing cells, they may be
-        missing (NaN, None, pandas' NA or NaT) and stay so; units are those of the cells that are there.
+        Samples as the model takes them. Columns of strings, bool or a categorical dtype are categories, and so are
+        those that a one-hot or ordinal encoder in the pipeline takes. Where the model takes missing cells, they may
+        be missing (NaN, None, pandas' NA or NaT) and stay so; units are those of the cells that are there.
         Images and other rows of several axes keep their shape, with columns named by their place, such as "0,3,7".
-        Rows need not be in memory: arrays and data frames of Dask, arrays of HDF5 and zarr, pyarrow datasets, batches
-        in an iterable (not a list) that can be read again. The route is mapped over their parts; one loss or distance
-        of each row comes back, and moved rows stay unknown. Searches at the price of a unit of risk take all rows to
-        memory: those for losses other than 0/1, but for trees of few cells and linear models of two classes.
+        Out-of-core data may be arrays and data frames of Dask, arrays of HDF5 and zarr, pyarrow datasets, or batches
+        in an iterable (not a list) that can be read again. The route is mapped over their chunks; one loss or
+        distance of each sample comes back, and changed rows stay unknown. Searches at the price of a unit of risk
+        take all rows to memory: those for losses other than 0/1, but for trees of few cells and linear models of two
+        classes.
     y : array_like of shape (n_samples,) or None
         Labels, or values for ``loss="squared"``; None for the model's own predictions. Of Dask where ``X`` is.
     threshold : float
         The risk (mean loss) that counts as broken.
     loss : {"zero_one", "hinge", "log_loss", "squared"}, default "zero_one"
-        What a row loses.
+        What a sample loses.
     theta1, theta2 : float, default 0.4
         Prices of data corruption and of sub-population shift; inf forbids it.
     divergence : {"kl", "chi2"}, default "kl"
         Price of a weight.
     perturbation : Perturbation, optional
-        Which columns may move, within which bounds and at what cost. By default all do, within the range of the
-        data and by integer steps where they are whole; a move by one standard deviation (ddof 0) of the column in
-        ``X`` costs 1, and a change of a category what makes two random rows as far apart as in a column of numbers.
+        Which columns may change, within which bounds and at what cost. By default all do, within the range of the
+        data and by integer steps where they are integers; a change by one standard deviation (ddof 0) of the column
+        in ``X`` costs 1, and one of a category what makes two random samples as far apart as in a column of numbers.
     sample_weight : array_like of shape (n_samples,), optional
-        Weight of each row in the sample.
+        Weight of each sample.
     resampling : Resampling, float or None, default 0.95
-        Confidence level of the interval, and ``groups``: rows that belong together.
+        Confidence level of the interval, and ``groups``: samples that belong together.
     computing : Search or Computing, optional
-        How to search for moves, and how to compute: ``rtol`` is the relative primal-dual gap at which to stop, 1e-10
-        by default.
+        How to search for changes, and how to compute: ``rtol`` is the relative primal-dual gap at which to stop,
+        1e-10 by default.
 
     Returns
     -------
     ModelStabilityResult
-        The value with its ``kind``: exact for closed forms, an upper bound where moves are searched.
+        The value with its ``kind``: exact for closed forms, an upper bound where changes are searched.
 
     Raises
     ------
@@ -117,112 +118,93 @@ def model_stability(
     The error rate reaches 30 % (currently 2.67 %) if ... % of the samples change by at most ... standard...
     >>> result.kind, result.search.route
     ('exact', 'linear')
-    >>> result.moved_rows().columns.equals(X.columns)
+    >>> result.changed_rows().columns.equals(X.columns)
     True
     """
     check_choice(loss, "loss", LOSSES)
     perturbation = perturbation_of(perturbation)
     search = search_of(computing)
     check_choice(search.method, "method", ("auto", *ROUTES))
-    if perturbation.by is not None:
-        raise ValueError(
-            describe("perturbation", "without by", "subgroups of rows", "Use feature_stability.")
-        )
+    for name in ("by", "target"):
+        if getattr(perturbation, name) is not None:
+            remedy = "Use feature_stability."
+            raise ValueError(describe("perturbation", f"without {name}", f"some {name}", remedy))
+    reading: dict[str, Any] = {
+        "loss": loss,
+        "theta1": theta1,
+        "theta2": theta2,
+        "perturbation": perturbation,
+        "search": search,
+    }
     options: dict[str, Any] = {
-        "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight,
-        "resampling": resampling, "computing": replace(search, memory_limit=None),
-    }  # fmt: skip
+        "theta1": theta1,
+        "theta2": theta2,
+        "divergence": divergence,
+        "sample_weight": sample_weight,
+        "resampling": resampling,
+        "computing": replace(search, memory_limit=None),
+    }
+    # Out-of-core data: the route is mapped over blocks, unless its search needs all samples at once.
     source = chunks_of_rows(X, "X")
     if source is None:
-        problem = problem_of(
-            model,
-            X,
-            y,
-            loss=loss,
-            theta1=theta1,
-            theta2=theta2,
-            perturbation=perturbation,
-            search=search,
-        )
+        problem = problem_of(model, X, y, **reading)
     else:
-        rows = ChunkedProblem.of(
-            source,
-            model,
-            y,
-            loss=loss,
-            theta1=theta1,
-            theta2=theta2,
-            perturbation=perturbation,
-            search=search,
-        )
-        mapped = rows.worst_case()
+        chunked = ChunkedProblem.of(source, model, y, **reading)
+        mapped = chunked.worst_case()
         if mapped is not None:
-            return _result_of_parts(rows.problem, mapped, threshold, options, perturbation, search)
-        problem = rows.gathered()
-    found = WorstCase.fixed(problem)
-    solved = stability_criterion(found.loss, threshold, **options)
-    if problem.is_fixed or solved.value == 0.0:
+            chunked.problem.check_threshold(threshold)
+            solution = _solve_mapped(mapped, threshold, options)
+            problem = replace(chunked.problem, y=mapped.y, count=QueryCount(mapped.n_queries))
+            return _result(problem, mapped.route, solution, perturbation, search, None)
+        problem = chunked.gathered()
+    problem.check_threshold(threshold)
+    with problem.unchanged():
+        found = WorstCase.fixed(problem)
         route = "weights"
-        rounds = Rounds(solved, found, None, None)
-    else:
-        route, found = find_worst_case(problem, search.method)
-        rounds = solve_in_rounds(problem, found, threshold, options)
-    places = shifted_rows(problem, rounds.solved, rounds.found, sample_weight)
-    split_codes = None
-    if rounds.solved.plan.splits is not None:
-        split_codes = places[problem.n_samples :]
-    moved = MovedRows(
-        table=replace(problem.table, is_frame=problem.is_frame),
-        units=problem.domain.unit,
-        codes=places[: problem.n_samples],
-        split_codes=split_codes,
-    )
-    return _result(problem, route, rounds, perturbation, search, moved)
+        solution = Solution(stability_criterion(found.loss, threshold, **options), found)
+        if not problem.is_fixed and solution.solved.value != 0.0:
+            route, found = find_worst_case(problem, search.method)
+            solution = solve_in_rounds(problem, found, threshold, options)
+        places = shifted_samples(problem, solution, sample_weight)
+    return _result(problem, route, solution, perturbation, search, places)
 
 
-def _result_of_parts(
-    problem: ModelProblem,
-    mapped: MappedWorstCase,
-    threshold: float,
-    options: Mapping[str, Any],
-    perturbation: Perturbation,
-    search: Search,
-) -> ModelStabilityResult:
-    """Solve from what a route found for out-of-core data; the rows after their moves stay unknown."""
+def _solve_mapped(mapped: MappedWorstCase, threshold: float, options: dict[str, Any]) -> Solution:
+    """Solve from what a route found for out-of-core data; the samples after their changes stay unknown."""
     solved = stability_criterion(mapped.found.loss, threshold, **options)
     plan = solved.plan
     if plan.weights is not None and plan.distances is not None and mapped.unconfirmed.any():
-        # The risk that moved rows lose where the model, asked again, takes their nearest error for right.
+        # The risk that changed samples lose where the model, asked again, takes their nearest error for right.
         lost = mapped.unconfirmed * (plan.distances > 0.0)
-        share = check_weights(options["sample_weight"], "sample_weight", problem.n_samples)
-        if share is not None:
-            lost = lost * share
-        refuse_lost(float(plan.weights @ lost) / problem.n_samples, 0.0, solved)
+        given = check_weights(options["sample_weight"], "sample_weight", solved.n_samples)
+        if given is not None:
+            lost = lost * given
+        refuse_lost(float(plan.weights @ lost) / solved.n_samples, 0.0, solved)
     lower = None
     if mapped.found.lower is not None:
-        quiet = {**options, "computing": replace(search, progress=False)}
+        quiet = {**options, "computing": replace(options["computing"], progress=False)}
         lower = stability_criterion(mapped.found.lower, threshold, **quiet).value
-    unknown = WorstCase(
-        mapped.found.loss,
-        lambda rows, distances, choices: problem.codes[rows],
-        warnings=mapped.found.warnings,
-    )
-    problem = replace(problem, y=mapped.y, count=QueryCount(mapped.n_queries))
-    rounds = Rounds(solved, unknown, lower, None)
-    return _result(problem, mapped.route, rounds, perturbation, search)
+    return Solution(solved, mapped.found, lower)
 
 
 def _result(
     problem: ModelProblem,
     route: str,
-    rounds: Rounds,
+    solution: Solution,
     perturbation: Perturbation,
     search: Search,
-    moved: MovedRows | None = None,
+    places: FloatArray | None,
 ) -> ModelStabilityResult:
-    """Put the solution, the route and the moved rows, where these are known, together."""
-    solved = rounds.solved
-    found = rounds.found
+    """Put the solution, the route and the changed rows, where these are known, together."""
+    solved = solution.solved
+    changed = None
+    if places is not None:
+        changed = ChangedRows(
+            table=replace(problem.table, is_frame=problem.is_frame),
+            units=problem.domain.unit,
+            codes=places[: problem.n_samples],
+            split_codes=places[problem.n_samples :],
+        )
     fields = vars(solved).copy()
     fields["settings"] = {
         **solved.settings,
@@ -230,19 +212,20 @@ def _result(
         "perturbation": perturbation.settings(),
         "computing": search.settings(),
     }
-    fields["warnings"] = (*problem.domain.warnings, *found.warnings, *solved.warnings)
+    fields["warnings"] = (*problem.domain.warnings, *solution.found.warnings, *solved.warnings)
     record = SearchRecord(
         route=route,
         n_queries=problem.count.rows,
-        lower_bound=rounds.lower_bound,
+        lower_bound=solution.lower_bound,
         neighbour_distance=_neighbour_distance(problem),
-        trace=rounds.trace,
+        trace=solution.trace,
+        loss=solution.found.loss,
     )
-    return ModelStabilityResult(**fields, search=record, moved=moved, loss=found.loss)
+    return ModelStabilityResult(**fields, search=record, changed=changed)
 
 
 def _neighbour_distance(problem: ModelProblem) -> float | None:
-    """Return how far rows of a random half are from the nearest row of the other half, on the average."""
+    """Return how far samples of a random half are from the nearest of the other half, on the average."""
     n = min(problem.n_samples // 2, _MOST_NEIGHBOURS)
     if n < 1 or problem.is_fixed:
         return None

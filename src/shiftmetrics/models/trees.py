@@ -17,6 +17,7 @@ from shiftmetrics.models.forests.from_model import grid_of_problem
 from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.forests.reading import estimator_of
 from shiftmetrics.models.forests.search import answer_by_search
+from shiftmetrics.models.importance import Draws
 from shiftmetrics.models.model import LossName, ModelProblem
 from shiftmetrics.models.outputs import last_step
 from shiftmetrics.models.worst_case import Route, WorstCase
@@ -45,7 +46,7 @@ class TreeRoute(Route):
         self,
         problem: ModelProblem,
         groups: Sequence[Sequence[str | int]],
-        weights: FloatArray | None = None,
+        draws: Draws | None = None,
     ) -> Iterator[tuple[int, WorstCase]]:
         """Yield the worst cases of groups of columns; single columns share their work."""
         costs: FloatArray | float = 1.0
@@ -61,7 +62,7 @@ class TreeRoute(Route):
             if len(held) == 1:
                 single.setdefault(int(held[0]), []).append(position)
         try:
-            for axis, found in answers_along_axes(problem, grid, list(single), weights, costs):
+            for axis, found in answers_along_axes(problem, grid, list(single), draws, costs):
                 for position in single[axis]:
                     yield position, found
             for position, group in enumerate(groups):

@@ -16,55 +16,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics._core.options import Computing, check_memory_limit, format_bytes
+from shiftmetrics._core.options import check_memory_limit, format_bytes
 from shiftmetrics.models.domain import PerturbationSpace
+from shiftmetrics.models.importance import Draws, ValueRisks
 from shiftmetrics.models.model import LossName, ModelProblem
-from shiftmetrics.stability.criterion import worst_case_risk
 from shiftmetrics.stability.losses import CandidateLoss, FixedLoss, Kind, Loss, Reach, ZeroOneLoss
 
-EVERYTHING = slice(None)
-RADIUS = 0.02
-"""How far the distribution of the values may shift in the worst case: its relative entropy, in nats.
-
-The fractions of values then change by about a fifth. In `benchmarks/decisions.py stability` larger radii predict less
-well what another domain does, and 0 no better.
-"""
+EVERYONE = slice(None)
 _PRICE_STEP = 4.0  # where no price is known yet, the next to try is so many times as high
 
 Points = Callable[[IntArray, FloatArray, IntArray | None], FloatArray]
 """From samples, their distances and their choices in the plan to the coded points where they stand then."""
-
-
-class ValueRisks(NamedTuple):
-    """The risk when all samples take the same value of a feature, for each of its values.
-
-    Attributes
-    ----------
-    fractions : array of shape (n_values,)
-        How often each value occurs.
-    risks : array of shape (n_parts, n_values)
-        The risk of each part of the sample at each value.
-    """
-
-    fractions: FloatArray
-    risks: FloatArray
-
-    def average(self, part: int = 0) -> float:
-        """Return the risk of a part when values are drawn as they occur: that of a permutation."""
-        return float(self.risks[part] @ self.fractions)
-
-    def worst(self, part: int = 0) -> float:
-        """Return the highest risk of a part when the distribution of the values shifts by at most `RADIUS`."""
-        prices: dict[str, Any] = {"theta1": np.inf, "theta2": 1.0}
-        result = worst_case_risk(
-            FixedLoss(self.risks[part]),
-            RADIUS,
-            **prices,
-            sample_weight=self.fractions,
-            resampling=None,
-            computing=Computing(progress=False),
-        )
-        return result.value
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +66,7 @@ class WorstCase:
     @classmethod
     def fixed(cls, problem: ModelProblem) -> WorstCase:
         """Return the worst case where no column may change."""
-        loss = FixedLoss(problem.losses(problem.codes, EVERYTHING))
+        loss = FixedLoss(problem.losses(problem.codes, EVERYONE))
         return cls(loss, lambda rows, distances, choices: problem.codes[rows])
 
     @classmethod
@@ -196,7 +158,7 @@ class Route(ABC):
         self,
         problem: ModelProblem,
         groups: Sequence[Sequence[str | int]],
-        weights: FloatArray | None = None,
+        draws: Draws | None = None,
     ) -> Iterator[tuple[int, WorstCase]]:
         """Yield the worst cases when the columns of one group alone may change; a route may share work among them.
 
@@ -206,8 +168,8 @@ class Route(ABC):
             The model and the sample, with all that may change; unlike in `worst_case`, its errors may have costs.
         groups : sequence of sequence of str or int
             Names or positions of columns.
-        weights : array of shape (n_parts, n_samples), optional
-            Weights of the samples in parts of the sample; see `ValueRisks`.
+        draws : Draws, optional
+            Whose values are drawn, for routes that know the risks at all values.
 
         Yields
         ------
@@ -291,7 +253,7 @@ class Ascent:
         self.space = PerturbationSpace(problem.domain, problem.codes)
         self.price = 1.0
         if losses is None:
-            losses = problem.losses(problem.codes, EVERYTHING)
+            losses = problem.losses(problem.codes, EVERYONE)
         everyone = np.arange(problem.n_samples)
         self.loss = CandidateLoss(losses[:, None], np.zeros((problem.n_samples, 1)))
         self.places = [(everyone, problem.codes)]
@@ -326,7 +288,7 @@ class Ascent:
 
     def best(self, price: float) -> tuple[FloatArray, FloatArray]:
         """Return the best known point of each sample at a price, and its value ``price loss - theta1 distance^2``."""
-        transform = self.loss.transform(price, self.problem.theta1, EVERYTHING)
+        transform = self.loss.transform(price, self.problem.theta1, EVERYONE)
         rows = np.arange(self.loss.n_samples)
         points = _points_in(self.places, rows, transform.choice)
         return points, transform.value

@@ -153,5 +153,5 @@ def test_squared_losses_of_forests_lie_between_bounds() -> None:
     result = model_stability(model, X, y, 1.0, loss="squared", resampling=None)
     assert (result.search.route, result.kind) == ("ensemble", "upper_bound")
     assert 0.0 < result.lower_bound <= result.value
-    moved = model.predict(result.moved_rows())
+    moved = model.predict(result.changed_rows())
     np.testing.assert_allclose(np.square(moved - y), result.plan.losses, rtol=1e-9)

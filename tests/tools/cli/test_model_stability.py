@@ -446,7 +446,7 @@ def test_empty_cells_stay_empty(run, rows, tmp_path):
     assert expected.headline() in said.stdout
     (back,) = read_results(tmp_path / "o.json").values()
     pd.testing.assert_frame_equal(
-        back.moved_rows().isna(), rows[COLUMNS].isna(), check_index_type=False
+        back.changed_rows().isna(), rows[COLUMNS].isna(), check_index_type=False
     )
     page = (tmp_path / "r.html").read_text()
     assert "age = missing" in page

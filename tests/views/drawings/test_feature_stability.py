@@ -23,18 +23,18 @@ def _close():
     plt.close("all")
 
 
-def test_bars_are_the_worst_cases_and_dots_the_averages(result) -> None:
+def test_bars_are_the_importances_and_dots_the_worst_cases(result) -> None:
     ax = result.plot()
     assert [label.get_text() for label in ax.get_yticklabels()] == [
         part.feature for part in result.features
     ]
     np.testing.assert_allclose(
         [bar.get_x() + bar.get_width() for bar in ax.patches],
-        [part.worst_case_risk for part in result.features],
+        [part.permutation_importance for part in result.features],
     )
-    (dots,) = (line for line in ax.lines if line.get_label() == "on average")
+    (dots,) = (line for line in ax.lines if line.get_label() == "at worst")
     np.testing.assert_allclose(
-        dots.get_xdata(), [part.base_risk + part.permutation_importance for part in result.features]
+        dots.get_xdata(), [part.worst_case_risk - part.base_risk for part in result.features]
     )
     heights = [bar.get_y() for bar in ax.patches]
     assert heights == sorted(heights)

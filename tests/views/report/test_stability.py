@@ -61,7 +61,7 @@ def test_rows_that_move_are_listed_from_the_nearest(people, result):
     name, text = int(lines[-1][0]), lines[-1][-1]
     before, after = text.split("age ")[1].split(",")[0].split(" → ")
     assert float(before) == pytest.approx(people[0]["age"][name], rel=0.01)
-    assert float(after) == pytest.approx(result.moved_rows()["age"][name], rel=0.01)
+    assert float(after) == pytest.approx(result.changed_rows()["age"][name], rel=0.01)
     assert before != after
     moved = page.partition("What changes, by column")[2].partition("</table>")[0]
     assert re.findall(r"<td>(age|pulse)</td>", moved) == ["age", "pulse"]
@@ -108,7 +108,7 @@ def test_features_and_groups(people):
         perturbation=Perturbation(by=np.where(people[0]["age"] > 60, EVIL, "young")),
     )
     page = render_report({"tree": result, "moves": model_stability(tree, *people, 0.4)})
-    assert "Values of one feature resampled" in page
+    assert "Values of one feature permuted" in page
     assert "Groups, the least stable first." in page
     assert EVIL not in page
     without = render_report(feature_stability(tree, *people, 0.4))

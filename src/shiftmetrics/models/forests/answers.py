@@ -11,8 +11,9 @@ from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.models.forests.forest import Forest
 from shiftmetrics.models.forests.grid import BLOCK_BYTES, Grid
+from shiftmetrics.models.importance import Draws, ValueRisks
 from shiftmetrics.models.model import LossName, ModelProblem
-from shiftmetrics.models.worst_case import ValueRisks, WorstCase
+from shiftmetrics.models.worst_case import WorstCase
 from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss
 
 MOST_VISITS = 30_000_000
@@ -67,6 +68,10 @@ class Choices:
         Weights of the rows in parts of them whose risks at each choice are of interest.
     risks : array of shape (n_parts, n_choices) or float
         These risks, so far.
+    fractions : array of shape (n_choices,) or None
+        How often each choice is drawn.
+    expected : list of arrays
+        The mean loss of each row over the draws, by block.
     """
 
     problem: ModelProblem
@@ -76,6 +81,8 @@ class Choices:
     parts: list[tuple[FloatArray, FloatArray, IntArray]] = field(default_factory=list)
     weights: FloatArray | None = None
     risks: FloatArray | float = 0.0
+    fractions: FloatArray | None = None
+    expected: list[FloatArray] = field(default_factory=list)
 
     def add(self, rows: slice, squared: FloatArray, outputs: FloatArray, stay: IntArray) -> None:
         """Look at the choices of the next block of rows.
@@ -105,6 +112,7 @@ class Choices:
             self.parts.append(worthwhile(squared, losses, stay))
         if self.weights is not None:
             self.risks = self.risks + self.weights[:, rows] @ losses
+            self.expected.append(losses @ self.fractions)
 
     def _nearest(
         self, rows: slice, squared: FloatArray, margins: FloatArray
@@ -219,7 +227,7 @@ def answers_along_axes(
     problem: ModelProblem,
     grid: Grid,
     axes: Sequence[int],
-    weights: FloatArray | None = None,
+    draws: Draws | None = None,
     costs: FloatArray | float = 1.0,
 ) -> Iterator[tuple[int, WorstCase]]:
     """Yield the exact answer for each axis, when rows may move along it alone.
@@ -232,8 +240,8 @@ def answers_along_axes(
         Its forest.
     axes : sequence of int
         Positions of axes.
-    weights : array of shape (n_parts, n_samples), optional
-        Weights of the rows in parts of them, for the risks at all values; see `ValueRisks`.
+    draws : Draws, optional
+        Whose values are drawn, for the risks at all values.
     costs : array of shape (n_samples,) or float, default 1
         What an error on each row costs, in these risks.
     """
@@ -251,20 +259,29 @@ def answers_along_axes(
 
     wrong = _errors(problem)
     choices = {axis: Choices(problem, grid.forest, place_on(axis), wrong) for axis in axes}
+    drawn = None if draws is None else grid.cells(draws.codes)
     for axis in axes:
-        if not np.isnan(start[:, grid.axes[axis].columns]).any():
-            choices[axis].weights = None if weights is None else weights * costs
+        missing = np.isnan(start[:, grid.axes[axis].columns]).any()
+        if draws is not None and drawn is not None and not missing:
+            choices[axis].weights = draws.weights * costs
+            n_cells = grid.axes[axis].n_cells
+            fractions = np.bincount(drawn[:, axis], draws.fractions, n_cells)
+            choices[axis].fractions = fractions.astype(np.float64)
     positions = np.array(list(axes), dtype=int)
     row_bytes = 400 * grid.forest.n_trees + 32 * grid.forest.n_outputs * int(grid.n_cells.max())
     for rows in grid.row_blocks(problem.n_samples, row_bytes):
         for axis, outputs in zip(axes, grid.along(cells[rows], positions), strict=True):
             choices[axis].add(rows, grid.axes[axis].costs(start[rows]), outputs, cells[rows, axis])
     for axis in axes:
-        value_risks, risks = None, choices[axis].risks
-        if weights is not None and isinstance(risks, np.ndarray):
-            shares = np.bincount(cells[:, axis], weights[0], grid.axes[axis].n_cells)
-            held = shares > 0.0
-            value_risks = ValueRisks(shares[held].astype(np.float64), risks[:, held])
+        value_risks = None
+        tried = choices[axis]
+        if (
+            drawn is not None
+            and isinstance(tried.risks, np.ndarray)
+            and tried.fractions is not None
+        ):
+            expected = np.concatenate(tried.expected) * costs
+            value_risks = ValueRisks(tried.fractions, tried.risks, expected, drawn[:, axis])
         yield axis, replace(choices[axis].answer(), value_risks=value_risks)
 
 

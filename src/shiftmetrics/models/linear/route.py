@@ -20,7 +20,7 @@ from shiftmetrics.models.linear.nearest import nearest_errors
 from shiftmetrics.models.linear.scores import AdditiveScores, points_to_check
 from shiftmetrics.models.model import LossName, ModelProblem
 from shiftmetrics.models.outputs import last_step
-from shiftmetrics.models.worst_case import EVERYTHING, Ascent, BestPoints, Route, WorstCase
+from shiftmetrics.models.worst_case import EVERYONE, Ascent, BestPoints, Route, WorstCase
 from shiftmetrics.stability.losses import (
     AlternativesLoss,
     BoundedHingeLoss,
@@ -72,7 +72,7 @@ def _is_loss(problem: ModelProblem, scores: AdditiveScores) -> bool:
     """Return True if the loss of the model, such as that of its probabilities, is the one of these scores."""
     points = points_to_check(problem)
     repeated = replace(problem, y=np.resize(problem.y, len(points)))
-    actual = repeated.losses(points, EVERYTHING)
+    actual = repeated.losses(points, EVERYONE)
     formula = losses_of(repeated, scores(points, problem))
     if problem.loss == "log_loss":  # a small probability is 1 minus another, rounded
         actual = np.minimum(actual, _LARGEST_LOG_LOSS)
@@ -178,7 +178,7 @@ class _LinearAscent(Ascent):
         """Climb from the relaxed worst case, brought into the domain, while a sample gains."""
         problem = self.problem
         everyone = np.arange(problem.n_samples)
-        relaxed = self.relaxed.loss.transform(price, problem.theta1, EVERYTHING)
+        relaxed = self.relaxed.loss.transform(price, problem.theta1, EVERYONE)
         distances = np.sqrt(relaxed.squared_distance)
         points = self.relaxed.points(everyone, distances, relaxed.choice)
         points = problem.domain.clip(points, problem.codes)

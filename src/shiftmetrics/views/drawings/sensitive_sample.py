@@ -82,7 +82,7 @@ def draw_sample(
     if table is None:
         expected = "the rows, which this result does not know"
         raise ValueError(describe("table", expected, "none", "Give a table of them."))
-    is_array = not result.moved.table.is_frame if known else not hasattr(table, "columns")
+    is_array = not result.changed.table.is_frame if known else not hasattr(table, "columns")
     rows = frame_of(table, "table", result.n_samples).reset_index(drop=True)
     if hasattr(after, "reset_index"):
         after = after.reset_index(drop=True)

@@ -208,30 +208,31 @@ def draw_excess_risk(curve: Any, ax: Any = None, *, share: float | None = None) 
 
 @drawing(FeatureStabilityResult, kind="features", default=True)
 def draw_features(result: Any, ax: Any = None, *, top: int = 20) -> Any:
-    """Draw the risk at worst when the values of each feature are resampled, with the average as a dot."""
+    """Draw the permutation importance of each feature with its interval, and the added risk at worst as a dot."""
     parts = result.features[: check_integer(top, "top", low=1)]
     ax = new_axes(ax, height=1.5 + 0.28 * len(parts))
     places = name_rows(ax, [part.feature for part in parts])
-    # each bar begins at the current risk, so that its length is what resampling adds
-    start = parts[0].base_risk
-    risks = np.array([part.worst_case_risk for part in parts])
-    average = [part.base_risk + part.permutation_importance for part in parts]
+    importance = np.array([part.permutation_importance for part in parts])
+    worst = np.array([part.worst_case_risk - part.base_risk for part in parts])
+    bands = [part.importance_interval for part in parts]
     # infinite risks end at the margin of the axes
-    highest = 1.05 * max([*risks[np.isfinite(risks)], *average, start]) or 1.0
-    ends = np.minimum(risks, highest)
-    colours = [TEST if result.harms(part) else FAINT for part in parts]
-    ax.barh(
-        places, ends - start, left=start, height=0.7, color=colours, alpha=0.85, label="at worst"
-    )
-    ax.plot(average, places, "o", color=INK, markersize=4, label="on average")
-    line_at(ax, "x", start, "", zorder=1)
-    ax.set_xlim(min(0.0, *average), highest)
-    ax.set_xlabel("mean loss")
+    highs = [ends.high for ends in bands if ends is not None]
+    lows = [ends.low for ends in bands if ends is not None]
+    highest = 1.05 * max([*worst[np.isfinite(worst)], *importance, *highs, 0.0]) or 1.0
+    colours = [TEST if result.has_effect(part) else FAINT for part in parts]
+    ax.barh(places, importance, height=0.7, color=colours, alpha=0.85, label="on average")
+    for place, ends in zip(places, bands, strict=True):
+        if ends is not None:
+            ax.plot([ends.low, ends.high], [place, place], color=INK, linewidth=1.1)
+    ax.plot(np.minimum(worst, highest), places, "o", color=INK, markersize=4, label="at worst")
+    line_at(ax, "x", 0.0, "", zorder=1)
+    ax.set_xlim(min(0.0, *importance, *lows), highest)
+    ax.set_xlabel("added mean loss")
     if result.settings["loss"] == "zero_one":
         percent_axes(ax, "x")
-        ax.set_xlabel("errors")
+        ax.set_xlabel("added errors")
     ax.legend(loc="lower right")
-    ax.set_title("Values of one feature resampled")
+    ax.set_title("Values of one feature permuted")
     return ax
 
 

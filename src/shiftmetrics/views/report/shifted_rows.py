@@ -197,7 +197,7 @@ def _add_rows(
             line["Distance"] = number(float(moves[i]))
         line["Weight"] = Number(f"{weights[i]:.2f}")
         if changed:
-            line["What changes"] = changes(table.iloc[i], moved.iloc[i], entry.result.moved.units)
+            line["What changes"] = changes(table.iloc[i], moved.iloc[i], entry.result.changed.units)
         elif rows.table is not None:
             for name in rows.table.columns[:MOST_COLUMNS]:
                 line[str(name)] = Number(cell_of(rows.table[name].iloc[i]))

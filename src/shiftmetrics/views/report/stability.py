@@ -165,17 +165,15 @@ def feature_facts(result: Any) -> list[Fact]:
     groups = [part for part in result.subgroups if part.feature == EVERYTHING]
     facts = []
     for part in result.features[:MOST_FACTS]:
-        average = number(part.base_risk + part.permutation_importance)
-        facts.append(
-            Fact(
-                part.feature,
-                number(part.worst_case_risk),
-                f"risk if resampled, at worst; {average} on average",
-            )
-        )
+        band = ""
+        if part.importance_interval is not None:
+            band = f" ({_ends(part.importance_interval)})"
+        worst = number(part.worst_case_risk - part.base_risk)
+        meaning = f"more risk if permuted{band}, {worst} at worst"
+        facts.append(Fact(part.feature, number(part.permutation_importance), meaning))
     for part in groups[:MOST_FACTS]:
         band = "" if part.interval is None else f"{_ends(part.interval)}, "
-        meaning = f"stability, {band}{percent(part.share_moved)} of samples change"
+        meaning = f"stability, {band}{percent(part.changed_fraction)} of samples change"
         facts.append(Fact(f"within {part.subgroup}", number(part.value), meaning))
     return facts
 
@@ -194,13 +192,13 @@ def fill_features(entry: Entry) -> None:
     features = [
         {
             "Feature": part.feature,
-            "Risk if resampled, at worst": number(part.worst_case_risk),
-            "on average": number(part.base_risk + part.permutation_importance),
+            "Added risk if permuted": number(part.permutation_importance),
+            "at worst": number(part.worst_case_risk - part.base_risk),
             **_feature_line(part),
         }
         for part in result.features[:detail]
     ]
-    entry.add_table(features, "The most influential features.")
+    entry.add_table(features, "The most important features.")
     lines = [
         {
             "Group": str(part.subgroup),
@@ -218,8 +216,8 @@ def _feature_line(part: Any) -> dict[str, str]:
     return {
         "Stability": number(part.value),
         "Interval": Number("–" if part.interval is None else _ends(part.interval)),
-        "Typical change": number(part.rms_move),
-        "Samples changed": percent(part.share_moved),
+        "Typical change": number(part.rms_distance),
+        "Samples changed": percent(part.changed_fraction),
         "Kind": str(part.kind if converged else part.status).replace("_", " "),
     }
 
