@@ -75,7 +75,9 @@ for title, load in (("income", income), ("employment", employment)):
     frame["rank"] = range(1, len(frame) + 1)
     shown = frame[(frame["rank"] <= 5) | (frame["feature"] == race)]
     print(
-        shown[["rank", "feature", "value", "kind", "changed_fraction"]].round(5).to_string(index=False)
+        shown[["rank", "feature", "value", "kind", "changed_fraction"]]
+        .round(5)
+        .to_string(index=False)
     )
 
     # Within each racial group, all columns but the race free.
