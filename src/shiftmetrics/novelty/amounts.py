@@ -1,12 +1,18 @@
-"""How much of a sample is new: fractions from members, with a lower bound, and tests of how frequent a mode is."""
+"""How much of a sample is new, from the members of modes, and how frequent a mode is in both samples."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.confidence import rate_ratio_p_value
-from shiftmetrics._core.result import Interval
+
+_UNSEEN = 0.05
+"""Fraction that may be new beside the modes that were found."""
+
+_MOST_NEW = 0.97
 
 
 def excess_fraction(
@@ -24,32 +30,22 @@ def excess_fraction(
     return max(0.0, (a - b) / (1.0 - b)) if b < 1.0 else 0.0
 
 
-def fraction_bound(
-    held_out: BoolArray, weights: FloatArray, n_test: int, confidence_level: float
-) -> Interval:
-    """Return a lower bound of the fraction that is new, from members named without the samples themselves.
+def rarity(
+    strengths: FloatArray, members: BoolArray, weights: FloatArray, n_test: int, *, missing: bool
+) -> float:
+    """Return how many times as frequent the core of a mode is in the sample that should lack it: 0 for a new mode.
 
-    Whatever samples are called members before they are seen, a is at most s + (1 - s) b. So ``1 - (1 - a) / (1 - b)``
-    is at most s, up to chance, and the ratio has a log-normal interval (D. Katz et al., Biometrics 34, 1978).
+    The core are the members that are at least as strong as the median one: at its edge a mode overlaps with others.
     """
-    from scipy.special import ndtri
-
-    low = 0.0
-    # Without samples held out on either side nothing is known.
-    if weights[:n_test].any() and weights[n_test:].any():
-        a, b = member_fractions(held_out, weights, n_test)
-        n = effective_size(weights[:n_test])
-        m = effective_size(weights[n_test:])
-        outside = ((1.0 - a) * n + 0.5) / (n + 0.5)
-        other = ((1.0 - b) * m + 0.5) / (m + 0.5)
-        error = math.sqrt((1.0 - outside) / (outside * n) + (1.0 - other) / (other * m))
-        low = 1.0 - outside / other * math.exp(float(ndtri(confidence_level)) * error)
-    return Interval(
-        low=max(low, 0.0),
-        high=1.0,
-        confidence_level=confidence_level,
-        method="held-out samples, lower bound",
-    )
+    own = members.copy()
+    own[n_test:] = False
+    if missing:
+        own = members & ~own
+    core = members & (strengths >= np.median(strengths[own]))
+    a, b = member_fractions(core, weights, n_test)
+    if missing:
+        a, b = b, a
+    return b / a if a > 0.0 else 1.0
 
 
 def more_than_p_value(
@@ -85,3 +81,9 @@ def effective_size(weights: FloatArray) -> float:
     """Return how many samples of equal weight would be as uncertain."""
     scaled = weights / weights.max()  # squares of tiny weights are 0
     return float(scaled.sum() ** 2 / (scaled @ scaled))
+
+
+def largest_fraction(fraction: float, n_samples: float) -> float:
+    """Return the largest plausible fraction that is new: other modes may be so much rarer and not be missing."""
+    error = math.sqrt(fraction * (1.0 - fraction) / n_samples)
+    return min(fraction + 2.0 * error + _UNSEEN, _MOST_NEW)

@@ -32,7 +32,13 @@ from shiftmetrics.novelty.inputs import (
     units_warning,
 )
 from shiftmetrics.novelty.options import LandmarkMap, NoveltyResampling, novelty_resampling_of
-from shiftmetrics.novelty.result import NoveltyResult, NoveltyScore, NoveltySource, NoveltyTest
+from shiftmetrics.novelty.result import (
+    NoveltyChanges,
+    NoveltyResult,
+    NoveltyScore,
+    NoveltySource,
+    NoveltyTest,
+)
 from shiftmetrics.novelty.routes import Method, check_method, solve
 from shiftmetrics.novelty.solution import NoveltyProblem, cautions, status_of
 
@@ -157,9 +163,11 @@ def kernel_entropic_novelty(
     computing = computing_of(computing, rtol=1e-12, memory_limit=None)
     rtol = check_number(computing.rtol, "rtol", low=0.0, high=1.0)
     generator = check_rng(0 if options.rng is None else options.rng)
-    columns = tuple(map(str, features.columns)) if is_table(features) else ()
     names = _names(features), _names(reference)
     samples = check_samples(features, reference, kernel)
+    columns = tuple(f"column {number}" for number in range(int(samples[0].shape[1])))
+    if is_table(features):
+        columns = tuple(map(str, features.columns))
     weights = (
         fractions(sample_weight, "sample_weight", samples[0]),
         fractions(reference_weight, "reference_weight", samples[1]),
@@ -217,6 +225,7 @@ def kernel_entropic_novelty(
         n_resamples=found.n_resamples,
         confidence_level=options.confidence_level,
         sizes=(problem.gram.n_test, problem.gram.n_reference),
+        first_rows=found.first_rows,
     )
     result = NoveltyResult(
         value=value,
@@ -246,6 +255,7 @@ def kernel_entropic_novelty(
         missing_fraction=found.missing_fraction,
         modes=found.modes,
         missing=found.missing,
+        changes=NoveltyChanges(modes=found.changed, columns=found.columns),
         score=score,
         test=test,
         source=NoveltySource(part, solution.method, found.scorer),

@@ -11,6 +11,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float6
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import check_choice, check_integer, describe
 from shiftmetrics.novelty.amounts import member_fractions
+from shiftmetrics.novelty.contrast import ColumnContrast, contrasts, nearest_known
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.membership import FoundMode, ModeFunction
 from shiftmetrics.novelty.space import SearchSpace
@@ -18,12 +19,13 @@ from shiftmetrics.novelty.space import SearchSpace
 N_EXEMPLARS = 25
 """How many exemplars of each sample a mode keeps when it is written to a file."""
 
-MOST_COLUMNS = 10
 _DIFFERENT = 0.5
 """Standardised difference from which a column is named."""
 
 _NAMED = 3
-_COMPARED_ROWS = 20_000
+_TELLS_MORE = 0.01
+_COMPARED_MEMBERS = 500
+_COMPARED_ROWS = 5000
 
 Sample = Literal["test", "reference"]
 
@@ -62,9 +64,12 @@ class Mode(Record):
         of the ``reference_exemplars``).
     width : float or None
         Bandwidth at which it was found; None for kernels without one.
-    columns : dict of str to float
-        For tables, the columns in which the members differ most from all other rows, with the difference of the
-        means in standard deviations.
+    columns : tuple of ColumnContrast
+        The columns that set the members apart from the nearest known mode, most telling first, with the means inside
+        and outside: `nearest_known` says which samples of the other side that mode is.
+    nearest_known : ndarray of int
+        Positions in the reference (for a missing mode, in the test sample) of the known samples most like it (at
+        most 25).
     names : tuple of str
         Of the exemplars (for a missing mode, of the ``reference_exemplars``), where the rows of a table have them.
     membership, reference_membership : ndarray of shape (n_rows,) or None
@@ -82,7 +87,8 @@ class Mode(Record):
     reference_exemplars: IntArray
     nearest_reference: IntArray
     width: float | None
-    columns: dict[str, float] = field(default_factory=dict)
+    columns: tuple[ColumnContrast, ...] = ()
+    nearest_known: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
     names: tuple[str, ...] = ()
     membership: FloatArray | None = field(default=None, repr=False)
     reference_membership: FloatArray | None = field(default=None, repr=False)
@@ -174,10 +180,15 @@ class Mode(Record):
             text += ", ..."
         if self.missing:
             text += " of the reference"
-        named = {name: gap for name, gap in self.columns.items() if abs(gap) >= _DIFFERENT}
-        for word, sign in (("high", 1.0), ("low", -1.0)):
-            names = [f"`{name}`" for name, gap in list(named.items())[:_NAMED] if gap * sign > 0.0]
-            text += f"; {word} in {', '.join(names)}" if names else ""
+        known = 0.5
+        values = []
+        for column in self.columns[:_NAMED]:
+            # A column is named where it tells more than those before it.
+            if abs(column.gap) >= _DIFFERENT and column.auc >= known + _TELLS_MORE:
+                values.append(f"{column.name} {column.inside:.2g}, else {column.outside:.2g}")
+            known = column.auc
+        if values:
+            text += f" ({'; '.join(values)})"
         return text
 
     @property
@@ -217,7 +228,7 @@ def describe_mode(
     weights : ndarray of shape (n_rows,)
         Of the rows of both samples.
     columns : tuple of str
-        Names of the columns; none for arrays.
+        Names of the columns.
     """
     n_test = gram.n_test
     function = found.function
@@ -228,6 +239,7 @@ def describe_mode(
     order = tuple(np.lexsort((-found.strengths[side], ~members[side])) for side in sides)
     fractions = member_fractions(members, weights, n_test)
     typical = order[own][:N_EXEMPLARS] + sides[own].start
+    columns_of_mode, nearest = _set_apart(gram, members, own, columns)
     width = gram.kernel.bandwidth
     if width is not None:
         width *= space.basis.widths[function.width]
@@ -243,7 +255,8 @@ def describe_mode(
         reference_exemplars=order[1][:N_EXEMPLARS],
         nearest_reference=_nearest(gram, typical, sides[other]),
         width=width,
-        columns=_column_gaps(gram, members, own, columns) if columns else {},
+        columns=columns_of_mode,
+        nearest_known=nearest,
         membership=found.memberships[sides[0]],
         reference_membership=found.memberships[sides[1]],
         order=(order[0], order[1]),
@@ -267,22 +280,30 @@ def _nearest(gram: Gram, rows: IntArray, side: slice) -> IntArray:
     return place
 
 
-def _column_gaps(
+def _set_apart(
     gram: Gram, members: BoolArray, own: int, names: tuple[str, ...]
-) -> dict[str, float]:
-    """Return the columns in which the members of a sample differ most from the rows that are no members."""
-    own_rows = (np.arange(len(members)) >= gram.n_test) == bool(own)
-    parts = []
-    for chosen in (members & own_rows, ~members):
-        rows = np.flatnonzero(chosen)
-        rows = rows[:: len(rows) // _COMPARED_ROWS + 1]
-        parts.append(to_float64(gram.take(rows)))
-    if min(map(len, parts)) == 0:
-        return {}
-    spread = np.concatenate(parts).std(axis=0)
-    gaps = (parts[0].mean(axis=0) - parts[1].mean(axis=0)) / np.where(spread > 0.0, spread, np.inf)
-    order = np.argsort(-np.abs(gaps), kind="stable")[:MOST_COLUMNS]
-    return {names[column]: float(gaps[column]) for column in order}
+) -> tuple[tuple[ColumnContrast, ...], IntArray]:
+    """Return the columns that set members apart from the nearest known mode, and samples of that mode."""
+    in_own = (np.arange(len(members)) >= gram.n_test) == bool(own)
+    inside = _thinned(np.flatnonzero(members & in_own), _COMPARED_MEMBERS)
+    outside = _thinned(np.flatnonzero(~members & ~in_own), _COMPARED_ROWS)
+    nothing = np.zeros(0, np.int64)
+    if not (len(inside) and len(outside)):
+        return (), nothing
+    parts = [gram.take(rows) for rows in (inside, outside)]
+    points = [gram.kernel.points(part) for part in parts]
+    if points[0] is None:
+        return (), nothing
+    near = nearest_known(*(to_float64(part) for part in points))
+    # Values are said in the units of the features.
+    units = 1.0 if gram.units is None else gram.units
+    values = [to_float64(part) * units for part in parts]
+    found = contrasts(values[0], values[1][near], names)
+    return found, outside[near][:N_EXEMPLARS] - (0 if own else gram.n_test)
+
+
+def _thinned(rows: IntArray, most: int) -> IntArray:
+    return rows[:: len(rows) // most + 1]
 
 
 def percent(fraction: float) -> str:

@@ -103,6 +103,40 @@ def differences(labels: BoolArray, weights: FloatArray) -> FloatArray:
     return np.where(labels, own[..., None], -other[..., None])
 
 
+def permuted_rows(
+    in_test: BoolArray,
+    groups: IntArray | None,
+    n_resamples: int,
+    rng: np.random.Generator,
+    *,
+    paired: bool,
+) -> BoolArray:
+    """Return permuted labels of all rows, (n_resamples, n_rows).
+
+    Parameters
+    ----------
+    in_test : ndarray of shape (n_rows,)
+        The true labels.
+    groups : ndarray of shape (n_rows,), optional
+        Number of the group of each row; with ``paired``, of its pair.
+    n_resamples : int
+        How many permutations.
+    rng : Generator
+        Draws them.
+    paired : bool
+        Whether labels are swapped within pairs.
+    """
+    if groups is None:
+        return rng.permuted(np.tile(in_test, (n_resamples, 1)), axis=1)
+    n_groups = int(groups.max()) + 1
+    if paired:
+        swapped = rng.random((n_resamples, n_groups)) < 0.5
+        return swapped[:, groups] ^ in_test
+    of_group = np.zeros(n_groups, bool)
+    of_group[groups] = in_test
+    return rng.permuted(np.tile(of_group, (n_resamples, 1)), axis=1)[:, groups]
+
+
 def make_units(
     weights: tuple[FloatArray, FloatArray],
     groups: tuple[IntArray, IntArray] | None,

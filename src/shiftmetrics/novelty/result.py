@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.confidence import normal_interval
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Interval, Result, Status, format_number
 from shiftmetrics.novelty.basis import FeatureMap, Route
+from shiftmetrics.novelty.changes import ColumnChange, changes_in_words
 from shiftmetrics.novelty.modes import Mode, percent
 from shiftmetrics.novelty.routes import solve
 from shiftmetrics.novelty.row_scores import RowScorer
@@ -22,6 +23,13 @@ from shiftmetrics.novelty.solution import NoveltyProblem
 
 _SHOWN = 3
 """Modes whose samples stand in the headline."""
+
+_LEAST_SAID = 0.005
+"""A lower bound below this says nothing."""
+
+_SMALL = 400
+_SMALLEST_MODE = 15
+"""Permutations of fewer samples of a mode are often enough as extreme, whatever is scanned."""
 
 _READ_BACK = "The result must come from a computation, got one read from a file. Compute the novelty again to {what}."
 
@@ -86,6 +94,10 @@ class NoveltyTest(Record):
         A p-value counts from 1 minus this down.
     sizes : tuple of int
         Samples of both sides.
+    first_rows : ndarray of int
+        Positions of the samples that look most new, for where no mode is clear.
+    first_names : tuple of str
+        Their names, where the rows of a table have them.
     """
 
     p_value: float
@@ -93,10 +105,28 @@ class NoveltyTest(Record):
     n_resamples: int
     confidence_level: float
     sizes: tuple[int, int]
+    first_rows: IntArray
+    first_names: tuple[str, ...] = ()
 
     def is_near(self, p_value: float) -> bool:
         """Return whether another seed could turn the verdict of a p-value."""
         return near_level(p_value, self.n_resamples, 1.0 - self.confidence_level)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NoveltyChanges(Record):
+    """What is different without being new or missing.
+
+    Attributes
+    ----------
+    modes : tuple of Mode
+        Modes of both samples that are more frequent in the test sample, or less (``mode.missing``).
+    columns : tuple of ColumnChange
+        Columns that moved or changed their spread, where that is all there is.
+    """
+
+    modes: tuple[Mode, ...] = ()
+    columns: tuple[ColumnChange, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +154,8 @@ class NoveltyResult(Drawn, Result):
         Fraction of the reference that is missing from the sample.
     modes, missing : tuple of Mode
         The modes that are new, and those that the reference has and the sample lacks.
+    changes : NoveltyChanges
+        What is more or less frequent, or moved gradually: not new.
     score : NoveltyScore
         The spectrum, the kernel and the route behind ``value``.
     test : NoveltyTest
@@ -149,6 +181,7 @@ class NoveltyResult(Drawn, Result):
     missing_fraction: float
     modes: tuple[Mode, ...]
     missing: tuple[Mode, ...]
+    changes: NoveltyChanges
     score: NoveltyScore
     test: NoveltyTest
     source: NoveltySource | None = field(default=None, repr=False)
@@ -223,10 +256,17 @@ class NoveltyResult(Drawn, Result):
         names, reference_names : sequence of shape (n_rows,), or None
             Such as the index of a table, or names of files.
         """
+        first = () if names is None else tuple(str(names[row]) for row in self.test.first_rows)
+
+        def renamed(modes: tuple[Mode, ...]) -> tuple[Mode, ...]:
+            return tuple(mode.named(reference_names if mode.missing else names) for mode in modes)
+
         return replace(
             self,
-            modes=tuple(mode.named(names) for mode in self.modes),
-            missing=tuple(mode.named(reference_names) for mode in self.missing),
+            modes=renamed(self.modes),
+            missing=renamed(self.missing),
+            changes=replace(self.changes, modes=renamed(self.changes.modes)),
+            test=replace(self.test, first_names=first),
         )
 
     def score_rows(self, points: Any) -> FloatArray:
@@ -326,24 +366,46 @@ class NoveltyResult(Drawn, Result):
     # --- in words ---------------------------------------------------------------------------------
 
     def headline(self) -> str:
-        """Return what is new and what is missing, in words."""
-        new = _found("New", self.modes, self.fraction, "sample", self.p_value)
+        """Return what is new, what is missing, and what else changed, in words."""
+        sentences = [self._new_in_words()]
         p_missing = self.test.missing_p_value
-        missing = _found("Missing", self.missing, self.missing_fraction, "reference", p_missing)
-        if not new:
-            times = (
-                "" if self.score.eta == 1.0 else f" more than {self.score.eta:g} times as frequent"
-            )
-            new = f"No new mode{times} shown at this size (p = {self.p_value:.2g})."
-        if not missing and self.modes:
-            missing = "Missing: nothing."
-        elif not missing:
-            missing = f"No missing mode either (p = {p_missing:.2g})."
-        sentences = [new, missing]
+        if self.missing:
+            amount = f"Missing: about {percent(self.missing_fraction)} of the reference"
+            sentences.append(f"{amount}, {_listed(self.missing, p_missing)}")
+        elif self.modes:
+            sentences.append("Missing: nothing.")
+        for word, missing in (("More", False), ("Less", True)):
+            modes = [mode for mode in self.changes.modes if mode.missing == missing]
+            for mode in modes[:_SHOWN]:
+                own = percent(mode.fraction)
+                other = percent(mode.reference_fraction)
+                sentences.append(f"{word} frequent: {own} against {other}, {mode.in_words()}.")
         if near := self._near_level:
             what = " and ".join(near)
             sentences.append(f"Borderline: another seed could turn the verdict on what is {what}.")
         return " ".join(sentences)
+
+    def _new_in_words(self) -> str:
+        """Say whether anything is new, and whether it has clear modes."""
+        test = self.test
+        alpha = 1.0 - test.confidence_level
+        if self.modes:
+            share = f"New: about {percent(self.fraction)} of the sample"
+            return f"{share}, {_listed(self.modes, self.p_value)}"
+        least = min(test.p_value, test.missing_p_value)
+        if self.changes.columns:
+            words = changes_in_words(self.changes.columns)
+            return f"No new mode, but a change (p = {least:.2g}): {words}."
+        if test.p_value > alpha or self.score.eta > 1.0:
+            times = (
+                "" if self.score.eta == 1.0 else f" more than {self.score.eta:g} times as frequent"
+            )
+            nothing = "Nothing new" if not times else f"No mode{times}"
+            return f"{nothing} shown at this size (p = {test.p_value:.2g})."
+        if self.changes.modes:
+            return f"No new mode (p = {test.p_value:.2g} of no change)."
+        rows = ", ".join(test.first_names[:_SHOWN] or map(str, test.first_rows[:_SHOWN]))
+        return f"Something is new (p = {test.p_value:.2g}); no single clear mode; look first at rows {rows}, ..."
 
     def notes(self) -> list[str]:
         """Return the sentences after the headline: the bound of the fraction, modes, the score, what to compare."""
@@ -355,11 +417,15 @@ class NoveltyResult(Drawn, Result):
             reverse = format_number(self.score.reverse)
             score += f"; of the reference against the sample {reverse} nats"
         sentences = [f"{score}."]
-        if self.modes:
+        low = self.fraction_interval.low
+        if low >= _LEAST_SAID:
             confidence = f"{100.0 * self.fraction_interval.confidence_level:g} %"
-            low = percent(self.fraction_interval.low)
             sentences.append(
-                f"At least {low} of the sample is new (lower bound, {confidence}, from held-out samples)."
+                f"At least {percent(low)} of the sample is new (lower bound, {confidence}, from cross-fitted scores)."
+            )
+        if not self.modes and min(self.test.sizes) < _SMALL:
+            sentences.append(
+                f"No mode of fewer than about {_SMALLEST_MODE} samples can be seen at this size."
             )
         if searched := self.settings.get("searched"):
             drawn = f"{searched[0]:,} and {searched[1]:,} samples drawn at random"
@@ -372,14 +438,11 @@ class NoveltyResult(Drawn, Result):
         return [*sentences, common[0], advice, *common[1:]]
 
 
-def _found(word: str, modes: tuple[Mode, ...], fraction: float, sample: str, p_value: float) -> str:
-    """Say how much was found, in how many modes and which samples; nothing where nothing was."""
-    if not modes:
-        return ""
+def _listed(modes: tuple[Mode, ...], p_value: float) -> str:
+    """Say how many modes there are, and which samples are in them."""
     count = "one mode" if len(modes) == 1 else f"{len(modes)} modes"
     words = [mode.in_words() for mode in modes[:_SHOWN]]
     if len(modes) > _SHOWN:
         words.append("...")
-    amount = f"{word}: about {percent(fraction)} of the {sample}, {count} (p = {p_value:.2g})"
-    text = f"{amount}: {'; '.join(words)}"
+    text = f"{count} (p = {p_value:.2g}): {'; '.join(words)}"
     return text if text.endswith("...") else f"{text}."

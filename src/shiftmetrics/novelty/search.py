@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -59,46 +59,20 @@ _PURE = 20.0
 
 _ROTATION_ROWS = 20_000
 
+_ERRORS = 1.64
+"""Standard errors below the estimate that a ratio is taken at."""
 
-@dataclass(eq=False)
-class ModeSearch:
-    """What was found among the rows that were searched.
 
-    Attributes
-    ----------
-    held_out : ndarray of shape (n_rows,)
-        Whether each row is a member of any new mode, as found on the half of the rows without it.
-    rounds : list of list of ModeFunction
-        The modes of each round.
-    p_values : list of float
-        Of anything new, and of anything missing.
-    n_resamples : int
-        Permutations behind the p-values of the first round.
-    leading : ModeFunction or None
-        What leads in the test sample, whether it stands out or not.
-    """
-
-    held_out: BoolArray
-    rounds: list[list[ModeFunction]] = field(default_factory=list)
-    p_values: list[float] = field(default_factory=lambda: [1.0, 1.0])
-    n_resamples: int = 0
-    leading: ModeFunction | None = None
-
-    def has_found(self, side: int) -> bool:
-        """Return whether any round found a mode of a side."""
-        return any(mode.missing == bool(side) for found in self.rounds for mode in found)
-
-    def found_in(self, space: SearchSpace, gram: Gram) -> list[FoundMode]:
-        """Return the modes in order, with all rows of a kernel matrix: a round leaves members to those before it."""
-        functions = [mode.function for found in self.rounds for mode in found]
-        values = iter(space.values_in(gram, functions))
-        taken = np.zeros(gram.n_rows, bool)
-        everything = []
-        for modes in self.rounds:
-            found = [mode.found_at(next(values), taken) for mode in modes]
-            taken = np.any([taken, *(mode.members for mode in found)], axis=0)
-            everything += found
-        return everything
+def found_in(rounds: list[list[ModeFunction]], space: SearchSpace, gram: Gram) -> list[FoundMode]:
+    """Return the modes of all rounds with all rows of a kernel matrix: a round leaves members to those before it."""
+    values = iter(space.values_in(gram, [mode.function for found in rounds for mode in found]))
+    taken = np.zeros(gram.n_rows, bool)
+    everything = []
+    for modes in rounds:
+        found = [mode.found_at(next(values), taken) for mode in modes]
+        taken = np.any([taken, *(mode.members for mode in found)], axis=0)
+        everything += found
+    return everything
 
 
 def find_modes(
@@ -111,8 +85,8 @@ def find_modes(
     rng: np.random.Generator,
     executor: Executor | None = None,
     report: Callable[[], Any] = lambda: None,
-) -> ModeSearch:
-    """Look for modes that one sample has in excess.
+) -> list[list[ModeFunction]]:
+    """Look for modes that one sample has in excess, and return those of each round.
 
     Parameters
     ----------
@@ -136,36 +110,25 @@ def find_modes(
     in_test = space.gram.in_test
     kept = np.ones(len(weights), bool)
     taken = np.zeros(len(weights), bool)
-    search = ModeSearch(held_out=np.zeros(len(weights), bool))
+    rounds: list[list[ModeFunction]] = []
     sides = [0, 1]
     for number in range(MOST_ROUNDS):
         if min((kept & in_test).sum(), (kept & ~in_test).sum()) < LEAST_ROWS:
             break
         # 1. Do the largest eigenvalues stand out from those of permuted labels?
         rows = _SearchRows(space, units, weights, kept, taken, rng)
-        tested = rows.tested(
-            n_resamples, alpha, sides, rng, executor, times=_SIDES if number else 1
-        )
-        for side in sides:
-            if not search.has_found(side):
-                search.p_values[side] = tested.p_values[side]
+        tested = rows.tested(n_resamples, rng, executor, times=_SIDES if number else 1)
         report()
         standing = [side for side in sides if tested.p_values[side] <= alpha]
         # 2. Which modes are they?
         looks = [_Look(rows, side, tested, alpha) for side in standing]
-        if not number:
-            search.n_resamples = tested.values.shape[2] - 1
-            first = looks[0] if 0 in standing else _Look(rows, 0, tested, alpha)
-            search.leading = first.modes[0]
         if not looks:
             break
         # 3. Modes that one sample lacks go before those that it has diluted: held-out rows tell which is which.
         look = max(looks, key=lambda look: look.ratio)
         if not look.found:
             break
-        search.rounds.append([mode.function for mode in look.found])
-        if look.side == 0:
-            search.held_out |= look.held_out
+        rounds.append([mode.function for mode in look.found])
         # 4. Their members go from both samples, pairs as a whole.
         removed = np.any([mode.members for mode in look.found], axis=0)
         taken |= removed
@@ -179,7 +142,17 @@ def find_modes(
             kept |= look.own_rows
         units = units.among(kept, rng)
         del rows, looks, look  # their sums take as much memory as those of the next round
-    return search
+    return rounds
+
+
+def leading_mode(
+    space: SearchSpace, units: PermutationUnits, weights: FloatArray, rng: np.random.Generator
+) -> ModeFunction:
+    """Return what leads in the test sample at the bandwidth, whether it stands out or not."""
+    none = np.zeros(len(weights), bool)
+    rows = _SearchRows(space, units, weights, ~none, none, rng)
+    everything = np.ones(len(rows.half), bool)
+    return _modes_among(rows, 0, space.middle, everything, np.inf, 1, 1.0)[0]
 
 
 def near_level(p_value: float, n_resamples: int, alpha: float) -> bool:
@@ -231,34 +204,19 @@ class _SearchRows:
     def tested(
         self,
         n_resamples: int,
-        alpha: float,
-        sides: list[int],
         rng: np.random.Generator,
         executor: Executor | None,
         *,
         times: int,
     ) -> _Eigenvalues:
-        """Return the largest eigenvalues of the true labels and of permuted ones, of more where it is close."""
-        values = self._extremes(n_resamples, rng, executor)
-        tested = _Eigenvalues(values, times)
-        close = [
-            near_level(tested.p_values[side] / times, n_resamples, alpha / times) for side in sides
-        ]
-        if not any(close):
-            return tested
-        more = self._extremes((MORE_RESAMPLES - 1) * (n_resamples + 1), rng, executor)
-        return _Eigenvalues(np.concatenate([values, more[..., 1:]], axis=2), times)
-
-    def _extremes(
-        self, n_resamples: int, rng: np.random.Generator, executor: Executor | None
-    ) -> FloatArray:
+        """Return the largest eigenvalues of the true labels and of permuted ones."""
         permuted = self.units.permuted(self.size, n_resamples, rng)
         labels = differences(np.vstack([self.units.in_test, permuted]), self.size)
         parts = [
             extremes(part, labels, whitening, executor)
             for part, whitening in zip(self.sums, self._whitening, strict=True)
         ]
-        return np.stack(parts, axis=1)
+        return _Eigenvalues(np.stack(parts, axis=1), times)
 
 
 @dataclass(eq=False)
@@ -296,14 +254,10 @@ class _Look:
     ----------
     side : int
         0 for what the test sample has in excess, 1 for the reference.
-    modes : list of ModeFunction
-        Of the eigenvalues that stand out, separated by varimax.
     found : list of FoundMode
-        Those with members.
-    held_out : ndarray of shape (n_rows,)
-        Whether each row is a member, as found on the half of the rows without it.
+        The modes of the eigenvalues that stand out, those with members.
     ratio : float
-        How many times as frequent these members are as in the other sample.
+        How many times as frequent members are at least, when found on the half of the rows without them.
     """
 
     def __init__(self, rows: _SearchRows, side: int, tested: _Eigenvalues, alpha: float) -> None:
@@ -311,75 +265,82 @@ class _Look:
         self.side = side
         self.own_rows = ~gram.in_test if side else gram.in_test
         self._rows = rows
-        self._p_value = tested.p_values[side]
-        self._width = tested.best_width(side)
+        width = tested.best_width(side)
+        cut = tested.cut(side, alpha)
+        p_value = tested.p_values[side]
         everything = np.ones(len(rows.half), bool)
-        self.modes = self._modes(everything, tested.cut(side, alpha), MOST_TOGETHER)
+        modes = _modes_among(rows, side, width, everything, cut, MOST_TOGETHER, p_value)
         self.found = []
-        for mode in merged([self._at(mode) for mode in self.modes], gram, self.own_rows):
+        for mode in merged([self._at(mode) for mode in modes], gram, self.own_rows):
             part = self._at(mode)
             if (part.members & rows.kept & self.own_rows).sum() >= LEAST_MEMBERS:
                 self.found.append(part)
         self.found.sort(key=lambda part: -int((part.members & self.own_rows).sum()))
-        self.held_out = self._held_out()
-        self.ratio = self._ratio()
-
-    def _held_out(self) -> BoolArray:
-        rows = self._rows
         held_out = np.zeros(len(rows.kept), bool)
         for half in (rows.half, ~rows.half):
             there = half[rows.units.of_row] & rows.kept
-            for mode in self._modes(half, -np.inf, len(self.modes)):
+            for mode in _modes_among(rows, side, width, half, -np.inf, len(modes), p_value):
                 held_out |= self._at(mode).members & rows.kept & ~there
-        return held_out
+        self.ratio = self._ratio(held_out)
 
-    def _ratio(self) -> float:
+    def _ratio(self, members: BoolArray) -> float:
         rows = self._rows
         having = []
         size = []
         for side in (rows.kept & self.own_rows, rows.kept & ~self.own_rows):
-            having.append(float(rows.weights[side] @ self.held_out[side]))
+            having.append(float(rows.weights[side] @ members[side]))
             size.append(float(rows.weights[side].sum()))
-        return (having[0] + 0.5) / (having[1] + 0.5) * size[1] / size[0]
+        # A lower bound: few members may be many times as frequent by chance.
+        own = having[0] + 0.5
+        other = having[1] + 0.5
+        error = np.sqrt(1.0 / own + 1.0 / other)
+        return float(own / other * size[1] / size[0] * np.exp(-_ERRORS * error))
 
     def _at(self, mode: ModeFunction) -> FoundMode:
         """Return a mode with the strengths and memberships of all rows that are not taken."""
         return mode.found_at(self._rows.space.values(*mode.function), self._rows.taken)
 
-    def _modes(self, chosen: BoolArray, cut: float, most: int) -> list[ModeFunction]:
-        """Return the modes of the eigenvalues above ``cut`` among the chosen units, separated by varimax."""
-        rows = self._rows
-        weights = rows.weights
-        sums = rows.sums[self._width][chosen]
-        size = rows.size[chosen]
-        labels = rows.units.in_test[chosen] != bool(self.side)
-        # 1. Directions of which this side has more, relative to the pooled covariance.
-        whitening = whitening_of(sums, float(size.sum()))
-        difference = symmetric(differences(labels, size) @ sums)
-        eigenvalues, vectors = np.linalg.eigh(whitening @ difference @ whitening)
-        directions = whitening @ vectors
-        # 2. How many times as frequent each is: those much less so than the first wait for a later round, since of
-        # many rows the tails of one mode stand out too.
-        theirs = symmetric(sums[~labels].sum(axis=0) / size[~labels].sum()) @ directions
-        squares = np.einsum("ij,ij->j", directions, theirs)
-        times = np.minimum(1.0 + eigenvalues / np.maximum(squares, TINY), _PURE)
-        taken = (eigenvalues > cut) & (times >= _WAITS * times[-1])
-        taken[-1] = True
-        directions = directions[:, taken][:, ::-1][:, :most]
-        # 3. Varimax parts modes that share eigenvectors; each function is positive where it is large.
-        values = rows.space.values(self._width, directions)
-        there = chosen[rows.units.of_row] & rows.kept
-        own = there & self.own_rows
-        step = int(own.sum()) // _ROTATION_ROWS + 1
-        few = weights[own][::step]
-        rotation = varimax(values[own][::step], few / few.sum())
-        values = values @ rotation
-        signs = np.where((weights[own] @ values[own] ** 3) < 0.0, -1.0, 1.0)
-        directions = directions @ rotation * signs
-        parts = [
-            calibrated(column, direction, weights, own, there & ~self.own_rows)
-            for column, direction in zip((values * signs).T, directions.T, strict=True)
-        ]
-        return [
-            ModeFunction(bool(self.side), self._p_value, self._width, (part,)) for part in parts
-        ]
+
+def _modes_among(
+    rows: _SearchRows,
+    side: int,
+    width: int,
+    chosen: BoolArray,
+    cut: float,
+    most: int,
+    p_value: float,
+) -> list[ModeFunction]:
+    """Return the modes of the eigenvalues above ``cut`` among the chosen units, separated by varimax."""
+    weights = rows.weights
+    sums = rows.sums[width][chosen]
+    size = rows.size[chosen]
+    labels = rows.units.in_test[chosen] != bool(side)
+    # 1. Directions of which this side has more, relative to the pooled covariance.
+    whitening = whitening_of(sums, float(size.sum()))
+    difference = symmetric(differences(labels, size) @ sums)
+    eigenvalues, vectors = np.linalg.eigh(whitening @ difference @ whitening)
+    directions = whitening @ vectors
+    # 2. How many times as frequent each is: those much less so than the first wait for a later round, since of
+    # many rows the tails of one mode stand out too.
+    theirs = symmetric(sums[~labels].sum(axis=0) / size[~labels].sum()) @ directions
+    squares = np.einsum("ij,ij->j", directions, theirs)
+    times = np.minimum(1.0 + eigenvalues / np.maximum(squares, TINY), _PURE)
+    taken = (eigenvalues > cut) & (times >= _WAITS * times[-1])
+    taken[-1] = True
+    directions = directions[:, taken][:, ::-1][:, :most]
+    # 3. Varimax parts modes that share eigenvectors; each function is positive where it is large.
+    values = rows.space.values(width, directions)
+    there = chosen[rows.units.of_row] & rows.kept
+    of_side = rows.space.gram.in_test != bool(side)
+    own = there & of_side
+    step = int(own.sum()) // _ROTATION_ROWS + 1
+    few = weights[own][::step]
+    rotation = varimax(values[own][::step], few / few.sum())
+    values = values @ rotation
+    signs = np.where((weights[own] @ values[own] ** 3) < 0.0, -1.0, 1.0)
+    directions = directions @ rotation * signs
+    parts = [
+        calibrated(column, direction, weights, own, there & ~of_side)
+        for column, direction in zip((values * signs).T, directions.T, strict=True)
+    ]
+    return [ModeFunction(bool(side), p_value, width, (part,)) for part in parts]

@@ -1,0 +1,161 @@
+"""Changes that are no mode: a shift of columns, a wider or narrower spread.
+
+A new mode hardly moves the median of a column or the spread around it; a gradual change is nothing else. So the
+reference is given the medians and the spreads of the sample, column by column where they differ for certain, and the
+gate looks again: where nothing stands out any more, the change was gradual. This is a heuristic: it was measured on
+shifts of 0.5 and 1 standard deviations and on spreads of 0.8 and 1.3 times, and it says nothing of changes along
+directions that are no column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray
+from shiftmetrics._core.record import Record
+
+MOST_SHIFT = 1.5
+"""In standard deviations: samples that went further are new."""
+
+MOST_SPREAD = 2.0
+"""Times as wide or as narrow."""
+
+_FEW_VALUES = 20
+"""Columns of so few values have no shift to undo."""
+
+_OUTER = (0.15, 0.85)
+_OUTER_DISTANCE = 2.073
+"""Distance of these quantiles of a normal distribution, in standard deviations."""
+
+_MIDDLE = np.linspace(0.2, 0.8, 13)
+"""Quantiles whose mean difference is the shift."""
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ColumnChange(Record):
+    """A column that moved, or changed its spread.
+
+    Attributes
+    ----------
+    name : str
+        Of the column.
+    shift : float
+        Difference of the medians, in standard deviations of the reference; 0 where it may be chance.
+    spread : float
+        How many times as wide the sample spreads; 1 where it may be chance.
+    """
+
+    name: str
+    shift: float
+    spread: float
+
+
+def column_changes(
+    test: FloatArray, reference: FloatArray, names: tuple[str, ...], alpha: float
+) -> tuple[ColumnChange, ...]:
+    """Return the columns that moved or changed their spread for certain (Bonferroni), the largest changes first.
+
+    Parameters
+    ----------
+    test, reference : ndarray of shape (n_rows, n_columns)
+        Both samples.
+    names : tuple of str
+        Of the columns.
+    alpha : float
+        Level of all tests together.
+    """
+    changes = []
+    level = alpha / (2 * len(names))
+    for number, name in enumerate(names):
+        own = test[:, number]
+        other = reference[:, number]
+        if min(len(np.unique(own)), len(np.unique(other))) <= _FEW_VALUES:
+            continue
+        own_spread = _spread(own)
+        other_spread = _spread(other)
+        if not min(own_spread, other_spread) > 0.0:
+            continue
+        shift = 0.0
+        if _differ(own, other, level):
+            shift = float(np.mean(np.quantile(own, _MIDDLE) - np.quantile(other, _MIDDLE)))
+            shift /= other_spread
+        spread = 1.0
+        if _differ(np.abs(own - np.median(own)), np.abs(other - np.median(other)), level):
+            spread = own_spread / other_spread
+        if shift != 0.0 or spread != 1.0:
+            changes.append(ColumnChange(name=name, shift=float(shift), spread=float(spread)))
+    return tuple(sorted(changes, key=lambda change: -_size(change)))
+
+
+def is_gradual(changes: tuple[ColumnChange, ...]) -> bool:
+    """Return whether there are changes, none of which is so large that samples would be new."""
+    if not changes:
+        return False
+    largest = max(abs(change.shift) for change in changes)
+    widest = max(max(change.spread, 1.0 / change.spread) for change in changes)
+    return largest <= MOST_SHIFT and widest <= MOST_SPREAD
+
+
+def matched(
+    features: FloatArray,
+    in_test: BoolArray,
+    names: tuple[str, ...],
+    changes: tuple[ColumnChange, ...],
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return the samples with the changed columns of the reference moved and stretched to the test sample's."""
+    matched = features.copy()
+    for change in changes:
+        number = names.index(change.name)
+        column = matched[:, number]
+        if (column == np.round(column)).all():
+            # Integers would show by their places that they were moved.
+            column += rng.uniform(-0.5, 0.5, size=len(column))
+        center = np.median(column[in_test])
+        other = np.median(column[~in_test])
+        stretched = (column[~in_test] - other) * change.spread
+        column[~in_test] = stretched + (center if change.shift != 0.0 else other)
+    return matched
+
+
+def changes_in_words(changes: tuple[ColumnChange, ...]) -> str:
+    """Say which columns moved, and which spread wider or narrower."""
+    sentences = []
+    moved = sorted((c for c in changes if c.shift), key=lambda change: -abs(change.shift))
+    if moved:
+        parts = [f"{_column(c.name)} by {c.shift:+.1f} sd" for c in moved[:_SHOWN]]
+        sentences.append(f"gradual shift in {_listed(parts, len(moved))}")
+    for word, sign in (("wider", 1.0), ("narrower", -1.0)):
+        spread = [c for c in changes if (c.spread - 1.0) * sign > 0.0]
+        if spread:
+            parts = [f"{_column(c.name)} ({c.spread:.2g} times)" for c in spread[:_SHOWN]]
+            sentences.append(f"{word} spread of {_listed(parts, len(spread))}")
+    return "; ".join(sentences)
+
+
+def _listed(parts: list[str], count: int) -> str:
+    more = f" and {count - len(parts)} more columns" if count > len(parts) else ""
+    return ", ".join(parts) + more
+
+
+def _column(name: str) -> str:
+    return name if name.startswith("column ") else f"column {name}"
+
+
+def _size(change: ColumnChange) -> float:
+    return abs(change.shift) + abs(float(np.log(change.spread)))
+
+
+def _spread(values: FloatArray) -> float:
+    low, high = np.quantile(values, _OUTER)
+    return float(high - low) / _OUTER_DISTANCE
+
+
+def _differ(own: FloatArray, other: FloatArray, level: float) -> bool:
+    from scipy.stats import mannwhitneyu
+
+    return float(mannwhitneyu(own, other).pvalue) <= level

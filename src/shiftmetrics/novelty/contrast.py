@@ -1,0 +1,137 @@
+"""What sets the members of a mode apart from the nearest known mode: a few columns, with their values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.neighbours import nearest_neighbours
+from shiftmetrics._core.record import Record
+
+MOST_COLUMNS = 6
+"""Columns that are kept, the most telling first."""
+
+_CANDIDATES = 20
+"""Columns that are tried beside those already chosen, by how well each alone tells."""
+
+_NEIGHBOURS = 10
+_SAMPLES_PER_MODE = 50
+_MOST_MODES = 15
+_RIDGE = 0.01
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ColumnContrast(Record):
+    """A column in which the members of a mode differ from the nearest known mode.
+
+    Attributes
+    ----------
+    name : str
+        Of the column.
+    inside, outside : float
+        Mean of the members, and of the nearest known mode.
+    gap : float
+        Their difference in standard deviations.
+    auc : float
+        How well this column and those before it tell both apart: 0.5 not at all, 1 without error.
+    """
+
+    name: str
+    inside: float
+    outside: float
+    gap: float
+    auc: float
+
+
+def nearest_known(members: FloatArray, known: FloatArray) -> IntArray:
+    """Return which known samples are the mode nearest to the members.
+
+    Known samples are clustered, and the cluster is taken that holds most of the members' nearest neighbours.
+
+    Parameters
+    ----------
+    members, known : ndarray of shape (n_rows, n_columns)
+        As points.
+    """
+    from sklearn.cluster import KMeans
+
+    count = int(np.clip(len(known) // _SAMPLES_PER_MODE, 1, _MOST_MODES))
+    labels = np.zeros(len(known), dtype=np.int64)
+    if count > 1:
+        labels = KMeans(count, n_init=1, random_state=0).fit_predict(known)
+    nearest = nearest_neighbours(members, known, min(_NEIGHBOURS, len(known)))[1]
+    votes = np.bincount(labels[nearest].ravel(), minlength=count)
+    return np.flatnonzero(labels == votes.argmax())
+
+
+def contrasts(
+    members: FloatArray, known: FloatArray, names: tuple[str, ...]
+) -> tuple[ColumnContrast, ...]:
+    """Return the columns that tell members from known samples, each chosen beside those before it.
+
+    Parameters
+    ----------
+    members, known : ndarray of shape (n_rows, n_columns)
+        In the units of the features.
+    names : tuple of str
+        Of the columns.
+    """
+    if not (len(members) and len(known)):
+        return ()
+    both = np.concatenate([members, known])
+    labels = np.arange(len(both)) < len(members)
+    center = both.mean(axis=0)
+    spread = both.std(axis=0)
+    varies = np.flatnonzero(spread > 1e-12 * np.abs(both).max(axis=0))
+    if not len(varies):
+        return ()
+    scaled = (both[:, varies] - center[varies]) / spread[varies]
+    alone = np.abs(_auc(scaled, labels) - 0.5)
+    candidates = np.argsort(-alone, kind="stable")[:_CANDIDATES]
+    chosen: list[int] = []
+    found = []
+    # Greedy: the column that tells most beside those already there, by a linear discriminant.
+    while len(chosen) < min(MOST_COLUMNS, len(candidates)):
+        left = [int(column) for column in candidates if column not in chosen]
+        scores = np.stack(
+            [_discriminant(scaled[:, [*chosen, one]], labels) for one in left], axis=1
+        )
+        areas = _auc(scores, labels)
+        best = int(areas.argmax())
+        chosen.append(left[best])
+        column = varies[left[best]]
+        inside = float(members[:, column].mean())
+        outside = float(known[:, column].mean())
+        found.append(
+            ColumnContrast(
+                name=names[column],
+                inside=inside,
+                outside=outside,
+                gap=(inside - outside) / float(spread[column]),
+                auc=float(areas[best]),
+            )
+        )
+    return tuple(found)
+
+
+def _discriminant(values: FloatArray, labels: FloatArray) -> FloatArray:
+    """Return the projection on which two classes are furthest apart for their spread (Fisher)."""
+    gap = values[labels].mean(axis=0) - values[~labels].mean(axis=0)
+    within = np.zeros((values.shape[1], values.shape[1]))
+    for side in (labels, ~labels):
+        centred = values[side] - values[side].mean(axis=0)
+        within += centred.T @ centred / len(centred)
+    direction = np.linalg.solve(within + _RIDGE * np.eye(len(within)), gap)
+    return np.asarray(values @ direction)
+
+
+def _auc(values: FloatArray, labels: FloatArray) -> FloatArray:
+    """Return the area under the ROC curve of each column of values."""
+    from scipy.stats import rankdata
+
+    n_inside = int(labels.sum())
+    ranks = rankdata(values, axis=0)[labels].sum(axis=0)
+    area: FloatArray = (ranks - n_inside * (n_inside + 1) / 2) / (n_inside * (~labels).sum())
+    return area

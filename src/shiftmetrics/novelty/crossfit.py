@@ -1,0 +1,139 @@
+"""A lower bound of the fraction that is new, from scores of all samples that none of them had a part in.
+
+In each of several folds classifiers of the two samples are fitted on the others, and with them a threshold that
+promises the largest bound; the samples of the fold are then counted above it. Whatever samples are called members
+before they are seen, a fraction a of the test sample and b of the reference, a is at most s + (1 - s) b where a
+fraction s is new. So ``1 - (1 - a) / (1 - b)`` is at most s, up to chance.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.result import Interval
+
+N_FOLDS = 10
+
+RARE = 0.25
+"""What is new is at most so many times as frequent in the reference."""
+
+_MOST_FITTED = 4000
+"""Samples that a fold's classifiers are fitted on, drawn evenly from more."""
+
+_THRESHOLDS = 100
+
+Family = tuple[FloatArray, float]
+"""Coordinates of all rows, and the ridge of their classifier."""
+
+
+def crossfitted_members(
+    families: list[Family],
+    labels: BoolArray,
+    folds: IntArray,
+    weights: FloatArray,
+    confidence_level: float,
+) -> BoolArray:
+    """Return whether each row is above the threshold of the fold without it.
+
+    Parameters
+    ----------
+    families : list of Family
+        What classifiers are fitted on.
+    labels : ndarray of shape (n_rows,)
+        Whether each row is of the test sample.
+    folds : ndarray of shape (n_rows,)
+        The fold of each row; -1 for rows that are left out.
+    weights : ndarray of shape (n_rows,)
+        Weights of the rows.
+    confidence_level : float
+        Of the bound that thresholds are chosen for.
+    """
+    members = np.zeros(len(labels), bool)
+    for fold in range(int(folds.max()) + 1):
+        inside = folds == fold
+        others = np.flatnonzero((folds >= 0) & ~inside)
+        others = others[:: len(others) // _MOST_FITTED + 1]
+        if not (labels[others].any() and (~labels[others]).any()):
+            continue
+        # Scores of the fitted rows leave out their own label; those of the fold have none to leave out.
+        fitted = []
+        applied = []
+        for values, ridge in families:
+            part = ridge * len(others) / len(labels)
+            known, held = _scores(values[others], labels[others], values[inside], part)
+            scale = known.std() + 1e-300
+            fitted.append(known / scale)
+            applied.append(held / scale)
+        fitted.append(np.mean(fitted, axis=0))
+        applied.append(np.mean(applied, axis=0))
+        choices = [
+            _best_threshold(scores, labels[others], weights[others], confidence_level)
+            for scores in fitted
+        ]
+        best = int(np.argmax([bound for bound, _ in choices]))
+        members[inside] = applied[best] > choices[best][1]
+    return members
+
+
+def lower_bound(
+    a: FloatArray, b: FloatArray, n: float, m: float, confidence_level: float
+) -> FloatArray:
+    """Return the lower bound of the fraction that is new, from fractions of n and m samples that are members.
+
+    The ratio of the samples outside has a log-normal interval (D. Katz et al., Biometrics 34, 1978).
+    """
+    from scipy.special import ndtri
+
+    outside = ((1.0 - a) * n + 0.5) / (n + 0.5)
+    other = ((1.0 - b) * m + 0.5) / (m + 0.5)
+    variance = (1.0 - outside) / (outside * n) + (1.0 - other) / (other * m)
+    return np.asarray(1.0 - outside / other * np.exp(ndtri(confidence_level) * np.sqrt(variance)))
+
+
+def fraction_interval(a: float, b: float, n: float, m: float, confidence_level: float) -> Interval:
+    """Return the interval of the fraction that is new: a lower bound, and 1."""
+    low = 0.0
+    if math.isfinite(a) and math.isfinite(b):
+        low = float(lower_bound(np.asarray(a), np.asarray(b), n, m, confidence_level))
+    return Interval(
+        low=max(low, 0.0),
+        high=1.0,
+        confidence_level=confidence_level,
+        method="cross-fitted scores, lower bound",
+    )
+
+
+def _scores(
+    values: FloatArray, labels: BoolArray, others: FloatArray, ridge: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return scores of a ridge classifier: of the fitted rows without their own label, and of others."""
+    targets = labels - labels.mean()
+    products = values.T @ values + ridge * np.eye(values.shape[1])
+    inverse = np.linalg.inv(products)
+    coefficients = inverse @ (values.T @ targets)
+    leverage = np.einsum("ij,ij->i", values @ inverse, values)
+    left_out = (values @ coefficients - leverage * targets) / np.maximum(1.0 - leverage, 1e-9)
+    return left_out, others @ coefficients
+
+
+def _best_threshold(
+    scores: FloatArray, labels: BoolArray, weights: FloatArray, confidence_level: float
+) -> tuple[float, float]:
+    """Return the largest bound that a threshold of the scores gives, and the threshold."""
+    thresholds = np.quantile(scores[labels], np.linspace(0.0, 1.0, _THRESHOLDS, endpoint=False))
+    fractions = []
+    sizes = []
+    for side in (labels, ~labels):
+        order = np.argsort(scores[side])
+        below = np.concatenate([[0.0], np.cumsum(weights[side][order])])
+        place = np.searchsorted(scores[side][order], thresholds, side="right")
+        fractions.append(1.0 - below[place] / below[-1])
+        sizes.append(float(side.sum()))
+    bounds = lower_bound(*fractions, *sizes, confidence_level)
+    # What is frequent in the reference is not new, however much more of it the sample has.
+    bounds[fractions[1] > RARE * fractions[0]] = -np.inf
+    best = int(np.argmax(bounds))
+    return float(bounds[best]), float(thresholds[best])
