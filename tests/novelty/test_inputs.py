@@ -122,9 +122,10 @@ def test_a_bad_type_is_named(arguments: dict, message: str) -> None:
 def test_images_and_texts_point_at_embed(
     error: type, features: object, got: str, argument: str
 ) -> None:
-    from shiftmetrics.adapters.embeddings import embed
+    from shiftmetrics.adapters import embeddings
 
-    where = rf"{argument}(?=.*{got}).* must .* features first, by {embed.__module__.rpartition('.')[0]}\.embed\."
+    assert callable(embeddings.embed)
+    where = rf"{argument}(?=.*{got}).* must .* features first, by {embeddings.__name__}\.embed\."
     with pytest.raises(error, match=where):
         novelty(**{"features": X, "reference": Y, argument: features})
 

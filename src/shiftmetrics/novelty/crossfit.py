@@ -136,4 +136,6 @@ def _best_threshold(
     # What is frequent in the reference is not new, however much more of it the sample has.
     bounds[fractions[1] > RARE * fractions[0]] = -np.inf
     best = int(np.argmax(bounds))
+    if not bounds[best] > 0.0:
+        return 0.0, math.inf
     return float(bounds[best]), float(thresholds[best])

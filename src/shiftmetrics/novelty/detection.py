@@ -30,6 +30,7 @@ from shiftmetrics.novelty.options import NoveltyResampling
 from shiftmetrics.novelty.permutations import PermutationUnits, make_units, permuted_rows
 from shiftmetrics.novelty.row_scores import RowScorer
 from shiftmetrics.novelty.search import (
+    LEAST_ROWS,
     MORE_RESAMPLES,
     find_modes,
     found_in,
@@ -41,6 +42,9 @@ from shiftmetrics.novelty.space import SearchSpace, most_rows
 
 GRADUAL = 0.5
 """A change is gradual where undoing it leaves at most so much of the gate's statistic."""
+
+_ALL_MISSING = 0.9
+"""Fraction of the reference that is missing, beyond which the rest is too little to compare with."""
 
 _FIRST_ROWS = 10
 """Samples to look at first where something is new and no mode is clear."""
@@ -168,13 +172,22 @@ def detect(
     # 4. How much is new, by samples that had no part in saying so; what is missing is no part of the comparison.
     new = members_of(modes.new, gram.n_rows, missing=False)
     missing = members_of(modes.missing, gram.n_rows, missing=True)
-    counted = np.where(missing & ~gram.in_test, 0.0, counted)
+    if excess_fraction(missing, weights, n_test, missing=True) < _ALL_MISSING:
+        counted = np.where(missing & ~gram.in_test, 0.0, counted)
     interval = _interval(held_out, counted, n_test, search, options.confidence_level)
     fraction = 0.0
     if modes.new:
         fraction = max(excess_fraction(new, weights, n_test), interval.low)
     elif p_values[0] <= alpha and held_out.any() and not modes.changed:
         fraction = excess_fraction(held_out, counted, n_test)
+    # 5. A side that has no mode of its own may stand out because of the other one's: it is asked again without them.
+    if rounds and problem.eta == 1.0:
+        named = members_of(found, gram.n_rows, missing=False)
+        named |= members_of(found, gram.n_rows, missing=True)
+        left = search.gated_without(named[rows])
+        for side in (0, 1):
+            if not (modes.missing if side else modes.new):
+                p_values[side] = max(p_values[side], left[side])
     described = [
         tuple(
             describe_mode(number, part, search.space, gram, weights, columns)
@@ -246,6 +259,22 @@ class _Search:
             self._labels = np.vstack([self._labels, more])
             tested = self._gate.statistics(self._labels)
         return tested, len(self._labels) - 1
+
+    def gated_without(self, members: BoolArray) -> tuple[float, float]:
+        """Return the p-values of both sides among the rows that are no members."""
+        gram = self.space.gram
+        kept = np.flatnonzero(~members)
+        in_test = gram.in_test[kept]
+        if min(in_test.sum(), (~in_test).sum()) < LEAST_ROWS:
+            return 1.0, 1.0
+        left = Gate(self._space_of(gram.subset(kept)), self._weights[kept], self._rng)
+        together = None
+        if self._together is not None:
+            together = np.unique(self._together[kept], return_inverse=True)[1]
+        permuted = permuted_rows(
+            in_test, together, self._options.n_resamples, self._rng, paired=self._options.paired
+        )
+        return left.statistics(np.vstack([in_test, permuted])).p_values
 
     def _permuted(self, n_resamples: int) -> BoolArray:
         in_test = self.space.gram.in_test

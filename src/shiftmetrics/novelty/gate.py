@@ -86,9 +86,12 @@ class Gate:
 
     def __init__(self, space: SearchSpace, weights: FloatArray, rng: np.random.Generator) -> None:
         gram = space.gram
-        self._weights = weights
+        # Equal scores are ordered by position, which must not tell a sample's side: rows are shuffled.
+        self._order = rng.permutation(gram.n_rows)
+        weights = weights[self._order]
         self._classifiers = [
-            _RidgeClassifier(values, weights, KERNEL_RIDGE) for values in space.coordinates
+            _RidgeClassifier(values[self._order], weights, KERNEL_RIDGE)
+            for values in space.coordinates
         ]
         self._linear: list[_RidgeClassifier] = []
         self.families: list[tuple[FloatArray, float]] = [
@@ -104,9 +107,9 @@ class Gate:
             directions = _directions(points)
             if directions.shape[1]:
                 ridge = LINEAR_RIDGE * len(points)
-                self._linear = [_RidgeClassifier(directions, weights, ridge)]
+                self._linear = [_RidgeClassifier(directions[self._order], weights, ridge)]
                 self.families.append((directions, ridge))
-        self._tree = _Tree(points, weights, rng)
+        self._tree = _Tree(points[self._order], weights, rng)
 
     def statistics(self, labels: BoolArray) -> GateStatistics:
         """Return the statistics of both sides.
@@ -130,13 +133,16 @@ class Gate:
 
     def row_scores(self) -> FloatArray:
         """Return how new each row looks to the classifiers, which do not know its label."""
-        labels = self._in_test[None]
+        labels = self._in_test[self._order][None]
         scores = [scan.scores(labels)[0] for scan in [*self._classifiers, *self._linear]]
-        return np.mean([part / (part.std() + 1e-300) for part in scores], axis=0)
+        mean = np.empty(len(self._order))
+        mean[self._order] = np.mean([part / (part.std() + 1e-300) for part in scores], axis=0)
+        return mean
 
     def _scanned(self, scan: _RidgeClassifier | _Tree, labels: BoolArray) -> FloatArray:
         blocks = row_blocks(len(labels), 1, block_bytes=_TOGETHER)
-        return np.concatenate([scan.scanned(labels[block]) for block in blocks], axis=1)
+        parts = [scan.scanned(labels[block][:, self._order]) for block in blocks]
+        return np.concatenate(parts, axis=1)
 
 
 class _RidgeClassifier:

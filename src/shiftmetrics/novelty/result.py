@@ -372,8 +372,10 @@ class NoveltyResult(Drawn, Result):
         if self.missing:
             amount = f"Missing: about {percent(self.missing_fraction)} of the reference"
             sentences.append(f"{amount}, {_listed(self.missing, p_missing)}")
-        elif self.modes:
-            sentences.append("Missing: nothing.")
+        elif p_missing <= 1.0 - self.test.confidence_level and not self.changes.columns:
+            sentences.append(f"Something is missing (p = {p_missing:.2g}); no single clear mode.")
+        elif not self.changes.columns:
+            sentences.append("Nothing is missing.")
         for word, missing in (("More", False), ("Less", True)):
             modes = [mode for mode in self.changes.modes if mode.missing == missing]
             for mode in modes[:_SHOWN]:
@@ -396,14 +398,11 @@ class NoveltyResult(Drawn, Result):
         if self.changes.columns:
             words = changes_in_words(self.changes.columns)
             return f"No new mode, but a change (p = {least:.2g}): {words}."
-        if test.p_value > alpha or self.score.eta > 1.0:
-            times = (
-                "" if self.score.eta == 1.0 else f" more than {self.score.eta:g} times as frequent"
-            )
-            nothing = "Nothing new" if not times else f"No mode{times}"
-            return f"{nothing} shown at this size (p = {test.p_value:.2g})."
-        if self.changes.modes:
-            return f"No new mode (p = {test.p_value:.2g} of no change)."
+        if self.score.eta > 1.0:
+            times = f"more than {self.score.eta:g} times as frequent"
+            return f"No mode {times} shown at this size (p = {test.p_value:.2g})."
+        if test.p_value > alpha:
+            return f"Nothing new shown at this size (p = {test.p_value:.2g})."
         rows = ", ".join(test.first_names[:_SHOWN] or map(str, test.first_rows[:_SHOWN]))
         return f"Something is new (p = {test.p_value:.2g}); no single clear mode; look first at rows {rows}, ..."
 
