@@ -36,7 +36,7 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ColumnChange(Record):
+class GradualChange(Record):
     """A column that moved, or changed its spread.
 
     Attributes
@@ -56,7 +56,7 @@ class ColumnChange(Record):
 
 def column_changes(
     test: FloatArray, reference: FloatArray, names: tuple[str, ...], alpha: float
-) -> tuple[ColumnChange, ...]:
+) -> tuple[GradualChange, ...]:
     """Return the columns that moved or changed their spread for certain (Bonferroni), the largest changes first.
 
     Parameters
@@ -87,11 +87,11 @@ def column_changes(
         if _differ(np.abs(own - np.median(own)), np.abs(other - np.median(other)), level):
             spread = own_spread / other_spread
         if shift != 0.0 or spread != 1.0:
-            changes.append(ColumnChange(name=name, shift=float(shift), spread=float(spread)))
+            changes.append(GradualChange(name=name, shift=float(shift), spread=float(spread)))
     return tuple(sorted(changes, key=lambda change: -_size(change)))
 
 
-def is_gradual(changes: tuple[ColumnChange, ...]) -> bool:
+def is_gradual(changes: tuple[GradualChange, ...]) -> bool:
     """Return whether there are changes, none of which is so large that samples would be new."""
     if not changes:
         return False
@@ -104,7 +104,7 @@ def matched(
     features: FloatArray,
     in_test: BoolArray,
     names: tuple[str, ...],
-    changes: tuple[ColumnChange, ...],
+    changes: tuple[GradualChange, ...],
     rng: np.random.Generator,
 ) -> FloatArray:
     """Return the samples with the changed columns of the reference moved and stretched to the test sample's."""
@@ -122,7 +122,7 @@ def matched(
     return matched
 
 
-def changes_in_words(changes: tuple[ColumnChange, ...]) -> str:
+def changes_in_words(changes: tuple[GradualChange, ...]) -> str:
     """Say which columns moved, and which spread wider or narrower."""
     sentences = []
     moved = sorted((c for c in changes if c.shift), key=lambda change: -abs(change.shift))
@@ -146,7 +146,7 @@ def _column(name: str) -> str:
     return name if name.startswith("column ") else f"column {name}"
 
 
-def _size(change: ColumnChange) -> float:
+def _size(change: GradualChange) -> float:
     return abs(change.shift) + abs(float(np.log(change.spread)))
 
 

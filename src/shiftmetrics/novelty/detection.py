@@ -19,7 +19,7 @@ from shiftmetrics.novelty.amounts import (
     rarity,
 )
 from shiftmetrics.novelty.bandwidth import MAX_ROWS, bandwidth_by_rule
-from shiftmetrics.novelty.changes import ColumnChange, column_changes, is_gradual, matched
+from shiftmetrics.novelty.changes import GradualChange, column_changes, is_gradual, matched
 from shiftmetrics.novelty.crossfit import N_FOLDS, RARE, crossfitted_members, fraction_interval
 from shiftmetrics.novelty.gate import Gate, GateStatistics
 from shiftmetrics.novelty.gram import Gram
@@ -58,7 +58,7 @@ class Detection:
     ----------
     modes, missing, changed : tuple of Mode
         What is new, what is missing, and what is more or less frequent.
-    columns : tuple of ColumnChange
+    columns : tuple of GradualChange
         Of a gradual change.
     p_value, missing_p_value : float
         Of anything new, and of anything missing.
@@ -79,7 +79,7 @@ class Detection:
     modes: tuple[Mode, ...]
     missing: tuple[Mode, ...]
     changed: tuple[Mode, ...]
-    columns: tuple[ColumnChange, ...]
+    columns: tuple[GradualChange, ...]
     p_value: float
     missing_p_value: float
     fraction: float
@@ -146,7 +146,7 @@ def detect(
     tested, n_resamples = search.gated()
     p_values = list(tested.p_values)
     stands_out = min(p_values) <= alpha
-    changes: tuple[ColumnChange, ...] = ()
+    changes: tuple[GradualChange, ...] = ()
     rounds: list[list[ModeFunction]] = []
     if stands_out and problem.eta == 1.0:
         changes = search.gradual_changes(tested, columns)
@@ -284,7 +284,7 @@ class _Search:
 
     def gradual_changes(
         self, tested: GateStatistics, columns: tuple[str, ...]
-    ) -> tuple[ColumnChange, ...]:
+    ) -> tuple[GradualChange, ...]:
         """Return the columns that moved, where the gate sees nothing else; otherwise none."""
         gram = self.space.gram
         in_test = gram.in_test

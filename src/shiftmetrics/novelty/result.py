@@ -14,7 +14,7 @@ from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Interval, Result, Status, format_number
 from shiftmetrics.novelty.basis import FeatureMap, Route
-from shiftmetrics.novelty.changes import ColumnChange, changes_in_words
+from shiftmetrics.novelty.changes import GradualChange, changes_in_words
 from shiftmetrics.novelty.modes import Mode, percent
 from shiftmetrics.novelty.routes import solve
 from shiftmetrics.novelty.row_scores import RowScorer
@@ -121,12 +121,12 @@ class NoveltyChanges(Record):
     ----------
     modes : tuple of Mode
         Modes of both samples that are more frequent in the test sample, or less (``mode.missing``).
-    columns : tuple of ColumnChange
+    columns : tuple of GradualChange
         Columns that moved or changed their spread, where that is all there is.
     """
 
     modes: tuple[Mode, ...] = ()
-    columns: tuple[ColumnChange, ...] = ()
+    columns: tuple[GradualChange, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

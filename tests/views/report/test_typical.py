@@ -138,7 +138,7 @@ def test_modes_are_shown_and_none_where_nothing_is_new(result, rows):
     rng = np.random.default_rng(0)
     alike = kernel_entropic_novelty(*rng.normal(size=(2, 60, 2)), bandwidth=1.0)
     assert alike.modes == ()
-    assert "No new mode shown at this size" in page(alike)
+    assert "Nothing new shown at this size" in page(alike)
     assert page(alike).count("<h4><span>Mode") == 0
 
 
