@@ -48,19 +48,19 @@ class ColumnContrast(Record):
 def nearest_known(members: FloatArray, known: FloatArray) -> IntArray:
     """Return which known samples are the mode nearest to the members.
 
-    Known samples are clustered, and the cluster is taken that holds most of the members' nearest neighbours.
+    Known samples are clustered (Ward), and the cluster is taken that holds most of the members' nearest neighbours.
 
     Parameters
     ----------
     members, known : ndarray of shape (n_rows, n_columns)
         As points.
     """
-    from sklearn.cluster import KMeans
+    from scipy.cluster.hierarchy import fcluster, linkage
 
     count = int(np.clip(len(known) // _SAMPLES_PER_MODE, 1, _MOST_MODES))
     labels = np.zeros(len(known), dtype=np.int64)
     if count > 1:
-        labels = KMeans(count, n_init=1, random_state=0).fit_predict(known)
+        labels = fcluster(linkage(known, method="ward"), count, criterion="maxclust") - 1
     nearest = nearest_neighbours(members, known, min(_NEIGHBOURS, len(known)))[1]
     votes = np.bincount(labels[nearest].ravel(), minlength=count)
     return np.flatnonzero(labels == votes.argmax())

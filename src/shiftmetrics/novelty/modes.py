@@ -25,7 +25,7 @@ _DIFFERENT = 0.5
 _NAMED = 3
 _TELLS_MORE = 0.01
 _COMPARED_MEMBERS = 500
-_COMPARED_ROWS = 5000
+_COMPARED_ROWS = 1500
 
 Sample = Literal["test", "reference"]
 
