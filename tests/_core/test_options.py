@@ -120,7 +120,7 @@ def test_what_is_recorded_are_numbers() -> None:
             "confidence_level must be a number greater than 0 and less than 1",
         ),
         ({"confidence_level": "high"}, TypeError, "confidence_level must be a real number"),
-        ({"n_resamples": 1}, ValueError, "n_resamples must be an integer at least 2"),
+        ({"n_resamples": 1}, ValueError, "n_resamples must be an integer between 2"),
         ({"n_resamples": 10.0}, TypeError, "n_resamples must be an integer"),
     ],
 )

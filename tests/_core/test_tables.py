@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optional import torch
-from shiftmetrics._core.tables import align_tables, match_labels
+from shiftmetrics._core.tables import align_tables, check_labels, match_labels
 
 FIRST = pd.DataFrame({"cat": [1, 2, 3], "dog": [4, 5, 6]}, index=["x", "y", "z"])
 
@@ -125,3 +125,24 @@ def test_an_unknown_way_to_align_is_refused() -> None:
 def test_the_remedy_names_the_option_of_the_caller(option, remedy):
     with pytest.raises(ValueError, match=remedy):
         align_tables(FIRST, FIRST.iloc[:-1], "scores", "reference_scores", option=option)
+
+
+MASKED = np.ma.masked_array([0, 1, 1, 0], mask=[False, True, False, False])
+
+
+@pytest.mark.parametrize(
+    ("labels", "error"),
+    [
+        (MASKED, ValueError),
+        (MASKED.astype(str), ValueError),
+        (pd.Series(pd.array([True, None], dtype="boolean")), ValueError),
+        ([0, [1, 2]], TypeError),
+        (np.array([0, [1, 2]], dtype=object), TypeError),
+        ([1j, 2.0], TypeError),
+        (np.array([object(), int], dtype=object), TypeError),
+        ({0, 1}, ValueError),
+    ],
+)
+def test_labels_lose_nothing_in_silence(labels: object, error: type[Exception]) -> None:
+    with pytest.raises(error, match="y must be"):
+        check_labels(labels, "y")

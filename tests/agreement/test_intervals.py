@@ -385,7 +385,7 @@ def test_groups_align_with_a_table():
         ),
         ({"confidence_level": 95}, ValueError, "got 95"),
         ({"confidence_level": "high"}, TypeError, "confidence_level must be a real number"),
-        ({"n_resamples": 1}, ValueError, "n_resamples must be an integer at least 2, got 1"),
+        ({"n_resamples": 1}, ValueError, "n_resamples must be an integer between 2, got 1"),
         (
             {"confidence_level": 0.95, "n_resamples": 30},
             ValueError,

@@ -1,5 +1,7 @@
 """Tables as coded matrices: what goes in comes out, in the user's own columns and dtypes."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -266,3 +268,15 @@ def test_tables_of_other_libraries_are_taken() -> None:
         feature_stability(predict, rows, y, 0.4, perturbation=by, **options) for rows in (X, table)
     )
     assert first.subgroups_frame().equals(second.subgroups_frame())
+
+
+def test_decimals_are_numbers_and_nothing_is_dropped_in_silence() -> None:
+    numbers = pd.DataFrame({"a": [0.5, 1.5, 2.5], "b": [1.0, 2.0, 3.0]})
+    decimals = numbers.assign(a=[Decimal("0.5"), Decimal("1.5"), Decimal("2.5")])
+    np.testing.assert_array_equal(CodedTable.of(decimals).codes, CodedTable.of(numbers).codes)
+    masked = np.ma.masked_array(numbers.to_numpy(), mask=numbers.to_numpy() == 1.5)
+    holes = np.where(numbers == 1.5, np.nan, numbers)
+    np.testing.assert_array_equal(CodedTable.of(masked).codes, CodedTable.of(holes).codes)
+    for complex_rows in (numbers + 1j, numbers.to_numpy() + 1j):
+        with pytest.raises(TypeError, match="complex128"):
+            CodedTable.of(complex_rows)

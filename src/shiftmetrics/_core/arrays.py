@@ -69,8 +69,7 @@ def as_array(value: Any, argument: str) -> Array:
         return _foreign_array(value, argument)
     if hasattr(value, "toarray"):  # SciPy's sparse matrices
         raise _sparse_error(value, argument)
-    # Nothing is masked where NumPy has not loaded that part of itself.
-    if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray):
+    if is_masked(value) and value.dtype.kind in "biuf":
         # A masked value is a missing one.
         value = np.ma.filled(value.astype(np.float64), np.nan)
     elif is_table(value):
@@ -93,6 +92,18 @@ def as_array(value: Any, argument: str) -> Array:
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{argument} must hold real numbers, got dtype {array.dtype}.")
     return array
+
+
+def is_masked(value: object) -> bool:
+    """Return True if ``value`` is a masked array: there is none where NumPy has not loaded that part of itself."""
+    return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray)
+
+
+def unmasked(value: Any) -> npt.NDArray[Any]:
+    """Return a masked array as objects, None where it is masked."""
+    objects = np.array(value.data, dtype=object)
+    objects[np.ma.getmaskarray(value)] = None
+    return objects
 
 
 def to_numpy(array: Array) -> npt.NDArray[Any]:
@@ -188,7 +199,13 @@ def _objects_to_float(values: npt.NDArray[Any], argument: str) -> FloatArray:
         if value is None or type(value).__name__ in ("NAType", "NaTType"):
             numbers[position] = np.nan
         elif isinstance(value, Real | Decimal | np.bool_):
-            numbers[position] = float(value)
+            try:
+                numbers[position] = float(value)
+            except OverflowError as error:  # an integer beyond the largest float
+                expected = "numbers of at most 1.8e308 in size"
+                raise ValueError(
+                    f"{argument} must hold {expected}, got {_shortened(value)}."
+                ) from error
         else:
             raise TypeError(f"{argument} must hold real numbers, got {_shortened(value)}.")
     return numbers.reshape(values.shape)
@@ -199,6 +216,14 @@ def _foreign_array(array: Array, argument: str) -> Array:
     layout = getattr(array, "layout", None)
     if layout is not None and str(layout) not in ("torch.strided", "torch.jagged"):
         raise _sparse_error(array, argument)
+    if getattr(array, "is_meta", False):
+        raise TypeError(
+            f"{argument} must hold numbers, got a tensor on the device meta, which has none."
+        )
+    if getattr(array, "is_quantized", False):
+        raise TypeError(
+            f"{argument} must hold real numbers, got dtype {array.dtype}. Dequantize it first."
+        )
     if namespace(array).isdtype(array.dtype, "complex floating"):
         raise TypeError(f"{argument} must hold real numbers, got dtype {array.dtype}.")
     return array.detach() if hasattr(array, "detach") else array

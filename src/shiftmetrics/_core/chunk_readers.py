@@ -20,6 +20,8 @@ CHUNK_BYTES = 2 << 20
 SAME = 1e-6
 """Relative difference of two readings of the same batches that rounding may make."""
 
+_NO_BATCHES = (str, bytes, bytearray, memoryview, range, set, frozenset)
+
 KEPT_ROWS = 2000
 KEPT_BYTES = 16 << 20
 """Rows of batches that stay in memory, at most, evenly over all: a first look that costs no reading."""
@@ -114,7 +116,7 @@ def is_batches(value: Any) -> bool:
         return False
     if isinstance(value, list | tuple):
         return bool(value) and getattr(value[0], "ndim", 0) == 2
-    return isinstance(value, Iterable) and not isinstance(value, str)
+    return isinstance(value, Iterable) and not isinstance(value, _NO_BATCHES)
 
 
 def of_batches(batches: Any, argument: str, convert: Callable[[Any], Any] | None = None) -> Chunks:
@@ -162,6 +164,9 @@ class _Reader:
         kept = None
         step = 1
         for array in map(self._convert, self._batches):
+            if array.ndim == 0:
+                got = f"single values from a {type(self._batches).__name__}"
+                raise ValueError(describe(self._argument, "batches of rows, or an array", got))
             if kept is None:
                 kept = array[:0]
             if array.shape[1:] != kept.shape[1:] or array.ndim != kept.ndim:

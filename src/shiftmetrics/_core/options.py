@@ -14,6 +14,9 @@ from typing import Any, Self
 from shiftmetrics._core.files import printable
 from shiftmetrics._core.validation import check_integer, check_number, describe, seed_of
 
+MOST_RESAMPLES = 10_000_000
+"""More would only exhaust the memory."""
+
 TOLERANCES = ("atol", "rtol", "max_iter", "memory_limit")
 
 
@@ -165,7 +168,9 @@ class Resampling:
         )
         object.__setattr__(self, "confidence_level", confidence_level)
         object.__setattr__(
-            self, "n_resamples", check_integer(self.n_resamples, "n_resamples", low=2)
+            self,
+            "n_resamples",
+            check_integer(self.n_resamples, "n_resamples", low=2, high=MOST_RESAMPLES),
         )
 
     def settings(self) -> dict[str, Any]:

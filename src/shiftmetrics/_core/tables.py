@@ -6,10 +6,19 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import array_api_compat
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import IntArray, is_labelled, is_table, to_numpy
+from shiftmetrics._core.arrays import (
+    IntArray,
+    as_array,
+    is_labelled,
+    is_masked,
+    is_table,
+    to_numpy,
+    unmasked,
+)
 from shiftmetrics._core.validation import check_choice, describe, first_few
 
 Align = Literal["labels", "position"]
@@ -118,16 +127,13 @@ def check_labels(value: Any, argument: str, *, length: int | None = None) -> npt
     TypeError
         If labels are neither numbers nor strings.
     """
-    array = np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else to_numpy(value))
+    array = labels_to_numpy(value, argument)
     if array.ndim != 1:
         expected = "one label for each row, in one dimension"
         raise ValueError(describe(argument, expected, f"shape {array.shape}", "Give class labels."))
     if length is not None and len(array) != length:
         raise ValueError(describe(argument, f"of length {length}", f"length {len(array)}"))
-    # NaN is not equal to itself; pandas has NA besides.
-    missing = [
-        part is None or part != part or type(part).__name__ == "NAType" for part in array.tolist()
-    ]
+    missing = list(map(_is_missing, array.tolist()))
     if any(missing):
         got = f"{sum(missing)}, the first at row {missing.index(True)}"
         raise ValueError(describe(argument, "free of missing labels", got))
@@ -136,12 +142,40 @@ def check_labels(value: Any, argument: str, *, length: int | None = None) -> npt
         if any(strings) and not all(strings):
             expected = "all numbers or all strings"
             raise TypeError(describe(argument, expected, "both", "Convert them to one type."))
-        array = np.array(array.tolist())
+        array = _plain_array(array.tolist(), argument)
     if array.dtype.kind not in "biufUS":
         raise TypeError(
             describe(argument, "labels that are numbers or strings", f"dtype {array.dtype}")
         )
     return array
+
+
+def labels_to_numpy(value: Any, argument: str) -> npt.NDArray[Any]:
+    """Return labels of any library as NumPy; masked ones are missing."""
+    if array_api_compat.is_array_api_obj(value) and not isinstance(value, np.ndarray | np.generic):
+        return to_numpy(as_array(value, argument))
+    if is_masked(value):
+        return unmasked(value)
+    if hasattr(value, "toarray"):  # SciPy's sparse matrices, which are refused
+        as_array(value, argument)
+    if hasattr(value, "to_numpy"):
+        return np.asarray(value.to_numpy())
+    return _plain_array(value, argument)
+
+
+def _plain_array(value: Any, argument: str) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError, RuntimeError, NotImplementedError) as error:  # ragged, say
+        got = f"a {type(value).__name__} of which no array can be made"
+        raise TypeError(describe(argument, "one label for each row", got)) from error
+
+
+def _is_missing(part: Any) -> bool:
+    """Return True for None, NaN, which is not equal to itself, and pandas' NA."""
+    if part is None or type(part).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(part, float) and part != part
 
 
 def label_codes(*named: tuple[npt.NDArray[Any], str]) -> tuple[list[IntArray], npt.NDArray[Any]]:
@@ -166,6 +200,13 @@ def label_codes(*named: tuple[npt.NDArray[Any], str]) -> tuple[list[IntArray], n
             describe(names, "labels of one type", "strings and numbers", "Convert one of them.")
         )
     # One sort for all arrays; the codes are then split where they were joined.
-    classes, codes = np.unique(np.concatenate([labels for labels, _ in named]), return_inverse=True)
+    try:
+        classes, codes = np.unique(
+            np.concatenate([labels for labels, _ in named]), return_inverse=True
+        )
+    except TypeError as error:  # objects that have no order
+        names = " and ".join(name for _, name in named)
+        expected = "named by numbers or by strings"
+        raise TypeError(describe(f"The classes of {names}", expected, f"both ({error})")) from error
     edges = np.cumsum([len(labels) for labels, _ in named])[:-1]
     return [part.astype(np.int64) for part in np.split(codes.ravel(), edges)], classes

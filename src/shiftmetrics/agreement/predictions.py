@@ -92,7 +92,7 @@ def class_names(scores: Any, n_classes: int) -> npt.NDArray[Any]:
 
 
 def _dimensions(value: Any) -> int:
-    if hasattr(value, "ndim"):
+    if isinstance(getattr(value, "ndim", None), int):
         return int(value.ndim)
     first: Any = value[0] if isinstance(value, list | tuple) and value else 0
     nested = isinstance(first, list | tuple) or getattr(first, "ndim", 0) == 1

@@ -380,7 +380,8 @@ def _stacked(batch: Any) -> FloatArray:
 def _check_scores(value: Any, argument: str, prior: Any) -> tuple[Array, FloatArray]:
     """Return scores and the prior of their classes; classes of prior 0 may hold anything."""
     array = as_array(value, argument)
-    weights = _check_prior(prior, int(array.shape[1]) if array.ndim == 2 else 2)
+    n_classes = int(array.shape[1]) if array.ndim == 2 else 2
+    weights = _check_prior(prior, max(n_classes, 1))
     if array.ndim == 1:
         if not is_floating(array):
             expected = "of shape (n_samples, n_classes), or a one-dimensional array of real margins"

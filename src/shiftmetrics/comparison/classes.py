@@ -11,6 +11,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray, is_labelled
 from shiftmetrics._core.chunk_readers import in_chunks
 from shiftmetrics._core.tables import Align, label_codes, match_labels
+from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement.predictions import (
     check_predictions,
     class_names,
@@ -96,7 +97,15 @@ def read_classes(
 
 def same_rows(argument: str, tables: Mapping[str, Any], pairing: Align) -> dict[str, Any]:
     """Bring the rows of labelled tables into the order of the first model's; out-of-core data become `Chunks`."""
-    ordered = {name: in_chunks(table, f"{argument}[{name!r}]") for name, table in tables.items()}
+    ordered = {}
+    for name, table in tables.items():
+        called = f"{argument}[{name!r}]"
+        ordered[name] = in_chunks(table, called)
+        try:
+            len(ordered[name])
+        except TypeError as error:
+            got = f"a {type(table).__name__}, which has no rows"
+            raise TypeError(describe(called, "an array of scores", got)) from error
     name_first, first = next(iter(tables.items()))
     for name, table in tables.items():
         if pairing == "labels" and is_labelled(first) and is_labelled(table):

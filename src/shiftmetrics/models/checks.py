@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from array_api_compat import is_array_api_obj
 
-from shiftmetrics._core.arrays import IntArray, is_table, to_numpy
-from shiftmetrics._core.tables import check_labels
+from shiftmetrics._core.arrays import IntArray, as_array, is_table
+from shiftmetrics._core.tables import check_labels, labels_to_numpy
 from shiftmetrics._core.validation import check_vector, describe, first_few
 from shiftmetrics.models.outputs import call, class_scores, is_module, predicted_values
 from shiftmetrics.models.rules import Decision
@@ -35,6 +36,8 @@ def columns_of(model: Any, X: Any) -> Any:
         If a column is missing, or their number differs; the first three are listed.
     """
     X = frame_of(X)
+    if not isinstance(X, np.ndarray) and is_array_api_obj(X):
+        as_array(X, "X")  # tensors that hold no numbers are refused
     names = list(getattr(model, "feature_names_in_", []))
     has_own_names = names != [f"Column_{place}" for place in range(len(names))]  # of LightGBM
     if is_table(X) and has_own_names:
@@ -46,7 +49,14 @@ def columns_of(model: Any, X: Any) -> Any:
             raise ValueError(describe("X", expected, got, f"It has {first_few(columns)}."))
         return X if names == columns else X[names]
     n_features = getattr(model, "n_features_in_", None)
-    shape = np.shape(X)
+    try:
+        shape = np.shape(X)
+    except ValueError as error:  # rows of different lengths
+        expected = "a table, or an array of shape (n_samples, n_features)"
+        got = f"a {type(X).__name__} of which no array can be made"
+        raise TypeError(describe("X", expected, got)) from error
+    if not isinstance(shape, tuple):  # what has a function called shape
+        raise TypeError(describe("X", "a table or an array", type(X).__name__))
     if n_features is None or shape[1:] == (n_features,):
         return X
     expected = f"of shape (n_samples, {n_features}), as the model was fitted on"
@@ -168,7 +178,7 @@ def _classes_of_both(predictions: npt.NDArray[Any], labels: npt.NDArray[Any]) ->
 
 def column_of(y: Any) -> npt.NDArray[Any]:
     """Return labels or values as a vector, also where they are a column."""
-    column = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else to_numpy(y))
+    column = labels_to_numpy(y, "y")
     if column.ndim == 2 and column.shape[1] == 1:
         return column[:, 0]
     return column

@@ -354,7 +354,7 @@ def _pair(pair: Any, argument: str) -> tuple[float, float]:
     """Return the two ends of a pair; None and inf are no bound."""
     try:
         low, high = pair
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, NotImplementedError) as error:
         raise ValueError(describe(argument, "a pair (lowest, highest)", value=pair)) from error
     low = -math.inf if low is None else check_number(low, argument, allow_inf=True)
     high = math.inf if high is None else check_number(high, argument, allow_inf=True)

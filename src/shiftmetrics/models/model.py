@@ -287,7 +287,7 @@ def problem_of(
         cut=cut,
         costs=_costs(rule, classes, loss),
         clip=search.clip or least_probability(core),
-        theta1=theta1,
+        theta1=check_number(theta1, "theta1", low=0.0, open_low=True, allow_inf=True),
         theta2=theta2,
         rng=np.random.default_rng(search.rng),
         n_queries=search.n_queries,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -198,7 +198,19 @@ def _columns(value: Any) -> tuple[str | int, ...] | None:
     if value is None:
         return None
     listed = [value] if isinstance(value, str | int | np.integer) else value
-    return tuple(int(column) if isinstance(column, np.integer) else column for column in listed)
+    is_list = isinstance(listed, Iterable) and not isinstance(listed, bytes | memoryview)
+    if isinstance(listed, np.ndarray):
+        is_list = listed.ndim == 1
+    if not is_list:
+        raise TypeError(describe("Columns", "given by names or positions", value=value))
+    columns: list[Any] = []
+    for column in listed:
+        if isinstance(column, np.integer) and not isinstance(column, np.timedelta64):
+            column = int(column)
+        if not isinstance(column, Hashable) or isinstance(column, np.timedelta64 | np.void):
+            raise TypeError(describe("Columns", "given by names or positions", value=column))
+        columns.append(column)
+    return tuple(columns)
 
 
 def _groups(value: Mapping[Any, Any]) -> dict[str, tuple[str | int, ...] | None]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import FloatArray, is_table, to_numpy
+from shiftmetrics._core.arrays import FloatArray, is_masked, is_table, to_numpy, unmasked
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import describe
 from shiftmetrics.models.domain import positions_of
@@ -257,7 +258,11 @@ def _frame_of_array(X: Any, argument: str) -> tuple[Any, tuple[int, ...] | None]
     if hasattr(X, "toarray"):
         got = f"a sparse {type(X).__name__}"
         raise TypeError(describe(argument, "a dense array", got, "Use toarray()."))
+    if is_masked(X):
+        X = unmasked(X)  # a masked cell is a missing one
     array = to_numpy(X) if hasattr(X, "shape") else np.asarray(X)
+    if array.dtype.kind in "cV":
+        raise TypeError(describe(argument, "of numbers or strings", f"dtype {array.dtype}"))
     if array.ndim < 2:
         expected = "of shape (n_samples, n_features)"
         raise ValueError(describe(argument, expected, f"shape {array.shape}"))
@@ -281,6 +286,9 @@ def _coded(
     is_category = is_category or levels is not None
     if series.dtype == object and not is_category:
         series = _inferred(series)
+    if getattr(series.dtype, "kind", "O") == "c":
+        expected = f"of numbers or strings in column {name!r}"
+        raise TypeError(describe(argument, expected, f"dtype {series.dtype}"))
     missing = series.isna().to_numpy(dtype=bool)
     column = TableColumn(
         name=name,
@@ -319,9 +327,13 @@ def _inferred(series: Any) -> Any:
     """Return a column of objects in the dtype of its values; where cells are missing, only numbers get one."""
     present = series.notna()
     held = series[present]
-    if present.all():
+    has_decimals = any(isinstance(value, Decimal) for value in held)
+    if present.all() and not has_decimals:
         return series.infer_objects()
-    numbers = [isinstance(value, Real) and not isinstance(value, bool | np.bool_) for value in held]
+    numbers = []
+    for value in held:
+        is_number = isinstance(value, Real | Decimal)
+        numbers.append(is_number and not isinstance(value, bool | np.bool_))
     if numbers and all(numbers):
         return series.where(present, np.nan).astype(np.float64)
     return series

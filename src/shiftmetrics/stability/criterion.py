@@ -243,12 +243,13 @@ def worst_shift(problem: StabilityProblem, budget: float) -> StabilityResult:
     value = plan.risk if solution.value is None else solution.value
     # What a unit of cost buys turns what the plan misses of the budget into a risk.
     price = 1.0 / solution.dual if solution.dual > 0.0 else 0.0
+    spent = price * budget if price > 0.0 else 0.0
     error_bound = _error_bound(
         solution,
         plan,
-        reached=price * (plan.cost - budget),
+        reached=price * plan.cost - spent,
         certified=min(solution.bound, problem.dual.highest_risk) - value,
-        size=value + price * budget,
+        size=value + spent,
     )
     influence = None
     if solution.has_influence:

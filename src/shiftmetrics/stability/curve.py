@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import FloatArray, as_array, to_numpy
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.validation import check_integer, check_number, check_vector, describe
 from shiftmetrics.stability.criterion import least_shift
@@ -81,7 +81,8 @@ def stability_curve(
     prices = Prices(theta1, theta2, divergence)
     given = None
     if thresholds is not None:
-        given = np.unique(check_vector(np.atleast_1d(thresholds), "thresholds", low=0.0))
+        listed = np.atleast_1d(to_numpy(as_array(thresholds, "thresholds")))
+        given = np.unique(check_vector(listed, "thresholds", low=0.0))
     n_points = check_integer(n_points, "n_points", low=2)
     with counted_passes("stability curve", computing) as on_pass:
         problem = StabilityProblem.of(

@@ -269,6 +269,8 @@ class RealisedPlan:
     def effective_sample_fraction(self) -> float:
         """``1 / mean(W^2)``."""
         mean = self.sums.mean
+        if mean("squared_density") == 0.0:  # distances so large that no weight is left
+            return 0.0
         return min(mean("density") ** 2 / mean("squared_density"), 1.0)
 
     @property
