@@ -148,7 +148,7 @@ def test_torch_gives_the_same() -> None:
         ),
         ({"features": np.full((3, 2), np.nan)}, "features must be finite"),
         ({"features": np.eye(3), "limit": 0.0}, "limit must be a number greater than 0"),
-        ({"features": np.eye(3), "n_resamples": 1}, "n_resamples must be an integer between 2"),
+        ({"features": np.eye(3), "n_resamples": 1}, "n_resamples must be an integer at least 2"),
         ({"features": np.eye(3), "max_rows": 1}, "max_rows must be an integer at least 2"),
         ({"features": np.eye(3), "sample_weight": [1, -1, 1]}, "sample_weight must be at least 0"),
     ],

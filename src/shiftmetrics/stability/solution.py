@@ -96,7 +96,7 @@ def most_risk(dual: Dual, budget: float) -> Solution:
     rest = _at_rest(dual)
     if budget == 0.0:
         return Solution(CONVERGED, rest, 0.0, dual.baseline.risk)
-    if dual.upper == 0.0 or (math.isinf(budget) and math.isinf(highest)):
+    if dual.upper == 0.0 or (math.isinf(budget) and math.isinf(dual.highest_risk)):
         return Solution(UNBOUNDED_LOSS, rest, 0.0, math.inf, value=math.inf)
     if math.isfinite(dual.highest_risk):
         moment = dual.moment_at_reach()
