@@ -60,7 +60,10 @@ def name(page: Path) -> str:
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=name)
 def test_the_code_of_a_page_runs(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
@@ -74,11 +77,20 @@ def test_the_code_of_a_page_runs(
             )
             assert same, f"{name(page)}, line {block.line} prints:\n{printed}\nnot:\n{block.output}"
     for block in blocks(page, "console"):
-        for command in re.findall(r"^\$ (shiftmetrics .*)$", block.code, flags=re.MULTILINE):
+        # a command line, and what it prints below it where the page says so
+        commands = re.findall(
+            r"^\$ (shiftmetrics .*)\n((?:(?!\$ ).*\n)*)", block.code, re.MULTILINE
+        )
+        for command, output in commands:
             monkeypatch.setattr(sys, "argv", shlex.split(command))
+            capsys.readouterr()
             with pytest.raises(SystemExit) as ended:
                 main()
             assert not ended.value.code, command
+            if output:
+                printed = capsys.readouterr().out
+                flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+                assert checker.check_output(output, printed, flags), f"{command} prints:\n{printed}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
