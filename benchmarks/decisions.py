@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib
 
-PARTS = ("novelty", "agreement", "stability", "diff")
+PARTS = ("diff", "audit", "novelty", "agreement", "stability")
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
+from shiftmetrics._core.result import format_percent
 from shiftmetrics.decisions import AuditResult, audit_samples
 from shiftmetrics.decisions.audit_result import p_words
 
@@ -85,12 +86,12 @@ def test_every_number_of_the_summary_by_hand(samples, audited):
     members = current.iloc[mode.rows]
     assert mode.fraction == len(mode.rows) / 600
     line = audited.mode_line(0)
-    assert f"{100 * mode.fraction:.0f} %" in line
+    assert format_percent(mode.fraction) in line
     assert f"{len(members)} samples" in line
     late = pd.to_datetime(current["day"]).dt.day > 15
     after = late.to_numpy()[mode.rows].sum() / late.sum()
     assert mode.change.after == pytest.approx(after)
-    assert f"since 2024-10-16 (0 % > {100 * after:.0f} %)" in line
+    assert f"since 2024-10-16 (0 % > {format_percent(after)})" in line
     for contrast in mode.contrasts:
         if contrast.column == "hours":
             assert contrast.inside == f"{members['hours'].median():.4g}"

@@ -387,6 +387,22 @@ def format_number(value: float) -> str:
     return f"{value:.4g}" if value == 0 or 1e-4 <= abs(value) < 1e6 else f"{value:.3e}"
 
 
+def format_percent(fraction: float, digits: int = 2) -> str:
+    """Format a fraction in per cent, with so many significant digits: 27 %, 0.42 %.
+
+    What is not 0 % or 100 % is not printed as if it were.
+    """
+    value = 100.0 * fraction
+    if value in (0.0, 100.0):
+        return f"{value:.0f} %"
+    places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    text = f"{value:.{places}f}"
+    while float(text) in (0.0, 100.0):
+        places += 1
+        text = f"{value:.{places}f}"
+    return f"{text} %"
+
+
 def _inline(name: str, array: npt.NDArray[Any]) -> dict[str, Any]:
     flat = encode(array.ravel().tolist(), lambda _path, part: part)
     return {"array": flat, "dtype": str(array.dtype), "shape": list(array.shape)}

@@ -10,7 +10,7 @@ import numpy as np
 from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import Result
+from shiftmetrics._core.result import Result, format_percent
 from shiftmetrics.decisions.column_changes import ColumnChange
 from shiftmetrics.decisions.labelled import LabelledAccuracy, ModeAccuracy
 from shiftmetrics.decisions.new_modes import TableMode
@@ -147,7 +147,7 @@ class AuditResult(Drawn, Result):
         if changes.new:
             n = len(changes.new)
             modes = "in one mode" if n == 1 else f"in {_count(n)} modes"
-            return f"{_percent(self.new_fraction)} of the samples are new, {modes} ({p})."
+            return f"{format_percent(self.new_fraction)} of the samples are new, {modes} ({p})."
         if self.verdict == "NO CHANGE SHOWN":
             return f"Neither a new mode nor a change of one of {len(changes.columns)} columns is shown ({p})."
         columns = changes.changed_columns()
@@ -193,7 +193,7 @@ class AuditResult(Drawn, Result):
         if self.labelled is not None and self.labelled.is_worse:
             sentences.insert(0, self._changes_sentence())
         sentences += [
-            f"Missing: {_percent(mode.fraction)} of the reference, {mode.description}."
+            f"Missing: {format_percent(mode.fraction)} of the reference, {mode.description}."
             for mode in changes.missing
         ]
         for change in changes.changed_columns()[:_NAMED_COLUMNS]:
@@ -226,11 +226,9 @@ class AuditResult(Drawn, Result):
         since = ""
         if mode.change is not None and mode.change.p_value <= 0.05:
             change = mode.change
-            since = (
-                f"since {change.period} ({_percent(change.before)} > {_percent(change.after)})  "
-            )
+            since = f"since {change.period} ({format_percent(change.before)} > {format_percent(change.after)})  "
         return (
-            f"{place + 1}  {_percent(mode.fraction)}  {since}{mode.description}  "
+            f"{place + 1}  {format_percent(mode.fraction)}  {since}{mode.description}  "
             f"{mode.n_members} samples"
         )
 
@@ -263,13 +261,6 @@ def p_words(p_value: float) -> str:
     if p_value < 0.001:
         return "p < 0.001"
     return f"p = {p_value:.2g}"
-
-
-def _percent(fraction: float) -> str:
-    value = 100.0 * fraction
-    if 0.0 < value < 1.0:
-        return f"{value:.2g} %"
-    return f"{value:.0f} %"
 
 
 def _count(n: int) -> str:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.record import Record
+from shiftmetrics._core.result import format_percent
 from shiftmetrics.encoding.parts import level_names, to_numbers
 from shiftmetrics.encoding.roles import Column, read_dates
 
@@ -107,7 +108,7 @@ def _change(column: Column, reference: pd.Series, current: pd.Series) -> ColumnC
             p_value = min(1.0, 2.0 * min(p_value, p_missing))
             if abs(gaps[1] - gaps[0]) > effect:
                 effect = abs(gaps[1] - gaps[0])
-                text = f"missing in {_percent(gaps[1])}, was {_percent(gaps[0])}"
+                text = f"missing in {format_percent(gaps[1])}, was {format_percent(gaps[0])}"
     return ColumnChange(
         column=str(column.name),
         role=column.role,
@@ -180,7 +181,7 @@ def _levels_change(
     new = new[np.argsort(-table[1, new], kind="stable")]
     order = np.argsort(-np.abs(apart), kind="stable")[:_NAMED_LEVELS]
     parts = [
-        f"{levels[place]} {_percent(fractions[1, place])}, was {_percent(fractions[0, place])}"
+        f"{levels[place]} {format_percent(fractions[1, place])}, was {format_percent(fractions[0, place])}"
         for place in order
         if apart[place] != 0.0
     ]
@@ -211,11 +212,3 @@ def _two_fractions(counts: Sequence[float], sizes: Sequence[float]) -> float:
 
     rows = [[int(k), int(n) - int(k)] for k, n in zip(counts, sizes, strict=True)]
     return float(fisher_exact(rows).pvalue)
-
-
-def _percent(fraction: float) -> str:
-    """Return a fraction as per cent with two significant digits: 0.4 %, 12 %."""
-    value = 100.0 * fraction
-    if 0.0 < value < 1.0:
-        return f"{value:.2g} %"
-    return f"{value:.0f} %"

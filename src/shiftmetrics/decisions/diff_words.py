@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from shiftmetrics._core.result import format_percent
+
 if TYPE_CHECKING:
     from shiftmetrics._core.result import Interval
     from shiftmetrics.decisions.diff_result import DiffResult, PartDifference
@@ -54,7 +56,7 @@ def changed_rows(result: DiffResult) -> str:
     things = "outputs" if is_regression(result) else "predictions"
     if changes.n_changed == 0:
         return f"None of the {result.n_samples:,} {things} changed"
-    text = f"{changes.n_changed:,} of {result.n_samples:,} {things} changed ({percent(changes.fraction)})"
+    text = f"{changes.n_changed:,} of {result.n_samples:,} {things} changed ({format_percent(changes.fraction)})"
     if changes.n_confident is not None:
         text += f", {changes.n_confident:,} of them with high confidence on both sides"
     return text
@@ -79,7 +81,7 @@ def compared(result: DiffResult) -> str:
     scores = ""
     if labelled is not None and labelled.old_score is not None and labelled.new_score is not None:
         if result.metric == "accuracy":
-            scores = f"{percent(labelled.old_score, 3)} to {percent(labelled.new_score, 3)}; "
+            scores = f"{format_percent(labelled.old_score, 3)} to {format_percent(labelled.new_score, 3)}; "
         else:
             scores = f"{labelled.old_score:.3g} to {labelled.new_score:.3g}; "
     if result.value == 0.0:
@@ -199,7 +201,7 @@ def evidence_sentences(result: DiffResult) -> list[str]:
     if evidence.kappa is not None:
         text = f"Kappa of the answers {evidence.kappa:.3g}"
         if evidence.flipped is not None:
-            flipped = percent(evidence.flipped)
+            flipped = format_percent(evidence.flipped)
             text += (
                 f"; the probabilities agree as if {flipped} of the answers were flipped at random"
             )
@@ -240,20 +242,6 @@ def change(result: DiffResult, value: float) -> str:
     if value == 0.0:
         return "stays as it is"
     return f"{'rises' if value > 0.0 else 'falls'} by {amount(result, abs(value))}"
-
-
-def percent(fraction: float, digits: int = 2) -> str:
-    """Return a fraction as a percentage with so many significant digits."""
-    value = 100.0 * fraction
-    if value in (0.0, 100.0):
-        return f"{value:.0f} %"
-    places = max(0, digits - 1 - math.floor(math.log10(value)))
-    # What is not 100 % or 0 % is not printed as if it were.
-    text = f"{value:.{places}f}"
-    while float(text) in (0.0, 100.0):
-        places += 1
-        text = f"{value:.{places}f}"
-    return f"{text} %"
 
 
 def decimals(points: float) -> int:

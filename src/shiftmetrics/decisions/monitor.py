@@ -9,7 +9,7 @@ from typing import Any
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.files import write_text
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import Result, Status, settings_of
+from shiftmetrics._core.result import Result, Status, format_percent, settings_of
 from shiftmetrics._core.validation import describe
 from shiftmetrics.decisions.alarm import Alarm
 from shiftmetrics.decisions.passport import BatchCounts, Passport
@@ -134,15 +134,15 @@ class MonitorResult(Drawn, Result):
         errors = state.errors
         if errors is not None and errors.raised:
             return (
-                f"Alarm at batch {errors.raised_at}: errors exceed {_percent(errors.allowed)}, what the reference "
-                f"allows; {errors.n_hits} of {errors.n_samples} labelled samples so far are wrong."
+                f"Alarm at batch {errors.raised_at}: errors exceed {format_percent(errors.allowed)}, what the "
+                f"reference allows; {errors.n_hits} of {errors.n_samples} labelled samples so far are wrong."
             )
         raised = [alarm for alarm in state.rows if alarm.raised]
         if raised:
             first = min(raised, key=lambda alarm: alarm.raised_at)
             return (
-                f"Alarm at batch {first.raised_at}: {first.name} are {_percent(first.rate)} of "
-                f"{first.n_samples} so far, at most {_percent(first.allowed)} in the reference."
+                f"Alarm at batch {first.raised_at}: {first.name} are {format_percent(first.rate)} of "
+                f"{first.n_samples} so far, at most {format_percent(first.allowed)} in the reference."
             )
         return (
             f"{state.n_batches} batches of {state.n_samples} samples in all, as in the reference."
@@ -172,7 +172,8 @@ class MonitorResult(Drawn, Result):
         """Return what the alarms promise, and what is not watched."""
         alpha = float(self.settings["alpha"])
         sentences = [
-            f"At most {_percent(alpha)} of monitors ever raise an alarm without a change, however often one looks."
+            f"At most {100 * alpha:g} % of monitors ever raise an alarm without a change, however "
+            "often one looks."
         ]
         if self.note:
             sentences.append(self.note)
@@ -257,7 +258,3 @@ def _p_value(state: MonitorState, alpha: float) -> float:
     """
     levels = [alpha * (2.0 / alarm.alpha) / alarm.highest for alarm in state.alarms]
     return min([1.0, *levels])
-
-
-def _percent(fraction: float) -> str:
-    return f"{100 * fraction:.2g} %"

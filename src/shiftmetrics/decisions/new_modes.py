@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.record import Record
+from shiftmetrics._core.result import format_percent
 from shiftmetrics.decisions.column_changes import ordered_values
 from shiftmetrics.decisions.timeline import ChangePoint
 from shiftmetrics.encoding.parts import level_names
@@ -151,8 +152,8 @@ def _contrast(column: Column, inside: pd.Series, other: pd.Series, nearest: IntA
         return Contrast(
             column=str(column.name),
             effect=gaps,
-            inside=f"missing in {_percent(inside.isna().mean())}",
-            outside=f"missing in {_percent(other.isna().mean())}",
+            inside=f"missing in {format_percent(inside.isna().mean())}",
+            outside=f"missing in {format_percent(other.isna().mean())}",
             text=f"{column.name} missing",
         )
     return contrast
@@ -170,8 +171,8 @@ def _of_levels(column: Column, inside: pd.Series, near: pd.Series, other: pd.Ser
     return Contrast(
         column=str(column.name),
         effect=float(apart.max()),
-        inside=_percent(float((own == level).mean())),
-        outside=_percent(everywhere),
+        inside=format_percent(float((own == level).mean())),
+        outside=format_percent(everywhere),
         text=f"{column.name} {name}",
     )
 
@@ -201,10 +202,3 @@ def unlike_members(n_rows: int, members: IntArray) -> BoolArray:
     others: BoolArray = np.ones(n_rows, dtype=bool)
     others[members] = False
     return others
-
-
-def _percent(fraction: Any) -> str:
-    value = 100.0 * float(fraction)
-    if 0.0 < value < 1.0:
-        return f"{value:.2g} %"
-    return f"{value:.0f} %"

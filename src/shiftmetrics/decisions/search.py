@@ -117,6 +117,7 @@ def find_modes(
         result = kernel_entropic_novelty(
             test.features, base.features, resampling=options, computing=Computing(progress=False)
         )
+        warnings = result.warnings
         left = len(kept[0]) / len(current)  # fraction of the samples that the search is about
         new += [_described(mode, test, base, encoder, rng, missing=False) for mode in result.modes]
         missing += [
