@@ -238,6 +238,7 @@ def test_rows_of_one_file_alone_are_refused_or_left_out() -> None:
         (LOGITS[:, 0], OTHERS[:, 0], {"threshold": 0.5, "tolerance": 0.1}, "one at a time"),
         (OLD, NEW, {"tolerance": 0.1}, "old must be a single column"),
         (OLD, NEW, {"allow": -0.1}, "allow"),
+        (OLD, NEW, {"allow": 1}, r"allow must be less than 1.*0\.01"),
         (OLD, NEW, {"plan": 0}, "plan"),
         (LOGITS[None], OTHERS, {}, "old must be predictions of shape"),
         (np.array([1.0, np.nan, 3.5]), np.array([1.0, 2.0, 3.0]), {}, r"old.*row 1"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from shiftmetrics.decisions.predictions import (
 
 UNLABELLED = -1
 """Code of a label that is not known."""
+
+SIDES = ("old", "new", "neither")
+"""Labels of whoever was asked which of the two answers is right."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +69,7 @@ def read_classes(
     pair = _pair_at(rows, files, labelled, threshold)
     if threshold is not None or not _never_answers(pair):
         return pair
-    rare = pair.classes[1 - pair.old_codes[0]]
+    rare = str(pair.classes[1 - pair.old_codes[0]])
     if not rows.known.all():
         got = f"None, where neither model gives {rare!r} a probability above .5"
         remedy = "Pass the probability from which the second class is the answer, or labels for all rows."
@@ -92,14 +96,20 @@ def _pair_at(
     new = _served(files[1], old.names if len(old.names) == 2 else names, threshold)
     old, new = _same_names(old, new)
     classes = _all_classes(old, new)
-    codes, classes, warnings = _label_codes(rows, labelled, classes, old, new)
+    old_codes = _joint(old, classes)[rows.old_rows]
+    new_codes = _joint(new, classes)[rows.new_rows]
+    if _name_sides(labelled, classes):
+        codes, classes = _side_codes(labelled, classes, old_codes, new_codes)
+        warnings: tuple[str, ...] = ()
+    else:
+        codes, classes, warnings = _label_codes(rows, labelled, classes, old, new)
     return ClassPair(
         rows=replace(rows, warnings=(*rows.warnings, *warnings)),
         classes=np.array(classes),
         old=old,
         new=new,
-        old_codes=_joint(old, classes)[rows.old_rows],
-        new_codes=_joint(new, classes)[rows.new_rows],
+        old_codes=old_codes,
+        new_codes=new_codes,
         labels=codes,
         threshold=threshold,
     )
@@ -190,6 +200,27 @@ def _joint(served: ServedPredictions, classes: list[str]) -> IntArray:
     if (places == np.arange(len(places))).all():
         return served.codes
     return places[served.codes]
+
+
+def _name_sides(labelled: KnownLabels | None, classes: list[str]) -> TypeGuard[KnownLabels]:
+    """Return True if labels say which answer is right, instead of the class."""
+    if labelled is None or not labelled.known.any() or set(SIDES) & set(classes):
+        return False
+    return set(labelled.values[labelled.known].tolist()) <= set(SIDES)
+
+
+def _side_codes(
+    labelled: KnownLabels, classes: list[str], old_codes: IntArray, new_codes: IntArray
+) -> tuple[IntArray, list[str]]:
+    """Return the classes that the labels "old", "new" and "neither" mean; the last one is a class of its own."""
+    values = np.where(labelled.known, labelled.values, "")
+    codes = np.full(len(values), UNLABELLED, dtype=np.int64)
+    codes[values == "old"] = old_codes[values == "old"]
+    codes[values == "new"] = new_codes[values == "new"]
+    if (values == "neither").any():
+        codes[values == "neither"] = len(classes)
+        classes = [*classes, "neither"]
+    return codes, classes
 
 
 def _label_codes(

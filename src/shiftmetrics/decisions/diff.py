@@ -156,6 +156,9 @@ def diff_models(
     else:
         gains = gains_of_classes(pair, costs)
         metric = "accuracy" if costs is None else "mean cost"
+    if metric == "accuracy" and allow is not None and allow >= 1.0:
+        remedy = "It is a fraction: one point of accuracy is 0.01."
+        raise ValueError(describe("allow", "less than 1", value=allow, remedy=remedy))
     settings = settings_of(
         allow=allow,
         inner=inner,
@@ -267,7 +270,7 @@ def _result(
         n_samples=gains.n_samples,
         settings=settings,
         warnings=pair.rows.warnings,
-        verdict=verdict_of(allow, bound, interval),
+        verdict="SAME" if allow is None and not len(rows) else verdict_of(allow, bound, interval),
         allow=allow,
         metric=metric,
         certain=certain,

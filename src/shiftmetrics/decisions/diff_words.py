@@ -147,8 +147,12 @@ def next_steps(result: DiffResult) -> list[str]:
             if plan.n_labels < plan.n_population
             else f"Label the {plural(plan.n_population, 'changed row')} for the exact answer."
         )
-    elif result.verdict == "CANNOT TELL YET":
+    elif result.verdict == "CANNOT TELL YET" and result.interval is not None:
         steps.append(_what_decides(result))
+    elif result.verdict == "CANNOT TELL YET":
+        steps.append(
+            "No change exceeds the tolerance, and it allows more than allow does: lower it."
+        )
     return steps
 
 
@@ -159,12 +163,18 @@ def _what_decides(result: DiffResult) -> str:
     half = 0.5 * (result.interval.high - result.interval.low)
     plan = result.plan
     if plan is not None:
-        needed = plan.n_labels_for(margin)
         assert result.labelled is not None
+        needed = plan.n_labels_for(margin)
         if needed <= result.labelled.n_labelled:
             needed = plan.n_population
-        every = "all " if needed == plan.n_population else "about "
-        return f"If the difference stays as it is, {every}{needed:,} labels would decide."
+        if result.interval.method == "anytime":
+            every = "all" if needed == plan.n_population else "about"
+            return f"Label on, in order: {every} {needed:,} labels would likely decide."
+        # An exact interval is given once: whoever labels on after a look needs another plan.
+        new_plan = f"a new plan of about {needed:,} labels would likely decide, and "
+        if needed == plan.n_population:
+            new_plan = ""
+        return f"This plan is finished: {new_plan}all {plan.n_population:,} changed rows give the exact answer."
     if margin == 0.0:
         return "The difference lies at the limit: more rows like these would not soon decide."
     factor = max((half / margin) ** 2, 1.1)

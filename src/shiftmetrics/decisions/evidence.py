@@ -26,6 +26,8 @@ def evidence_of_classes(pair: ClassPair, *, has_labels: bool) -> DiffEvidence:
     kappa = cohen_kappa(pair.old_codes, pair.new_codes, len(pair.classes))
     if not (pair.old.has_probabilities and pair.new.has_probabilities):
         return DiffEvidence(kappa=kappa)
+    # Whoever was asked which answer is right may have said "neither", which has no probability.
+    has_labels = has_labels and len(pair.classes) == len(pair.old.names)
     agreement, flipped = _agreement(pair)
     return DiffEvidence(
         kappa=kappa,

@@ -82,8 +82,8 @@ class ClassPair:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the ids and of both predictions."""
-        return digest_of(self.rows.ids, "|".join(self.classes), self.old_codes, self.new_codes)
+        """SHA-256 of the ids and of both predictions; names of classes may depend on the labels that are known."""
+        return digest_of(self.rows.ids, self.old_codes, self.new_codes)
 
     def places(self, side: ServedPredictions, rows: IntArray) -> IntArray:
         """Return where some of the matched rows stand in the file of one side."""
@@ -95,8 +95,8 @@ class ClassPair:
         return None if side.confidence is None else side.confidence[self.places(side, rows)]
 
     def probabilities(self, side: ServedPredictions, rows: IntArray) -> FloatArray:
-        """Return the probabilities of one side in some of the matched rows, in the order of ``classes``."""
-        columns = [side.names.index(name) for name in self.classes.tolist()]
+        """Return the probabilities of one side in some of the matched rows, in the old one's order of classes."""
+        columns = [side.names.index(name) for name in self.old.names]
         return side.probabilities(self.places(side, rows))[:, columns]
 
 
