@@ -341,10 +341,12 @@ def weighted_vote(predictions, rounds=4):
         return np.array(found)
 
     others = [[j for j in range(n_models) if j != m] for m in range(n_models)]
-    trust = [
-        np.mean([kappa(predictions[m], predictions[j]) for j in others[m]]) ** 2
-        for m in range(n_models)
-    ]
+    trust = [1.0] * n_models
+    if n_models < 4:
+        trust = [
+            np.mean([kappa(predictions[m], predictions[j]) for j in others[m]]) ** 2
+            for m in range(n_models)
+        ]
     for _ in range(rounds):
         trust = [kappa(predictions[m], votes(others[m])) ** 2 for m in range(n_models)]
     return votes(range(n_models)), np.array(trust)

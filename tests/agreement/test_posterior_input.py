@@ -2,6 +2,7 @@
 
 import math
 import tracemalloc
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,9 +12,7 @@ import pytest
 
 import oracles
 from shiftmetrics import Computing
-from shiftmetrics.agreement import (
-    posterior_agreement,
-)
+from shiftmetrics.agreement import posterior_agreement, prediction_rates
 
 LOG2 = math.log(2)
 
@@ -108,7 +107,9 @@ def test_probabilities_are_told_from_scores_by_both_samples() -> None:
         assert seen.equals(posterior_agreement(first, second, kind="probabilities"))
         assert seen.settings["kind"] == "probabilities"
         assert seen.value != posterior_agreement(first, second, kind="scores").value
-    assert posterior_agreement(np.log(scores), reference).settings["kind"] == "scores"
+    with pytest.raises(ValueError, match="scores from .* beside probabilities in reference_scores"):
+        posterior_agreement(np.log(scores), reference)
+    assert posterior_agreement(np.log(scores), reference, kind="scores").status.ok
     votes = np.eye(3, dtype=int)
     assert posterior_agreement(votes, votes[::-1]).settings["kind"] == "scores"
     assert (
@@ -253,6 +254,74 @@ def test_proportions_are_divided_by_their_sum() -> None:
     assert posterior_agreement(*rounded, kind="proportions").status.ok
     with pytest.raises(ValueError, match="scores must be proportions"):
         posterior_agreement(-shifted, reference, kind="proportions")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rounded_probabilities_are_read_as_such_and_said(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    reference = rng.dirichlet(np.ones(12), size=200)
+    shifted = reference * np.exp(rng.normal(size=reference.shape))
+    shifted = shifted / shifted.sum(axis=1, keepdims=True)
+    result = posterior_agreement(shifted.round(2), reference.round(2))
+    assert result.settings["kind"] == "proportions"
+    assert "rounded probabilities" in result.warnings[0]
+    as_scores = posterior_agreement(shifted.round(2), reference.round(2), kind="scores")
+    assert abs(result.value - as_scores.value) > 0.01
+
+
+def test_integer_percentages_are_not_logits() -> None:
+    shifted, reference = np.random.default_rng(0).dirichlet(np.ones(4), size=(2, 50))
+    for part in (int, float):
+        with pytest.raises(ValueError, match='as percentages do.*"proportions"'):
+            posterior_agreement(
+                (100 * shifted).round().astype(part), (100 * reference).round().astype(part)
+            )
+
+
+def test_sigmoids_of_separate_labels_are_noticed() -> None:
+    shifted, reference = np.random.default_rng(0).uniform(size=(2, 100, 5))
+    (warning,) = posterior_agreement(shifted, reference).warnings
+    assert "sigmoids" in warning
+    assert posterior_agreement(shifted, reference, kind="scores").warnings == ()
+
+
+def test_logits_beside_probabilities_are_refused() -> None:
+    logits = np.random.default_rng(0).normal(size=(60, 3))
+    probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    with pytest.raises(ValueError, match="of one kind, got reference_scores from"):
+        posterior_agreement(probabilities, logits)
+    margins = 3.0 * np.random.default_rng(0).normal(size=60)
+    with pytest.raises(ValueError, match="beside probabilities in scores"):
+        posterior_agreement(1.0 / (1.0 + np.exp(-margins)), margins)
+
+
+def test_logarithms_of_zero_have_their_own_remedy() -> None:
+    with np.errstate(divide="ignore"):
+        logs = np.log([[0.7, 0.3, 0.0], [0.2, 0.5, 0.3]])
+    with pytest.raises(ValueError, match=r"got -inf at row 0, column 2.*np.exp\(scores\)"):
+        posterior_agreement(logs, logs)
+
+
+@pytest.mark.parametrize("function", [posterior_agreement, prediction_rates])
+def test_outputs_of_a_regression_are_refused(function: Callable[..., object]) -> None:
+    prices = np.random.default_rng(0).lognormal(12.0, 0.5, size=200)
+    for old, new in ((prices, 1.02 * prices), (prices.round(), (1.02 * prices).round())):
+        with pytest.raises((TypeError, ValueError), match="shiftmetrics diff"):
+            function(new, old)
+    with pytest.raises((TypeError, ValueError), match="shiftmetrics diff"):
+        function(new[:, None], old[:, None])
+    if function is posterior_agreement:
+        # A model that always gives one answer has such margins: it has to be said.
+        assert function(new, old, kind="scores").changes.disagreement == 0.0
+
+
+def test_margins_are_not_taken_for_a_regression() -> None:
+    """Margins cross 0 in one of the samples at least; few classes may be any integers."""
+    rng = np.random.default_rng(0)
+    assert posterior_agreement(np.abs(rng.normal(size=50)), rng.normal(size=50)).status.ok
+    assert prediction_rates([1000, 2000, 1000], [1000, 1000, 2000]).n_classes == 2
+    labels = rng.integers(1000, size=(2, 1000))
+    assert prediction_rates(*labels).n_samples == 1000
 
 
 def test_a_class_of_prior_zero_may_hold_anything() -> None:

@@ -86,6 +86,42 @@ def test_a_constant_model_does_not_decide_between_two_others():
     assert np.mean(votes == before[0]) > 0.8
 
 
+def camps(seed=0, n=600):
+    """Four models that know the labels, in part, and three alarm models that agree on calling a third of all rows."""
+    rng = np.random.default_rng(seed)
+    labels = (rng.random(n) < 0.15).astype(int)
+    alarm = (rng.random(n) < 0.35).astype(int)
+    good = [np.where(rng.random(n) < 0.12, 1 - labels, labels) for _ in range(4)]
+    loud = [np.where(rng.random(n) < 0.03, 1 - alarm, alarm) for _ in range(3)]
+    return labels, np.array(good + loud)
+
+
+def test_a_camp_of_alarm_models_does_not_capture_the_vote():
+    labels, before = camps()
+    vote, trust = criteria.weighted_vote(before, 2, np.ones(600))
+    captured, loud = criteria.weighted_vote(before, 2, np.ones(600), from_kappas=True)
+    assert np.mean(vote == labels) > 0.9 > np.mean(captured == labels)
+    assert trust[:4].min() > trust[4:].max()
+    assert loud[4:].min() > loud[:4].max()
+
+
+def test_two_camps_are_named_and_never_separated():
+    _, before = camps()
+    models = {f"model {m}": one_hot(row) for m, row in enumerate(before)}
+    found = compare_agreement(models, models_of(before), criterion="vote", resampling=FEW)
+    assert found.status.code == "tied"
+    assert found.best.name in {f"model {m}" for m in range(4)}
+    assert "Two camps" in found.warnings[0]
+    assert all(f"model {m}" in found.warnings[0] for m in range(7))
+    assert any(model.rank_low == 1 for model in found.models if model.name > "model 3")
+    assert "cannot be told from it" in found.headline()
+
+
+def models_of(rows):
+    """References that differ from the scores, so that the pairs are no copies."""
+    return {f"model {m}": 2.0 * one_hot(row) for m, row in enumerate(rows)}
+
+
 def test_a_pool_without_any_agreement_has_a_vote():
     predictions = np.array([[0, 1, 0, 1], [1, 0, 1, 0], [0, 0, 0, 0]])
     votes, trust = criteria.weighted_vote(predictions, 2, np.ones(4))
@@ -104,6 +140,37 @@ def test_the_chained_confusion_is_that_of_a_slow_count(seed):
         labels[known], before[2][known], before[2][rest], after[2][rest], 4
     )
     assert criteria.chained_confusion(labelled, moved) == pytest.approx(expected)
+
+
+def test_thirds_of_confidence_split_what_a_prediction_means():
+    """Unsure predictions are often wrong, and are the ones that move: then thirds estimate better."""
+    rng = np.random.default_rng(0)
+    n = 4000
+    confidence = rng.random(n)
+    labels = rng.integers(2, size=n)
+    right = rng.random(n) < 0.5 + 0.5 * confidence
+    before = np.where(right, labels, 1 - labels)
+    after = np.where((confidence < 0.3) & (rng.random(n) < 0.8), 1 - before, before)
+    margins = (2.0 * before - 1.0) * (0.2 + confidence)
+    scores = np.stack([np.zeros(n), margins], axis=1)
+    moved = np.stack([np.zeros(n), (2.0 * after - 1.0) * (0.2 + confidence)], axis=1)
+    half = n // 2
+    found = compare_agreement(
+        {"a": moved[half:], "b": moved[half:] + 1e-9},
+        {"a": scores[half:], "b": scores[half:]},
+        labels=labels[:half],
+        labelled_scores={"a": scores[:half], "b": scores[:half]},
+        criterion="accuracy",
+        resampling=FEW,
+    )
+    truth = np.mean(after[half:] == labels[half:])
+    plain = criteria.chained_confusion(
+        criteria.confusion(labels[:half], before[:half], 2, np.ones(half)),
+        criteria.confusion(before[half:], after[half:], 2, np.ones(half)),
+    )
+    assert abs(found.best.value - truth) < 0.02 < abs(criteria.accuracy(plain) - truth)
+    assert found.best.interval.low < truth < found.best.interval.high
+    assert "transfer error" in found.best.interval.method
 
 
 # --- which criterion is taken ------------------------------------------------------------------------------
@@ -485,3 +552,80 @@ def test_a_scorer_that_the_labels_do_not_define_is_refused():
         compare_agreement(
             scores, scores, labels=np.zeros(30, int), criterion="roc_auc", resampling=FEW
         )
+
+
+# --- without scores of the same rows before the shift --------------------------------------------------------
+
+
+def test_models_vote_on_the_shifted_scores_alone():
+    labels, _, after = pool()
+    for references in (None, as_models(after)):
+        found = compare_agreement(as_models(after), references, resampling=FEW)
+        assert found.settings["criterion"] == "vote"
+        assert found.best.name == "model 0"
+        assert "agreement" not in found.best.secondary_metrics
+        assert "same rows before the shift" in found.basis
+    labelled = compare_agreement(as_models(after), labels=labels, resampling=FEW)
+    assert labelled.compared == "Mean of accuracy and macro F1 after the shift"
+    expected = metrics.accuracy_score(labels, after[0])
+    assert labelled.best.secondary_metrics["accuracy"] == pytest.approx(expected)
+
+
+def test_same_rows_in_both_samples_give_no_estimate_of_the_accuracy():
+    """Unpaired new samples: nothing changes between two copies, which is no sign that nothing changed."""
+    labels, before, after = pool()
+    options = {"labels": labels, "labelled_scores": as_models(before), "resampling": FEW}
+    found = compare_agreement(as_models(after), as_models(after), **options)
+    assert found.settings["criterion"] == "vote"
+    source = metrics.accuracy_score(labels, before[0])
+    assert found.best.secondary_metrics["source_accuracy"] == pytest.approx(source)
+    with pytest.raises(ValueError, match="the same rows before the shift"):
+        compare_agreement(as_models(after), as_models(after), criterion="accuracy", **options)
+    two = {name: as_models(after)[name] for name in ("model 0", "model 3")}
+    options["labelled_scores"] = {name: as_models(before)[name] for name in two}
+    found = compare_agreement(two, **options)
+    assert found.settings["criterion"] == "source_accuracy"
+    assert found.value == pytest.approx(source)
+    with pytest.raises(ValueError, match="reference_scores must be"):
+        compare_agreement(two)
+
+
+# --- collapse ------------------------------------------------------------------------------------------------
+
+
+def test_rare_events_are_not_collapsed():
+    """Calibrated probabilities of rare events are all below 1/2; the noisy copy only seems to use both classes."""
+    rng = np.random.default_rng(0)
+    risk = 0.3 * rng.random((500, 1)) ** 3
+    noisy = np.clip(risk + 0.25 * rng.normal(size=risk.shape), 0.001, 0.999)
+    flat = np.full_like(risk, 0.04)
+    labels = (rng.random(500) < risk[:, 0]).astype(int)
+    scores = {
+        name: np.hstack([1 - p, p])
+        for name, p in {"good": risk, "noisy": noisy, "flat": flat}.items()
+    }
+    before = {
+        name: np.hstack([1 - p, p])
+        for name, p in {"good": risk**1.1, "noisy": noisy, "flat": flat}.items()
+    }
+    for known in (None, labels):
+        found = compare_agreement(scores, before, labels=known, resampling=FEW)
+        collapsed = {model.name: model.collapsed for model in found.models}
+        assert collapsed == {"good": False, "noisy": False, "flat": True}
+        assert any("rare events" in text and text.startswith("good") for text in found.warnings)
+    ranked = compare_agreement(scores, before, labels=labels, criterion="roc_auc", resampling=FEW)
+    assert ranked.best.name == "good"
+
+
+def test_the_area_under_the_curve_of_resamples_is_that_of_scikit_learn():
+    from shiftmetrics.comparison.scorers import KnownScores, area_under_curve
+
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(80, 2)).round(1)
+    labels = rng.integers(2, size=80)
+    area = area_under_curve(KnownScores(scores, np.array([0, 1])), labels)
+    for _ in range(5):
+        weights = rng.exponential(size=80)
+        margins = scores[:, 1] - scores[:, 0]
+        expected = metrics.roc_auc_score(labels, margins, sample_weight=weights)
+        assert area(weights) == pytest.approx(expected)

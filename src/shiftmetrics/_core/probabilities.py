@@ -44,28 +44,6 @@ def look_like_probabilities(array: Array) -> bool:
     return not any(map_blocks(bad, placed(_blocks(array), (array,))))
 
 
-def kind_of(*samples: Array) -> str:
-    """Return "probabilities" where all samples look like them, else "scores"; refuse rows of percentages."""
-    if all(map(look_like_probabilities, samples)):
-        return "probabilities"
-    if all(map(_are_percentages, samples)):
-        remedy = 'Pass kind="proportions", which divides rows by their sum, or kind="scores" if they are logits.'
-        raise ValueError(
-            describe(
-                "kind", "given where rows have the sum 100, as percentages do", "'auto'", remedy
-            )
-        )
-    return "scores"
-
-
-def _are_percentages(array: Array) -> bool:
-    """Return True if the first rows have the sum 100, and are not one-hot rows on that scale."""
-    if array.ndim != 2 or not is_floating(array):
-        return False
-    head = to_float64(array[: min(_HEAD, array.shape[0]), ...])
-    return bool((head > 0.0).sum() > len(head)) and look_like_probabilities(head / 100.0)
-
-
 def check_probabilities(
     *named: tuple[Array, str], floor: float | None, divide: bool = False
 ) -> float | None:

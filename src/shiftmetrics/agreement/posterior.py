@@ -264,6 +264,7 @@ def _solved(
         computing=computing,
         guesses=pilot_betas(pairs, computing.atol or 0.0) if beta is None else (),
     )
+    fields["warnings"] = (*pairs.warnings, *fields["warnings"])
     if not pairs.elsewhere:
         fields["per_sample"] = row_agreement(pairs, best.x, executor=executor)
     if limits.n_identical == limits.n_rows and not is_constant(limits):

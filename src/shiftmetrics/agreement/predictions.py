@@ -12,7 +12,8 @@ from shiftmetrics._core.blocks import map_blocks, row_blocks
 from shiftmetrics._core.chunk_readers import in_chunks
 from shiftmetrics._core.placement import placed
 from shiftmetrics._core.tables import check_labels
-from shiftmetrics._core.validation import check_matrix, describe
+from shiftmetrics._core.validation import describe
+from shiftmetrics.agreement.kinds import ENOUGH, REGRESSION, check_scores
 from shiftmetrics.agreement.scores import ScorePairs
 
 
@@ -28,7 +29,7 @@ def check_predictions(value: Any, argument: str) -> npt.NDArray[Any]:
     """
     value = in_chunks(value, argument)
     if is_table(value) or _dimensions(value) == 2:
-        array = check_matrix(value, argument, min_columns=2)
+        array = check_scores(value, argument)
         slices = placed(row_blocks(int(array.shape[0]), 8 * int(array.shape[1])), (array,))
         largest = map_blocks(
             lambda rows: to_float64(float64_rows(array, rows)).argmax(axis=1), slices
@@ -42,12 +43,22 @@ def check_predictions(value: Any, argument: str) -> npt.NDArray[Any]:
         np.isfinite(labels).all() and (labels == np.round(labels)).all()
     ):
         expected = "predicted labels, or scores of shape (n_samples, n_classes)"
-        got, remedy = (
-            "one-dimensional numbers that are not whole",
-            "For binary margins, pass (margins > 0).",
-        )
+        got = "one-dimensional numbers that are not integers"
+        remedy = f"For binary margins, pass (margins > 0). {REGRESSION}"
         raise ValueError(describe(argument, expected, got, remedy))
+    _refuse_quantities(labels, argument)
     return labels
+
+
+def _refuse_quantities(labels: npt.NDArray[Any], argument: str) -> None:
+    """Refuse integers that hardly repeat and are spread far apart: the outputs of a regression, such as prices."""
+    if labels.dtype.kind not in "iuf" or len(labels) < ENOUGH:
+        return
+    n_distinct = len(np.unique(labels))
+    spread = float(labels.max()) - float(labels.min())
+    if 2 * n_distinct > len(labels) and spread > 10.0 * len(labels):
+        got = f"{n_distinct} different numbers from {labels.min():g} to {labels.max():g} in {len(labels)} samples"
+        raise ValueError(describe(argument, "predicted labels of classes", got, REGRESSION))
 
 
 def predicted_columns(pairs: ScorePairs) -> tuple[IntArray, IntArray]:

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from shiftmetrics._core.arrays import (
     as_array,
     as_like,
     float64_rows,
-    is_floating,
     is_in_chunks,
     is_table,
     namespace,
@@ -30,11 +29,10 @@ from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.chunk_readers import of_batches, pair_in_chunks
 from shiftmetrics._core.chunks import PairSide
 from shiftmetrics._core.placement import placed
-from shiftmetrics._core.probabilities import check_probabilities, kind_of
+from shiftmetrics._core.probabilities import check_probabilities
 from shiftmetrics._core.tables import Align, align_tables, match_labels
 from shiftmetrics._core.validation import (
     check_choice,
-    check_matrix,
     check_number,
     check_same_library,
     check_same_shape,
@@ -43,9 +41,7 @@ from shiftmetrics._core.validation import (
     describe,
 )
 from shiftmetrics.agreement.formula import FEW_CLASSES, Buffer
-
-Kind = Literal["auto", "scores", "probabilities", "proportions"]
-KINDS: tuple[Kind, ...] = ("auto", "scores", "probabilities", "proportions")
+from shiftmetrics.agreement.kinds import KINDS, Kind, check_scores, read_kind
 
 PLANE_BYTES = 1 << 18
 """Float64 bytes of one sample in one block: the six planes of a block (both samples, their sum, and the
@@ -56,9 +52,6 @@ DEVICE_PLANE_BYTES = 1 << 27
 
 WORKSPACE = Workspace()
 """Buffers that each thread keeps from batch to batch."""
-
-LOOKED_AT = 10_000
-"""Rows of a sample that is not in memory that are looked at for labels in place of margins."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +71,8 @@ class ScorePairs:
         Class prior, with sum 1; classes of prior 0 drop out.
     scale : float
         A power of two that every score is multiplied by, to stay clear of overflow.
+    warnings : tuple of str
+        What is odd about the values.
     """
 
     scores: Array
@@ -88,6 +83,7 @@ class ScorePairs:
     prior: FloatArray
     scale: float = 1.0
     workspace: Workspace = field(default_factory=Workspace, repr=False)
+    warnings: tuple[str, ...] = ()
 
     @property
     def n_samples(self) -> int:
@@ -263,14 +259,16 @@ def prepare_pairs(
                 list(scores.columns), list(prior.index), "scores", "prior", "classes", "pairing"
             )
         ]
-    first, weights = _check_scores(scores, "scores", prior)
-    second, _ = _check_scores(reference_scores, "reference_scores", prior)
+    first = as_array(scores, "scores")
+    n_classes = int(first.shape[1]) if first.ndim == 2 else 2
+    weights = _check_prior(prior, max(n_classes, 1))
+    first = check_scores(first, "scores", weights)
+    second = check_scores(reference_scores, "reference_scores", weights)
     check_same_library(first, second, "scores", "reference_scores")
     remedy = "Rows are pairs: pair the samples first, with shiftmetrics.agreement.pair_samples."
     remedy = remedy if first.shape[0] != second.shape[0] else ""
     check_same_shape(first, second, "scores", "reference_scores", remedy=remedy)
-    if kind == "auto":
-        kind = check_choice(kind_of(first, second), "kind", KINDS)
+    kind, warnings = read_kind(kind, first, second)
     if floor is not None and kind == "scores":
         raise ValueError(
             describe("floor", "None for scores", value=floor, remedy="It is for probabilities.")
@@ -278,8 +276,6 @@ def prepare_pairs(
     if kind != "scores":
         named = (first, "scores"), (second, "reference_scores")
         floor = check_probabilities(*named, floor=floor, divide=kind == "proportions")
-    elif first.ndim == 1:
-        _refuse_labels(first, second)
     return ScorePairs(
         scores=first,
         reference_scores=second,
@@ -287,6 +283,7 @@ def prepare_pairs(
         floor=floor,
         weights=check_weights(sample_weight, "sample_weight", int(first.shape[0])),
         prior=weights,
+        warnings=warnings,
     )
 
 
@@ -342,6 +339,15 @@ def align_rows(
     return align_tables(scores, values, scores_name, name, align=pairing, option="pairing")[1]
 
 
+def same_scores(pairs: ScorePairs) -> bool:
+    """Return True if both samples of the pairs are the same rows, up to a constant in each."""
+    for rows in pairs.slices():
+        block = to_float64(pairs.block(rows))
+        if not np.array_equal(block[0], block[1]):
+            return False
+    return True
+
+
 def on_cpu(array: Array) -> bool:
     """Tell whether ``array`` is one that NumPy can look at in place: its own, or torch's on a CPU."""
     if isinstance(array, np.ndarray) or is_in_chunks(array):
@@ -375,50 +381,6 @@ def _stacked(batch: Any) -> FloatArray:
     )
     check_same_shape(first, second, *names)
     return np.stack([first, second], axis=1)
-
-
-def _check_scores(value: Any, argument: str, prior: Any) -> tuple[Array, FloatArray]:
-    """Return scores and the prior of their classes; classes of prior 0 may hold anything."""
-    array = as_array(value, argument)
-    n_classes = int(array.shape[1]) if array.ndim == 2 else 2
-    weights = _check_prior(prior, max(n_classes, 1))
-    if array.ndim == 1:
-        if not is_floating(array):
-            expected = "of shape (n_samples, n_classes), or a one-dimensional array of real margins"
-            got = f"{array.shape[0]} one-dimensional values of dtype {array.dtype}"
-            remedy = "Labels have no scores: give one column for each class, or convert margins to float."
-            raise TypeError(describe(argument, expected, got, remedy))
-        check_matrix(
-            array[:, None] if not is_in_chunks(array) else array[:LOOKED_AT][:, None], argument
-        )
-        return array, weights
-    if array.ndim == 2 and array.shape[1] == 1:
-        got = f"one column (shape {tuple(array.shape)})"
-        remedy = "Give one column for each class, or a binary margin as a one-dimensional array."
-        raise ValueError(describe(argument, "an array of at least two classes", got, remedy))
-    if array.ndim != 2 or (weights > 0.0).all() or is_in_chunks(array):
-        return check_matrix(array, argument, min_columns=2), weights
-    xp = namespace(array)
-    check_matrix(xp.take(array, xp.asarray(np.flatnonzero(weights)), axis=1), argument)
-    return array, weights
-
-
-def _refuse_labels(*sides: Array) -> None:
-    """Raise a TypeError where floats in one dimension are 0, 1, 2, ... (or 1, 2, ...): class labels, not margins."""
-    found: set[float] = set()
-    for side in sides:
-        values = to_float64(side[:LOOKED_AT] if is_in_chunks(side) else side)
-        if values.min() < 0.0 or (values != np.round(values)).any():
-            return
-        found.update(np.unique(values).tolist())
-    if len(found) > 1 and min(found) <= 1.0 and max(found) - min(found) == len(found) - 1:
-        expected = "margins, or one column of scores for each class"
-        got = f"whole numbers from {min(found):g} to {max(found):g}, which look like class labels"
-        remedy = (
-            "Labels go to shiftmetrics.agreement.prediction_rates; margins that are whole numbers, as two columns "
-            "(0, margin)."
-        )
-        raise TypeError(describe("scores", expected, got, remedy))
 
 
 def _check_prior(prior: Any, n_classes: int) -> FloatArray:

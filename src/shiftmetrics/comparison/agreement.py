@@ -11,22 +11,34 @@ import numpy as np
 
 from shiftmetrics._core.chunk_readers import in_chunks
 from shiftmetrics._core.options import Computing, Resampling, always_resampling
+from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement import posterior_agreement
-from shiftmetrics.agreement.scores import align_rows, prepare_pairs
+from shiftmetrics.agreement.posterior import prior_setting
+from shiftmetrics.agreement.scores import (
+    ScorePairs,
+    align_rows,
+    named_prior,
+    prepare_pairs,
+    same_scores,
+)
 from shiftmetrics.comparison.classes import Classes, read_classes, same_rows
+from shiftmetrics.comparison.criteria import SCORES, weighted_vote
 from shiftmetrics.comparison.models import measure_each, model_names
 from shiftmetrics.comparison.paired import PairedValues, check_paired
 from shiftmetrics.comparison.ranking import collapsed_models, rank_models
-from shiftmetrics.comparison.result import ComparisonResult
+from shiftmetrics.comparison.result import TIED, ComparisonResult
 from shiftmetrics.comparison.selection_criteria import (
     AGREEMENT,
     OVER_CEILING,
+    SOURCE_ACCURACY,
     VOTE,
+    SelectionCriterion,
     choose_criterion,
     resampled_values,
     selection_criterion,
+    with_transfer_error,
 )
 
 SCORE_NAMES = {
@@ -44,7 +56,15 @@ WORDS = {
         "No labels: each model is set against the vote of all before the shift, in which those who agree with the "
         "others count most; a majority that is wrong together would mislead it.",
     ),
+    SOURCE_ACCURACY: (
+        "Accuracy on the labelled rows",
+        "Without scores of the same rows before the shift, what it changes cannot be seen: this is how often models "
+        "are right where rows have labels.",
+    ),
 }
+
+RARE = 0.2
+"""Fraction of rows up to which the rarer of two classes is a rare event, which a good model may never predict."""
 
 
 MOST_UNKNOWN = 0.05
@@ -53,7 +73,7 @@ MOST_UNKNOWN = 0.05
 
 def compare_agreement(
     scores: Mapping[str, Any],
-    reference_scores: Any,
+    reference_scores: Any = None,
     *,
     labels: Any = None,
     labelled_scores: Mapping[str, Any] | None = None,
@@ -70,21 +90,24 @@ def compare_agreement(
 
     The criterion follows from what is known. With labels of the pairs it is a score of the shifted predictions; with
     labels of other rows an estimate of it; without labels, of three or more models, the match with their weighted
-    vote; of two models, how far each agrees with itself.
+    vote; of two models, how far each agrees with itself. Without scores of the same rows before the shift (none are
+    given, or both samples are the same rows) nothing is estimated from what changes: the vote is that of the shifted
+    predictions, and two models are compared by their accuracy on the labelled rows.
 
     Parameters
     ----------
     scores : mapping of str to array of shape (n_samples, n_classes)
         Each model's scores on the shifted sample, by its name; the same rows for all of them, in memory or not, as in
         `posterior_agreement` (batches hold one sample each). Classes are the names of columns, else their positions.
-    reference_scores : mapping of str to array, or array
-        Its scores on the original sample; a single array is the reference of all models.
+    reference_scores : mapping of str to array, or array, optional
+        Its scores on the original sample, of the same rows; a single array is the reference of all models.
     labels : array of shape (n_samples,), optional
         True classes of the pairs, where the shift keeps them; with ``labelled_scores`` those of the labelled rows.
     labelled_scores : mapping of str to array of shape (n_labelled, n_classes) or (n_labelled,), optional
         Scores, or predicted classes, of each model on other rows, which are not shifted and have labels.
     criterion : str, default "auto"
         What models are ranked by. "vote", "agreement_over_ceiling" and "agreement" (as in the papers) need no labels;
+        "source_accuracy" is that on the labelled rows;
         "accuracy_and_f1" (their mean, the default where there are labels), "accuracy", "balanced_accuracy",
         "f1_macro", and with labels of the pairs any scorer of scikit-learn by its name.
     kind : {"auto", "scores", "probabilities", "proportions"}, default "auto"
@@ -119,10 +142,14 @@ def compare_agreement(
     Notes
     -----
     The vote weighs each model by its kappa with the vote of the others, before the shift; the value is the mean of
-    accuracy and macro F1 against it. A majority that is wrong together misleads it, and of three
-    models it is no safer than agreement over its ceiling. Labelled rows say what each
-    prediction means; the estimate chains that with where predictions go, and takes it that a prediction moves
-    independently of whether it was right. In resamples the votes of the rows stay as they are.
+    accuracy and macro F1 against it. A majority that is wrong together misleads it, and of three models it is no
+    safer than agreement over its ceiling. It is found from equal weights, and again from the models' mutual kappas:
+    where the two choose differently there are two camps of models, and both are named.
+
+    Labelled rows say what each prediction means, by thirds of its confidence; the estimate chains that with where
+    predictions go, and takes it that a prediction moves independently of whether it was right. How wrong that is was
+    measured on other tasks, and widens the intervals of the values; those of differences hold for sampling only. In
+    resamples the votes of the rows stay as they are.
 
     Examples
     --------
@@ -140,45 +167,54 @@ def compare_agreement(
     'Accuracy after the shift'
     """
     names = model_names(scores, "scores")
-    criterion = choose_criterion(
-        criterion, len(names), labels=labels is not None, other_rows=labelled_scores is not None
-    )
-    references = reference_scores
-    if not isinstance(references, Mapping):
-        references = dict.fromkeys(names, in_chunks(reference_scores, "reference_scores"))
-    for given, argument in ((references, "reference_scores"), (labelled_scores, "labelled_scores")):
-        if given is not None and set(given) != set(names):
-            raise ValueError(
-                describe(argument, f"a mapping with the names {names}", f"{list(given)}")
-            )
+    references = _references(reference_scores, names)
+    drawn = always_resampling(resampling)
     # Rows are brought into one order once, so that everything below is paired by position.
     tables = same_rows("scores", scores, pairing)
-    drawn = always_resampling(resampling)
+    options: dict[str, Any] = {
+        "kind": kind,
+        "prior": prior,
+        "sample_weight": sample_weight,
+        "floor": floor,
+        "pairing": pairing,
+    }
+
+    def before(name: str) -> Any:
+        return tables[name] if references is None else references[name]
+
+    pairs = measure_each(
+        names, lambda name, _: prepare_pairs(tables[name], before(name), **options), computing
+    )
+    paired_rows = references is not None and not all(map(same_scores, pairs.values()))
+    criterion = choose_criterion(
+        criterion,
+        len(names),
+        labels=labels is not None,
+        other_rows=labelled_scores is not None,
+        paired=paired_rows,
+    )
+    if labelled_scores is not None and set(labelled_scores) != set(names):
+        got = f"{list(labelled_scores)}"
+        raise ValueError(describe("labelled_scores", f"a mapping with the names {names}", got))
     # Only agreement needs an interval of its own; all other criteria are resampled together.
     robust = criterion in (AGREEMENT, OVER_CEILING)
-    options: dict[str, Any] = {
-        "kind": kind, "prior": prior, "sample_weight": sample_weight, "floor": floor, "pairing": pairing,
-    }  # fmt: skip
 
     def measure(name: str, computing: Computing) -> Any:
         drawing: dict[str, Any] = {"resampling": drawn if robust else None, "computing": computing}
         return posterior_agreement(tables[name], references[name], **options, **drawing)
 
-    pairs = measure_each(
-        names, lambda name, _: prepare_pairs(tables[name], references[name], **options), computing
-    )
-    results = measure_each(names, measure, computing)
+    results = measure_each(names, measure, computing) if paired_rows else {}
     classes = read_classes(tables, pairs, labels, labelled_scores, pairing)
-    # Accuracy is shown beside any criterion where labels allow it.
-    asked = ([] if robust else [criterion]) + ([] if labels is None else ["accuracy"])
-    criteria = {name: selection_criterion(name, classes, list(pairs.values())) for name in asked}
+    criteria = _criteria(criterion, classes, list(pairs.values()), paired=paired_rows)
     groups = align_rows(tables[names[0]], drawn.groups, "groups", pairing)
-    progress = computing is None or computing.progress
-    evaluated = (
-        resampled_values(criteria, classes, replace(drawn, groups=groups), progress=progress)
-        if criteria
-        else {}
-    )
+    evaluated = {}
+    if criteria:
+        progress = computing is None or computing.progress
+        drawn_rows = replace(drawn, groups=groups)
+        evaluated = resampled_values(criteria, classes, drawn_rows, progress=progress)
+    if paired_rows and labelled_scores is not None:
+        for name in set(evaluated) & set(SCORES):
+            evaluated[name] = with_transfer_error(evaluated[name], classes)
     # In nats models must share their classes; over its ceiling agreement of any models can be compared.
     if criterion == AGREEMENT:
         check_paired(results)
@@ -190,49 +226,161 @@ def compare_agreement(
         ]  # of a constant model 0
         scale = 1.0 / np.array(ceilings) if criterion == OVER_CEILING else 1.0
         paired = PairedValues.of(list(results.values()), drawn.rng, drawn.confidence_level, scale)
-    # Where models have collapsed, agreement says nothing of them: they come last.
-    title, basis = _in_words(criterion, classes)
-    accuracy = evaluated.get("accuracy")
-    first = results[names[0]]
-    return rank_models(
+    title, basis = _in_words(criterion, classes, paired=paired_rows)
+    secondary_metrics = []
+    for model, name in enumerate(names):
+        secondary_metrics.append(_secondary_metrics(model, results.get(name), evaluated))
+    ranked = rank_models(
         names,
         paired,
         drawn.confidence_level,
-        collapsed=collapsed_models([result.shares for result in results.values()], classes.labels),
+        collapsed=_collapsed(classes, probabilities=pairs[names[0]].kind != "scores"),
         collapsed_last=robust,
-        secondary_metrics=[_secondary_metrics(m, results[name], accuracy) for m, name in enumerate(names)],
+        secondary_metrics=secondary_metrics,
         compared=title,
-        compared_unit=first.unit if criterion == AGREEMENT else "",
+        compared_unit="nats" if criterion == AGREEMENT else "",
         basis=basis,
         wording=("models", "steadiest", "steadier") if robust else ComparisonResult.wording,
-        n_samples=first.n_samples,
+        n_samples=pairs[names[0]].n_samples,
         settings={
-            **first.settings, "criterion": criterion, "labels": labels is not None,
-            "labelled_scores": labelled_scores is not None,
-            "confidence_level": drawn.confidence_level, "rng": drawn.rng,
-            "resampling": drawn.settings(),
+            **settings_of(
+                kind=pairs[names[0]].kind,
+                prior=prior_setting(named_prior(prior)),
+                sample_weight=sample_weight is not None,
+                floor=floor,
+                pairing=pairing,
+                criterion=criterion,
+                paired=paired_rows,
+                labels=labels is not None,
+                labelled_scores=labelled_scores is not None,
+                confidence_level=drawn.confidence_level,
+                rng=drawn.rng,
+                resampling=drawn.settings(),
+            ),
         },
         warnings=(
             *(f"{name}: {text}" for name, result in results.items() for text in result.warnings),
             *_unknown_predictions(names, classes),
+            *_rare_events(names, classes),
         ),
-    )  # fmt: skip
+    )
+    if criterion == VOTE:
+        return _name_camps(ranked, names, classes, list(pairs.values()))
+    return ranked
 
 
-def _secondary_metrics(model: int, result: Any, accuracy: PairedValues | None) -> dict[str, float]:
+def _references(reference_scores: Any, names: list[str]) -> dict[str, Any] | None:
+    """Return the scores before the shift of each model, None where there are none."""
+    if reference_scores is None:
+        return None
+    if not isinstance(reference_scores, Mapping):
+        return dict.fromkeys(names, in_chunks(reference_scores, "reference_scores"))
+    if set(reference_scores) != set(names):
+        got = f"{list(reference_scores)}"
+        raise ValueError(describe("reference_scores", f"a mapping with the names {names}", got))
+    return dict(reference_scores)
+
+
+def _criteria(
+    criterion: str, classes: Classes, pairs: list[ScorePairs], *, paired: bool
+) -> dict[str, SelectionCriterion]:
+    """Return the criteria to evaluate: accuracy is shown beside any other where labels allow it."""
+    asked = []
+    if criterion not in (AGREEMENT, OVER_CEILING):
+        asked.append(criterion)
+    if classes.labels is not None:
+        asked.append("accuracy" if paired or classes.labelled is None else SOURCE_ACCURACY)
+    return {name: selection_criterion(name, classes, pairs) for name in asked}
+
+
+def _collapsed(classes: Classes, *, probabilities: bool) -> list[bool]:
+    """Return which models predict (almost) a single class, by labels or else by the vote of three or more models."""
+    n_models = len(classes.shifted)
+    expected = None
+    if classes.labels is not None:
+        expected = np.bincount(classes.labels, minlength=classes.n_classes) / len(classes.labels)
+    elif n_models > 2:
+        vote, _ = weighted_vote(classes.before, classes.n_classes, classes.weights)
+        expected = np.bincount(vote, minlength=classes.n_classes) / len(vote)
+    shares = []
+    for shifted, before in zip(classes.shifted, classes.before, strict=True):
+        both = np.concatenate([shifted, before])
+        shares.append(np.bincount(both, minlength=classes.n_classes) / len(both))
+    collapsed = collapsed_models(shares, expected)
+    # Of rare events a good model may predict none: its scores tell rows apart all the same.
+    rare = probabilities if expected is None else expected.max() > 1.0 - RARE
+    if classes.n_classes == 2 and rare:
+        return [has and not varies for has, varies in zip(collapsed, classes.varies, strict=True)]
+    return collapsed
+
+
+def _rare_events(names: list[str], classes: Classes) -> Iterator[str]:
+    """Warn of models of two classes that never predict one of them, while their scores differ from row to row."""
+    for name, shifted, before, varies in zip(
+        names, classes.shifted, classes.before, classes.varies, strict=True
+    ):
+        constant = len(np.unique(np.concatenate([shifted, before]))) == 1
+        if classes.n_classes == 2 and constant and varies:
+            yield (
+                f"{name}: it always predicts one class, by scores that differ, as for rare events. Predictions say "
+                'little of it: with labels, compare by criterion="roc_auc", "average_precision" or "neg_log_loss".'
+            )
+
+
+def _name_camps(
+    ranked: ComparisonResult, names: list[str], classes: Classes, pairs: list[ScorePairs]
+) -> ComparisonResult:
+    """Say where the vote from the models' kappas chooses another model: then no model is clearly the best."""
+    ones = np.ones(len(classes.weights))
+    other = selection_criterion(VOTE, classes, pairs, from_kappas=True)(ones, np.ones(0))
+    rival = names[int(other.argmax())]
+    best = ranked.best.name
+    if rival == best or other.max() - other[names.index(best)] <= 1e-12:
+        return ranked
+    votes = []
+    for from_kappas in (False, True):
+        vote, _ = weighted_vote(
+            classes.before, classes.n_classes, classes.weights, from_kappas=from_kappas
+        )
+        votes.append(vote)
+    camps: tuple[list[str], list[str]] = ([], [])
+    for name, before in zip(names, classes.before, strict=True):
+        matches = [float(np.mean(before == vote)) for vote in votes]
+        camps[int(matches[1] > matches[0])].append(name)
+    text = (
+        f"Two camps of models: by a vote from equal weights {best} is the best ({', '.join(camps[0])}), by one from "
+        f"the models' mutual agreement {rival} ({', '.join(camps[1])}). Label some rows to decide."
+    )
+    # Either may be the best, and all ranks between theirs are open.
+    last = next(model.rank for model in ranked.models if model.name == rival)
+    models = []
+    for model in ranked.models:
+        if model.rank <= last:
+            model = replace(model, rank_low=1, rank_high=max(model.rank_high, last))
+        models.append(model)
+    return replace(ranked, models=tuple(models), status=TIED, warnings=(text, *ranked.warnings))
+
+
+def _secondary_metrics(
+    model: int, result: Any, evaluated: Mapping[str, PairedValues]
+) -> dict[str, float]:
     """Return what the table shows of a model beside the criterion."""
-    shown = {
-        "unchanged": 1.0 - result.changes.disagreement,
-        "agreement": result.value,
-        "kappa": result.changes.kappa,
-        "ceiling": result.ceiling,
-        "normalized": result.normalized,
-        "equivalent_error": result.equivalent_error,
-    }
-    if accuracy is not None:
-        interval = accuracy.intervals[model]
-        shown["accuracy"] = float(accuracy.values[model])
-        shown |= {"accuracy_low": interval.low, "accuracy_high": interval.high}
+    shown = {}
+    if result is not None:
+        shown = {
+            "unchanged": 1.0 - result.changes.disagreement,
+            "agreement": result.value,
+            "kappa": result.changes.kappa,
+            "ceiling": result.ceiling,
+            "normalized": result.normalized,
+            "equivalent_error": result.equivalent_error,
+        }
+    for name in ("accuracy", SOURCE_ACCURACY):
+        if name in evaluated:
+            interval = evaluated[name].intervals[model]
+            shown[name] = float(evaluated[name].values[model])
+            shown[f"{name}_low"] = interval.low
+            shown[f"{name}_high"] = interval.high
     return shown
 
 
@@ -240,7 +388,8 @@ def _unknown_predictions(names: list[str], classes: Classes) -> Iterator[str]:
     """Warn of models that often predict, on the pairs, what they never predict on the labelled rows."""
     if classes.labelled is None:
         return
-    for name, known, before in zip(names, classes.labelled, classes.before, strict=True):
+    known_classes = classes.labelled.predictions
+    for name, known, before in zip(names, known_classes, classes.before, strict=True):
         share = float(np.mean(~np.isin(before, known)))
         if share > MOST_UNKNOWN:
             yield (
@@ -249,8 +398,13 @@ def _unknown_predictions(names: list[str], classes: Classes) -> Iterator[str]:
             )
 
 
-def _in_words(criterion: str, classes: Classes) -> tuple[str, str]:
+def _in_words(criterion: str, classes: Classes, *, paired: bool) -> tuple[str, str]:
     """Return what a criterion is called, and a sentence on what it rests on."""
+    if criterion == VOTE and not paired:
+        return WORDS[VOTE][0], (
+            "No labels, and no scores of the same rows before the shift: each model is set against the vote of all, "
+            "in which those who agree with the others count most; a majority that is wrong together would mislead it."
+        )
     if criterion in WORDS:
         return WORDS[criterion]
     title = f"{SCORE_NAMES.get(criterion, criterion)} after the shift"
@@ -258,5 +412,5 @@ def _in_words(criterion: str, classes: Classes) -> tuple[str, str]:
         return title, "Evaluated with labels of the shifted rows."
     return f"{title}, estimated", (
         f"Estimated from {len(classes.labels)} labelled rows that were not shifted, as if predictions moved "
-        "independently of whether they were right."
+        "independently of whether they were right; intervals of differences hold for sampling only."
     )

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray, is_labelled
+from shiftmetrics._core.arrays import FloatArray, IntArray, is_labelled, to_float64
+from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.chunk_readers import in_chunks
 from shiftmetrics._core.tables import Align, label_codes, match_labels
 from shiftmetrics._core.validation import describe
@@ -18,8 +19,32 @@ from shiftmetrics.agreement.predictions import (
     label_columns,
     predicted_columns,
 )
-from shiftmetrics.agreement.scores import ScorePairs, align_rows
+from shiftmetrics.agreement.scores import ScorePairs, align_rows, prepare_pairs
 from shiftmetrics.comparison.models import check_sizes
+
+THIRDS = 3
+"""Parts by confidence that a prediction is split into: what it means depends on how sure the model is."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LabelledRows:
+    """Predictions on labelled rows other than the pairs, and what is needed to carry their meaning over.
+
+    Attributes
+    ----------
+    predictions : ndarray of shape (n_models, n_labelled)
+        Predicted classes.
+    states, pair_states : ndarray of shape (n_models, n_labelled) or (n_models, n_samples)
+        ``n_parts * class + part`` on the labelled rows, and on the pairs before the shift: the part is the third of
+        confidence, among the labelled rows of the model.
+    n_parts : int
+        3, or 1 where confidences are not known.
+    """
+
+    predictions: IntArray
+    states: IntArray
+    pair_states: IntArray
+    n_parts: int
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,11 +57,13 @@ class Classes:
     columns : list of ndarray of shape (n_classes_of_model,)
         The class of each column of a model's scores.
     shifted, before : ndarray of shape (n_models, n_samples)
-        Predictions after and before the shift.
+        Predictions after and before the shift; the same where there are none from before.
+    varies : tuple of bool
+        Whether the scores of each model differ from row to row.
     weights : ndarray of shape (n_samples,)
         Of the pairs.
-    labelled : ndarray of shape (n_models, n_labelled) or None
-        Predictions on labelled rows other than the pairs.
+    labelled : LabelledRows or None
+        Labelled rows other than the pairs.
     labels : ndarray or None
         Of the labelled rows where there are some, else of the pairs.
     """
@@ -45,8 +72,9 @@ class Classes:
     columns: list[IntArray]
     shifted: IntArray
     before: IntArray
+    varies: tuple[bool, ...]
     weights: FloatArray
-    labelled: Any = None
+    labelled: LabelledRows | None = None
     labels: Any = None
 
 
@@ -76,10 +104,7 @@ def read_classes(
     if labelled_scores is not None:
         others = same_rows("labelled_scores", labelled_scores, pairing)
         first = others[next(iter(scores))]
-        predicted = []
-        for codes, (name, part) in zip(columns, pairs.items(), strict=True):
-            predicted.append(codes[_columns_of(others[name], name, scores[name], part)])
-        labelled = np.stack(predicted)
+        labelled = _labelled_rows(others, scores, pairs, columns, before)
     if labels is not None:
         # Labels are classes of the model with most of them.
         widest = int(np.argmax([len(codes) for codes in columns]))
@@ -88,11 +113,16 @@ def read_classes(
         labels = align_rows(first, labels, "labels", pairing)
         labels = codes[label_columns(labels, "labels", table, len(codes), len(first))]
     part = next(iter(pairs.values()))
-    weights = np.ones(part.n_samples) if part.weights is None else part.weights
     return Classes(
-        n_classes=len(classes), columns=columns, shifted=shifted, before=before, weights=weights,
-        labelled=labelled, labels=labels,
-    )  # fmt: skip
+        n_classes=len(classes),
+        columns=columns,
+        shifted=shifted,
+        before=before,
+        varies=tuple(_varies(part) for part in pairs.values()),
+        weights=np.ones(part.n_samples) if part.weights is None else part.weights,
+        labelled=labelled,
+        labels=labels,
+    )
 
 
 def same_rows(argument: str, tables: Mapping[str, Any], pairing: Align) -> dict[str, Any]:
@@ -120,12 +150,59 @@ def same_rows(argument: str, tables: Mapping[str, Any], pairing: Align) -> dict[
     return ordered
 
 
-def _columns_of(value: Any, name: str, scores: Any, pairs: ScorePairs) -> IntArray:
-    """Return the columns of the predicted classes: from scores, from margins like those of the pairs, or classes."""
-    if np.ndim(value) == 1 and pairs.scores.ndim == 1:
-        return (np.asarray(value) > (0.5 if pairs.kind == "probabilities" else 0.0)).astype(
-            np.int64
-        )
-    argument = f"labelled_scores[{name!r}]"
-    found = check_predictions(value, argument)
-    return label_columns(found, argument, scores, pairs.n_classes, len(found))
+def _labelled_rows(
+    others: Mapping[str, Any],
+    scores: Mapping[str, Any],
+    pairs: Mapping[str, ScorePairs],
+    columns: list[IntArray],
+    before: IntArray,
+) -> LabelledRows:
+    """Read the predictions on labelled rows; with scores of all models, by thirds of confidence."""
+    predictions = []
+    parts = []
+    pair_parts = []
+    for codes, (name, part) in zip(columns, pairs.items(), strict=True):
+        argument = f"labelled_scores[{name!r}]"
+        value = others[name]
+        margins = np.ndim(value) == 1 and part.scores.ndim == 1
+        if margins:
+            limit = 0.5 if part.kind == "probabilities" else 0.0
+            found = (np.asarray(value) > limit).astype(np.int64)
+        else:
+            classes = check_predictions(value, argument)
+            found = label_columns(classes, argument, scores[name], part.n_classes, len(classes))
+        predictions.append(codes[found])
+        if not margins and np.ndim(value) == 1:  # classes have no confidence
+            continue
+        own = prepare_pairs(value, value, pairing="position")
+        if own.kind == part.kind:
+            confidence = _confidence(own)
+            cuts = np.quantile(confidence, np.arange(1, THIRDS) / THIRDS)
+            parts.append(np.searchsorted(cuts, confidence, side="right"))
+            pair_parts.append(np.searchsorted(cuts, _confidence(part), side="right"))
+    predicted = np.stack(predictions)
+    if len(parts) < len(predictions):
+        return LabelledRows(predictions=predicted, states=predicted, pair_states=before, n_parts=1)
+    return LabelledRows(
+        predictions=predicted,
+        states=THIRDS * predicted + np.stack(parts),
+        pair_states=THIRDS * before + np.stack(pair_parts),
+        n_parts=THIRDS,
+    )
+
+
+def _confidence(pairs: ScorePairs) -> FloatArray:
+    """Return the posterior of the predicted class at beta = 1, of each reference row."""
+
+    def kernel(rows: slice) -> FloatArray:
+        # The largest score is 0, and so its term 1.
+        terms = np.exp(to_float64(pairs.block(rows)[1, ...]))
+        return np.asarray(1.0 / terms.sum(axis=1))
+
+    return np.concatenate(list(map_blocks(kernel, pairs.slices())))
+
+
+def _varies(pairs: ScorePairs) -> bool:
+    """Return True if the shifted scores of some rows differ by more than a constant."""
+    block = to_float64(pairs.block(pairs.slices()[0])[0, ...])
+    return bool(np.ptp(block, axis=0).max() > 1e-9)

@@ -134,17 +134,12 @@ def rank_models(
     )
 
 
-def collapsed_models(shares: Sequence[Any], labels: Any = None) -> list[bool]:
-    """Return which models predict (almost) a single class, against what labels say, or all models on average.
+def collapsed_models(shares: Sequence[Any], expected: FloatArray | None = None) -> list[bool]:
+    """Return which models predict (almost) a single class: constant ones, or by what is ``expected``.
 
-    ``shares`` holds how often each model predicts each class, None where that is not known.
+    ``shares`` holds how often each model predicts each class, None where that is not known; ``expected`` how often
+    each class occurs by labels, or by the vote of the models.
     """
-    known = [part for part in shares if part is not None]
-    expected = None
-    if labels is not None:
-        expected = np.bincount(labels) / len(labels)
-    elif len({len(part) for part in known}) == 1:  # all models have the same classes
-        expected = np.mean(known, axis=0)
     return [part is not None and has_collapsed(part, expected) for part in shares]
 
 

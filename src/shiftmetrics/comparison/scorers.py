@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,3 +35,23 @@ class KnownScores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if scores.shape[1] == 2:
             return scores[:, 1] - scores[:, 0]
         return scores
+
+
+def area_under_curve(model: KnownScores, labels: IntArray) -> Callable[[FloatArray], float]:
+    """Return the area under the ROC curve of two classes as a function of the weights of the rows.
+
+    The scores are sorted once. The area is the weighted fraction of pairs of a positive and a negative row in which
+    the positive one has the higher score; equal scores count half.
+    """
+    scores = model.decision_function(np.arange(len(labels)))
+    levels, level = np.unique(scores, return_inverse=True)
+    positive = labels == model.classes_[1]
+
+    def area(weights: FloatArray) -> float:
+        above = np.bincount(level[positive], weights[positive], minlength=len(levels))
+        below = np.bincount(level[~positive], weights[~positive], minlength=len(levels))
+        # Negative weight under each level, half of that at the level itself.
+        lower = np.cumsum(below) - 0.5 * below
+        return float(above @ lower / (above.sum() * below.sum()))
+
+    return area

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
+from scipy.special import ndtri
 
-from shiftmetrics._core.arrays import FloatArray, to_float64
+from shiftmetrics._core.arrays import FloatArray, IntArray, to_float64
 from shiftmetrics._core.confidence import ResamplingUnits, resampled_interval
 from shiftmetrics._core.options import Resampling, progress_bar
 from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.agreement.scores import ScorePairs
-from shiftmetrics.comparison.classes import Classes
+from shiftmetrics.comparison.classes import Classes, LabelledRows
 from shiftmetrics.comparison.criteria import (
     SCORES,
     accuracy_and_f1,
@@ -24,22 +27,46 @@ from shiftmetrics.comparison.joint_errors import weights_of_resample
 from shiftmetrics.comparison.paired import PairedValues
 
 VOTE, OVER_CEILING, AGREEMENT = LABEL_FREE = ("vote", "agreement_over_ceiling", "agreement")
+SOURCE_ACCURACY = "source_accuracy"
+"""Accuracy on the labelled rows, before any shift."""
+
+TRANSFER_ERROR = (0.03, 0.1, 1.0)
+"""Error of a chained estimate that more rows do not lessen: a constant, and what it grows by with the fraction of
+predictions that change, and with how far the predictions on the labelled rows are from those on the pairs.
+
+A heuristic: with it, 95 % intervals held 95 % of the accuracies on 20 tasks under 8 shifts (72 % by sampling alone).
+Where the population moves so that predictions mean something else, and are as frequent as before, they fail."""
 
 SelectionCriterion = Callable[[FloatArray, FloatArray], FloatArray]
 """Maps weights of the pairs, and of the labelled rows, to a number for each model."""
 
 
-def choose_criterion(criterion: str, n_models: int, *, labels: bool, other_rows: bool) -> str:
-    """Return the criterion that follows from what is known, or the one named if that is enough for it."""
+def choose_criterion(
+    criterion: str, n_models: int, *, labels: bool, other_rows: bool, paired: bool = True
+) -> str:
+    """Return the criterion that follows from what is known, or the one named if that is enough for it.
+
+    Without ``paired`` there are no scores of the same rows before the shift: what it changes cannot be seen.
+    """
     if criterion == "auto":
-        if labels:
+        if labels and (paired or not other_rows):
             criterion = "accuracy_and_f1"
         elif n_models > 2:
             criterion = VOTE
+        elif labels:
+            criterion = SOURCE_ACCURACY
         else:
             criterion = OVER_CEILING
     if other_rows:
-        check_choice(criterion, "criterion", (*LABEL_FREE, *SCORES))
+        check_choice(criterion, "criterion", (*LABEL_FREE, SOURCE_ACCURACY, *SCORES))
+    needs_pairs = criterion in (OVER_CEILING, AGREEMENT) or (other_rows and criterion in SCORES)
+    if needs_pairs and not paired:
+        remedy = (
+            "Both samples are the same rows, or the one before the shift is missing: compare three models by "
+            f"{VOTE!r}, or label some rows."
+        )
+        expected = f"scores of the same rows before the shift for the criterion {criterion!r}"
+        raise ValueError(describe("reference_scores", expected, "none", remedy))
     if not labels and (other_rows or criterion not in LABEL_FREE):
         remedy = f"Without labels there are {', '.join(LABEL_FREE)}."
         raise ValueError(
@@ -52,34 +79,59 @@ def choose_criterion(criterion: str, n_models: int, *, labels: bool, other_rows:
 
 
 def selection_criterion(
-    criterion: str, classes: Classes, pairs: Sequence[ScorePairs]
+    criterion: str, classes: Classes, pairs: Sequence[ScorePairs], *, from_kappas: bool = False
 ) -> SelectionCriterion:
-    """Return a criterion other than agreement."""
+    """Return a criterion other than agreement; ``from_kappas`` starts the vote from mean kappas."""
+    if criterion == SOURCE_ACCURACY:
+        return _source_accuracy(classes)
     if criterion not in (VOTE, *SCORES):
         return _by_scorer(criterion, classes, pairs)
-    n_classes = classes.n_classes
-    score = SCORES.get(criterion, accuracy_and_f1)
-    known = classes.labelled
-    chained = criterion != VOTE and known is not None
-    # What shifted predictions are set against: the vote, own predictions before the shift, or labels.
+    if criterion in SCORES and classes.labelled is not None:
+        return _chained(SCORES[criterion], classes, classes.labelled)
+    # What shifted predictions are set against: the vote, or labels.
+    target = classes.labels
     if criterion == VOTE:
-        vote, _ = weighted_vote(classes.before, n_classes, classes.weights)
-        targets = [vote] * len(classes.shifted)
-    elif chained:
-        targets = list(classes.before)
-    else:
-        targets = [classes.labels] * len(classes.shifted)
+        target, _ = weighted_vote(
+            classes.before, classes.n_classes, classes.weights, from_kappas=from_kappas
+        )
+    score = SCORES.get(criterion, accuracy_and_f1)
+
+    def evaluate(weights: FloatArray, others: FloatArray) -> FloatArray:
+        weights = classes.weights * weights
+        found = (confusion(target, part, classes.n_classes, weights) for part in classes.shifted)
+        return np.array([score(part) for part in found])
+
+    return evaluate
+
+
+def _source_accuracy(classes: Classes) -> SelectionCriterion:
+    """Return the accuracy on the labelled rows."""
+    assert classes.labelled is not None
+    right = classes.labelled.predictions == classes.labels
+
+    def evaluate(weights: FloatArray, others: FloatArray) -> FloatArray:
+        return np.asarray(right @ others / others.sum())
+
+    return evaluate
+
+
+def _chained(
+    score: Callable[[FloatArray], float], classes: Classes, labelled: LabelledRows
+) -> SelectionCriterion:
+    """Return a score of the estimated confusion after the shift."""
+    n_classes = classes.n_classes
+    n_states = n_classes * labelled.n_parts
 
     def evaluate(weights: FloatArray, others: FloatArray) -> FloatArray:
         weights = classes.weights * weights
         values = []
-        for model, (target, shifted) in enumerate(zip(targets, classes.shifted, strict=True)):
-            found = confusion(target, shifted, n_classes, weights)
-            if chained:
-                # What a prediction means, from the labelled rows, times where the shift takes it.
-                meaning = confusion(classes.labels, known[model], n_classes, others)
-                found = chained_confusion(meaning, found)
-            values.append(score(found))
+        for model, shifted in enumerate(classes.shifted):
+            # What a state means, from the labelled rows, times where the shift takes it.
+            meaning = confusion(
+                classes.labels, labelled.states[model], (n_classes, n_states), others
+            )
+            moved = confusion(labelled.pair_states[model], shifted, (n_states, n_classes), weights)
+            values.append(score(chained_confusion(meaning, moved)))
         return np.array(values)
 
     return evaluate
@@ -89,7 +141,7 @@ def _by_scorer(name: str, classes: Classes, pairs: Sequence[ScorePairs]) -> Sele
     """Return the criterion of a scorer of scikit-learn."""
     from sklearn.metrics import get_scorer
 
-    from shiftmetrics.comparison.scorers import KnownScores
+    from shiftmetrics.comparison.scorers import KnownScores, area_under_curve
 
     scorer = get_scorer(name)
     estimators = []
@@ -98,6 +150,9 @@ def _by_scorer(name: str, classes: Classes, pairs: Sequence[ScorePairs]) -> Sele
         estimators.append(
             KnownScores(scores, columns if part.classes is None else columns[part.classes])
         )
+    if name == "roc_auc" and len(np.unique(classes.labels)) == classes.n_classes == 2:
+        areas = [area_under_curve(model, classes.labels) for model in estimators]
+        return lambda weights, others: np.array([area(classes.weights * weights) for area in areas])
     # The "inputs" of the scorer are row numbers, by which the classifier looks its scores up.
     rows = np.arange(len(classes.weights))
 
@@ -123,7 +178,7 @@ def resampled_values(
     the ends of intervals have one more row against the value or for it, so that those of a fraction are those of
     Clopper and Pearson.
     """
-    n_labelled = 0 if classes.labelled is None else classes.labelled.shape[1]
+    n_labelled = 0 if classes.labelled is None else classes.labelled.predictions.shape[1]
     units = ResamplingUnits.of(resampling.groups, len(classes.weights))
     of_units = units.sums(classes.weights)
     # Kish's effective number of units.
@@ -141,11 +196,50 @@ def resampled_values(
         name: _paired(
             evaluate(*ones),
             np.asarray(resampled[name]),
-            one_more if name in (VOTE, *SCORES) else 0.0,
+            one_more if name in (VOTE, SOURCE_ACCURACY, *SCORES) else 0.0,
             resampling,
         )
         for name, evaluate in criteria.items()
     }
+
+
+def with_transfer_error(paired: PairedValues, classes: Classes) -> PairedValues:
+    """Return estimated scores with intervals that allow for the error of carrying the meaning of predictions over.
+
+    Those of differences stay as they are: the error is much the same for models of the same rows.
+    """
+    labelled = classes.labelled
+    assert labelled is not None
+    constant, per_change, per_distance = TRANSFER_ERROR
+    intervals = []
+    for model, (value, interval) in enumerate(zip(paired.values, paired.intervals, strict=True)):
+        changed = float(np.mean(classes.shifted[model] != classes.before[model]))
+        distance = _excess_distance(
+            labelled.predictions[model], classes.before[model], classes.n_classes
+        )
+        error = math.hypot(constant, per_change * changed, per_distance * distance)
+        # In units of the interval: a normal error of this size reaches so far.
+        reach = error * float(ndtri(0.5 + 0.5 * interval.confidence_level))
+        intervals.append(
+            replace(
+                interval,
+                low=max(0.0, value - math.hypot(value - interval.low, reach)),
+                high=min(1.0, value + math.hypot(interval.high - value, reach)),
+                method=f"{interval.method}, and the transfer error",
+            )
+        )
+    return replace(paired, intervals=tuple(intervals))
+
+
+def _excess_distance(first: IntArray, second: IntArray, n_classes: int) -> float:
+    """Return the total variation of two samples of predictions beyond what sampling gives on average."""
+    counts = [np.bincount(part, minlength=n_classes) for part in (first, second)]
+    shares = [count / count.sum() for count in counts]
+    pooled = sum(counts) / sum(count.sum() for count in counts)
+    variance = pooled * (1.0 - pooled) * sum(1.0 / count.sum() for count in counts)
+    # The mean absolute value of a normal error is sqrt(2 / pi) of its size.
+    by_chance = 0.5 * float(np.sqrt(2.0 / math.pi * variance).sum())
+    return max(0.0, 0.5 * float(np.abs(shares[0] - shares[1]).sum()) - by_chance)
 
 
 def _paired(

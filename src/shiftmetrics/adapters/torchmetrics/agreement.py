@@ -30,9 +30,10 @@ from shiftmetrics.agreement.grid import (
     grid_result,
     grid_statistic,
 )
+from shiftmetrics.agreement.kinds import KINDS
 from shiftmetrics.agreement.posterior import posterior_agreement
 from shiftmetrics.agreement.result import PosteriorAgreementResult
-from shiftmetrics.agreement.scores import KINDS, batch_pairs, named_prior, prepare_pairs
+from shiftmetrics.agreement.scores import batch_pairs, named_prior, prepare_pairs
 
 
 class PosteriorAgreement(LabelFreeMetric):

@@ -1,0 +1,211 @@
+"""How scores are read: as scores, probabilities or proportions; what looks like something else is refused."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+
+from shiftmetrics._core.arrays import (
+    Array,
+    FloatArray,
+    as_array,
+    is_floating,
+    is_in_chunks,
+    namespace,
+    to_float64,
+)
+from shiftmetrics._core.probabilities import look_like_probabilities
+from shiftmetrics._core.validation import check_matrix, describe
+
+Kind = Literal["auto", "scores", "probabilities", "proportions"]
+KINDS: tuple[Kind, ...] = ("auto", "scores", "probabilities", "proportions")
+
+MOST_SCANNED = 10_000
+"""Values of one column, out of core, that are scanned for what they look like."""
+
+ROWS_SCANNED = 1000
+"""Rows of scores that are scanned."""
+
+ENOUGH = 20
+"""Samples from which on values that look like probabilities are hardly so by chance."""
+
+REGRESSION = (
+    "For outputs of a regression use shiftmetrics diff, or shiftmetrics.diff_models(old, new)."
+)
+
+
+def check_scores(value: Any, argument: str, used: FloatArray | None = None) -> Array:
+    """Return an array of scores: a column for each class, or margins in one dimension.
+
+    ``used`` is the prior of the classes: those of prior 0 may hold anything.
+
+    Raises
+    ------
+    TypeError
+        If it holds no numbers, or integers in one dimension.
+    ValueError
+        If the shape is another one, or a value is not finite.
+    """
+    array = as_array(value, argument)
+    if array.ndim == 1:
+        if not is_floating(array):
+            expected = "of shape (n_samples, n_classes), or a one-dimensional array of real margins"
+            got = f"{array.shape[0]} one-dimensional values of dtype {array.dtype}"
+            remedy = "Labels have no scores: give one column for each class, or convert margins to float."
+            raise TypeError(describe(argument, expected, got, remedy))
+        check_matrix((_column(array) if is_in_chunks(array) else array)[:, None], argument)
+        return array
+    if array.ndim == 2 and array.shape[1] == 1:
+        got = f"one column (shape {tuple(array.shape)})"
+        remedy = f"Give one column for each class, or a binary margin as a one-dimensional array. {REGRESSION}"
+        raise ValueError(describe(argument, "an array of at least two classes", got, remedy))
+    in_use = array
+    if array.ndim == 2 and used is not None and not is_in_chunks(array) and not (used > 0.0).all():
+        xp = namespace(array)
+        in_use = xp.take(array, xp.asarray(np.flatnonzero(used)), axis=1)
+    if array.ndim == 2 and not is_in_chunks(array) and is_floating(array):
+        _refuse_logarithms_of_zero(in_use, argument)
+    check_matrix(in_use, argument, min_columns=2 if in_use is array else 1)
+    return array
+
+
+def read_kind(kind: Kind, first: Array, second: Array) -> tuple[Kind, tuple[str, ...]]:
+    """Return what checked samples hold, told from the values of both where ``kind`` is "auto", and warnings.
+
+    Rows of columns are probabilities where none is negative and each row sums to 1. One column holds the
+    probabilities of the second class where all lie between 0 and 1; else it holds margins, which have both signs: a
+    column that never crosses 0 would be a model that always gives one answer, and is far more likely a quantity
+    (house prices) or percentages. Quantities that do cross 0 cannot be told from margins.
+
+    Raises
+    ------
+    TypeError
+        If one column holds labels of classes.
+    ValueError
+        If the values look like anything else than scores or probabilities.
+    """
+    if kind in ("auto", "scores") and first.ndim == 1 and first.shape[0] > 0:
+        _refuse_labels(first, second)
+    if kind != "auto":
+        return kind, ()
+    likely = look_like_probabilities(first), look_like_probabilities(second)
+    if all(likely):
+        return "probabilities", ()
+    if first.ndim == 1:
+        _refuse_other_columns(first, second, likely)
+        return "scores", ()
+    heads = [
+        to_float64(side[: min(ROWS_SCANNED, int(side.shape[0])), ...]) for side in (first, second)
+    ]
+    # Rows of 0 and 1 may be anything.
+    fractions = [bool(((head > 0.0) & (head < 1.0)).any()) for head in heads]
+    if likely[0] != likely[1] and fractions[likely.index(True)] and len(heads[0]) >= ENOUGH:
+        _refuse_mixture(heads, likely)
+    if all(_are_percentages(head) for head in heads):
+        remedy = 'Pass kind="proportions", which divides rows by their sum, or kind="scores" if they are logits.'
+        expected = "given where rows have the sum 100, as percentages do"
+        raise ValueError(describe("kind", expected, "'auto'", remedy))
+    inside = all(head.min() >= 0.0 and head.max() <= 1.0 for head in heads)
+    if not (inside and all(fractions)):
+        return "scores", ()
+    sums = np.concatenate([head.sum(axis=1) for head in heads])
+    seen = f"All values lie between 0 and 1, and rows sum to {sums.min():.3g} to {sums.max():.3g}"
+    if all(_are_rounded(head) for head in heads):
+        return "proportions", (
+            f"{seen}, as rounded probabilities do: rows are divided by their sum.",
+        )
+    advice = (
+        "like sigmoids of separate labels, or probabilities of which a class is left out. They are read as scores; "
+        'pass kind="scores" if they are scores, or kind="proportions" to divide rows by their sum.'
+    )
+    return "scores", (f"{seen}, {advice}",)
+
+
+def _column(array: Array) -> FloatArray:
+    """Return one column as float64, of out-of-core data the first rows."""
+    return to_float64(array[:MOST_SCANNED] if is_in_chunks(array) else array)
+
+
+def _are_percentages(head: FloatArray) -> bool:
+    """Return True if rows sum to 100, up to rounding to integers, and are not one-hot rows on that scale."""
+    slack = 1.0
+    if (head == np.round(head)).all():
+        slack = max(1.0, 0.5 * head.shape[1])
+    whole = (np.abs(head.sum(axis=1) - 100.0) <= slack).all()
+    return bool(whole and head.min() >= 0.0 and (head > 0.0).sum() > len(head))
+
+
+def _are_rounded(head: FloatArray) -> bool:
+    """Return True if the values are probabilities that were rounded to 1, 2 or 3 decimals."""
+    for decimals in (1, 2, 3):
+        if (np.abs(head - np.round(head, decimals)) < 1e-6).all():
+            most = min(0.2, 0.5 * head.shape[1] * 10.0**-decimals)
+            return bool((np.abs(head.sum(axis=1) - 1.0) <= most + 1e-6).all())
+    return False
+
+
+def _refuse_mixture(heads: list[FloatArray], likely: tuple[bool, bool]) -> None:
+    """Refuse probabilities beside rows that are none."""
+    names = ["scores", "reference_scores"]
+    other = likely.index(False)
+    head = heads[other]
+    got = f"{names[other]} from {head.min():.3g} to {head.max():.3g} beside probabilities in {names[1 - other]}"
+    remedy = 'Give both as scores or both as probabilities, or pass kind="scores" if no side holds probabilities.'
+    raise ValueError(describe("scores and reference_scores", "of one kind", got, remedy))
+
+
+def _refuse_logarithms_of_zero(array: Array, argument: str) -> None:
+    """Name the remedy where scores are logarithms of probabilities, some of which are 0."""
+    xp = namespace(array)
+    if not bool(xp.any(array == -math.inf)) or bool(xp.any(xp.isnan(array))):
+        return
+    if float(xp.max(array)) <= 1e-3:
+        row, column = np.argwhere(to_float64(array) == -math.inf)[0]
+        remedy = (
+            "It is the logarithm of a probability of 0: pass the probabilities, np.exp(scores), whose zeros are "
+            "raised to half the smallest one, or clip the logarithms."
+        )
+        got = f"-inf at row {row}, column {column}"
+        raise ValueError(describe(argument, "finite everywhere", got, remedy))
+
+
+def _refuse_labels(*sides: Array) -> None:
+    """Refuse one column of 0, 1, 2, ... (or 1, 2, ...): class labels, not margins."""
+    found: set[float] = set()
+    for side in sides:
+        values = _column(side)
+        if values.min() < 0.0 or (values != np.round(values)).any():
+            return
+        found.update(np.unique(values).tolist())
+    if len(found) > 1 and min(found) <= 1.0 and max(found) - min(found) == len(found) - 1:
+        expected = "margins, or one column of scores for each class"
+        got = f"whole numbers from {min(found):g} to {max(found):g}, which look like class labels"
+        remedy = (
+            "Labels go to shiftmetrics.agreement.prediction_rates; margins that are whole numbers, as two columns "
+            "(0, margin)."
+        )
+        raise TypeError(describe("scores", expected, got, remedy))
+
+
+def _refuse_other_columns(first: Array, second: Array, likely: tuple[bool, bool]) -> None:
+    """Refuse one column of each sample that holds neither probabilities nor margins."""
+    sides = [_column(side) for side in (first, second)]
+    both = np.concatenate(sides)
+    seen = f"one column from {both.min():.6g} to {both.max():.6g}"
+    if likely[0] != likely[1] and len(sides[0]) >= ENOUGH:
+        # Few margins may lie between 0 and 1 by chance; not all of many, when those of the other sample do not.
+        inside = sides[likely.index(True)]
+        other = sides[likely.index(False)]
+        many = len(np.unique(inside)) > 2 and inside.min() < 0.5 < inside.max()
+        if many and other.min() < -1.0 < 1.0 < other.max():
+            _refuse_mixture(sides, likely)
+    if both.min() < 0.0 < both.max() or len(np.unique(both)) < 3:
+        return
+    expected = "margins, which lie on both sides of 0, or probabilities between 0 and 1"
+    remedy = (
+        f'{REGRESSION} Percentages are to be divided by 100; pass kind="scores" if these are margins of a model that '
+        "always gives one answer."
+    )
+    raise ValueError(describe("scores", expected, seen, remedy))
