@@ -144,7 +144,11 @@ def test_names_of_columns_are_classes() -> None:
         ),
         (([0, 1], ["a", "b"]), TypeError, "strings and numbers"),
         (([], []), ValueError, "predictions must be an array of at least one row"),
-        (([[1.0], [2.0]], [0, 0]), ValueError, "predictions must be an array of at least two classes"),
+        (
+            ([[1.0], [2.0]], [0, 0]),
+            ValueError,
+            "predictions must be an array of at least two classes",
+        ),
         (([[np.nan, 1.0]], [0]), ValueError, "predictions must be finite everywhere"),
         (([0, None], [0, 1]), ValueError, "predictions must be free of missing labels"),
     ],

@@ -46,7 +46,7 @@ def compare(
 
     Without labels three or more models are ranked by the vote among them, two by how far each agrees with itself.
     With --label it is by accuracy and F1; with --labelled these are estimated from other rows. All files of SHIFTED
-    and --reference hold the same rows. A model is called by its file, or by the NAME before it. Results of
+    and --reference hold the same rows; without --reference the vote is among the shifted predictions. A model is called by its file, or by the NAME before it. Results of
     `stability` or `agreement --confidence-level`, written with --json, are ranked by their measure.
 
     Example: `shiftmetrics compare small=a.csv large=b.csv --reference a0.csv --reference b0.csv --id image`
@@ -74,7 +74,7 @@ def compare(
     if all(path.endswith(".json") for path in paths.values()):
         return _comparison_of_results(paths, call)
     references = reference or []
-    if len(references) not in (1, len(shifted)):
+    if len(references) not in (0, 1, len(shifted)):
         raise ValueError(
             f"--reference must be given once, or once for each of the {len(shifted)} models, "
             f"got {len(references)} times."
@@ -105,14 +105,16 @@ def compare(
         result = call(
             compare_agreement,
             _scores(paths, models),
-            _scores(paths, each),
+            _scores(paths, each) if each else None,
             labels=labels,
             labelled_scores=_scores(paths, known) if known else None,
             sample_weight=weights,
             groups=row_groups,
         )
-        before = ", ".join(str(part.source) for part in baselines)
-        description = f"Scores of {', '.join(paths)} on the shifted sample, set against the same rows in {before}."
+        description = f"Scores of {', '.join(paths)} on the shifted sample."
+        if baselines:
+            before = ", ".join(str(part.source) for part in baselines)
+            description = f"{description[:-1]}, set against the same rows in {before}."
         notes = [note for sample in [*samples, *known] for note in sample.notes]
         return _answer(result, "Models under shift", description, notes)
 
