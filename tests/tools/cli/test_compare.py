@@ -188,4 +188,5 @@ def test_results_that_cannot_be_compared_are_refused(run, fails, folder):
     assert "would overwrite" in fails("compare", *files, "--json", files[1])
     assert "which does not exist" in fails("compare", files[0], folder / "nothing.json")
     assert "a name for each model" in fails("compare", files[0], files[0])
-    assert "--reference must be" in fails("compare", folder / "clean.csv", folder / "noisy.csv")
+    two = [folder / "clean.csv", folder / "noisy.csv", "--id", "image", "--columns", "cat,dog,eel"]
+    assert "--reference must be" in fails("compare", *two)
