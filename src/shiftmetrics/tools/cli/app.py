@@ -23,7 +23,7 @@ COMMANDS = {
     "diff": "Say whether a new model is safe to ship, from the predictions of both on the same rows.",
     "example": "Write small files to try a command on.",
     "audit": "Say what changed in this table, in which rows and since when, and whether the model is worse.",
-    "passport": "Write a small profile of a reference, without its rows, for monitors.",
+    "passport": "Write a small profile of a reference, without its rows, for `shiftmetrics monitor`.",
     "monitor": "Hold a batch against a passport: whether errors have risen, or the rows have changed.",
     "demo": "Train a small classifier of handwritten digits, shift its data, measure, and write a report.",
     "agreement": "Measure whether predictions survive this shift: posterior agreement; no labels needed.",
