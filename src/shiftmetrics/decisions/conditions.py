@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, IntArray
+from shiftmetrics._core.result import format_percent
 from shiftmetrics.decisions.column_changes import ordered_values
 from shiftmetrics.encoding.parts import level_names
 from shiftmetrics.encoding.roles import Column
@@ -39,7 +40,7 @@ class MetCondition:
     text : str
         In words: "job = rider", "income missing", "age above 90".
     inside, outside : str
-        The value of the samples that meet it, and what the other side has.
+        The value of the samples that meet it, and what all of the other side has.
     own, other : arrays of int
         Rows of both sides that meet it.
     p_value : float
@@ -161,8 +162,8 @@ def _unseen_levels(column: Column, own: pd.Series, other: pd.Series) -> list[Met
             rows = np.flatnonzero(codes == code)
             others = np.flatnonzero(known & (places == code))
         name = "missing" if level == "missing" else f"= {level}"
-        inside = f"{100 * counts[code] / len(own):.2g} %"
-        outside = f"{100 * other_counts[code] / len(other):.2g} %"
+        inside = "100 %"  # of the samples that meet the condition
+        outside = format_percent(other_counts[code] / len(other))
         found.append(
             MetCondition(
                 str(column.name), f"{column.name} {name}", inside, outside, rows, others, 1.0
@@ -176,10 +177,7 @@ def _gaps(column: Column, own: pd.Series, other: pd.Series) -> list[MetCondition
     others = np.flatnonzero(other.isna().to_numpy())
     if not len(rows):
         return []
-    words = [
-        f"missing in {100 * len(part) / len(side):.2g} %"
-        for part, side in ((rows, own), (others, other))
-    ]
+    words = ["missing in 100 %", f"missing in {format_percent(len(others) / len(other))}"]
     return [
         MetCondition(
             str(column.name), f"{column.name} missing", words[0], words[1], rows, others, 1.0

@@ -172,3 +172,16 @@ def test_a_foreign_file_is_no_passport(run, place, tmp_path):
     result = run("passport", place / "reference.csv", "--output", path)
     assert result.exit_code == 2
     assert path.read_text() == "{}"
+
+
+def test_the_example_is_what_the_first_page_shows(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("example", "audit").exit_code == 0
+    result = run("audit", "reference.csv", "current.csv", "--time", "day")
+    current = pd.read_csv("current.csv")
+    riders = current["job"] == "delivery rider"
+    assert result.stdout.startswith("CHANGED  14 % of the samples are new, in two modes")
+    assert f"job = delivery rider, hours above 58, age 23  {riders.sum()} samples" in result.stdout
+    assert f"income missing  {current['income'].isna().sum()} samples" in result.stdout
+    assert result.stdout.count("since 2024-10-16") == 2
+    assert run("example", "audit").exit_code == 2  # nothing is written over

@@ -12,7 +12,7 @@ from shiftmetrics.views.report.verdict import Figure, Tone, Verdict, verdicts
 
 AUDIT_TONES: dict[str, Tone] = {"NO CHANGE SHOWN": "good", "WORSE": "bad"}
 MONITOR_TONES: dict[str, Tone] = {"NO ALARM": "good", "ERRORS HAVE RISEN": "bad"}
-MOST_ROWS = 10
+MOST_ROWS = 6
 """Samples of a mode that the page names, per step of its size."""
 MOST_COLUMNS = 12
 
@@ -75,24 +75,27 @@ def fill_audit(entry: Entry) -> None:
     """Show the modes with their columns and samples, then the columns by themselves."""
     result: AuditResult = entry.result
     entry.sentences += [*result.model_notes(), *result.changes.column_notes]
-    entry.add_table(_mode_lines(result), "New modes")
+    entry.add_table(_mode_lines(entry), "New modes")
     if result.changes.columns:
         entry.draw("columns", height=1.2 + 0.3 * min(len(result.changes.columns), MOST_COLUMNS))
     for place, mode in enumerate(result.changes.new):
         entry.add_table(_contrast_lines(mode), f"Mode {place + 1}: {mode.description}")
-        entry.add_table(_row_lines(entry, mode), f"Samples of mode {place + 1}, in random order")
     for mode in result.changes.missing:
         entry.add_table(_contrast_lines(mode), f"Missing: {mode.description}")
     entry.add_table(_column_lines(result), "Columns by themselves")
 
 
-def _mode_lines(result: AuditResult) -> list[dict[str, Any]]:
+def _mode_lines(entry: Entry) -> list[dict[str, Any]]:
+    """Return a line for each new mode, with its first samples in the order in which to label them."""
+    result: AuditResult = entry.result
+    most = MOST_ROWS * entry.detail // 12
     lines = []
     for place, mode in enumerate(result.changes.new):
         line: dict[str, Any] = {"Mode": Number(str(place + 1)), "What": mode.description}
         line["Samples"] = Number(f"{mode.n_members:,}")
         line["Now"] = percent(mode.fraction)
         line["Reference"] = percent(mode.other_fraction)
+        line["First to label"] = ", ".join(mode.names[:most].tolist())
         if mode.change is not None:
             line["Since"] = mode.change.period
             line["Between"] = f"{mode.change.earliest} and {mode.change.latest}"
@@ -106,17 +109,9 @@ def _contrast_lines(mode: TableMode) -> list[dict[str, Any]]:
             "Column": each.column,
             "Members": each.inside,
             "All others": each.outside,
-            "Difference": number(each.effect),
+            "Difference": Number(f"{each.effect:.2f}"),
         }
         for each in mode.contrasts
-    ]
-
-
-def _row_lines(entry: Entry, mode: TableMode) -> list[dict[str, Any]]:
-    """Return the first members in the order in which to label them."""
-    most = min(MOST_ROWS * entry.detail // 12, mode.n_members)
-    return [
-        {"Order": Number(str(place + 1)), "Sample": str(mode.names[place])} for place in range(most)
     ]
 
 
@@ -127,8 +122,8 @@ def _column_lines(result: AuditResult) -> list[dict[str, Any]]:
             "Change": change.text or "–",
             "New levels": ", ".join(change.new_levels[:3]) or "–",
             "Missing": Number(f"{percent(change.missing[0])} → {percent(change.missing[1])}"),
-            "Effect": number(change.effect),
-            "p": number(change.p_value),
+            "Effect": Number(f"{change.effect:.2f}"),
+            "p": Number(p_words(change.p_value).removeprefix("p = ").removeprefix("p ")),
         }
         for change in result.changes.columns[:MOST_COLUMNS]
     ]
