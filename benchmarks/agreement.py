@@ -307,7 +307,7 @@ def metric(n: int = 10_000, k: int = 1000, size: int = 500) -> None:
     ]
 
     def fed(**options: bool) -> PosteriorAgreementResult:
-        fed = PosteriorAgreement(k, **options)
+        fed = PosteriorAgreement(k, **options, prior="uniform")
         for batch in batches:
             fed.update(*batch)
         return fed.result()

@@ -48,7 +48,7 @@ def batches() -> None:
                 own = best_of(
                     lambda pairs=pairs, one=one: grid_statistic(pairs, GRID, executor=one)
                 )
-            metric = PosteriorAgreement(k, exact=False)
+            metric = PosteriorAgreement(k, exact=False, prior="uniform")
             tensors = torch.from_numpy(scores), torch.from_numpy(reference)
             update = best_of(lambda metric=metric, tensors=tensors: metric.update(*tensors))
             rival = best_of(lambda numbers=numbers: exponentials(numbers))
@@ -75,7 +75,7 @@ def constant_memory(n: int = 2_000, k: int = 10) -> None:
     batch = tuple(torch.from_numpy(part) for part in sample(n, k, 1.0))
     rows = []
     for exact in (False, True):
-        metric = PosteriorAgreement(k, exact=exact)
+        metric = PosteriorAgreement(k, exact=exact, prior="uniform")
         metric.update(*batch)
         tracemalloc.start()
         for updates in (10, 100):

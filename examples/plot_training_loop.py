@@ -35,8 +35,8 @@ def fit(weight: float, epochs: int = 20):
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
     metrics = MetricCollection(
         {
-            "agreement": PosteriorAgreement(),
-            "beyond collapse": PosteriorAgreement(prior="predicted"),
+            "agreement": PosteriorAgreement(prior="uniform"),
+            "beyond collapse": PosteriorAgreement(),
             "unchanged (AFR_P)": AttackFailureRate(against="predictions"),
             "right (AFR_T)": AttackFailureRate(against="labels"),
         }

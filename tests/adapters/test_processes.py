@@ -37,7 +37,7 @@ def share(rank: int, sizes: tuple[int, int]) -> slice:
 def collection() -> MetricCollection:
     return MetricCollection(
         {
-            "grid": PosteriorAgreement(K, exact=False),
+            "grid": PosteriorAgreement(K, exact=False, prior="uniform"),
             "exact": PosteriorAgreement(K, exact=True, prior="predicted"),
             "afr_t": AttackFailureRate(),
         }
@@ -58,7 +58,7 @@ def everything(rank: int) -> dict[str, Any]:
         local = metrics["grid"].sums[0].item()
         found[name, "local"] = local == len(scores[rows])
     # A batch value over all processes, as Lightning asks for it on steps.
-    metric = PosteriorAgreement(K, exact=False, dist_sync_on_step=True)
+    metric = PosteriorAgreement(K, exact=False, dist_sync_on_step=True, prior="uniform")
     rows = share(rank, (60, 40))
     found["step"] = metric(scores[rows], reference[rows]).item()
     return found
@@ -69,7 +69,9 @@ def mismatch(rank: int) -> dict[str, Any]:
     scores, reference, _ = sample()
     found = {}
     for number, options in enumerate(others):
-        metric = PosteriorAgreement(K, **{"exact": False, **(options if rank else {})})
+        metric = PosteriorAgreement(
+            K, **{"exact": False, "prior": "uniform", **(options if rank else {})}
+        )
         metric.update(scores, reference)
         try:
             metric.compute()

@@ -94,6 +94,15 @@ def test_binary_margins():
     assert scorer(SVC().fit(X, y), X) == pytest.approx(np.log(2), abs=1e-3)
 
 
+def test_with_labels_the_default_is_the_accuracy_on_the_shifted_sample():
+    X, y = IRIS
+    model = GaussianNB().fit(X, y)
+    scorer = AgreementScorer(noise, strength=2.0, random_state=1)
+    shifted, _ = scorer.pair(X)
+    assert scorer(model, X, y) == model.score(shifted, y) < 0.9
+    assert scorer(model, X) == scorer.measure(model, X).normalized
+
+
 def test_scikit_learn_takes_the_scorer():
     scorer = AgreementScorer(noise, strength=0.3)
     values = cross_val_score(KNeighborsClassifier(), *IRIS, scoring=scorer, cv=3)

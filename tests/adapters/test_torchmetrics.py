@@ -57,7 +57,7 @@ def exact(request: pytest.FixtureRequest) -> bool:
 
 def test_value_is_that_of_all_pairs(exact: bool) -> None:
     parts = batches()
-    metric = fed(PosteriorAgreement(K, exact=exact), parts)
+    metric = fed(PosteriorAgreement(K, exact=exact, prior="uniform"), parts)
     expected = shiftmetrics.posterior_agreement(*joined(parts), computing=Computing(atol=1e-10))
     value = metric.compute()
     assert value.dtype == torch.float64
@@ -66,16 +66,16 @@ def test_value_is_that_of_all_pairs(exact: bool) -> None:
     assert result.beta == pytest.approx(expected.beta, rel=1e-3)
     assert result.n_samples == 107
     assert result.effective_classes == pytest.approx(expected.effective_classes)
-    assert PosteriorAgreement(K, exact=exact)(*joined(parts)).item() == pytest.approx(
-        value.item(), abs=1e-12
-    )
+    assert PosteriorAgreement(K, exact=exact, prior="uniform")(
+        *joined(parts)
+    ).item() == pytest.approx(value.item(), abs=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_scores_of_any_precision_are_summed_in_float64(dtype: torch.dtype) -> None:
     parts = [(a.to(dtype), b.to(dtype)) for a, b in batches()]
     expected = shiftmetrics.posterior_agreement(*(part.double() for part in joined(parts))).value
-    metric = fed(PosteriorAgreement(K, exact=False), parts)
+    metric = fed(PosteriorAgreement(K, exact=False, prior="uniform"), parts)
     assert metric.sums.dtype == torch.float64
     assert metric.compute().item() == pytest.approx(expected, abs=1e-6)
 
@@ -85,9 +85,9 @@ def test_margins_probabilities_and_priors(exact: bool) -> None:
     reference = torch.randn(50, generator=generator)
     margins = reference + torch.randn(50, generator=generator)
     expected = shiftmetrics.posterior_agreement(margins, reference).value
-    metric = fed(PosteriorAgreement(2, exact=exact), [(margins, reference)])
+    metric = fed(PosteriorAgreement(2, exact=exact, prior="uniform"), [(margins, reference)])
     assert metric.compute().item() == pytest.approx(expected, abs=1e-6)
-    metric = PosteriorAgreement(2, exact=exact, kind="probabilities")
+    metric = PosteriorAgreement(2, exact=exact, kind="probabilities", prior="uniform")
     metric.update(torch.sigmoid(margins), torch.sigmoid(reference))
     assert metric.compute().item() == pytest.approx(expected, abs=1e-5)
     prior = [0.9, 0.1]
@@ -96,14 +96,16 @@ def test_margins_probabilities_and_priors(exact: bool) -> None:
     assert metric.compute().item() == pytest.approx(expected, abs=1e-6)
 
 
-def test_predicted_prior_makes_collapse_worthless() -> None:
-    metric = PosteriorAgreement(3, exact=True, prior="predicted")
+def test_the_default_prior_makes_collapse_worthless() -> None:
+    metric = PosteriorAgreement()
     constant = torch.tensor([[3.0, 0.0, 0.0]]).repeat(20, 1)
     metric.update(constant, constant)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert metric.compute() == 0.0
-    assert PosteriorAgreement()(constant, constant).item() == pytest.approx(math.log(3))
+    assert PosteriorAgreement(prior="uniform")(constant, constant).item() == pytest.approx(
+        math.log(3)
+    )
 
 
 @pytest.mark.parametrize("prior", [None, "uniform", "predicted", [0.5, 0.3, 0.2]])
@@ -124,29 +126,31 @@ def test_the_exact_metric_takes_every_prior_without_num_classes_and_keeps_copies
 
 def test_forward_gives_the_batch_and_keeps_the_total(exact: bool) -> None:
     parts = batches()
-    metric = PosteriorAgreement(K, exact=exact)
+    metric = PosteriorAgreement(K, exact=exact, prior="uniform")
     for scores, reference in parts:
-        alone = PosteriorAgreement(K, exact=exact)(scores, reference).item()
+        alone = PosteriorAgreement(K, exact=exact, prior="uniform")(scores, reference).item()
         assert metric(scores, reference).item() == pytest.approx(alone, abs=1e-12)
     assert metric.compute().item() == pytest.approx(
-        PosteriorAgreement()(*joined(parts)).item(), abs=1e-6
+        PosteriorAgreement(prior="uniform")(*joined(parts)).item(), abs=1e-6
     )
     metric.reset()
     assert fed(metric, parts[:1]).compute().item() == pytest.approx(
-        PosteriorAgreement()(*parts[0]).item(), abs=1e-6
+        PosteriorAgreement(prior="uniform")(*parts[0]).item(), abs=1e-6
     )
 
 
 def test_scores_with_a_gradient_leave_no_graph(exact: bool) -> None:
     scores, reference = batches()[0]
-    metric = fed(PosteriorAgreement(K, exact=exact), [(scores.requires_grad_(), reference)])
+    metric = fed(
+        PosteriorAgreement(K, exact=exact, prior="uniform"), [(scores.requires_grad_(), reference)]
+    )
     metric(scores, reference)
     assert not metric.compute().requires_grad
     pickle.dumps(metric)
 
 
 def test_memory_stays_constant() -> None:
-    metric = PosteriorAgreement(K, exact=False)
+    metric = PosteriorAgreement(K, exact=False, prior="uniform")
     sizes = []
     for _ in range(3):
         fed(metric, batches())
@@ -160,17 +164,18 @@ def test_memory_stays_constant() -> None:
 
 def test_merge_state_is_the_union(exact: bool) -> None:
     parts = batches()
-    whole = fed(PosteriorAgreement(K, exact=exact), parts).compute().item()
+    whole = fed(PosteriorAgreement(K, exact=exact, prior="uniform"), parts).compute().item()
     first, second = (
-        fed(PosteriorAgreement(K, exact=exact), part) for part in (parts[:1], parts[1:])
+        fed(PosteriorAgreement(K, exact=exact, prior="uniform"), part)
+        for part in (parts[:1], parts[1:])
     )
     first.compute()
     first.merge_state(second)
     assert first.compute().item() == pytest.approx(whole, abs=1e-12)
-    third = fed(PosteriorAgreement(K, exact=exact), parts[:1])
+    third = fed(PosteriorAgreement(K, exact=exact, prior="uniform"), parts[:1])
     third.merge_state(second.metric_state)
     assert third.compute().item() == pytest.approx(whole, abs=1e-12)
-    third.merge_state(PosteriorAgreement(K, exact=exact))  # one that saw nothing
+    third.merge_state(PosteriorAgreement(K, exact=exact, prior="uniform"))  # one that saw nothing
     assert third.compute().item() == pytest.approx(whole, abs=1e-12)
 
 
@@ -187,8 +192,8 @@ def test_merge_state_is_the_union(exact: bool) -> None:
     ],
 )
 def test_other_settings_are_refused(other: dict) -> None:
-    metric = PosteriorAgreement(K, exact=False)
-    stranger = PosteriorAgreement(**{"num_classes": K, "exact": False, **other})
+    metric = PosteriorAgreement(K, exact=False, prior="uniform")
+    stranger = PosteriorAgreement(**{"num_classes": K, "exact": False, "prior": "uniform", **other})
     for state in (stranger, stranger.metric_state):
         with pytest.raises(
             ValueError, match="must share num_classes, kind, prior, floor, beta_range and exact"
@@ -198,7 +203,10 @@ def test_other_settings_are_refused(other: dict) -> None:
 
 def test_clone_copy_and_pickle(exact: bool) -> None:
     metric = fed(
-        PosteriorAgreement(K, exact=exact, beta_range=None if exact else (1e-3, 1e3)), batches()
+        PosteriorAgreement(
+            K, exact=exact, beta_range=None if exact else (1e-3, 1e3), prior="uniform"
+        ),
+        batches(),
     )
     for twin in (metric.clone(), copy.deepcopy(metric), pickle.loads(pickle.dumps(metric))):
         assert twin.compute() == metric.compute()
@@ -209,10 +217,10 @@ def test_clone_copy_and_pickle(exact: bool) -> None:
 
 
 def test_checkpoints_hold_the_state(exact: bool) -> None:
-    metric = PosteriorAgreement(K, exact=exact)
+    metric = PosteriorAgreement(K, exact=exact, prior="uniform")
     metric.persistent(True)
     fed(metric, batches())
-    again = PosteriorAgreement(K, exact=exact)
+    again = PosteriorAgreement(K, exact=exact, prior="uniform")
     again.persistent(True)
     again.load_state_dict(metric.state_dict())
     again.update(*batches(1)[0])
@@ -225,7 +233,7 @@ def test_collection_tracker_and_bootstrap() -> None:
     scores, reference = joined(batches())
     collection = MetricCollection(
         {
-            "pa": PosteriorAgreement(K, exact=False),
+            "pa": PosteriorAgreement(K, exact=False, prior="uniform"),
             "pa_prior": PosteriorAgreement(K, exact=False, prior=[0.6, 0.1, 0.1, 0.1, 0.1]),
             "afr_p": AttackFailureRate(against="predictions"),
             "afr_t": AttackFailureRate(against="labels"),
@@ -244,7 +252,7 @@ def test_collection_tracker_and_bootstrap() -> None:
     assert values["pa"] != values["pa_prior"]
     assert len(collection.compute_groups) == 3
 
-    tracker = MetricTracker(PosteriorAgreement(K, exact=False))
+    tracker = MetricTracker(PosteriorAgreement(K, exact=False, prior="uniform"))
     for noise in (3.0, 0.5, 2.0):
         tracker.increment()
         tracker.update(reference + noise * torch.randn(reference.shape), reference)
@@ -252,7 +260,7 @@ def test_collection_tracker_and_bootstrap() -> None:
     assert step == 1
     assert best == tracker.compute_all().max()
 
-    bootstrap = BootStrapper(PosteriorAgreement(K, exact=False), num_bootstraps=20)
+    bootstrap = BootStrapper(PosteriorAgreement(K, exact=False, prior="uniform"), num_bootstraps=20)
     bootstrap.update(scores, reference)
     drawn = bootstrap.compute()
     assert drawn["std"] > 0
@@ -260,7 +268,7 @@ def test_collection_tracker_and_bootstrap() -> None:
 
 
 def test_plot_draws_values() -> None:
-    metric = PosteriorAgreement(K, exact=False)
+    metric = PosteriorAgreement(K, exact=False, prior="uniform")
     values = [metric(*part) for part in batches()]
     _, ax = metric.plot(values)
     assert len(ax.get_lines()[0].get_ydata()) == 3
@@ -277,7 +285,7 @@ def test_precision_of_the_model_does_not_round_the_sums(exact: bool) -> None:
         def __init__(self) -> None:
             super().__init__()
             self.layer = torch.nn.Linear(2, 2)
-            self.metric = fed(PosteriorAgreement(K, exact=exact), batches())
+            self.metric = fed(PosteriorAgreement(K, exact=exact, prior="uniform"), batches())
 
     model = Model()
     before = model.metric.compute().item()
@@ -293,7 +301,7 @@ def test_precision_of_the_model_does_not_round_the_sums(exact: bool) -> None:
 
 
 def test_sums_stay_on_the_cpu_where_the_device_has_no_float64() -> None:
-    metric = fed(PosteriorAgreement(K, exact=False), batches())
+    metric = fed(PosteriorAgreement(K, exact=False, prior="uniform"), batches())
     before = metric.compute().item()
 
     def refuse(self: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
@@ -395,23 +403,25 @@ def test_bad_settings(options: dict, message: str) -> None:
 def test_bad_batches(
     scores: torch.Tensor, reference: torch.Tensor, message: str, exact: bool
 ) -> None:
-    metric = PosteriorAgreement(K, exact=exact)
+    metric = PosteriorAgreement(K, exact=exact, prior="uniform")
     with pytest.raises((TypeError, ValueError), match=message):
         metric.update(scores, reference)
 
 
 def test_nothing_seen_is_said(exact: bool) -> None:
-    for metric in (PosteriorAgreement(K, exact=exact), AttackFailureRate()):
+    for metric in (PosteriorAgreement(K, exact=exact, prior="uniform"), AttackFailureRate()):
         metric.update(torch.zeros(0, K), torch.zeros(0, K))  # an empty batch is fine
         with pytest.raises(ValueError, match="at least one row before compute"):
             metric.compute()
 
 
 def test_oddities_are_warned_of() -> None:
-    metric = PosteriorAgreement(K, exact=False)
+    metric = PosteriorAgreement(K, exact=False, prior="uniform")
     with pytest.warns(UserWarning, match='If they are, pass kind="probabilities"'):
         metric.update(*(torch.softmax(part, dim=1) for part in batches()[0]))
-    metric = fed(PosteriorAgreement(K, exact=False, beta_range=(1e-6, 1e-4)), batches())
+    metric = fed(
+        PosteriorAgreement(K, exact=False, beta_range=(1e-6, 1e-4), prior="uniform"), batches()
+    )
     with pytest.warns(UserWarning, match="Choose a beta_range with a larger high"):
         metric.compute()
 
@@ -423,7 +433,9 @@ def test_oddities_are_warned_of() -> None:
 def test_real_networks_in_batches(data_folder: Path) -> None:
     with np.load(data_folder / "cifar10_logit_zoo" / "logits.npz") as file:
         logits = file["logits"][[0, 7, 14, 20]]
-    collection = MetricCollection({"pa": PosteriorAgreement(10), "afr_p": AttackFailureRate()})
+    collection = MetricCollection(
+        {"pa": PosteriorAgreement(10, prior="uniform"), "afr_p": AttackFailureRate()}
+    )
     for first, second in itertools.pairwise(logits):
         exact = shiftmetrics.posterior_agreement(first, second, computing=Computing(atol=1e-9))
         for rows in np.array_split(np.arange(10_000), 21):

@@ -20,9 +20,9 @@ RESPONSES = ("auto", "decision_function", "predict_proba", "predict_log_proba")
 class AgreementScorer:
     """Scorer of fitted classifiers on a shifted sample; higher is better.
 
-    Pass it to ``cross_val_score``, ``GridSearchCV`` or any other function with a ``scoring`` callable. By default it
-    uses no labels: how far predictions stay as they were says how robust they are, not whether they are right. It can
-    be pickled.
+    Pass it to ``cross_val_score``, ``GridSearchCV`` or any other function with a ``scoring`` callable. With labels it
+    is the accuracy on the shifted sample, which chose best where that was measured; without them it is how far
+    predictions stay as they were, which says how robust they are, not whether they are right. It can be pickled.
 
     Parameters
     ----------
@@ -33,9 +33,10 @@ class AgreementScorer:
         How much of the shift.
     response_method : {"auto", "decision_function", "predict_proba", "predict_log_proba"}, default "auto"
         What to take as scores; "auto" is the decision function where there is one, else probabilities.
-    criterion : str, default "agreement_over_ceiling"
-        That, or "agreement" in nats per sample, as in the papers. With labels "accuracy_and_f1" (the mean of accuracy
-        and macro F1), or any scorer of scikit-learn by its name, of the shifted sample, whose labels the shift keeps.
+    criterion : str, default "auto"
+        "accuracy" where labels are passed, else "agreement_over_ceiling". Or "agreement" in nats per sample, as in
+        the papers; with labels "accuracy_and_f1" (the mean of accuracy and macro F1), or any scorer of scikit-learn
+        by its name, of the shifted sample, whose labels the shift keeps.
     prior : array of shape (n_classes,), "uniform" or "predicted", default "predicted"
         Class prior of the agreement: a constant classifier scores 0 with the predicted, most with the uniform one.
     random_state : int, Generator, RandomState or None, default 0
@@ -64,7 +65,7 @@ class AgreementScorer:
     shift: Callable[..., Any]
     strength: float | None = None
     response_method: str = "auto"
-    criterion: str = OVER_CEILING
+    criterion: str = "auto"
     prior: Any = "predicted"
     random_state: Any = 0
 
@@ -81,18 +82,21 @@ class AgreementScorer:
         """Return the score of a fitted estimator; criteria by labels need ``y``."""
         from sklearn.metrics import get_scorer
 
-        if self.criterion == AGREEMENT:
+        criterion = self.criterion
+        if criterion == "auto":
+            criterion = OVER_CEILING if y is None else "accuracy"
+        if criterion == AGREEMENT:
             return self.measure(estimator, X).value
-        if self.criterion == OVER_CEILING:
+        if criterion == OVER_CEILING:
             return self.measure(estimator, X).normalized
         if y is None:
-            raise ValueError(describe("y", f"given for the criterion {self.criterion!r}", "None"))
+            raise ValueError(describe("y", f"given for the criterion {criterion!r}", "None"))
         sample, _ = self.pair(X)
-        if self.criterion == "accuracy_and_f1":
+        if criterion == "accuracy_and_f1":
             accuracy = get_scorer("accuracy")(estimator, sample, y)
             macro_f1 = get_scorer("f1_macro")(estimator, sample, y)
             return float(np.mean([accuracy, macro_f1]))
-        return float(get_scorer(self.criterion)(estimator, sample, y))
+        return float(get_scorer(criterion)(estimator, sample, y))
 
     def measure(self, estimator: Any, X: Any, **options: Any) -> PosteriorAgreementResult:
         """Return the whole result; ``options`` go to `posterior_agreement`."""

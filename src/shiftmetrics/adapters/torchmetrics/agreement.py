@@ -49,9 +49,10 @@ class PosteriorAgreement(LabelFreeMetric):
         Number of classes, at least 2. Needed for sums without a prior for each class.
     kind : {"scores", "probabilities", "proportions"}, default "scores"
         Probabilities become scores by their logarithm.
-    prior : array of shape (num_classes,), "uniform" or "predicted", optional
-        Class prior. Default: uniform, for which a constant classifier agrees perfectly. To choose models, take
-        "predicted", for which it scores 0; sums cannot have it, since it is known only when all rows are.
+    prior : array of shape (num_classes,), "uniform" or "predicted", default "predicted"
+        Class prior. By the fractions of predictions a network that has collapsed to one class scores 0, by the
+        uniform prior log K, the maximum. Sums cannot have "predicted", which is known only when all rows are: name
+        another one for them.
     floor : float, optional
         Smaller probabilities are raised to it.
     beta_range : (float, float), optional
@@ -78,7 +79,7 @@ class PosteriorAgreement(LabelFreeMetric):
     Examples
     --------
     >>> import torch
-    >>> metric = PosteriorAgreement()
+    >>> metric = PosteriorAgreement(prior="uniform")
     >>> for part in range(10):  # 300 of 1000 binary margins change sign
     ...     metric.update(torch.tensor([-1.0] * 30 + [1.0] * 70), torch.ones(100))
     >>> round(metric.compute().item(), 6), round(metric.result().equivalent_error, 4)
@@ -95,7 +96,7 @@ class PosteriorAgreement(LabelFreeMetric):
         num_classes: int | None = None,
         *,
         kind: str = "scores",
-        prior: Any = None,
+        prior: Any = "predicted",
         floor: float | None = None,
         beta_range: tuple[float, float] | None = None,
         exact: bool = True,
@@ -137,7 +138,7 @@ class PosteriorAgreement(LabelFreeMetric):
                     "prior",
                     'an array or "uniform" where exact=False',
                     value=prior,
-                    remedy="Pass exact=True.",
+                    remedy='Pass exact=True, or prior="uniform" and watch result().effective_classes.',
                 )
             )
         if given:
