@@ -140,7 +140,10 @@ def test_ids_labels_and_scores_are_found_and_said() -> None:
     assert result.changes.n_changed == CHANGED.sum()
     assert result.labelled is not None
     assert result.labelled.old_score == 1.0
-    assert set(result.settings["found"]) == {"image_id as the id", "label as the label of old"}
+    assert set(result.settings["found"]) == {
+        "image_id as the id", "label as the label of old", "the predictions as scores",
+    }  # fmt: skip
+    assert "rows by their place" in diff_models(LOGITS, OTHERS).settings["found"]
     assert result.to_frame()["id"].tolist() == IDS[CHANGED].tolist()
 
 

@@ -166,8 +166,7 @@ def diff_models(
         tolerance=pair.tolerance if isinstance(pair, OutputPair) else None,
         costs=None if costs is None else {str(name): cost for name, cost in costs.items()},
         groups=groups is not None,
-        found=pair.rows.found,
-        forms=() if isinstance(pair, OutputPair) else (pair.old.form, pair.new.form),
+        found=(*pair.rows.found, *pair.forms),
     )
     drawn = _plan_of(plan, pair, gains, allow, rng)
     belongs = pair.rows.plan is not None or isinstance(plan, LabelPlan)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 MOST_SHOWN = 3
 """Frequent changes and parts that a summary names."""
 
-WIDTHS = (0.02, 0.01, 0.005)
-"""Half widths of intervals of accuracy, for which the numbers of labels are said."""
+HOPELESS = 100.0
+"""How many times as many labelled rows are not asked for."""
 
 
 def sentence(result: DiffResult) -> str:
@@ -175,9 +175,11 @@ def _what_decides(result: DiffResult) -> str:
         if needed == plan.n_population:
             new_plan = ""
         return f"This plan is finished: {new_plan}all {plan.n_population:,} changed rows give the exact answer."
-    if margin == 0.0:
-        return "The difference lies at the limit: more rows like these would not soon decide."
-    factor = max((half / margin) ** 2, 1.1)
+    factor = max((half / max(margin, 1e-12)) ** 2, 1.1)
+    if factor > HOPELESS:
+        return (
+            "The difference is too close to the limit: more rows like these would not soon decide."
+        )
     rows = result.n_samples * factor
     return (
         f"If the difference stays as it is, about {rounded(rows):,} labelled rows would decide; these are "

@@ -112,7 +112,8 @@ def _of_files(
         if differ.any():
             row = int(np.argmax(differ))
             got = f"{values[row]!s} and {others[row]!s} for {ids[row]!s} ({int(differ.sum())} rows)"
-            raise ValueError(describe("labels", "the same in both files", got))
+            remedy = "A column of predictions is called 'prediction'."
+            raise ValueError(describe("labels", "the same in both files", got, remedy))
         values = np.where(known, values, others)
         known = ~is_missing(values)
     return KnownLabels(values=values, known=known)

@@ -52,6 +52,8 @@ def match_rows(
             got = f"{old.n_rows} and {new.n_rows} rows"
             remedy = "Without ids rows belong together by their place: add a column of ids to both."
             raise ValueError(describe("old and new", "of the same rows", got, remedy))
+        old.found.append("rows by their place")
+        new.found.append("rows by their place")
         return everything, everything, places_of_old
     first, second = same_type(old.ids, new.ids)
     _refuse_repeated(first, "old")

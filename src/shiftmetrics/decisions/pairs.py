@@ -81,6 +81,13 @@ class ClassPair:
         return np.asarray(self.old_codes != self.new_codes)
 
     @property
+    def forms(self) -> tuple[str, ...]:
+        """How the predictions were read, for people."""
+        if self.old.form == self.new.form:
+            return (f"the predictions as {self.old.form}",)
+        return f"old as {self.old.form}", f"new as {self.new.form}"
+
+    @property
     def digest(self) -> str:
         """SHA-256 of the ids and of both predictions; names of classes may depend on the labels that are known."""
         return digest_of(self.rows.ids, self.old_codes, self.new_codes)
@@ -124,6 +131,11 @@ class OutputPair:
     def changed(self) -> BoolArray:
         """Rows in which the output changes by more than the tolerance."""
         return np.asarray(np.abs(self.new_outputs - self.old_outputs) > self.tolerance)
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """How the predictions were read, for people."""
+        return ("the predictions as outputs of a regression",)
 
     @property
     def digest(self) -> str:
