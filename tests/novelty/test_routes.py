@@ -107,7 +107,7 @@ def test_the_whole_answer_stays_within_its_limit() -> None:
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a thousand rows too many for the dense route, and for columns of the matrix."""
     monkeypatch.setattr(routes, "_FEW_ROWS", 100)
-    monkeypatch.setattr(routes, "DENSE_ROWS", 500)
+    monkeypatch.setattr(routes, "DENSE_SECONDS", 0.03)
 
 
 @pytest.mark.slow

@@ -127,6 +127,10 @@ class Result(Record):
         """Return figures that a comparison shows beside the value."""
         return {}
 
+    def status_of(self, field: str) -> Status | None:
+        """Return the status that a field depends on; None where it depends on none."""
+        return self.status
+
     def ranked(self, confidence_level: float) -> Result:
         """Return what a comparison ranks: a result with ``resampled`` values, or with an ``influence``."""
         return self

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.neighbours import nearest_neighbours
 from shiftmetrics._core.record import Record
 
@@ -88,7 +88,7 @@ def contrasts(
     if not len(varies):
         return ()
     scaled = (both[:, varies] - center[varies]) / spread[varies]
-    alone = np.abs(_auc(scaled, labels) - 0.5)
+    alone = np.abs(areas_under_roc(scaled, labels) - 0.5)
     candidates = np.argsort(-alone, kind="stable")[:_CANDIDATES]
     chosen: list[int] = []
     found = []
@@ -98,7 +98,7 @@ def contrasts(
         scores = np.stack(
             [_discriminant(scaled[:, [*chosen, one]], labels) for one in left], axis=1
         )
-        areas = _auc(scores, labels)
+        areas = areas_under_roc(scores, labels)
         best = int(areas.argmax())
         chosen.append(left[best])
         column = varies[left[best]]
@@ -116,7 +116,7 @@ def contrasts(
     return tuple(found)
 
 
-def _discriminant(values: FloatArray, labels: FloatArray) -> FloatArray:
+def _discriminant(values: FloatArray, labels: BoolArray) -> FloatArray:
     """Return the projection on which two classes are furthest apart for their spread (Fisher)."""
     gap = values[labels].mean(axis=0) - values[~labels].mean(axis=0)
     within = np.zeros((values.shape[1], values.shape[1]))
@@ -127,11 +127,12 @@ def _discriminant(values: FloatArray, labels: FloatArray) -> FloatArray:
     return np.asarray(values @ direction)
 
 
-def _auc(values: FloatArray, labels: FloatArray) -> FloatArray:
-    """Return the area under the ROC curve of each column of values."""
-    from scipy.stats import rankdata
-
-    n_inside = int(labels.sum())
-    ranks = rankdata(values, axis=0)[labels].sum(axis=0)
-    area: FloatArray = (ranks - n_inside * (n_inside + 1) / 2) / (n_inside * (~labels).sum())
-    return area
+def areas_under_roc(values: FloatArray, labels: BoolArray) -> FloatArray:
+    """Return for each column of values the chance that a labelled one is larger than another, ties by half."""
+    found = np.empty(values.shape[1])
+    for number, column in enumerate(values.T):
+        others = np.sort(column[~labels])
+        below = np.searchsorted(others, column[labels], side="left")
+        not_above = np.searchsorted(others, column[labels], side="right")
+        found[number] = 0.5 * (below + not_above).mean() / len(others)
+    return found

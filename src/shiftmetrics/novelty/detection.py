@@ -21,6 +21,7 @@ from shiftmetrics.novelty.amounts import (
 from shiftmetrics.novelty.bandwidth import MAX_ROWS, bandwidth_by_rule
 from shiftmetrics.novelty.changes import GradualChange, column_changes, is_gradual, matched
 from shiftmetrics.novelty.crossfit import N_FOLDS, RARE, crossfitted_members, fraction_interval
+from shiftmetrics.novelty.dependence import duplicate_warnings, order_warnings
 from shiftmetrics.novelty.gate import Gate, GateStatistics
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.kernels import DirectionKernel, Kernel
@@ -68,6 +69,8 @@ class Detection:
         A lower bound of the first.
     first_rows : ndarray of int
         The samples that look most new, where no mode is clear.
+    dependence : tuple of str
+        Why samples may not be independent.
     n_resamples : int
         Permutations behind the p-values.
     searched : tuple of int or None
@@ -86,6 +89,7 @@ class Detection:
     missing_fraction: float
     fraction_interval: Interval
     first_rows: IntArray
+    dependence: tuple[str, ...]
     n_resamples: int
     searched: tuple[int, int] | None
     scorer: RowScorer
@@ -210,6 +214,7 @@ def detect(
         missing_fraction=excess_fraction(missing, weights, n_test, missing=True),
         fraction_interval=interval,
         first_rows=rows[search.first_rows()],
+        dependence=search.dependence(new[rows]),
         n_resamples=n_resamples,
         searched=searched,
         scorer=RowScorer(search.space, rows, gram, weights, scoring),
@@ -340,6 +345,20 @@ class _Search:
         """Return the positions of the test samples that look most new by the gate's classifiers."""
         scores = self._gate.row_scores()[self.space.gram.in_test]
         return np.argsort(-scores, kind="stable")[:_FIRST_ROWS]
+
+    def dependence(self, members: BoolArray) -> tuple[str, ...]:
+        """Return why samples may not be independent, unless groups or pairs say how they belong together."""
+        if self._together is not None:
+            return ()
+        gram = self.space.gram
+        in_test = gram.in_test
+        features = to_float64(gram.take(np.arange(gram.n_rows)))
+        copied = duplicate_warnings(features[in_test], features[~in_test])
+        if copied:
+            return copied
+        # New members may stand together without any order.
+        scores = self._gate.row_scores()
+        return order_warnings((scores[in_test & ~members], scores[~in_test]))
 
     def leading(self) -> ModeFunction:
         """Return what leads in the test sample."""

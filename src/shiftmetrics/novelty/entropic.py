@@ -225,6 +225,7 @@ def kernel_entropic_novelty(
         n_resamples=found.n_resamples,
         confidence_level=options.confidence_level,
         sizes=(problem.gram.n_test, problem.gram.n_reference),
+        dependence=found.dependence,
         first_rows=found.first_rows,
     )
     result = NoveltyResult(
@@ -247,6 +248,7 @@ def kernel_entropic_novelty(
             computing=computing.settings(),
         ),
         warnings=(
+            *found.dependence,
             *cautions(problem, solution, score.total),
             *units_warning(differing, divided=units is not None),
         ),

@@ -94,6 +94,8 @@ class NoveltyTest(Record):
         A p-value counts from 1 minus this down.
     sizes : tuple of int
         Samples of both sides.
+    dependence : tuple of str
+        Why samples may not be independent, so that the p-values would be wrong.
     first_rows : ndarray of int
         Positions of the samples that look most new, for where no mode is clear.
     first_names : tuple of str
@@ -105,6 +107,7 @@ class NoveltyTest(Record):
     n_resamples: int
     confidence_level: float
     sizes: tuple[int, int]
+    dependence: tuple[str, ...] = ()
     first_rows: IntArray
     first_names: tuple[str, ...] = ()
 
@@ -172,7 +175,7 @@ class NoveltyResult(Drawn, Result):
     title = "Kernel entropic novelty"
     higher_is_better = True
     unit = "nats"
-    rule_field = "fraction"
+    rule_field = "fraction_interval.low"
     ranked_as = ("samples", "most novel", "more novel")
 
     status: Status
@@ -247,6 +250,13 @@ class NoveltyResult(Drawn, Result):
             "missing_p_value": self.test.missing_p_value,
             "fraction_low": self.fraction_interval.low,
         }
+
+    def status_of(self, field: str) -> Status | None:
+        """Return the status that a field depends on: that of the score is of no concern to what is new."""
+        of_score = field.startswith(("value", "error_bound", "score", "status"))
+        if of_score or self.status.code == "indefinite":
+            return self.status
+        return None
 
     def named(self, names: Any, reference_names: Any) -> NoveltyResult:
         """Return the result with names for the samples of both sides in its headline; None for none.
@@ -367,7 +377,7 @@ class NoveltyResult(Drawn, Result):
 
     def headline(self) -> str:
         """Return what is new, what is missing, and what else changed, in words."""
-        sentences = [self._new_in_words()]
+        sentences = [*self.test.dependence, self._new_in_words()]
         p_missing = self.test.missing_p_value
         if self.missing:
             amount = f"Missing: about {percent(self.missing_fraction)} of the reference"
@@ -431,7 +441,9 @@ class NoveltyResult(Drawn, Result):
             sentences.append(f"Modes were looked for among {drawn}, and counted in all.")
         if max(len(self.modes), len(self.missing)) > 1:
             sentences += [str(mode) for mode in (*self.modes, *self.missing)]
-        common = super().notes()
+        # What the headline says is not said again.
+        said = [f"Warning: {warning}" for warning in self.test.dependence]
+        common = [sentence for sentence in super().notes() if sentence not in said]
         common[0] = common[0].replace("Higher is better", "Higher is more novel")
         advice = "Compare scores of equal sizes and bandwidths only."
         return [*sentences, common[0], advice, *common[1:]]

@@ -31,7 +31,7 @@ N_NEIGHBOURS = 15
 MOST_NEIGHBOURS = 20_000
 """Rows among which neighbours are looked for, drawn evenly from more."""
 
-_MOST_PAIRS = 4_000_000_000
+_MOST_PAIRS = 500_000_000
 """Distances to neighbours: of millions of rows, fewer are looked among."""
 
 _BLOCK_ROWS = 4096

@@ -54,7 +54,10 @@ RANK_LIMITED = Status(
 )
 SAMPLED = Status(
     "sampled",
-    "The score is exact for a random part of the rows; what is new was counted in all rows.",
+    "The score is exact for a random part of the rows, and no bound covers that of all rows; what is new was counted "
+    "in all.",
+    "Choose method='dense' or 'landmarks' for the score of all rows.",
+    ok=False,
 )
 INDEFINITE = Status(
     "indefinite",

@@ -108,7 +108,7 @@ def _outcome(rule: Rule, name: str, result: Result) -> Outcome:
                 f"A rule on results of {result.measure!r} must name a field, such as models.NAME.rank_low."
             )
         place = find(result, field)
-        text = _unmet_status(rule, result, place)
+        text = _unmet_status(rule, field, result, place)
         holds = not text
         if holds:
             reading = read(place, field, rule.using)
@@ -125,10 +125,12 @@ def _outcome(rule: Rule, name: str, result: Result) -> Outcome:
     )
 
 
-def _unmet_status(rule: Rule, result: Result, place: Place) -> str:
+def _unmet_status(rule: Rule, field: str, result: Result, place: Place) -> str:
     """Name the first status on the way to a field that the rule does not accept; nothing where it accepts all."""
     for owner in (result, *place.owners):
         status = getattr(owner, "status", None)
+        if owner is result:
+            status = result.status_of(field)
         if not isinstance(status, Status):
             continue
         accepted = {str(status), "any"}
