@@ -68,7 +68,8 @@ def order_warnings(scores: tuple[FloatArray, FloatArray]) -> tuple[str, ...]:
         n_rows = len(values)
         if n_rows < _LEAST_ROWS:
             continue
-        ranks = np.argsort(np.argsort(values)).astype(np.float64)
+        # Equal scores have equal ranks.
+        ranks = np.unique(values, return_inverse=True)[1].astype(np.float64)
         ranks -= ranks.mean()
         correlation = float(ranks[1:] @ ranks[:-1] / max(float(ranks @ ranks), 1e-300))
         if correlation >= max(_LEAST_CORRELATION, _ORDERED / math.sqrt(n_rows)):

@@ -252,7 +252,11 @@ def test_doubt_that_went_missing_in_a_file_is_an_error(gauge):
 
 def test_no_default_of_a_rule_is_in_nats(results):
     assert results["agreement"].unit == results["novelty"].unit == "nats"
-    expected = {"agreement": "changes.disagreement", "novelty": "fraction", "stability": "value"}
+    expected = {
+        "agreement": "changes.disagreement",
+        "novelty": "fraction_interval.low",
+        "stability": "value",
+    }
     for name, field in expected.items():
         (outcome,) = check_results(results, [Rule(result=name, at_most=2.0)]).outcomes
         assert outcome.ended == "passed"

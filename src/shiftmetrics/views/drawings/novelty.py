@@ -51,10 +51,16 @@ def draw_spectrum(result: Any, ax: Any = None, *, n_eigenvalues: int = 20) -> An
 def draw_frequencies(result: Any, ax: Any = None) -> Any:
     """Draw how frequent each described mode is in the test sample and in the reference."""
     ax = new_axes(ax)
-    modes = (*result.modes, *result.missing)
-    place = name_rows(
-        ax, [f"missing {mode.index + 1}" if mode.missing else mode.index + 1 for mode in modes]
-    )
+    changed = result.changes.modes
+    modes = (*result.modes, *result.missing, *changed)
+    names = []
+    for mode in modes:
+        word = "less" if mode.missing else "more"
+        if mode in changed:
+            names.append(f"{word} frequent {mode.index + 1}")
+        else:
+            names.append(f"missing {mode.index + 1}" if mode.missing else mode.index + 1)
+    place = name_rows(ax, names)
     # a line from one frequency to the other shows the difference
     test = np.array([mode.fraction for mode in modes])
     reference = np.array([mode.reference_fraction for mode in modes])

@@ -22,8 +22,19 @@ MOST_MISSING = 3
 MOST_PICTURES = 6
 """On the card at the head of the page."""
 MOST_COLUMNS = 5
+LEAST_SAID = 0.005
+"""A lower bound below this says nothing."""
 FEW_COLUMNS = 2
 """Columns of the typical rows in a narrow card."""
+
+
+_TITLES = {
+    (False, False): "Mode",
+    (False, True): "Missing",
+    (True, False): "More frequent",
+    (True, True): "Less frequent",
+}
+"""Of cards: whether the mode is only more or less frequent, and whether the reference has more of it."""
 
 
 def novelty_facts(result: Any) -> list[Fact]:
@@ -35,9 +46,9 @@ def novelty_facts(result: Any) -> list[Fact]:
         Fact("new", percent(result.fraction), f"{modes}, p = {result.p_value:.2g}", said=True),
         Fact("missing", percent(result.missing_fraction), missing, said=True),
     ]
-    if result.modes:
-        low = percent(result.fraction_interval.low)
-        facts.append(Fact("at least", low, "is new, by held-out samples", said=True))
+    low = result.fraction_interval.low
+    if low >= LEAST_SAID:
+        facts.append(Fact("at least", percent(low), "is new, by cross-fitted scores", said=True))
     score = result.score
     if score.reverse is not None:
         reverse = number(score.reverse, result.unit)
@@ -67,7 +78,8 @@ def fill_novelty(entry: Entry) -> None:
         "fraction of the test sample that is new",
     )
     # the pictures on the card are of the first mode
-    modes = (*result.modes, *result.missing)
+    changed = result.changes.modes
+    modes = (*result.modes, *result.missing, *changed)
     if modes:
         side = TypicalSide(modes[0], rows, reference=modes[0].missing)
         entry.pictures = side.pictures(side.typical(MOST_PICTURES))
@@ -87,9 +99,11 @@ def fill_novelty(entry: Entry) -> None:
         entry.draw(None, caption, result=sweep)
     if modes:
         # the first card is as wide as the page, and has room for twice as much
-        described = [*shown, *missing]
-        cards = [_card(described[0], rows, detail, wide=True)]
-        cards += [_card(mode, rows, detail // 2, wide=False) for mode in described[1:]]
+        described = [*shown, *missing, *changed[:MOST_MISSING]]
+        cards = []
+        for place, mode in enumerate(described):
+            share = detail // 2 if place else detail
+            cards.append(_card(mode, rows, share, wide=not place, changed=mode in changed))
         entry.extra = render("modes.html.j2", {"name": entry.name, "modes": cards})
 
 
@@ -110,7 +124,7 @@ def _check_rows(name: str, rows: Rows, result: NoveltyResult) -> None:
             raise ValueError(describe(argument, shape, f"{np.shape(value)}", "Put channels last."))
 
 
-def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> dict[str, Any]:
+def _card(mode: Any, rows: Rows, detail: int, *, wide: bool, changed: bool) -> dict[str, Any]:
     """Return what the card of a mode shows: pictures, else texts, else columns of a table, else names of rows."""
     top = max(mode.fraction, mode.reference_fraction, 1e-12)
     test = TypicalSide(mode, rows)
@@ -121,7 +135,7 @@ def _card(mode: Any, rows: Rows, detail: int, *, wide: bool) -> dict[str, Any]:
     typical = side.typical(detail)
     nearest = opposite.exemplars[: max(detail // 2, 3)]
     card: dict[str, Any] = {
-        "title": f"{'Missing' if mode.missing else 'Mode'} {mode.index + 1}",
+        "title": f"{_TITLES[changed, mode.missing]} {mode.index + 1}",
         "chip": f"p = {mode.p_value:.2g}",
         "bars": [
             (part.where, 100 * part.fraction / top, percent(part.fraction))
