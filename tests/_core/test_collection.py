@@ -85,7 +85,7 @@ def test_a_later_schema_is_refused(results, tmp_path):
 )
 def test_a_file_with_missing_parts_is_refused(text, tmp_path):
     (tmp_path / "results.json").write_text(text)
-    with pytest.raises(ValueError, match=r"results\.json', where a part is missing or damaged"):
+    with pytest.raises(ValueError, match=r"results\.json.* where a part is missing or damaged"):
         read_results(tmp_path / "results.json")
 
 
@@ -94,5 +94,5 @@ def test_an_archive_that_is_none_is_refused_where_no_digest_tells(tmp_path):
     (tmp_path / "results.json").write_text(
         '{"schema_version": 2, "results": [{"name": "a", "type": "A"}]}'
     )
-    with pytest.raises(ValueError, match=r"results\.json', where a part is missing or damaged"):
+    with pytest.raises(ValueError, match=r"results\.json.* where a part is missing or damaged"):
         read_results(tmp_path / "results.json")

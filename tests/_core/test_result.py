@@ -246,12 +246,12 @@ def test_damaged_arrays_are_never_read(damage: str, tmp_path) -> None:
         ),
         (
             b'{"schema_version": 2, "type": "Length", "status": "converged"}',
-            "JSON of a Length must hold all",
+            "JSON of a Length must hold",
         ),
         (
             b'{"schema_version": 2, "type": "Length", "status": "lost", '
             b'"value": 1, "error_bound": 0, "n_samples": 1}',
-            "status of a Length must be a whole Status, got 'lost'",
+            "Length must hold a whole status, got 'lost'",
         ),
         (
             b'{"schema_version": 1, "type": "Length"}',

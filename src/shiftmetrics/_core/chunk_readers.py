@@ -241,7 +241,8 @@ def _of_store(stored: Any, argument: str) -> Chunks:
     empty = np.empty((0, *stored.shape[1:]), dtype=stored.dtype)
 
     def read(number: int) -> Any:
-        return np.asarray(stored[starts[number] : starts[number + 1]])
+        with _naming(argument, f"rows {starts[number]} to {starts[number + 1]}", "a stored array"):
+            return np.asarray(stored[starts[number] : starts[number + 1]])
 
     return Chunks(argument, read, empty, sizes=np.diff(starts).tolist())
 
@@ -293,13 +294,14 @@ def _of_dask(value: Any, argument: str) -> Chunks:
 
 
 @contextmanager
-def _naming(argument: str, path: str) -> Iterator[None]:
-    """Name the file that cannot be read."""
+def _naming(
+    argument: str, path: str, expected: str = "parquet files of the same columns"
+) -> Iterator[None]:
+    """Name the file, or the part of one, that cannot be read."""
     try:
         yield
     except Exception as error:
         cause = " ".join(str(error).split())[:300] or type(error).__name__
-        expected = "parquet files of the same columns"
         remedy = f"It cannot be read ({cause})."
         # The path is shown whole: its end names the file.
         raise ValueError(describe(argument, expected, repr(path), remedy)) from error

@@ -7,6 +7,7 @@ partitions of Dask stay with the workers that hold them.
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 import uuid
@@ -303,12 +304,23 @@ def dask() -> Any:
 
 def computed(tasks: list[Any], argument: str) -> Sequence[Any]:
     """Compute tasks on the scheduler of Dask that is active."""
+    # What goes wrong is said by one error: the log of the scheduler's connections would say it many times.
+    log = logging.getLogger("distributed")
+    level = log.level
+    log.setLevel(logging.CRITICAL + 1)
     try:
         return cast(Sequence[Any], dask().compute(*tasks, traverse=False))
     except Exception as error:
-        if type(error).__name__ != "KilledWorker":
-            raise
-        raise ConnectionError(
-            f"{argument} must be in partitions that workers can hold, got one of which several workers died. "
-            "Take smaller partitions, or workers with more memory."
-        ) from error
+        if type(error).__name__ == "KilledWorker":
+            raise ConnectionError(
+                f"{argument} must be in partitions that workers can hold, got one of which several workers died. "
+                "Take smaller partitions, or workers with more memory."
+            ) from error
+        if type(error).__module__.startswith("distributed"):
+            raise ConnectionError(
+                f"{argument} must be on a scheduler that can be reached, got {type(error).__name__} ({error}). "
+                "Start the cluster again, and connect to it."
+            ) from error
+        raise
+    finally:
+        log.setLevel(level)

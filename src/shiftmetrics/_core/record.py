@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import math
+import types
+import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.drawing import load_results
+
+_KINDS = {np.float64: "fiub", np.int64: "iu", np.bool_: "b"}
 
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
@@ -139,12 +144,57 @@ def _build(cls: type[Record], parts: dict[str, Any]) -> Record:
     # A document says more than the fields: its type, its measure, the version of its schema.
     names = {field.name for field in dataclasses.fields(cls) if field.init}
     fields = {name: part for name, part in parts.items() if name in names}
+    for name, hint in _hints(cls).items():
+        if name in fields and not _fits(fields[name], hint):
+            shown = repr(fields[name])[:60]
+            raise ValueError(
+                f"The JSON of a {cls.__name__} must hold a whole {name}, got {shown}. Write it again."
+            )
     try:
         return cls(**fields)
     except TypeError as error:
         raise ValueError(
             f"The JSON of a {cls.__name__} must hold all its fields ({error})."
         ) from error
+
+
+@functools.cache
+def _hints(cls: type[Record]) -> dict[str, Any]:
+    """Return the types of the fields of a class, as far as they can be looked up."""
+    try:
+        return typing.get_type_hints(cls)
+    except NameError:  # a type that is imported for type checkers alone
+        return {}
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Return True unless ``value``, read from JSON, is of another type than the field that it is for."""
+    origin = typing.get_origin(hint)
+    parts = typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, part) for part in parts)
+    if origin is np.ndarray:
+        (scalar,) = typing.get_args(parts[1])
+        if not isinstance(value, np.ndarray):  # arrays of objects stand as lists in the JSON
+            return scalar is Any and isinstance(value, tuple)
+        return value.dtype.kind in _KINDS.get(scalar, value.dtype.kind)
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        if parts[-1] is Ellipsis:
+            return all(_fits(part, parts[0]) for part in value)
+        return len(value) == len(parts) and all(map(_fits, value, parts))
+    if origin in (dict, Mapping):
+        return isinstance(value, Mapping) and all(_fits(part, parts[1]) for part in value.values())
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if hint is types.NoneType:
+        return value is None
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if hint in (str, bool) or (isinstance(hint, type) and issubclass(hint, Record)):
+        return isinstance(value, hint)
+    return True
 
 
 def _frozen(value: Any) -> Any:

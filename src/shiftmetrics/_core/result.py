@@ -216,7 +216,7 @@ class Result(Record):
         got = "text" if path is None else repr(str(path))
         try:
             document = json.loads(str(source) if path is None else path.read_text(encoding="utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
             raise ValueError(
                 f"source must be the JSON of a result, got {got} that is not JSON ({error})."
             ) from error
@@ -317,12 +317,17 @@ def result_from_document(document: Any, path: Path | None = None) -> Result:
     ValueError
         If the document is not a result, has another schema version, or its arrays are missing.
     """
+    place = "" if path is None else f"{path.name}: "
     try:
         return _result_of(document, path)
     except ValueError as error:
-        if path is None:
-            raise
-        raise ValueError(f"{path.name}: {error}") from error
+        raise ValueError(f"{place}{error}") from error
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:  # whatever damage does to documents, archives and arrays
+        raise ValueError(
+            f"{place}source must be the JSON of a whole result, got one where a part is missing or damaged."
+        ) from error
 
 
 def _result_of(document: Any, path: Path | None) -> Result:
@@ -368,9 +373,7 @@ def _result_of(document: Any, path: Path | None) -> Result:
         raise ValueError(
             f"source must be the JSON of a known result, got type {document['type']!r}."
         )
-    if not isinstance(result.status, Status):
-        kind = type(result).__name__
-        raise ValueError(f"The status of a {kind} must be a whole Status, got {result.status!r}.")
+    result.summary()  # what cannot be said is damaged
     return result
 
 

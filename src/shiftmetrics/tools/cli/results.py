@@ -94,7 +94,7 @@ def _holds_results(file: Path) -> bool:
     """Return True if a JSON file holds results. A file that is no JSON is damaged: reading it raises."""
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return True
     is_versioned = isinstance(document, Mapping) and "schema_version" in document
     return is_versioned and ("results" in document or "measure" in document)

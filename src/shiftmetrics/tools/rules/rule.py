@@ -238,7 +238,7 @@ def read_toml(path: Path, argument: str) -> dict[str, Any]:
         raise ValueError(describe(argument, "an existing TOML file", got))
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(describe(argument, "a TOML file", f"{str(path)!r} ({error})")) from error
 
 
