@@ -30,6 +30,16 @@ class Record:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        known = Record._registry.get(cls.__name__)
+        # JSON names classes: two of one name could not be told apart. A dataclass with slots makes itself anew.
+        if (
+            known is not None
+            and known.__module__ != cls.__module__
+            and cls.__module__.startswith("shiftmetrics.")
+        ):
+            raise TypeError(
+                f"{cls.__name__} must have a name of its own, got that of {known.__module__}."
+            )
         Record._registry[cls.__name__] = cls
 
     def __post_init__(self) -> None:

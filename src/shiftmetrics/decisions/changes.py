@@ -8,7 +8,7 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import IntArray
 from shiftmetrics.decisions.diff_result import (
     ChangeCount,
-    ChangedRows,
+    ChangedSamples,
     LabelledRows,
     PredictionDiff,
 )
@@ -36,7 +36,7 @@ def prediction_diff(
     ids = pair.rows.ids[rows]
     fraction = len(rows) / gains.n_samples
     if isinstance(pair, OutputPair):
-        table = ChangedRows(
+        table = ChangedSamples(
             position=rows,
             id=ids,
             old=pair.old_outputs[rows],
@@ -51,7 +51,7 @@ def prediction_diff(
         n_confident = int(((confidences[0] >= CONFIDENT) & (confidences[1] >= CONFIDENT)).sum())
     known = pair.labels[rows] >= 0
     names = pair.classes
-    table = ChangedRows(
+    table = ChangedSamples(
         position=rows,
         id=ids,
         old=names[pair.old_codes[rows]],

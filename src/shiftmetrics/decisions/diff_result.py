@@ -59,7 +59,7 @@ class ChangeCount(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ChangedRows(Record):
+class ChangedSamples(Record):
     """The rows in which the answer changes, in the order in which to label them.
 
     Attributes
@@ -106,7 +106,7 @@ class PredictionDiff(Record):
         answer.
     frequent : tuple of ChangeCount
         The changes from one class to another, the most frequent first; at most ten.
-    rows : ChangedRows
+    rows : ChangedSamples
         All of them.
     """
 
@@ -116,7 +116,7 @@ class PredictionDiff(Record):
     n_tied_old: int = 0
     n_tied_new: int = 0
     frequent: tuple[ChangeCount, ...] = ()
-    rows: ChangedRows
+    rows: ChangedSamples
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
