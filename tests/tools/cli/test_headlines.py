@@ -252,11 +252,21 @@ def test_agreement_of_quantised_scores_counts_as_diff_does(run, place, drawn, bi
     write(place / "full.csv", old)
     write(place / "quantised.csv", quantised(old, bits))
     changed = sum(answer(a) != answer(b) for a, b in zip(old, quantised(old, bits), strict=True))
-    done = run("agreement", "quantised.csv", "full.csv", "--id", "image_id")
+    # rows that are rounded do not sum to 1: they are scores
+    arguments = ["--id", "image_id", "--kind", "scores"]
+    done = run("agreement", "quantised.csv", "full.csv", *arguments)
     assert ("None of the" in done.stdout) == (changed == 0)
     if changed:
         printed = re.findall(r"([\d.]+) % of the predictions change", done.stdout)[0]
         assert float(printed) == pytest.approx(100 * changed / N, rel=0.05)
+
+
+def test_prices_are_no_scores_of_classes(fails, place):
+    prices = np.random.default_rng(1).normal(300, 50, N)
+    write(place / "old.csv", prices)
+    write(place / "new.csv", 1.1 * prices)
+    for command in ("agreement new.csv old.csv", "compare new.csv old.csv --reference old.csv"):
+        assert "regression" in fails(*command.split(), "--id", "image_id")
 
 
 # --- stability -------------------------------------------------------------------------------------------
@@ -367,6 +377,6 @@ def test_real_networks(run, data_folder, place, bits):
     done = run("diff", "runs.npz:old", "runs.npz:new", "--json", "-")
     found = json.loads(done.stdout)
     assert found["changes"]["n_changed"] == counts["changed"]
-    agreed = run("agreement", "runs.npz:new", "runs.npz:old", "--json", "-")
+    agreed = run("agreement", "runs.npz:new", "runs.npz:old", "--kind", "scores", "--json", "-")
     disagreement = json.loads(agreed.stdout)["changes"]["disagreement"]
     assert disagreement == pytest.approx(counts["changed"] / len(labels), abs=1e-12)

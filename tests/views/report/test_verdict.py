@@ -11,7 +11,7 @@ from shiftmetrics.stability import FixedLoss, stability_criterion
 from shiftmetrics.tools.cli.outputs import show
 from shiftmetrics.views import Context
 from shiftmetrics.views.report import render_report
-from shiftmetrics.views.report.verdict import Figure, Verdict, verdict_of, verdicts
+from shiftmetrics.views.report.verdict import KeyFigure, Verdict, verdict_of, verdicts
 
 DONE = Status("done", "It is decided.")
 
@@ -34,7 +34,7 @@ def say(result: Decided) -> Verdict:
         sentence="new is <b>2 points</b> better.",
         steps=("Ship it.", "Look at cats."),
         findings=("Kappa 0.9.",),
-        figures=(Figure(name="Fixed", value="52", meaning="of 97"),),
+        figures=(KeyFigure(name="Fixed", value="52", meaning="of 97"),),
     )
 
 

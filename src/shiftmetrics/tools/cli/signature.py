@@ -236,7 +236,7 @@ def _named_arguments(names: Mapping[str, str]) -> Iterator[None]:
         argument = rf"(?<!-)\b({'|'.join(names)})\b(?=[^.]* must )"
         message = re.sub(argument, lambda match: names[match[1]], str(error))
         # remedies too, as in "with ids= or labels="
-        keyword = rf"\b({'|'.join(names)})=(?!\w)"
+        keyword = rf"\b({'|'.join(names)})=(?![\w\"'])"
         message = re.sub(keyword, lambda match: names[match[1]], message)
         # values too, as in align="position" and inner=True
         message = re.sub(r'\b(\w+)="(\w+)"', r"--\1 \2", message)

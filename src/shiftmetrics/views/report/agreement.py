@@ -105,6 +105,16 @@ def fill_agreement(entry: Entry) -> None:
     result, rows = entry.result, entry.rows
     share = min(max(float(result.normalized), 0.0), 1.0)
     entry.meter = share, "agreement, of its maximum"
+    # the card says what anybody can judge; kappa and nats stand in the section
+    changes = result.changes
+    if changes.disagreement == 0.0:
+        entry.says = f"None of the {result.n_samples:,} predictions changes."
+    else:
+        entry.says = (
+            f"{percent(changes.disagreement)} of the predictions change, {percent(changes.confident)} of them "
+            "confidently."
+        )
+    entry.sentences.append(result.headline())
     entry.compared = {
         "Sample": entry.name,
         "Changed": percent(result.changes.disagreement),
@@ -126,7 +136,8 @@ def fill_agreement(entry: Entry) -> None:
         entry.draw("confidence", scores=rows.scores, reference_scores=rows.reference_scores)
     if result.per_sample is not None:
         entry.draw("pairs")
-    entry.draw("beta", f"The numerical error is at most {result.error_bound:.0e} nats.")
+    note = f"The numerical error is at most {result.error_bound:.0e} nats."
+    entry.draw("beta", note, folded=True)
     if known is not None and entry.detail and result.per_sample is not None:
         _add_least(entry, known)
         _add_changes(entry, known)

@@ -8,7 +8,7 @@ from shiftmetrics.decisions.audit_result import AuditResult, p_words
 from shiftmetrics.decisions.monitor import MonitorResult
 from shiftmetrics.decisions.new_modes import TableMode
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
-from shiftmetrics.views.report.verdict import Figure, Tone, Verdict, verdicts
+from shiftmetrics.views.report.verdict import KeyFigure, Tone, Verdict, verdicts
 
 AUDIT_TONES: dict[str, Tone] = {"NO CHANGE SHOWN": "good", "WORSE": "bad"}
 MONITOR_TONES: dict[str, Tone] = {"NO ALARM": "good", "ERRORS HAVE RISEN": "bad"}
@@ -21,7 +21,7 @@ MOST_COLUMNS = 12
 def audit_verdict(result: AuditResult) -> Verdict:
     """Return the decision with the fraction that is new, the p-value, and what is known of the model."""
     figures = [
-        Figure(
+        KeyFigure(
             name="New",
             value=percent(result.new_fraction, digits=0),
             meaning=f"of {result.n_samples:,} samples, {p_words(result.p_value)}",
@@ -30,15 +30,15 @@ def audit_verdict(result: AuditResult) -> Verdict:
     if result.changes.new:
         n_rows = sum(mode.n_members for mode in result.changes.new)
         meaning = f"{n_rows:,} samples"
-        figures.append(Figure(name="Modes", value=str(len(result.changes.new)), meaning=meaning))
+        figures.append(KeyFigure(name="Modes", value=str(len(result.changes.new)), meaning=meaning))
     n_changed = len(result.changes.changed_columns())
     meaning = f"of {len(result.changes.columns)}"
-    figures.append(Figure(name="Columns changed", value=str(n_changed), meaning=meaning))
+    figures.append(KeyFigure(name="Columns changed", value=str(n_changed), meaning=meaning))
     labelled = result.labelled
     if labelled is not None:
         ends = f"{percent(labelled.interval.low, digits=0)} to {percent(labelled.interval.high, digits=0)}"
         figures.append(
-            Figure(name="Accuracy", value=percent(labelled.accuracy, digits=0), meaning=ends)
+            KeyFigure(name="Accuracy", value=percent(labelled.accuracy, digits=0), meaning=ends)
         )
     elif result.unlabelled is not None:
         value = "not known"
@@ -47,7 +47,7 @@ def audit_verdict(result: AuditResult) -> Verdict:
             low, high = 100 * result.unlabelled.low, 100 * result.unlabelled.high
             value = f"{low:.0f} to {high:.0f} %"
             meaning = "if answers mean what they meant"
-        figures.append(Figure(name="Accuracy", value=value, meaning=meaning))
+        figures.append(KeyFigure(name="Accuracy", value=value, meaning=meaning))
     return Verdict(
         word=result.verdict,
         tone=AUDIT_TONES.get(result.verdict, "open"),
@@ -134,11 +134,13 @@ def monitor_verdict(result: MonitorResult) -> Verdict:
     """Return the alarms."""
     state = result.state
     figures = [
-        Figure(name="Batches", value=f"{state.n_batches:,}", meaning=f"{state.n_samples:,} samples")
+        KeyFigure(
+            name="Batches", value=f"{state.n_batches:,}", meaning=f"{state.n_samples:,} samples"
+        )
     ]
     if state.errors is not None and state.errors.n_samples:
         figures.append(
-            Figure(
+            KeyFigure(
                 name="Errors",
                 value=percent(state.errors.rate),
                 meaning=f"the reference allows {percent(state.errors.allowed)}",

@@ -9,7 +9,7 @@ from shiftmetrics._core.result import Interval, format_number
 from shiftmetrics.decisions.diff_result import EFFECTS, DiffResult
 from shiftmetrics.decisions.diff_words import decimals, evidence_sentences
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
-from shiftmetrics.views.report.verdict import Figure, Verdict, plain_verdict, verdicts
+from shiftmetrics.views.report.verdict import KeyFigure, Verdict, plain_verdict, verdicts
 
 MOST_STEPS = 3
 MOST_ROWS = 20
@@ -51,18 +51,18 @@ def _more_steps(result: DiffResult) -> list[str]:
     return steps
 
 
-def _figures(result: DiffResult) -> list[Figure]:
+def _figures(result: DiffResult) -> list[KeyFigure]:
     """Return old against new, the difference, and the rows that changed, were fixed and broken."""
     changes = result.changes
     figures = []
     labelled = result.labelled
     if labelled is not None and labelled.old_score is not None and labelled.new_score is not None:
         name = result.metric.capitalize()
-        figures.append(Figure(name=f"{name}, old", value=_score(result, labelled.old_score)))
-        figures.append(Figure(name=f"{name}, new", value=_score(result, labelled.new_score)))
+        figures.append(KeyFigure(name=f"{name}, old", value=_score(result, labelled.old_score)))
+        figures.append(KeyFigure(name=f"{name}, new", value=_score(result, labelled.new_score)))
     if result.interval is not None:
         figures.append(
-            Figure(
+            KeyFigure(
                 name="Difference",
                 value=_points(result, result.value),
                 meaning=_ends(result, result.interval),
@@ -70,10 +70,10 @@ def _figures(result: DiffResult) -> list[Figure]:
         )
     else:
         figures.append(
-            Figure(name="Difference", value="not known", meaning=_ends(result, result.certain))
+            KeyFigure(name="Difference", value="not known", meaning=_ends(result, result.certain))
         )
     figures.append(
-        Figure(
+        KeyFigure(
             name="Changed",
             value=f"{changes.n_changed:,}",
             meaning=f"of {result.n_samples:,} ({percent(changes.fraction)})",
@@ -81,8 +81,8 @@ def _figures(result: DiffResult) -> list[Figure]:
     )
     if labelled is not None:
         of = f"of {labelled.n_labelled:,} labelled"
-        figures.append(Figure(name="Fixed", value=f"{labelled.fixed:,}", meaning=of))
-        figures.append(Figure(name="Broken", value=f"{labelled.broken:,}", meaning=of))
+        figures.append(KeyFigure(name="Fixed", value=f"{labelled.fixed:,}", meaning=of))
+        figures.append(KeyFigure(name="Broken", value=f"{labelled.broken:,}", meaning=of))
     return figures
 
 

@@ -106,8 +106,8 @@ class Figure:
 class Entry:
     """What the page says about one result. ``detail`` is how many rows and pictures to show, 0 for none.
 
-    On its card: ``meter``, a fraction with its words, and ``pictures`` of some rows. ``compared`` is its line in a
-    table of several results.
+    On its card: ``says``, a sentence in place of the headline, ``meter``, a fraction with its words, and ``pictures``
+    of some rows. ``compared`` is its line in a table of several results.
     """
 
     name: str
@@ -118,8 +118,10 @@ class Entry:
     facts: list[Fact]
     sentences: list[str]
     figures: list[Figure] = field(default_factory=list)
+    folded: list[Figure] = field(default_factory=list)
     tables: list[ReportTable] = field(default_factory=list)
     extra: str = ""
+    says: str = ""
     meter: tuple[float, str] | None = None
     pictures: list[Markup] = field(default_factory=list)
     compared: dict[str, Any] = field(default_factory=dict)
@@ -131,12 +133,17 @@ class Entry:
         *,
         result: Any = None,
         height: float = 2.8,
+        folded: bool = False,
         **options: Any,
     ) -> None:
-        """Add a drawing of the result, or of another one that belongs to it, with a ``note`` after its caption."""
+        """Add a drawing of the result, or of another one that belongs to it, with a ``note`` after its caption.
+
+        What is ``folded`` is for experts: it stands with all figures, which a reader has to open.
+        """
         shown = self.result if result is None else result
         svg = inline_figure(shown, kind, name=self.name, height=height, **options)
-        self.figures.append(Figure(svg, kind, note))
+        drawings = self.folded if folded else self.figures
+        drawings.append(Figure(svg, kind, note))
 
     def add_table(self, lines: list[dict[str, Any]], caption: str) -> None:
         """Add a table, unless it is empty."""

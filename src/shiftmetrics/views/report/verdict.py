@@ -18,7 +18,7 @@ Tone = Literal["good", "bad", "open"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class KeyFigure:
     """One number of the first screen: what it is, the number as it is printed, and a word of explanation."""
 
     name: str
@@ -44,7 +44,7 @@ class Verdict:
         What else was found, for the terminal and for the page below the first screen.
     evidence : sequence of str
         Figures for experts, for the page alone.
-    figures : sequence of Figure
+    figures : sequence of KeyFigure
         Numbers to show large.
     chart : str or None
         The kind of drawing to show beside them, as in `plot`.
@@ -56,7 +56,7 @@ class Verdict:
     steps: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[KeyFigure, ...] = ()
     chart: str | None = None
 
 
