@@ -407,7 +407,7 @@ def _solve_ratios(
                 "anew": False,
                 "executor": computing.executor,
             }
-            interval, _ = sample_agreement(some, best, value=best.value, **options)
+            interval = sample_agreement(some, best, value=best.value, **options).interval
             low, high = (low, high) if interval is None else (interval.low, interval.high)
         channel = channel_of(pairs.prior, limits.shares)
         point = {

@@ -14,6 +14,7 @@ from shiftmetrics._core.placement import check_rows_fit
 from shiftmetrics._core.result import Interval, settings_of
 from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import check_choice, check_number, describe
+from shiftmetrics.agreement.channel import channel_of
 from shiftmetrics.agreement.contributions import split_agreement
 from shiftmetrics.agreement.pairing import Pairing
 from shiftmetrics.agreement.predictions import label_columns
@@ -275,7 +276,7 @@ def _solved(
         fields["warnings"] = (identical, *fields["warnings"])
     changed_interval = None
     if resampling is not None:
-        fields["interval"], fields["resampled"] = sample_agreement(
+        sampled = sample_agreement(
             pairs,
             best,
             value=fields["value"],
@@ -283,10 +284,20 @@ def _solved(
             predicted=predicted,
             executor=executor,
         )
+        fields["interval"] = sampled.interval
+        fields["resampled"] = sampled.resampled
         changed_interval = _changes_interval(pairs, limits.changed / limits.weight, resampling)
-    fields["changes"] = changes_of(
+    changes = changes_of(
         limits, lambda: confident_changes(pairs, best.x, executor=executor), changed_interval
     )
+    if resampling is not None and sampled.at_ceiling is not None:
+        channel = channel_of(pairs.prior, limits.shares)
+        ends = sampled.at_ceiling
+        flips = dataclasses.replace(
+            ends, low=channel.error(ends.high), high=channel.error(ends.low)
+        )
+        changes = dataclasses.replace(changes, equivalent_error_interval=flips)
+    fields["changes"] = changes
     return fields
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +57,8 @@ class PredictionChanges(Record):
     confident : float or None
         Fraction of the changed predictions that are confident before and after: the posterior of the predicted class
         at the beta of the result is at least 0.9 in both samples. None where pairs passed by only once.
+    equivalent_error_interval : Interval or None
+        Sampling interval of the equivalent error, with ``resampling``.
     n_tied : int
         Number of pairs in which several classes share the largest score, in either sample.
     """
@@ -66,6 +67,7 @@ class PredictionChanges(Record):
     disagreement_interval: Interval | None = None
     kappa: float
     confident: float | None = None
+    equivalent_error_interval: Interval | None = None
     n_tied: int = 0
 
 
@@ -196,7 +198,11 @@ class PosteriorAgreementResult(Drawn, Result):
     @property
     def normalized_interval(self) -> Interval | None:
         """Sampling interval of ``normalized``, where there is one of the value."""
-        return self._interval_by(self._channel.normalized)
+        if self.interval is None:
+            return None
+        low = self._channel.normalized(self.interval.low)
+        high = self._channel.normalized(self.interval.high)
+        return dataclasses.replace(self.interval, low=low, high=high)
 
     @property
     def equivalent_error_bound(self) -> float:
@@ -209,18 +215,11 @@ class PosteriorAgreementResult(Drawn, Result):
     @property
     def equivalent_error_interval(self) -> Interval | None:
         """Sampling interval of ``equivalent_error``, where there is one of the value."""
-        return self._interval_by(self._channel.error)
+        return self.changes.equivalent_error_interval
 
     @property
     def _channel(self) -> SymmetricChannel:
         return channel_of(self.prior, self.shares)
-
-    def _interval_by(self, scale: Callable[[float], float]) -> Interval | None:
-        """Return the interval on another scale, on which higher agreement may be a lower number."""
-        if self.interval is None:
-            return None
-        low, high = sorted(map(scale, (self.interval.low, self.interval.high)))
-        return dataclasses.replace(self.interval, low=low, high=high)
 
     def headline(self) -> str:
         """Return one sentence with the predictions that change, and the agreement over its ceiling."""

@@ -67,8 +67,8 @@ def sample_agreement(
     predicted: bool = False,
     anew: bool = True,
     executor: Executor | None = None,
-) -> tuple[Interval | None, FloatArray]:
-    """Resample the pairs, or groups of pairs; return the interval and the agreement in each draw.
+) -> SampledAgreement:
+    """Resample the pairs, or groups of pairs: the interval of the agreement, and its value in each resample.
 
     Parameters
     ----------
@@ -85,22 +85,18 @@ def sample_agreement(
     executor : concurrent.futures.Executor, optional
         Threads that work on blocks.
 
-    Returns
-    -------
-    interval : Interval or None
-        None where only one class is used: the pairs then tell nothing of others.
-    draws : ndarray of shape (n_resamples,)
     """
     units = ResamplingUnits.of(resampling.groups, pairs.n_samples)
     drawn = _Resamples(pairs, best, resampling, units, predicted=predicted, executor=executor)
     betas = _first_betas(best)
     fixed = 0.0 < best.x < math.inf and not anew
     betas = np.asarray([best.x]) if fixed else betas
-    draws = drawn.maxima(betas, None, fixed=fixed)
+    draws, _ = drawn.maxima(betas, None, fixed=fixed)
     if pairs.classes is not None and len(pairs.classes) < 2:
-        return None, draws
+        return SampledAgreement(None, None, draws)
     worst, top = drawn.extremes(value)
-    low, high = (drawn.maxima(betas, unit, fixed=fixed) for unit in (worst, top))
+    low, ceiling_low = drawn.maxima(betas, worst, fixed=fixed)
+    high, ceiling_high = drawn.maxima(betas, top, fixed=fixed)
     # Where nothing varies above, all of the error probability lies below.
     two_sided = float(np.ptp(high)) > ATOL
     confidence_level = (
@@ -109,6 +105,8 @@ def sample_agreement(
         else 1.0 - 2.0 * (1.0 - resampling.confidence_level)
     )
     ends = resampled_interval(low, high, confidence_level)
+    # At the ceiling of the sample: what each resample lacks to its own one is what makes its equivalent error.
+    at_ceiling = resampled_interval(low - ceiling_low, high - ceiling_high, confidence_level)
     what = "pairs" if units.codes is None else "groups"
     unseen = f"one more that contradicts at {UNSEEN_MARGIN:g} times their margin"
     more = unseen if math.isinf(best.x) else "half of one more of the worst or best seen"
@@ -116,10 +114,38 @@ def sample_agreement(
     # Draws are means of other weights: the value itself always belongs.
     used = pairs.prior[pairs.prior > 0.0]
     most = math.log(len(used)) if predicted else -math.log(used.min())
-    ends = min(ends[0], value) if value > 0.0 else 0.0, max(min(ends[1], most), value)
-    return Interval(
-        low=ends[0], high=ends[1], confidence_level=resampling.confidence_level, method=method
-    ), draws
+    if units.n_units == 1:  # one unit tells nothing of how others vary
+        ends = at_ceiling = (0.0, most)
+    intervals = []
+    for bottom, peak in (ends, at_ceiling):
+        intervals.append(
+            Interval(
+                low=min(bottom, value) if value > 0.0 else 0.0,
+                high=max(min(peak, most), value),
+                confidence_level=resampling.confidence_level,
+                method=method,
+            )
+        )
+    return SampledAgreement(*intervals, draws)
+
+
+class SampledAgreement(NamedTuple):
+    """What other samples would give.
+
+    Attributes
+    ----------
+    interval : Interval or None
+        Of the agreement. None where only one class is used: the pairs then tell nothing of others.
+    at_ceiling : Interval or None
+        The same with the ceiling of the agreement as in the sample: other samples have other fractions of
+        predictions, and so another ceiling, without flipping any.
+    resampled : ndarray of shape (n_resamples,)
+        The agreement in each resample.
+    """
+
+    interval: Interval | None
+    at_ceiling: Interval | None
+    resampled: FloatArray
 
 
 class _Unit(NamedTuple):
@@ -129,8 +155,8 @@ class _Unit(NamedTuple):
     ----------
     sums : callable
         Maps betas to sums of f and of its slopes, of shape (2 n_betas,).
-    fixed : ndarray of shape (4,)
-        Weight, weight of contradictions, limit of f, and change through the prior.
+    fixed : ndarray of shape (5,)
+        Weight, weight of contradictions, limit of f, change through the prior, and ceiling.
     """
 
     sums: Callable[[FloatArray], FloatArray]
@@ -162,18 +188,25 @@ class _Resamples:
         disagrees = np.isneginf(limits)
         self.moved = _prior_influence(pairs, best.x, executor) if predicted else np.zeros(n)
         self.mean_shift = float(np.average(self.moved, weights=self.weights))
-        parts = np.stack([np.ones(n), disagrees, np.where(disagrees, 0.0, limits), self.moved])
-        self.rows = self.weights * parts  # (4, n_samples)
+        # The ceiling is the mean of -log(prior) of the predicted classes.
+        prior = pairs.prior[pairs.prior > 0.0]
+        ceiling = _of_predicted(pairs, -np.log(prior), executor)
+        self.mean_ceiling = float(np.average(ceiling, weights=self.weights))
+        limited = np.where(disagrees, 0.0, limits)
+        parts = np.stack([np.ones(n), disagrees, limited, self.moved, ceiling])
+        self.rows = self.weights * parts  # (5, n_samples)
         self.fixed = resampled_sums(
             lambda rows: self.rows[:, rows].T, self.draws, units, executor=executor
         )
         self.known: dict[float, FloatArray] = {}
 
-    def maxima(self, betas: FloatArray, unit: _Unit | None, *, fixed: bool = False) -> FloatArray:
-        """Return the agreement of each draw, with more of one unit or without, of shape (n_resamples,)."""
+    def maxima(
+        self, betas: FloatArray, unit: _Unit | None, *, fixed: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the agreement of each resample, with more of one unit or without, and how far its ceiling moves."""
         more = np.zeros(len(self.one_more)) if unit is None else self.one_more
-        of_unit = np.zeros(4) if unit is None else unit.fixed
-        weight, disagreeing, limit, shift = (self.fixed + more[:, None] * of_unit).T
+        of_unit = np.zeros(5) if unit is None else unit.fixed
+        weight, disagreeing, limit, shift, ceiling = (self.fixed + more[:, None] * of_unit).T
 
         def sums(betas: FloatArray) -> tuple[FloatArray, FloatArray]:
             total = self._totals(betas)
@@ -186,9 +219,8 @@ class _Resamples:
         values = (
             np.maximum(sums(betas)[0][:, 0], 0.0) if fixed else _maximise(sums, betas, at_limit)
         )
-        return np.where(
-            values > 0.0, np.maximum(values + shift / weight - self.mean_shift, 0.0), values
-        )
+        moved = np.maximum(values + shift / weight - self.mean_shift, 0.0)
+        return np.where(values > 0.0, moved, values), ceiling / weight - self.mean_ceiling
 
     def extremes(self, value: float) -> tuple[_Unit, _Unit]:
         """Return the unit that agrees least, or one that was not seen, and the unit that agrees most."""
@@ -250,7 +282,7 @@ class _Resamples:
             values, slopes = block_agreement(part, rows, list(UNSEEN_MARGIN * betas))
             return np.asarray(np.concatenate([values, UNSEEN_MARGIN * slopes]) @ shares)
 
-        return _Unit(sums, weight * np.asarray([1.0, 1.0, 0.0, self.mean_shift]))
+        return _Unit(sums, weight * np.asarray([1.0, 1.0, 0.0, self.mean_shift, self.mean_ceiling]))
 
 
 def _first_betas(best: Maximum) -> FloatArray:
@@ -343,10 +375,14 @@ def _prior_influence(pairs: ScorePairs, beta: float, executor: Executor | None) 
         return np.asarray(weights @ (terms[2] - terms[0] - terms[1]))
 
     change = sum(map_blocks(mean_change, slices, executor=executor)) / pairs.n_samples
-    of_class = change / prior
+    return _of_predicted(pairs, change / prior, executor)
 
-    def of_predicted(rows: slice) -> FloatArray:
+
+def _of_predicted(pairs: ScorePairs, of_class: FloatArray, executor: Executor | None) -> FloatArray:
+    """Return what belongs to the predicted classes of each pair, on average over both samples."""
+
+    def kernel(rows: slice) -> FloatArray:
         predicted = to_float64(pairs.block(rows)[:2, ...]).argmax(axis=2)
         return np.asarray(of_class[predicted].mean(axis=0))
 
-    return np.concatenate(list(map_blocks(of_predicted, slices, executor=executor)))
+    return np.concatenate(list(map_blocks(kernel, pairs.slices(), executor=executor)))
