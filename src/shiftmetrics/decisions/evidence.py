@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.decisions.diff_result import DiffEvidence, QualityMeasure
@@ -78,16 +78,15 @@ def _agreement(pair: ClassPair) -> tuple[float, float]:
     """Return the posterior agreement over its maximum, and the equivalent fraction of flipped answers."""
     n = len(pair.labels)
     rows = np.linspace(0, n - 1, min(n, MOST_PAIRS)).astype(np.int64)
-    result = posterior_agreement(
-        pair.probabilities(pair.new, rows),
-        pair.probabilities(pair.old, rows),
-        kind="proportions",
-    )
+    old = pair.probabilities(pair.old, rows)
+    new = pair.probabilities(pair.new, rows)
+    result = posterior_agreement(new, old, kind="proportions")
     return result.normalized, result.equivalent_error
 
 
 def _estimate(pair: ClassPair) -> float:
     """Return the difference of the accuracies under labels that follow the mean of both models' probabilities."""
+    # Only rows whose answer changes can differ.
     rows = np.flatnonzero(pair.changed)
     total = 0.0
     for block, old, new in _blocks(pair, rows):
@@ -101,60 +100,83 @@ def _estimate(pair: ClassPair) -> float:
 def _calibration(pair: ClassPair) -> tuple[QualityMeasure, ...]:
     """Return log loss and Brier score of both models, and of two classes AUC and average precision."""
     n = len(pair.labels)
-    names = ("log loss", "Brier score")
     totals = np.zeros((2, 2))
     differences = np.empty((2, n))
-    second = np.empty((2, n)) if len(pair.classes) == 2 else None
-    for block, *both in _blocks(pair, np.arange(n)):
+    # A block at a time: the probabilities of all rows would fill the memory.
+    for block, old, new in _blocks(pair, np.arange(n)):
         truth = pair.labels[block]
-        losses = np.stack([_losses(probabilities, truth) for probabilities in both])
-        totals += losses.sum(axis=2)
-        differences[:, block] = losses[1] - losses[0]
-        if second is not None:
-            second[:, block] = [probabilities[:, 1] for probabilities in both]
+        old_losses = _losses(old, truth)
+        new_losses = _losses(new, truth)
+        totals[0] += old_losses.sum(axis=1)
+        totals[1] += new_losses.sum(axis=1)
+        differences[:, block] = new_losses - old_losses
     measures = []
-    for place, name in enumerate(names):
-        old, new = (totals[:, place] / n).tolist()
-        interval = mean_interval(differences[place], LEVEL)
-        measures.append(
-            QualityMeasure(name=name, old=old, new=new, higher_is_better=False, interval=interval)
+    for place, name in enumerate(("log loss", "Brier score")):
+        measure = QualityMeasure(
+            name=name,
+            old=float(totals[0, place] / n),
+            new=float(totals[1, place] / n),
+            higher_is_better=False,
+            interval=mean_interval(differences[place], LEVEL),
         )
-    if second is not None and 0 < pair.labels.sum() < n:
-        positive = pair.labels == 1
-        for name, measure in (("AUC", area_under_curve), ("average precision", average_precision)):
-            old, new = (measure(scores, positive) for scores in second)
-            measures.append(QualityMeasure(name=name, old=old, new=new, higher_is_better=True))
+        measures.append(measure)
+    if len(pair.classes) == 2:
+        measures += _discrimination(pair)
     return tuple(measures)
 
 
 def _losses(probabilities: FloatArray, truth: IntArray) -> FloatArray:
     """Return log loss and Brier score of each row."""
-    right = probabilities[np.arange(len(truth)), truth]
+    places = np.arange(len(truth))
+    right = probabilities[places, truth]
     log_loss = -np.log(np.maximum(right, LEAST_PROBABILITY))
     # sum_k (p_k - y_k)^2 = sum_k p_k^2 - 2 p_y + 1
     brier = (probabilities**2).sum(axis=1) - 2.0 * right + 1.0
     return np.stack([log_loss, brier])
 
 
-def area_under_curve(scores: FloatArray, positive: np.ndarray) -> float:
+def _discrimination(pair: ClassPair) -> list[QualityMeasure]:
+    """Return how well the probabilities of two classes order the rows, where labels are of both classes."""
+    positive = pair.labels == 1
+    if positive.all() or not positive.any():
+        return []
+    rows = np.arange(len(positive))
+    old = pair.probabilities(pair.old, rows)[:, 1]
+    new = pair.probabilities(pair.new, rows)[:, 1]
+    measures = []
+    for name, function in (("AUC", area_under_curve), ("average precision", average_precision)):
+        measure = QualityMeasure(
+            name=name,
+            old=function(old, positive),
+            new=function(new, positive),
+            higher_is_better=True,
+        )
+        measures.append(measure)
+    return measures
+
+
+def area_under_curve(scores: FloatArray, positive: BoolArray) -> float:
     """Return the area under the ROC curve: how often a positive row has the higher score; ties count one half."""
     _, codes, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    last_ranks = np.cumsum(counts)
-    ranks = (last_ranks - 0.5 * (counts - 1))[codes.ravel()]  # mean rank of equal scores
+    # Equal scores share the mean of their ranks.
+    mean_ranks = np.cumsum(counts) - 0.5 * (counts - 1)
+    ranks = mean_ranks[codes.ravel()]
     n_positive = int(positive.sum())
     n_negative = len(positive) - n_positive
+    # The ranks of the positive rows, less those that they would have among themselves, count the negative rows below.
     above = float(ranks[positive].sum()) - 0.5 * n_positive * (n_positive + 1)
     return above / (n_positive * n_negative)
 
 
-def average_precision(scores: FloatArray, positive: np.ndarray) -> float:
+def average_precision(scores: FloatArray, positive: BoolArray) -> float:
     """Return the precision at each distinct score, weighted by the recall that it adds."""
     order = np.argsort(-scores, kind="stable")
+    ordered = scores[order]
     hits = np.cumsum(positive[order])
     # Rows of one score are taken together: only the last of them is a cut.
-    ordered = scores[order]
     is_cut = np.append(ordered[1:] != ordered[:-1], True)
     hits = hits[is_cut]
-    precision = hits / (np.flatnonzero(is_cut) + 1)
+    n_taken = np.flatnonzero(is_cut) + 1
+    precision = hits / n_taken
     gained = np.diff(hits, prepend=0)
     return float(precision @ gained) / float(hits[-1])

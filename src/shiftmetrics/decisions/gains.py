@@ -8,6 +8,7 @@ certain.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,6 +44,8 @@ class Gains:
         Least and largest possible gain: both are the gain itself where it is known.
     bound : Interval
         Limits of the mean gain that hold without any label.
+    least, most : float
+        Limits of the gain of every row that changes, without any label: -1 and 1 for accuracy.
     scale : float
         Root mean square of the largest gains of the rows that change, without any label: 1 for accuracy.
     candidates : ndarray of int
@@ -59,6 +62,8 @@ class Gains:
     low: FloatArray
     high: FloatArray
     bound: Interval
+    least: float
+    most: float
     scale: float
     candidates: IntArray
     are_signs: bool
@@ -91,24 +96,27 @@ def gains_of_classes(pair: ClassPair, costs: Mapping[Any, float] | None) -> Gain
     """Return the gains of accuracy, or of the mean cost of errors."""
     weights = _class_costs(pair, costs)
     changed = pair.changed
-    labelled = pair.rows.known
-    # The label is not known: it may be the new answer, or the old one, or neither.
-    low = np.where(changed, -weights[pair.old_codes], 0.0)
-    high = np.where(changed, weights[pair.new_codes], 0.0)
-    bound = _certain(low, high)
-    scale = _scale(np.maximum(-low, high)[changed])
-    rows = changed & labelled
+    # While the label is not known it may be the new answer, or the old one, or neither.
+    losses = np.where(changed, weights[pair.old_codes], 0.0)
+    wins = np.where(changed, weights[pair.new_codes], 0.0)
+    bound = _certain(-losses, wins)
+    # Where it is known, the row gains by the new answer, or loses by the old one, or neither.
+    rows = changed & pair.rows.known
     truth = pair.labels[rows]
-    right = (pair.new_codes[rows] == truth).astype(np.float64)
-    right -= pair.old_codes[rows] == truth
-    low[rows] = weights[truth] * right
+    gain = (pair.new_codes[rows] == truth).astype(np.float64)
+    gain -= pair.old_codes[rows] == truth
+    low = -losses
+    low[rows] = weights[truth] * gain
+    high = wins.copy()
     high[rows] = low[rows]
     return Gains(
-        known=~changed | labelled,
+        known=~changed | pair.rows.known,
         low=low,
         high=high,
         bound=bound,
-        scale=scale,
+        least=-float(losses.max()),
+        most=float(wins.max()),
+        scale=_scale(np.maximum(losses, wins)[changed]),
         candidates=np.flatnonzero(changed),
         are_signs=bool((weights == 1.0).all()),
         two_classes=len(pair.classes) == 2,
@@ -118,15 +126,17 @@ def gains_of_classes(pair: ClassPair, costs: Mapping[Any, float] | None) -> Gain
 
 def gains_of_outputs(pair: OutputPair) -> Gains:
     """Return the gains of the absolute error: what it falls by."""
-    # ||y - old| - |y - new|| <= |new - old|
+    # |y - old| - |y - new| lies between -|new - old| and |new - old|, whatever y is.
     reach = np.abs(pair.new_outputs - pair.old_outputs)
-    known = pair.rows.known | (reach == 0.0)
     gain = np.abs(pair.labels - pair.old_outputs) - np.abs(pair.labels - pair.new_outputs)
+    largest = float(reach[pair.changed].max(initial=0.0))
     return Gains(
-        known=known,
+        known=pair.rows.known | (reach == 0.0),
         low=np.where(pair.rows.known, gain, -reach),
         high=np.where(pair.rows.known, gain, reach),
         bound=_certain(-reach, reach),
+        least=-largest,
+        most=largest,
         scale=_scale(reach[pair.changed]),
         candidates=np.flatnonzero(pair.changed),
         are_signs=False,
@@ -193,69 +203,68 @@ def sampled_difference(gains: Gains, plan: LabelPlan) -> tuple[float, Interval, 
     rows : ndarray of int
         The labelled rows that are used.
     """
-    order = plan.order
-    labelled = gains.known[order]
+    labelled = gains.known[plan.order]
     if labelled.all():
-        value = gains.certain.low
-        if not gains.are_signs and gains.certain.high > gains.certain.low:
-            value = 0.5 * (gains.certain.low + gains.certain.high)
-        point = Interval(
-            low=gains.certain.low, high=gains.certain.high, confidence_level=LEVEL, method="exact"
-        )
-        return value, point, order
-    planned = labelled[: plan.n_labels]
-    is_exact = plan.mode == "exact" and gains.are_signs
-    if is_exact and planned.mean() >= GONE_THROUGH:
-        drawn = plan.rows
-        limits: tuple[float, float] = difference_interval(
-            plan.n_population, gains.outcomes(drawn), LEVEL, two_classes=gains.two_classes
-        )
+        certain = gains.certain
+        value = 0.5 * (certain.low + certain.high)
+        point = dataclasses.replace(certain, confidence_level=LEVEL, method="exact")
+        return value, point, plan.order
+    is_finished = labelled[: plan.n_labels].mean() >= GONE_THROUGH
+    if plan.mode == "exact" and gains.are_signs and is_finished:
         method = "exact"
+        drawn = plan.rows
+        seen = gains.outcomes(drawn)
+        low, high = difference_interval(
+            plan.n_population, seen, LEVEL, two_classes=gains.two_classes
+        )
+        limits = float(low), float(high)
     else:
-        reach = len(labelled) if plan.mode == "anytime" else plan.n_labels
-        last = int(np.flatnonzero(labelled[:reach])[-1]) + 1 if labelled[:reach].any() else 0
-        drawn = order[:last]
-        limits = _anytime_limits(gains, drawn)
         method = "anytime"
+        drawn = _looked_at(gains, plan)
+        limits = _anytime_limits(gains, drawn)
     used = drawn[gains.known[drawn]]
-    return _interval_of(gains, *limits, method, used)
+    return _estimate(gains, limits, method, used)
+
+
+def _looked_at(gains: Gains, plan: LabelPlan) -> IntArray:
+    """Return the rows of the plan up to the last labelled one; an exact plan ends with its number of labels."""
+    order = plan.order if plan.mode == "anytime" else plan.rows
+    places = np.flatnonzero(gains.known[order])
+    n_looked_at = int(places[-1]) + 1 if len(places) else 0
+    return order[:n_looked_at]
 
 
 def _anytime_limits(gains: Gains, drawn: IntArray) -> tuple[float, float]:
     """Return limits of the sum of the gains of all candidates, from the first of them in the order of the plan."""
-    rows = gains.candidates
-    least = float(gains.low[rows].min())
-    most = float(gains.high[rows].max())
-    if gains.are_signs:
-        least, most = -1.0, 1.0
+    n = len(gains.candidates)
+    least = -1.0 if gains.are_signs else gains.least
+    most = 1.0 if gains.are_signs else gains.most
     width = most - least
     if not len(drawn) or width == 0.0:
-        return len(rows) * least, len(rows) * most
-    low, high = mean_sequence(
-        (gains.low[drawn] - least) / width, (gains.high[drawn] - least) / width, len(rows), LEVEL
-    )
-    return len(rows) * (least + width * float(low[-1])), len(rows) * (
-        least + width * float(high[-1])
-    )
+        return n * least, n * most
+    # The sequence is that of a mean between 0 and 1; the limits of a gain hold without any label.
+    lowest = (gains.low[drawn] - least) / width
+    highest = (gains.high[drawn] - least) / width
+    low, high = mean_sequence(lowest, highest, n, LEVEL)
+    return n * (least + width * float(low[-1])), n * (least + width * float(high[-1]))
 
 
-def _interval_of(
-    gains: Gains, low: float, high: float, method: str, used: IntArray
+def _estimate(
+    gains: Gains, limits: tuple[float, float], method: str, used: IntArray
 ) -> tuple[float, Interval, IntArray]:
     """Return estimate and interval of the mean gain from limits of the sum over the candidates."""
     n = gains.n_samples
+    # Outputs that change by less than the tolerance are no candidates, and yet not known.
     others = np.ones(n, dtype=bool)
     others[gains.candidates] = False
     rest_low = float(gains.low[others].sum())
     rest_high = float(gains.high[others].sum())
-    # What is certain is never widened.
+    # The interval never reaches beyond what is certain.
     certain = gains.certain
-    interval = Interval(
-        low=max((low + rest_low) / n, certain.low),
-        high=min((high + rest_high) / n, certain.high),
-        confidence_level=LEVEL,
-        method=method,
-    )
+    low = max((limits[0] + rest_low) / n, certain.low)
+    high = min((limits[1] + rest_high) / n, certain.high)
+    interval = Interval(low=low, high=high, confidence_level=LEVEL, method=method)
+    # The labelled candidates stand for all of them.
     mean = float(gains.low[used].mean()) if len(used) else 0.0
     value = (mean * len(gains.candidates) + 0.5 * (rest_low + rest_high)) / n
-    return min(max(value, interval.low), interval.high), interval, used
+    return min(max(value, low), high), interval, used
