@@ -11,6 +11,7 @@ from shiftmetrics.stability.losses import (
     SquaredLoss,
     ZeroOneLoss,
 )
+from shiftmetrics.stability.named_change import NamedChange, least_named_change
 from shiftmetrics.stability.result import StabilityResult
 from shiftmetrics.stability.sample import column_changes, most_sensitive_sample
 
@@ -19,11 +20,13 @@ __all__ = [
     "FixedLoss",
     "HingeLoss",
     "LogisticLoss",
+    "NamedChange",
     "PiecewiseLinearLoss",
     "SquaredLoss",
     "StabilityResult",
     "ZeroOneLoss",
     "column_changes",
+    "least_named_change",
     "most_sensitive_sample",
     "stability_criterion",
     "stability_curve",

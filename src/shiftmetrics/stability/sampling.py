@@ -21,9 +21,15 @@ from shiftmetrics.stability.plan import PlanPart
 from shiftmetrics.stability.problem import RealisedPlan, StabilityProblem
 
 METHOD = "inverted worst-case risk"
-# Skewness of the influence over the root of the number of samples, above which too few of them show
-# the tail.
-MOST_SKEWED = 0.5
+# Skewness of the influence over the root of the number of samples, above which too few of them show the tail.
+MOST_SKEWED = 0.35
+# Skewness of the influence itself, and index of its tail: where the first is above and the second below, the tail is
+# so heavy that more samples do not help. Measured on 11 populations of losses and 100 to 3,000 samples: of those with
+# heavy tails (squared errors of prices) 5 % get a wrong interval, 14 % without this; of the others 10 % get none.
+MOST_SKEWED_SAMPLE = 8.0
+LEAST_TAIL_INDEX = 2.5
+# Largest influences that show the tail: fewer than the equal ones of rare errors.
+_IN_TAIL = 10
 # Effective samples of the shifted sample below which intervals cover too seldom.
 LEAST_SAMPLES = 45.0
 _STEP = math.log(4.0)
@@ -87,12 +93,15 @@ def interval_of_cost(
 
 
 def _refused(plan: RealisedPlan, influence: FloatArray) -> tuple[str, ...]:
-    """Say why there is no interval, where the worst case rests on a few samples."""
+    """Say why there is no interval, where the worst case rests on a few samples or its tail is heavy."""
+    n_units = plan.problem.n_units
     spread = float(np.hypot.reduce(influence))
     skewness = 0.0
     if spread > 0.0:
         skewness = abs(float(np.sum((influence / spread) ** 3)))
-    samples = plan.problem.n_units * plan.effective_sample_fraction
+    samples = n_units * plan.effective_sample_fraction
+    of_sample = skewness * math.sqrt(n_units)
+    remedy = "Take more samples, or a lower threshold or budget."
     if skewness > MOST_SKEWED:
         found = (
             f"a few samples carry it (the skewness of their influence is {skewness:.2g}, "
@@ -100,10 +109,26 @@ def _refused(plan: RealisedPlan, influence: FloatArray) -> tuple[str, ...]:
         )
     elif samples < LEAST_SAMPLES:
         found = f"it rests on {samples:.3g} effective samples, below {LEAST_SAMPLES:g}"
+    elif of_sample > MOST_SKEWED_SAMPLE and tail_index(influence) < LEAST_TAIL_INDEX:
+        found = "the tail of the losses is so heavy that other samples have much higher ones"
+        remedy = (
+            "Take a bounded loss, or the logarithm of the values, or a lower threshold or budget."
+        )
     else:
         return ()
-    remedy = "Take more samples, or a lower threshold or budget."
     return (f"No sampling interval of the worst case: {found}. {remedy}",)
+
+
+def tail_index(influence: FloatArray) -> float:
+    """Return the exponent with which the largest influences fall off (Hill's estimator); inf where they are equal.
+
+    Where it is below 2 their variance is infinite, and no standard error means anything.
+    """
+    largest = np.sort(np.abs(influence))[-_IN_TAIL - 1 :]
+    if largest[0] <= 0.0:
+        return math.inf
+    excess = float(np.mean(np.log(largest[1:] / largest[0])))
+    return 1.0 / excess if excess > 0.0 else math.inf
 
 
 def _end(problem: StabilityProblem, threshold: float, start: float, side: int) -> float:
