@@ -47,14 +47,14 @@ def test_heavy_tails_seldom_get_a_wrong_interval(name, n_samples, divergence) ->
     times = 60
     given, wrong = outcomes(name, n_samples, divergence, times)
     # before there was a check of the tail, 15 to 30 % of the samples got one
-    assert wrong <= 0.12 * times
-    assert given <= 0.5 * times
+    assert wrong <= 0.15 * times
+    assert given <= (0.6 if n_samples < 1000 else 0.3) * times
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("divergence", ["kl", "chi2"])
 @pytest.mark.parametrize(
-    ("name", "n_samples"), [("log loss", 1000), ("normal", 300), ("normal", 1000)]
+    ("name", "n_samples"), [("log loss", 3000), ("normal", 300), ("normal", 1000)]
 )
 def test_light_tails_get_an_interval_that_covers(name, n_samples, divergence) -> None:
     times = 120

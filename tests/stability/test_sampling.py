@@ -168,10 +168,10 @@ def test_a_worst_case_on_a_few_rows_has_no_interval() -> None:
     rng = np.random.default_rng(0)
     few = stability_criterion(HingeLoss(rng.normal(1.0, 1.0, 20), 1.5), 1.0)
     heavy = stability_criterion(FixedLoss(rng.exponential(size=100) ** 3), 50.0, theta2=0.2)
-    for result, words in ((few, "effective samples"), (heavy, "a few samples carry")):
+    for result in (few, heavy):
         assert result.interval is None
         assert result.standard_error > 0.0
-        assert any(words in warning for warning in result.warnings)
+        assert any("No sampling interval" in warning for warning in result.warnings)
 
 
 @pytest.mark.parametrize("errors", [0, 1, 7, 39, 40])

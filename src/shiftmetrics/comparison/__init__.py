@@ -7,7 +7,14 @@ the differences, which are far more certain than the two values alone.
 
 from shiftmetrics.comparison.agreement import compare_agreement
 from shiftmetrics.comparison.novelty import compare_novelty
+from shiftmetrics.comparison.regression import compare_regressions
 from shiftmetrics.comparison.results import compare_results
 from shiftmetrics.comparison.stability import compare_stability
 
-__all__ = ["compare_agreement", "compare_novelty", "compare_results", "compare_stability"]
+__all__ = [
+    "compare_agreement",
+    "compare_novelty",
+    "compare_regressions",
+    "compare_results",
+    "compare_stability",
+]

@@ -58,6 +58,7 @@ def rank_results(
         compared_unit=first.unit,
         higher_is_better=first.higher_is_better,
         wording=getattr(first, "ranked_as", ComparisonResult.wording),
+        basis=getattr(first, "ranked_for", ""),
         n_samples=first.n_samples,
         settings={
             **first.settings,

@@ -31,10 +31,14 @@ def compare_stability(
 ) -> ComparisonResult:
     """Rank models by how little breaks them, with paired differences and ranks that hold together; higher is better.
 
+    It forecasts whose errors grow under measurement noise (rank correlation .37 over the models of 12 tables). It
+    does not tell which model is best on other data (.03 over 26 pairs of domains): there the log loss (.61) or the
+    error rate (.65) of the sample at hand says more.
+
     Parameters
     ----------
     losses : mapping of str to Loss
-        What each model loses on the same rows, by its name; see `stability_criterion`. Models on data come with
+        What each model loses on the same samples, by its name; see `stability_criterion`. Models on data come with
         their results of `model_stability`, which `compare_results` ranks likewise.
     threshold : float
         The risk that counts as broken, the same for all.
@@ -43,27 +47,27 @@ def compare_stability(
     divergence : {"kl", "chi2"}, default "kl"
         Price of a weight.
     sample_weight : array_like of shape (n_samples,), optional
-        Survey weight of each row.
+        Survey weight of each sample.
     resampling : Resampling or float, default 0.95
-        The level of the intervals, and of all ranks together; ``groups`` of rows; and ``rng``, by default 0, the
-        seed of the resamples behind differences and ranks.
+        The confidence level of the intervals, and of all ranks together; ``groups`` of samples; and ``rng``, by
+        default 0, the seed of the resamples behind differences and ranks.
     computing : Computing, optional
         As in `stability_criterion`.
 
     Returns
     -------
     ComparisonResult
-        `to_frame` gives the table of models with readable secondary metrics (root-mean-square move, share moved,
-        effective sample fraction, highest risk within what breaks the least stable model), `differences_frame`
-        that of the pairs.
+        `to_frame` gives the table of models with readable secondary metrics (root-mean-square distance, fraction
+        changed, effective sample fraction, highest risk within what breaks the least stable model),
+        `differences_frame` that of the pairs.
 
     Raises
     ------
     TypeError
         If ``losses`` is not a mapping of losses.
     ValueError
-        If there are fewer than two models, their rows differ in number, a threshold is out of reach of a model, or an
-        argument of `stability_criterion` is bad.
+        If there are fewer than two models, their samples differ in number, a threshold is out of reach of a model,
+        or an argument of `stability_criterion` is bad.
 
     See Also
     --------
@@ -71,9 +75,10 @@ def compare_stability(
 
     Notes
     -----
-    The errors of the values go together as their influence functions over rows (or groups of rows) do, and reach as
-    far on either side as the interval of each value says. What two models have in common in a row cancels in their
-    difference. Where a worst case rests on a few rows its interval is infinite: nothing is known of its differences.
+    The errors of the values go together as their influence functions over samples (or groups of them) do, and reach
+    as far on either side as the interval of each value says. What two models have in common in a sample cancels in
+    their difference. Where a worst case rests on a few samples its interval is infinite: nothing is known of its
+    differences.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from shiftmetrics.models.chunked import ChunkedProblem
 from shiftmetrics.models.domain import FAR
 from shiftmetrics.models.mapped import MappedWorstCase
 from shiftmetrics.models.model import LOSSES, LossName, ModelProblem, QueryCount, problem_of
+from shiftmetrics.models.outputs import class_log_probabilities
 from shiftmetrics.models.perturbation import Perturbation, Search, perturbation_of, search_of
 from shiftmetrics.models.result import ChangedRows, ModelStabilityResult, SearchRecord
 from shiftmetrics.models.rounds import Solution, refuse_lost, shifted_samples, solve_in_rounds
@@ -22,7 +24,11 @@ from shiftmetrics.models.routes import ROUTES, find_worst_case
 from shiftmetrics.models.worst_case import WorstCase
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
+from shiftmetrics.stability.named_change import change_of_losses
+from shiftmetrics.stability.shift import NamedChange
 
+_MOST_COLUMNS = 200
+"""Columns above which no group is named by them: they are pixels."""
 _MOST_NEIGHBOURS = 500
 """Samples of each half that are looked at for the distance between random halves."""
 
@@ -166,7 +172,7 @@ def model_stability(
             route, found = find_worst_case(problem, search.method)
             solution = solve_in_rounds(problem, found, threshold, options)
         places = shifted_samples(problem, solution, sample_weight)
-    return _result(problem, route, solution, perturbation, search, places)
+    return _result(problem, route, solution, perturbation, search, places, sample_weight)
 
 
 def _solve_mapped(mapped: MappedWorstCase, threshold: float, options: dict[str, Any]) -> Solution:
@@ -194,6 +200,7 @@ def _result(
     perturbation: Perturbation,
     search: Search,
     places: FloatArray | None,
+    sample_weight: Any = None,
 ) -> ModelStabilityResult:
     """Put the solution, the route and the changed rows, where these are known, together."""
     solved = solution.solved
@@ -221,7 +228,33 @@ def _result(
         trace=solution.trace,
         loss=solution.found.loss,
     )
-    return ModelStabilityResult(**fields, search=record, changed=changed)
+    result = ModelStabilityResult(**fields, search=record, changed=changed)
+    change = _named_change(problem, result, sample_weight)
+    return replace(result, plan=replace(result.plan, named_change=change))
+
+
+def _named_change(
+    problem: ModelProblem, result: ModelStabilityResult, sample_weight: Any
+) -> NamedChange | None:
+    """Return the least change of the population that the columns, and the model's confidence, can name."""
+    table = result.places()[0]
+    losses = result.plan.base_losses
+    grouped = (result.settings["resampling"] or {}).get("groups")
+    if table is None or losses is None or grouped or math.isinf(result.settings["theta2"]):
+        return None
+    if result.status.code != "converged":
+        return None
+    if len(table.columns) > _MOST_COLUMNS:
+        # Conditions on pixels say nothing.
+        table = table.iloc[:, :0]
+    if problem.classes is not None and hasattr(problem.model, "predict_proba"):
+        rows = problem.table.decode(problem.codes)
+        logs = class_log_probabilities(problem.model, rows, problem.clip)
+        table = table.assign(**{"model confidence": np.exp(logs.max(axis=1))})
+    weights = check_weights(sample_weight, "sample_weight", result.n_samples)
+    if weights is None:
+        weights = np.ones(result.n_samples)
+    return change_of_losses(losses, table, result.settings["threshold"], weights, rng=0)
 
 
 def _neighbour_distance(problem: ModelProblem) -> float | None:

@@ -11,7 +11,7 @@ from shiftmetrics.stability.losses import (
     SquaredLoss,
     ZeroOneLoss,
 )
-from shiftmetrics.stability.named_change import NamedChange, least_named_change
+from shiftmetrics.stability.named_change import least_named_change
 from shiftmetrics.stability.result import StabilityResult
 from shiftmetrics.stability.sample import column_changes, most_sensitive_sample
 
@@ -20,7 +20,6 @@ __all__ = [
     "FixedLoss",
     "HingeLoss",
     "LogisticLoss",
-    "NamedChange",
     "PiecewiseLinearLoss",
     "SquaredLoss",
     "StabilityResult",

@@ -15,16 +15,13 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
-from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import check_weights, describe
 from shiftmetrics.stability.frames import MISSING, frame_of, is_numeric, numbers_of, strings_of
 from shiftmetrics.stability.result import StabilityResult
-from shiftmetrics.stability.shift import NO_ROWS
-from shiftmetrics.stability.words import percent
+from shiftmetrics.stability.shift import NO_ROWS, NamedChange
 
-# Permutations of the test, and the level at which a group is named.
+# Permutations of the test.
 N_PERMUTATIONS = 999
-LEVEL = 0.05
 # Quantiles of a column of numbers at which it is cut.
 _CUTS = np.linspace(0.05, 0.95, 19)
 # Categories of a column that are tried, the most frequent ones.
@@ -38,48 +35,6 @@ _LEAST_SAMPLES = 10
 _CLEARLY = 0.8
 # Samples in which the group is searched: more do not change which one is found.
 _MOST_SEARCHED = 5000
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class NamedChange(Record):
-    """A group of samples, and how far it has to grow until the risk is at the threshold.
-
-    Attributes
-    ----------
-    conditions : tuple of str
-        What its samples have in common, such as ("age > 34", "duration > 394"); empty where no group was tried.
-    fraction : float
-        Its current fraction of the samples.
-    needed_fraction : float
-        The fraction at which the risk is at the threshold, if the risks inside and outside stay as they are; inf
-        where the group alone does not have so high a risk.
-    risk, rest_risk : float
-        Risk inside and outside the group.
-    p_value : float
-        Of a permutation test that losses inside the group are not higher than outside.
-    n_samples : int
-        Held-out samples that these numbers come from.
-    """
-
-    conditions: tuple[str, ...]
-    fraction: float
-    needed_fraction: float
-    risk: float
-    rest_risk: float
-    p_value: float
-    n_samples: int
-
-    @property
-    def is_found(self) -> bool:
-        """Whether the group passes its test and reaches the threshold."""
-        return self.p_value <= LEVEL and self.needed_fraction <= 1.0
-
-    def in_words(self) -> str:
-        """Say which group has to grow to which fraction, or that there is none."""
-        if not self.is_found:
-            return "no group of at most two conditions has been shown to reach it by growing"
-        group = " and ".join(self.conditions)
-        return f"once samples with {group} grow from {percent(self.fraction)} to {percent(self.needed_fraction)}"
 
 
 def least_named_change(
@@ -171,9 +126,9 @@ class Condition:
     def holds(self, column: Any) -> BoolArray:
         """Return the rows of a column for which it holds."""
         if self.relation == ">":
-            return numbers_of(column) > self.value
+            return np.asarray(numbers_of(column) > self.value)
         if self.relation == "\N{LESS-THAN OR EQUAL TO}":
-            return numbers_of(column) <= self.value
+            return np.asarray(numbers_of(column) <= self.value)
         if is_numeric(column):
             return np.asarray(np.isnan(numbers_of(column)))
         return np.asarray(strings_of(column) == self.value, dtype=np.bool_)
@@ -273,7 +228,7 @@ def _least_groups(
     beam = [single.condition for single in singles[:_BEAM]]
     first = np.stack([condition.holds(frame[condition.column]) for condition in beam])
     pairs = _costs(frame, columns, first, losses, weights, threshold)
-    groups = []
+    groups: list[tuple[Condition, ...]] = []
     best = min(singles, key=lambda single: single.cost)
     pairs = [pair for pair in pairs if beam[pair.within].column != pair.condition.column]
     pair = min(pairs, key=lambda pair: pair.cost, default=best)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
@@ -53,6 +53,12 @@ class StabilityResult(Drawn, Result):
     measure = "stability"
     title = "Stability"
     higher_is_better = True
+    # Rank correlations of stability, log loss and error rate with the growth of errors under noise, and with the
+    # error rate on other domains, over 12 tables: .37, and .03 against .61 and .65.
+    ranked_for: ClassVar[str] = (
+        "Stability forecasts whose errors grow under measurement noise. It does not tell which model is best on "
+        "other data: compare log losses or error rates for that."
+    )
 
     kind: Kind
     base_risk: float
@@ -96,9 +102,13 @@ class StabilityResult(Drawn, Result):
         reached = risk_number(self.plan.risk, settings)
         now = risk_number(self.base_risk, settings)
         start = f"The {risk_name(settings)} reaches {reached} (currently {now})"
+        change = self.plan.named_change
+        group = ""
+        if change is not None and change.is_found:
+            group = f"; or {change.in_words()}"
         if self.plan.rms_distance == 0.0:
-            return f"{start} by reweighting alone: {self.shift_in_words()}."
-        return f"{start} if {self.shift_in_words()}."
+            return f"{start} by reweighting alone: {self.shift_in_words()}{group}."
+        return f"{start} if {self.shift_in_words()}{group}."
 
     def without_rows(self) -> Self:
         """Return the result without what it holds of each sample: smaller in memory and on disk.
@@ -172,6 +182,9 @@ class StabilityResult(Drawn, Result):
         elif self.kind == "lower_bound":
             sentences.append("A lower bound: the true value may be higher, never lower.")
         sentences += rest
+        change = self.plan.named_change
+        if change is not None and not change.is_found:
+            sentences.append(f"By growing alone, {change.in_words()}.")
         if self.status.code == "converged":
             sentences += self.reference_values()
         elif self.status.ok:

@@ -153,7 +153,7 @@ def column_changes(
     places = result.plan.places()
     if table is None and after is None:
         table, after = result.places()
-        known = getattr(result, "moved", None)
+        known = getattr(result, "changed", None)
         if units is None and known is not None:
             units = known.units
     for argument, given in (("table", table), ("after", after)):

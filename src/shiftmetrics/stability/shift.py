@@ -10,7 +10,10 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.record import Record
+from shiftmetrics.stability.words import percent
 
+# Level of the permutation test of a group.
+LEVEL = 0.05
 NO_ROWS = "result must hold its rows, got one without_rows(). Use the result as it was computed."
 
 
@@ -97,6 +100,48 @@ class Slopes(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class NamedChange(Record):
+    """A group of samples, and how far it has to grow until the risk is at the threshold.
+
+    Attributes
+    ----------
+    conditions : tuple of str
+        What its samples have in common, such as ("age > 34", "duration > 394"); empty where no group was tried.
+    fraction : float
+        Its current fraction of the samples.
+    needed_fraction : float
+        The fraction at which the risk is at the threshold, if the risks inside and outside stay as they are; inf
+        where the group alone does not have so high a risk.
+    risk, rest_risk : float
+        Risk inside and outside the group.
+    p_value : float
+        Of a permutation test that losses inside the group are not higher than outside.
+    n_samples : int
+        Held-out samples that these numbers come from.
+    """
+
+    conditions: tuple[str, ...]
+    fraction: float
+    needed_fraction: float
+    risk: float
+    rest_risk: float
+    p_value: float
+    n_samples: int
+
+    @property
+    def is_found(self) -> bool:
+        """Whether the group passes its test and reaches the threshold."""
+        return self.p_value <= LEVEL and self.needed_fraction <= 1.0
+
+    def in_words(self) -> str:
+        """Say which group has to grow to which fraction, or that there is none."""
+        if not self.is_found:
+            return "no group of at most two conditions has been shown to reach it by growing"
+        group = " and ".join(self.conditions)
+        return f"once samples with {group} grow from {percent(self.fraction)} to {percent(self.needed_fraction)}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ShiftPlan(Record):
     """The shifted sample: what changes in it, and where each sample is.
 
@@ -112,6 +157,8 @@ class ShiftPlan(Record):
         Root-mean-square distance of the changes, weighted as in the shifted sample; in units of the distances.
     effective_sample_fraction : float
         ``1 / mean(W^2)``: 1 when all samples keep their weight, small when a few carry the risk.
+    named_change : NamedChange or None
+        The group of samples whose growth alone has the same risk, where the columns of the samples are known.
     weights : array of shape (n_samples,) or None
         Weight of each sample in the shifted one, relative to its sample weight; mean 1. None after
         `StabilityResult.without_rows`, like the next ones.
@@ -130,6 +177,7 @@ class ShiftPlan(Record):
     changed_fraction: float
     rms_distance: float
     effective_sample_fraction: float
+    named_change: NamedChange | None = None
     weights: FloatArray | None = None
     base_losses: FloatArray | None = None
     losses: FloatArray | None = None

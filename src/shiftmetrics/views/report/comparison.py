@@ -18,6 +18,8 @@ SECONDARY_METRICS: dict[str, tuple[str, Callable[[float | None], str]]] = {
     "agreement": ("Agreement (nats)", number),
     "normalized": ("Of its ceiling", percent),
     "equivalent_error": ("Equivalent error", percent),
+    "mse": ("MSE before the shift", number),
+    "mean_squared_change": ("Mean squared change", number),
     "base_risk": ("Risk", number),
     "rms_distance": ("Root-mean-square change", number),
     "changed_fraction": ("Samples changed", percent),
