@@ -12,7 +12,7 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from shiftmetrics import feature_stability, model_stability
 from shiftmetrics.models import Perturbation, Search
-from shiftmetrics.models.forests import answers, forest_of
+from shiftmetrics.models.forests import exact, forest_of
 from shiftmetrics.models.forests.from_model import grid_of_problem
 from shiftmetrics.models.forests.reading import known_categories
 from shiftmetrics.models.model import problem_of
@@ -123,7 +123,7 @@ def test_results_reach_what_they_say(name, loss, monkeypatch) -> None:
     away = known.plan.distances > 0
     if loss == "zero_one":
         assert (model.predict(moved)[away] != y[away]).all()
-    monkeypatch.setattr(answers, "MOST_VISITS", -1)
+    monkeypatch.setattr(exact, "MOST_VISITS", -1)
     searched = model_stability(model, X, y, threshold, loss=loss, perturbation=FREE)
     assert searched.lower_bound <= known.value * (1 + 1e-6)
     assert known.value * (1 - 1e-9) <= searched.value <= 1.2 * known.value

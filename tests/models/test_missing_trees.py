@@ -22,10 +22,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from rows_with_holes import assert_reached
 from shiftmetrics.models import Perturbation, Search, model_stability
 from shiftmetrics.models.domain import differs
-from shiftmetrics.models.forests import answers, forest_of
-from shiftmetrics.models.forests.bounds import certified_distances, lower_loss
-from shiftmetrics.models.forests.climbing import CellBlock
+from shiftmetrics.models.forests import exact, forest_of
+from shiftmetrics.models.forests.bounds import Budget, certified_distances, lower_loss
 from shiftmetrics.models.forests.from_model import grid_of_problem
+from shiftmetrics.models.forests.grid import Standing
 from shiftmetrics.models.model import problem_of
 from shiftmetrics.models.routes import find_worst_case
 from shiftmetrics.stability import CandidateLoss, stability_criterion
@@ -183,7 +183,7 @@ def test_search_and_certificate_enclose_the_exact_value(name, loss, monkeypatch)
     model = model_named(name).fit(X, y)
     threshold = {"zero_one": 0.45, "log_loss": 1.1}[loss]
     known = model_stability(model, X, y, threshold, loss=loss, perturbation=FREE)
-    monkeypatch.setattr(answers, "MOST_VISITS", -1)
+    monkeypatch.setattr(exact, "MOST_VISITS", -1)
     searched = model_stability(model, X, y, threshold, loss=loss, perturbation=FREE)
     assert (searched.kind, known.kind) == ("upper_bound", "exact")
     assert searched.lower_bound <= known.value * (1 + 1e-6)
@@ -206,12 +206,14 @@ def test_certified_distances_are_not_beyond_an_error(name, n_classes) -> None:
     problem = problem_of(model, X, y, perturbation=FREE)
     upper = find_worst_case(problem)[1].loss.distances ** 2
     grid = grid_of_problem(problem)
-    lower = lower_loss(problem, grid)
-    squared, losses = np.square(lower.distances), lower.losses
-    known = np.where(losses > 0.0, squared, np.inf).min(axis=1)
+    losses, distances = lower_loss(grid, X, problem.y, "zero_one")
+    known = np.where(losses > 0.0, distances**2, np.inf).min(axis=1)
+    standing = Standing.of(grid, X)
     assert (known <= upper * (1 + 1e-9) + 1e-15).all()
     for reached in (upper, 4.0 * upper, np.full(len(X), np.inf)):
-        sharper, _ = certified_distances(grid, X, problem.y, known, reached)
+        sharper, _ = certified_distances(
+            standing, problem.y, known, reached, Budget.of(1.0, len(X))
+        )
         assert (sharper >= known).all()
         assert (sharper <= upper * (1 + 1e-9) + 1e-15).all()
 
@@ -224,12 +226,8 @@ def test_outputs_and_costs_at_every_cell(name) -> None:
     grid = grid_of_problem(problem)
     own = grid.cells(X)
     base = grid.outputs(own)
-    squared_costs = (
-        CellBlock.of(grid, X, problem.y, lambda outputs, _: outputs[..., 0]).moves(own).squared
-    )
-    n_cells = np.cumsum(grid.n_cells[grid.active])[:-1]
+    all_squared = [grid.axes[axis].costs(X) for axis in grid.active]
     all_outputs = grid.along(own, grid.active)
-    all_squared = np.split(squared_costs, n_cells, axis=1)
     for position, outputs, squared in zip(grid.active, all_outputs, all_squared, strict=True):
         axis = grid.axes[position]
         gone = np.isnan(X[:, position])
@@ -239,7 +237,7 @@ def test_outputs_and_costs_at_every_cell(name) -> None:
         for cell in range(axis.n_open):
             points = X.copy()
             axis.put(points, X, np.full(len(X), cell))
-            expected = outputs_of(grid.forest, points)
+            expected = outputs_of(forest_of(model), points)
             np.testing.assert_allclose(outputs[~gone, cell], expected[~gone], rtol=1e-9, atol=1e-9)
 
 

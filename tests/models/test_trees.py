@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from rows_with_holes import assert_reached
 from shiftmetrics import Computing
 from shiftmetrics.models import Perturbation, Search, model_stability
-from shiftmetrics.models.forests import answers, forest_of
+from shiftmetrics.models.forests import exact, forest_of
 from shiftmetrics.models.forests.from_model import grid_of_problem
 from shiftmetrics.models.model import problem_of
 from shiftmetrics.models.routes import find_worst_case
@@ -158,7 +158,7 @@ def test_search_and_certificate_enclose_the_exact_value(name, loss, moons, monke
         pytest.skip("no decision function")
     threshold = {"zero_one": 0.4, "log_loss": 1.0, "hinge": 1.5}[loss]
     known = model_stability(model, X, y, threshold, loss=loss)
-    monkeypatch.setattr(answers, "MOST_VISITS", -1)
+    monkeypatch.setattr(exact, "MOST_VISITS", -1)
     searched = model_stability(model, X, y, threshold, loss=loss)
     assert (searched.kind, known.kind) == ("upper_bound", "exact")
     assert searched.lower_bound <= known.value * (1 + 1e-6)
@@ -168,7 +168,7 @@ def test_search_and_certificate_enclose_the_exact_value(name, loss, moons, monke
 
 
 def test_searched_distances_are_near_the_exact_ones(monkeypatch) -> None:
-    monkeypatch.setattr(answers, "MOST_VISITS", -1)
+    monkeypatch.setattr(exact, "MOST_VISITS", -1)
     X, y = make_moons(150, noise=0.3, random_state=1)
     model = MODELS["boosting"].fit(X, y)
     problem = problem_of(model, X, y)
@@ -304,7 +304,7 @@ def test_categories_flip_in_the_raw_columns_of_a_pipeline(name, search, monkeypa
         MODELS[name],
     ).fit(table, y)
     if search:
-        monkeypatch.setattr(answers, "MOST_VISITS", -1)
+        monkeypatch.setattr(exact, "MOST_VISITS", -1)
     some = table.iloc[:40]
     moves = Perturbation(cost={"town": 1.0, "smoker": 1.0}, bounds=None)
     problem = problem_of(model, some, y[:40], perturbation=moves)

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics.models.forests.answers import (
-    NotTheModel,
-    answer_by_enumeration,
-    answer_of_tree,
-    answers_along_axes,
-)
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.options import progress_bar
+from shiftmetrics.models.forests import exact
+from shiftmetrics.models.forests.bounds import lower_loss
+from shiftmetrics.models.forests.exact import ForestSample, NotTheModel, Reached
 from shiftmetrics.models.forests.from_model import grid_of_problem
-from shiftmetrics.models.forests.grid import Grid
+from shiftmetrics.models.forests.grid import Grid, Standing
+from shiftmetrics.models.forests.neighbourhood import Neighbourhood, climb, first_move, worth
 from shiftmetrics.models.forests.reading import estimator_of
-from shiftmetrics.models.forests.search import answer_by_search
+from shiftmetrics.models.forests.search import nearest_errors
 from shiftmetrics.models.importance import Draws
 from shiftmetrics.models.model import LossName, ModelProblem
 from shiftmetrics.models.outputs import last_step
-from shiftmetrics.models.worst_case import Route, WorstCase
+from shiftmetrics.models.worst_case import Ascent, BestPoints, Route, WorstCase
+from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss
+
+_ROUNDING = 1e-9  # relative; of distances that are one
+_FIRST_MOVES = 2  # best first moves, each on another axis, from which a search goes on, at _QUERIES
+_QUERIES = 500
+_PRICES = (0.1, 1.0, 10.0, 100.0)
+"""Dual prices to begin with, relative to the price of a move over the mean loss."""
 
 
 class TreeRoute(Route):
@@ -38,7 +47,7 @@ class TreeRoute(Route):
         if grid is None:
             return None
         try:
-            return _answer_on(grid, problem)
+            return _worst_case(grid, problem)
         except NotTheModel:
             return None
 
@@ -62,13 +71,13 @@ class TreeRoute(Route):
             if len(held) == 1:
                 single.setdefault(int(held[0]), []).append(position)
         try:
-            for axis, found in answers_along_axes(problem, grid, list(single), draws, costs):
+            for axis, found in _along_axes(grid, problem, list(single), draws, costs):
                 for position in single[axis]:
                     yield position, found
             for position, group in enumerate(groups):
                 if len(axes[position]) != 1:
                     alone = problem.restricted(group)
-                    yield position, _answer_on(grid.within(alone.domain), alone)
+                    yield position, _worst_case(grid.within(alone.domain), alone)
         except NotTheModel:  # the trees are not the whole model: another route finds the rest
             return
 
@@ -79,10 +88,124 @@ class EnsembleRoute(TreeRoute):
     modules = ("sklearn.ensemble", "xgboost", "lightgbm", estimator_of.__module__)
 
 
-def _answer_on(grid: Grid, problem: ModelProblem) -> WorstCase:
+def _worst_case(grid: Grid, problem: ModelProblem) -> WorstCase:
+    """Scan all choices where they are few enough, else search."""
+    sample = _sample(problem)
     if grid.forest.n_trees == 1:
-        return answer_of_tree(problem, grid)
+        return _exactly(exact.of_tree(sample, grid))
     if len(grid.active) <= 1:
         axis = int(grid.active[0]) if grid.active.size else 0
-        return next(iter(answers_along_axes(problem, grid, [axis])))[1]
-    return answer_by_enumeration(problem, grid) or answer_by_search(problem, grid)
+        return next(iter(_along_axes(grid, problem, [axis])))[1]
+    reached = exact.by_enumeration(sample, grid)
+    if reached is not None:
+        return _exactly(reached)
+    if problem.loss != "zero_one":
+        return ForestAscent(problem, grid).first()
+    found = nearest_errors(sample, grid, n_queries=problem.n_queries, progress=problem.progress)
+
+    def points(rows: IntArray, distances: FloatArray, choices: IntArray | None) -> FloatArray:
+        return grid.points(problem.codes[rows], found.cells[rows])
+
+    if (found.distances <= found.least * (1.0 + _ROUNDING)).all():
+        return WorstCase(ZeroOneLoss(found.distances), points)
+    lower = ZeroOneLoss(np.minimum(found.least, found.distances), kind="lower_bound")
+    return WorstCase(ZeroOneLoss(found.distances, kind="upper_bound"), points, lower=lower)
+
+
+def _sample(problem: ModelProblem) -> ForestSample:
+    return ForestSample(problem.codes, problem.y, problem.loss, problem.domain, problem.predict)
+
+
+def _along_axes(
+    grid: Grid,
+    problem: ModelProblem,
+    axes: Sequence[int],
+    draws: Draws | None = None,
+    costs: FloatArray | float = 1.0,
+) -> Iterator[tuple[int, WorstCase]]:
+    """Yield the exact worst case of each axis, with the risks at its values."""
+    for axis, reached, risks in exact.along_axes(_sample(problem), grid, axes, draws, costs):
+        yield axis, replace(_exactly(reached), value_risks=risks)
+
+
+def _exactly(reached: Reached) -> WorstCase:
+    def points(rows: IntArray, distances: FloatArray, choices: IntArray | None) -> FloatArray:
+        return reached.points(rows, choices)
+
+    if reached.losses is None:
+        return WorstCase(ZeroOneLoss(reached.distances), points)
+    return WorstCase(CandidateLoss(reached.losses, reached.distances, kind="exact"), points)
+
+
+class ForestAscent(Ascent):
+    """Ascent over the cells of a grid: from the best points, from the rows and from other first moves."""
+
+    def __init__(self, problem: ModelProblem, grid: Grid) -> None:
+        outputs = grid.outputs(grid.cells(problem.codes))
+        losses = grid.forest.losses(outputs, problem.y, problem.loss)
+        super().__init__(problem, losses)
+        self.grid = grid
+        self.base = max(float(losses.mean()), 1e-3)
+        self._last: tuple[tuple[int, int], Neighbourhood] | None = None
+        bound = lower_loss(grid, problem.codes, problem.y, problem.loss)
+        if bound is not None:
+            self.lower = CandidateLoss(*bound, kind="lower_bound")
+
+    def first(self) -> WorstCase:
+        """Climb at a few prices, each from where the last one led, so that the first solution has a choice."""
+        cells = self.grid.cells(self.problem.codes)
+        for price in _PRICES:
+            cells = self._climbed(cells, price * self.problem.theta1 / self.base)
+            self.add(*self._at(cells))
+        return self.worst_case()
+
+    def price_at(self, dual: float) -> float | None:
+        """Return the dual price; None where it is not known."""
+        if 0.0 < dual < np.inf:
+            return dual
+        return None
+
+    def climb(self, start: FloatArray, best: BestPoints, price: float) -> None:
+        """Climb at this price from all starts; the more queries are allowed, the more first moves."""
+        problem, grid = self.problem, self.grid
+        everyone = np.arange(problem.n_samples)
+        n_first = max(_FIRST_MOVES, problem.n_queries * _FIRST_MOVES // _QUERIES)
+        ranks = range(2, 2 + min(n_first, len(grid.active)))
+        for cells in (grid.cells(start), grid.cells(problem.codes), *ranks):
+            points, losses, distances = self._at(self._climbed(cells, price))
+            values = price * losses - problem.theta1 * distances * distances
+            best.keep(everyone, points, losses, values)
+
+    def _at(self, cells: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the points of cells, with their losses and distances."""
+        problem, grid = self.problem, self.grid
+        points = grid.points(problem.codes, cells)
+        losses = grid.forest.losses(grid.outputs(cells), problem.y, problem.loss)
+        return points, losses, problem.domain.distances(points, problem.codes)
+
+    def _climbed(self, cells: IntArray | int, price: float) -> IntArray:
+        """Climb at a price, from cells or from the best first move of this rank of each row."""
+        problem, grid = self.problem, self.grid
+        score = worth(problem.theta1 / price)
+        climbed = []
+        with progress_bar(
+            problem.progress, "higher losses", problem.n_samples, unit=" rows"
+        ) as bar:
+            row_bytes = 64 * (1 + grid.forest.n_outputs) * len(grid.axis_of_cell)
+            for rows in grid.row_blocks(problem.n_samples, row_bytes):
+                block = self._block(rows)
+                start = first_move(block, score, cells) if isinstance(cells, int) else cells[rows]
+                climbed.append(climb(block, start, score))
+                bar.update(rows.stop - rows.start)
+        return np.concatenate(climbed)
+
+    def _block(self, rows: slice) -> Neighbourhood:
+        """Return the surroundings of a block of rows; those of the last block are kept."""
+        key = rows.start, rows.stop
+        if self._last is None or self._last[0] != key:
+            problem, grid = self.problem, self.grid
+            standing = Standing.of(grid, problem.codes[rows])
+            height_of = functools.partial(grid.forest.losses, loss=problem.loss)
+            limit = np.full(len(standing.cells), np.inf)
+            self._last = key, Neighbourhood.of(standing, problem.y[rows], height_of, limit)
+        return self._last[1]

@@ -13,9 +13,15 @@ from sklearn.ensemble import (
 )
 
 from shiftmetrics.models import Perturbation, Search, model_stability
-from shiftmetrics.models.forests import answers, bounds
-from shiftmetrics.models.forests.bounds import certified_distances, lower_loss
+from shiftmetrics.models.forests import bounds, exact
+from shiftmetrics.models.forests.bounds import (
+    Budget,
+    certified_distances,
+    least_distances,
+    lower_loss,
+)
 from shiftmetrics.models.forests.from_model import grid_of_problem
+from shiftmetrics.models.forests.grid import Standing
 from shiftmetrics.models.model import problem_of
 from shiftmetrics.models.routes import find_worst_case
 
@@ -28,9 +34,8 @@ MODELS = {
 
 
 def single_bounds(grid, problem):
-    lower = lower_loss(problem, grid)
-    squared, losses = np.square(lower.distances), lower.losses
-    return np.where(losses > 0.0, squared, np.inf).min(axis=1)
+    losses, distances = lower_loss(grid, problem.codes, problem.y, "zero_one")
+    return np.where(losses > 0.0, distances**2, np.inf).min(axis=1)
 
 
 @pytest.mark.parametrize("options", [{}, {"integer": [0]}, {"bounds": {0: (-0.5, 1.0)}}])
@@ -53,11 +58,17 @@ def test_no_error_is_nearer(name, n_classes, options) -> None:
     upper = exact.loss.distances**2
     grid = grid_of_problem(problem)
     known = single_bounds(grid, problem)
+    standing = Standing.of(grid, problem.codes)
+    most = np.where(np.isfinite(standing.costs), standing.costs, 0.0).sum(axis=1)
+    least, _ = least_distances(standing, problem.y, most, n_wanted=5)
+    np.testing.assert_allclose(least, known, rtol=1e-9)
     for reached in (upper, 4.0 * upper, np.full(len(X), np.inf)):
-        sharper, _ = certified_distances(grid, problem.codes, problem.y, known, reached)
+        sharper, _ = certified_distances(
+            standing, problem.y, known, reached, Budget.of(1.0, len(X))
+        )
         assert (sharper >= known).all()
         assert (sharper <= upper * (1 + 1e-9) + 1e-15).all()
-    gains, _ = certified_distances(grid, problem.codes, problem.y, known, upper)
+    gains, _ = certified_distances(standing, problem.y, known, upper, Budget.of(1.0, len(X)))
     right = (upper > 0) & np.isfinite(upper)
     if (
         name != "forest" and not options
@@ -91,7 +102,7 @@ def nearest_by_enumeration(model, X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def test_a_small_forest_is_exact_without_trying_all_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "MOST_VISITS", 0)
+    monkeypatch.setattr(exact, "MOST_VISITS", 0)
     X, y = load_iris(return_X_y=True)
     X = X[:, 1:] + np.random.default_rng(0).normal(scale=0.2, size=(len(X), 3))
     model = RandomForestClassifier(9, max_depth=4, random_state=0).fit(X, y)
@@ -111,7 +122,7 @@ def test_a_small_forest_is_exact_without_trying_all_cells(monkeypatch: pytest.Mo
 
 
 def test_more_queries_bring_both_bounds_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "MOST_VISITS", 0)
+    monkeypatch.setattr(exact, "MOST_VISITS", 0)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 6))
     y = (X[:, 0] * X[:, 1] + X[:, 2] ** 2 + 0.3 * rng.normal(size=120) > 1.0).astype(int)

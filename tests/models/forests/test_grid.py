@@ -10,6 +10,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
+from shiftmetrics.models.forests import forest_of
 from shiftmetrics.models.forests.from_model import grid_of_problem
 from shiftmetrics.models.model import problem_of
 from walked_trees import outputs_of
@@ -37,7 +38,7 @@ def test_outputs_at_every_cell(model) -> None:
             points = X.copy()
             axis.put(points, X, np.full(len(X), cell))
             np.testing.assert_allclose(
-                outputs[:, cell], outputs_of(grid.forest, points), rtol=1e-9, atol=1e-9
+                outputs[:, cell], outputs_of(forest_of(model), points), rtol=1e-9, atol=1e-9
             )
             inner = (axis.cells(points) == cell) | ~np.isfinite(axis.costs(X)[:, cell])
             assert inner.all()

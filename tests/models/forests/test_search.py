@@ -9,8 +9,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from shiftmetrics.models import Perturbation
-from shiftmetrics.models.forests.climbing import CellBlock, climb
 from shiftmetrics.models.forests.from_model import grid_of_problem
+from shiftmetrics.models.forests.grid import Standing
+from shiftmetrics.models.forests.neighbourhood import Neighbourhood, climb
 from shiftmetrics.models.model import problem_of
 
 MODELS = {
@@ -61,36 +62,56 @@ def reachable_cells(grid, start, rng):
     return cells
 
 
+def neighbourhood(grid, problem, height, limit=np.inf):
+    standing = Standing.of(grid, problem.codes)
+    limits = np.broadcast_to(limit, len(problem.codes))
+    return Neighbourhood.of(standing, problem.y, height, limits)
+
+
 @pytest.mark.parametrize("displaced", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", MODELS)
 def test_moves_to_every_cell(name, n_classes, displaced, table) -> None:
     problem = question_about(name, table, n_classes)
     grid, start = grid_of_problem(problem), problem.codes
-    blocks = [CellBlock.of(grid, start, problem.y, output(k)) for k in range(n_classes)]
-    cells = (
-        reachable_cells(grid, start, np.random.default_rng(2)) if displaced else grid.cells(start)
-    )
-    moves = [block.moves(cells) for block in blocks]
+    blocks = [neighbourhood(grid, problem, output(k)) for k in range(n_classes)]
+    cells = grid.cells(start)
+    if displaced:
+        cells = reachable_cells(grid, start, np.random.default_rng(2))
+        for axis in grid.active:  # to where the search may go
+            for row in range(12):
+                mine = blocks[0].cell[(blocks[0].row == row) & (blocks[0].axis == axis)]
+                cells[row, axis] = mine[np.abs(mine - cells[row, axis]).argmin()]
+    moves = [block.moves(cells, block.outside(cells)) for block in blocks]
     costs = [axis.costs(start) for axis in grid.axes]
     spent = np.stack(
         [cost[np.arange(12), cell] for cost, cell in zip(costs, cells.T, strict=True)], axis=1
     )
-    present = np.stack([part.height[:, 0] for part in moves], axis=1)
-    np.testing.assert_allclose(present, grid.outputs(cells), atol=1e-12)
-    np.testing.assert_allclose(moves[0].spent[:, 0], spent.sum(axis=1), atol=1e-12)
-    place, n_changes = 0, 0
-    for axis in grid.active:
-        for cell in range(grid.axes[axis].n_cells):
-            there = cells.copy()
-            there[:, axis] = cell
-            squared = spent.sum(axis=1) - spent[:, axis] + costs[axis][:, cell]
-            outputs = np.stack([part.heights[:, place] for part in moves], axis=1)
-            np.testing.assert_allclose(outputs, grid.outputs(there), atol=1e-12)
-            np.testing.assert_allclose(moves[0].squared[:, place], squared, atol=1e-12)
-            n_changes += int((np.isfinite(squared) & (outputs != present).any(axis=1)).sum())
-            place += 1
-    assert place == moves[0].squared.shape[1]
+    block = blocks[0]
+    present = np.stack([part.height for part in moves], axis=1)
+    np.testing.assert_allclose(present, grid.outputs(cells)[block.row], atol=1e-12)
+    np.testing.assert_allclose(moves[0].spent, spent.sum(axis=1)[block.row], atol=1e-12)
+    there = cells[block.row]
+    there[np.arange(len(there)), block.axis] = block.cell
+    reached = np.stack([part.heights for part in moves], axis=1)
+    np.testing.assert_allclose(reached, grid.outputs(there), atol=1e-12)
+    own = grid.cells(start)[block.row, block.axis] == block.cell
+    n_changes = 0
+    for axis in range(len(grid.axes)):
+        here = block.axis == axis
+        rows = block.row[here]
+        squared = spent[rows].sum(axis=1) - spent[rows, axis] + costs[axis][rows, block.cell[here]]
+        np.testing.assert_allclose(moves[0].squared[here], squared, atol=1e-12)
+        n_changes += int((reached[here] != present[here]).any(axis=1).sum())
+        # What any cell gives, one of those that are looked at gives, and no farther away.
+        for row in range(12):
+            mine = here & (block.row == row)
+            for cell in np.flatnonzero(np.isfinite(costs[axis][row])):
+                other = cells[row].copy()
+                other[axis] = cell
+                same = np.abs(reached[mine] - grid.outputs(other[None])).max(axis=1) < 1e-12
+                assert costs[axis][row, block.cell[mine][same]].min() <= costs[axis][row, cell]
+    assert own.sum() == 12 * len(grid.axes)
     assert n_changes > 20
 
 
@@ -98,23 +119,44 @@ def test_moves_to_every_cell(name, n_classes, displaced, table) -> None:
 def test_a_climb_takes_the_best_move_of_each_row(limited, table) -> None:
     problem = question_about("forest", table, 2)
     grid = grid_of_problem(problem)
-    block = CellBlock.of(grid, problem.codes, problem.y, output(0))
-    moves = block.moves(block.start)
+    limit = 0.3 if limited else np.inf
+    block = neighbourhood(grid, problem, output(0), limit)
+    moves = block.moves(block.start, block.outside(block.start))
     scores = np.random.default_rng(0).normal(size=moves.squared.shape)
-    scores[3] = -np.inf
-    limit = np.full(12, 0.3 if limited else np.inf)
-    able = np.isfinite(moves.squared) & (moves.squared <= limit[:, None])
-    best = np.where(able, scores, -np.inf).argmax(axis=1)
+    scores[block.row == 3] = -np.inf
+    able = np.where(np.isfinite(moves.squared), scores, -np.inf)
+    best = [np.where(block.row == row, able, -np.inf).argmax() for row in range(12)]
     steps = iter([scores])
     reached = climb(
-        block.take(np.arange(12), limit),
+        block,
         block.start,
         lambda moves: next(steps, np.full(moves.squared.shape, -np.inf)),
     )
+    assert (moves.squared[best] <= limit * (1 + 1e-6)).all()
     assert (reached[3] == block.start[3]).all()
-    others = np.arange(12) != 3
-    here = block.moves(reached)
-    for before, after in ((moves.squared, here.spent), (moves.heights, here.height)):
-        np.testing.assert_allclose(
-            after[others, 0], before[np.arange(12), best][others], atol=1e-12
-        )
+    for row in set(range(12)) - {3}:
+        expected = block.start[row].copy()
+        if able[best[row]] > 0.0:
+            expected[block.axis[best[row]]] = block.cell[best[row]]
+        np.testing.assert_array_equal(reached[row], expected)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_boxes_are_tracked_from_move_to_move(name, table) -> None:
+    problem = question_about(name, table, 3)
+    grid = grid_of_problem(problem)
+    block = neighbourhood(grid, problem, output(0))
+    cells, outside = block.start.copy(), block.outside(block.start)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        rows = np.flatnonzero(rng.random(12) < 0.7)
+        places = np.array([rng.choice(np.flatnonzero(block.row == row)) for row in rows])
+        block.put(cells, rows, places, outside)
+    np.testing.assert_array_equal(outside, block.outside(cells))
+    np.testing.assert_array_equal(
+        block.leaf[outside == 0].reshape(12, -1), np.sort(grid.leaves(cells), axis=1)
+    )
+    some = np.array([1, 4, 5])
+    np.testing.assert_array_equal(
+        block.take(some).outside(cells[some]), outside[np.isin(block.box_row, some)]
+    )

@@ -1,8 +1,8 @@
 """The axes along which rows move: a number between thresholds, or columns that flip from one state to another.
 
 Each axis is cut into cells within which no tree changes its output. An axis gives the cost of a move to a cell and
-the point where the row then stands: the nearest place in the cell that its bounds and whole steps allow, on the side
-of the threshold that the model sees. Missing values have a separate cell, which nothing enters or leaves.
+the point where the row then stands: the nearest place in the cell that its bounds and integer steps allow, on the
+side of the threshold that the model sees. Missing values have a separate cell, which nothing enters or leaves.
 """
 
 from __future__ import annotations
@@ -14,26 +14,6 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.domain import Domain, Flip
-
-
-@dataclass(frozen=True, eq=False)
-class CellSets:
-    """Sets of cells of one axis.
-
-    Attributes
-    ----------
-    low, high : array of shape (n_sets,)
-        First and last cell of ranges, on an axis of numbers.
-    missing : array of shape (n_sets,)
-        Whether the cell of missing values belongs to the set, on an axis of numbers.
-    states : array of shape (n_sets, n_cells) or None
-        The states of each set, on an axis of states.
-    """
-
-    low: IntArray
-    high: IntArray
-    missing: BoolArray
-    states: BoolArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,61 +44,50 @@ class NumberAxis:
         """Number of cells, with that of missing values."""
         return self.n_open + self.some_missing
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether integer steps may pass over a cell without a place in it."""
+        return self.movable and bool(self.domain.integer[self.column])
+
     def cells(self, points: FloatArray) -> IntArray:
         """Return the cell of each point."""
         x = points[:, self.column]
         cells = np.searchsorted(self.edges, x, side="left")
-        return np.where(np.isnan(x), self.n_open, cells) if self.some_missing else cells
+        return np.where(np.isnan(x), self.n_cells - 1, cells)
 
     def costs(self, start: FloatArray) -> FloatArray:
         """Return the squared distance of each row to each cell, of shape (n_rows, n_cells); inf: out of reach."""
-        number = np.arange(self.n_cells)
-        last = np.minimum(number, self.n_open - 1)
-        gone = number == self.n_open
-        return self.set_costs(start, CellSets(np.where(gone, self.n_open, last), last, gone))
-
-    def set_costs(self, start: FloatArray, sets: CellSets) -> FloatArray:
-        """Return the squared distance of each row to sets of cells, of shape (n_rows, n_sets); inf: out of reach."""
         x = start[:, self.column, None]
-        place, fits = self._places(start, np.minimum(sets.low, self.n_open - 1), sets.high)
+        place, fits = self._places(start, np.arange(self.n_open))
         step = (place - x) / self.domain.unit[self.column]
-        costs = np.where(fits & (sets.low <= sets.high), step * step, np.inf)
-        return np.where(np.isnan(x), np.where(sets.missing, 0.0, np.inf), costs)
-
-    def contains(self, sets: CellSets, cells: IntArray) -> BoolArray:
-        """Return which sets contain cells, of shape (n_sets, n_rows)."""
-        inside: BoolArray = (sets.low[:, None] <= cells) & (cells <= sets.high[:, None])
-        return (
-            inside | (sets.missing[:, None] & (cells == self.n_open))
-            if self.some_missing
-            else inside
-        )
+        costs = np.where(fits, step * step, np.inf)
+        if self.some_missing:
+            stays = np.where(np.isnan(x), 0.0, np.inf)
+            costs = np.concatenate([costs, stays], axis=1)
+        return costs
 
     def put(self, points: FloatArray, start: FloatArray, cells: IntArray) -> None:
         """Move each row, in place, to its nearest place in a cell; back to the start in the cell it came from."""
-        place, _ = self._places(start, cells[:, None], cells[:, None])
+        place, _ = self._places(start, np.minimum(cells, self.n_open - 1)[:, None])
         points[:, self.column] = place[:, 0]
 
-    def _places(
-        self, start: FloatArray, low: IntArray, high: IntArray
-    ) -> tuple[FloatArray, BoolArray]:
-        """Return the nearest places in ranges of cells, and whether the row may go there."""
+    def _places(self, start: FloatArray, cells: IntArray) -> tuple[FloatArray, BoolArray]:
+        """Return the nearest place in each cell, and whether the row may go there; a missing value stays missing."""
         x = start[:, self.column, None]
-        ends = np.concatenate([[-np.inf], np.nextafter(self.edges, np.inf), [np.inf]])
-        first, last = ends[low], np.append(self.edges, np.inf)[np.minimum(high, len(self.edges))]
-        below, above = x < first, x > last
+        first = np.concatenate([[-np.inf], np.nextafter(self.edges, np.inf)])[cells]
+        last = np.append(self.edges, np.inf)[cells]
+        below = x < first
+        above = x > last
         place = np.where(below, first, np.where(above, last, x))
         if not self.movable:
-            return np.broadcast_to(x, place.shape), ~(below | above)
+            return np.broadcast_to(x, place.shape), (first <= x) & (x <= last)
         if self.domain.integer[self.column]:
             with np.errstate(invalid="ignore"):
-                place = np.where(
-                    below, x + np.ceil(first - x), np.where(above, x + np.floor(last - x), x)
-                )
-            # A threshold beside a whole number, as 1e-35 beside 0, is lost in the difference: one step more.
-            place += np.where(
-                below & (place < first), 1.0, np.where(above & (place > last), -1.0, 0.0)
-            )
+                place = np.where(below, x + np.ceil(first - x), place)
+                place = np.where(above, x + np.floor(last - x), place)
+            # A threshold beside an integer, as 1e-35 beside 0, is lost in the difference: one step more.
+            place += np.where(below & (place < first), 1.0, 0.0)
+            place -= np.where(above & (place > last), 1.0, 0.0)
         lowest, highest = (limit[:, self.column, None] for limit in self.domain.limits(start))
         fits: BoolArray = (place >= np.maximum(first, lowest)) & (
             place <= np.minimum(last, highest)
@@ -134,6 +103,7 @@ class StateAxis:
     n_open: int
     movable: bool
     some_missing = False
+    has_gaps = False
 
     @property
     def columns(self) -> IntArray:
@@ -156,16 +126,6 @@ class StateAxis:
         reachable = self.movable & (number < self.n_open) & ~self.flip.is_stuck(start)[:, None]
         return np.where(here, 0.0, np.where(reachable, self.flip.distance**2, np.inf))
 
-    def set_costs(self, start: FloatArray, sets: CellSets) -> FloatArray:
-        """Return the squared distance of each row to sets of states, of shape (n_rows, n_sets)."""
-        assert sets.states is not None
-        return np.asarray(np.where(sets.states, self.costs(start)[:, None, :], np.inf).min(axis=2))
-
-    def contains(self, sets: CellSets, cells: IntArray) -> BoolArray:
-        """Return which sets contain states, of shape (n_sets, n_rows)."""
-        assert sets.states is not None
-        return sets.states[:, cells]
-
     def put(self, points: FloatArray, start: FloatArray, cells: IntArray) -> None:
         """Set the state of each row, in place."""
         self.flip.put(points, cells)
@@ -179,12 +139,12 @@ def axes_without_edges(domain: Domain, X: FloatArray) -> list[Axis]:
     axes: list[Axis] = []
     able = {id(flip) for flip in domain.mutable_flips}
     for flip in domain.flips:
+        # Rows may hold what is no state, such as two ones in a one-hot group: cells that nothing enters.
         others = np.unique(X[flip.state_of(X) < 0][:, flip.columns], axis=0)
         wider = replace(flip, states=np.concatenate([flip.patterns, others]), stuck=None)
         axes.append(StateAxis(wider, len(flip.states), id(flip) in able))
     for column in np.flatnonzero(~domain.categorical).tolist():
         some_missing = bool(np.isnan(X[:, column]).any())
-        axes.append(
-            NumberAxis(column, np.empty(0), domain, bool(domain.mutable[column]), some_missing)
-        )
+        movable = bool(domain.mutable[column])
+        axes.append(NumberAxis(column, np.empty(0), domain, movable, some_missing))
     return sorted(axes, key=lambda axis: int(axis.columns[0]))

@@ -9,127 +9,225 @@ take back at their best; if none is left, no error is nearer.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
-from shiftmetrics.models.forests.axes import NumberAxis
-from shiftmetrics.models.forests.grid import Grid
-from shiftmetrics.models.model import LossName, ModelProblem
-from shiftmetrics.stability.losses import CandidateLoss
+from shiftmetrics.models.forests.forest import Forest
+from shiftmetrics.models.forests.grid import Grid, Standing
 
-_MOST_PAIRS = 60_000_000  # rows times leaves beyond which the bound is not worth its time
+_MOST_PAIRS = 60_000_000  # rows times leaves beyond which the bound of losses is not worth its time
 _STEPS = 48
-_QUERIES = 500  # the number of queries to which the next limits belong; more of them raise these
+_BITS = 40  # of the largest leaf value, in sums of integers
 _MOST_JOINT = 4_000  # pairs of boxes beyond which a shorter distance is tried
 _MOST_LEAVES = 6  # leaves within reach, for each tree, at the first distance that is tried
 _SHRINK = 0.7  # factor from one squared distance to the next
 _MOST_TRIALS = 4
 _MOST_MEETINGS = (
-    4_000_000  # pairs with boxes of all trees left, beyond which a shorter distance is tried
+    4_000_000  # pairs with boxes of all trees left, beyond which it tries a shorter one
 )
+_ALL_MEETINGS = 100_000_000  # of all rows together: the more rows, the fewer for each
 _BLOCK_BYTES = 1 << 26
-_NEAR = (
-    0.25  # share of the rows, the nearest to an error, that get a sharper bound: these move first
-)
+_LAST = 1 << 30  # beyond every cell
 
 
-def lower_loss(problem: ModelProblem, grid: Grid) -> CandidateLoss | None:
-    """Return a certified lower loss, a staircase whose column 0 is the row itself; None where it takes too long."""
-    n_rows, n_leaves = problem.n_samples, len(grid.boxes.leaf)
+# The best of each tree is a running maximum over its leaves by distance. What it gains at each leaf, put in the order
+# of the distances of all trees, adds up to the highest sum within each distance. The values are rounded up to
+# integers first: their sums are exact, and so never too low.
+@dataclass(frozen=True, eq=False)
+class _Reached:
+    """The leaves within distances of rows, by row and tree, the nearest of a tree first.
+
+    Attributes
+    ----------
+    forest : Forest
+        The trees.
+    y : array of shape (n_rows,)
+        Labels, or values, of the rows.
+    row, leaf, squared : array of shape (n_found,)
+        See `Standing.leaves_within`.
+    group : array of shape (n_found,)
+        The number of the row and tree of each.
+    """
+
+    forest: Forest
+    y: Array
+    row: IntArray
+    leaf: IntArray
+    squared: FloatArray
+    group: IntArray
+
+    @classmethod
+    def of(cls, standing: Standing, y: Array, limit: FloatArray) -> _Reached:
+        """Find the leaves."""
+        forest = standing.grid.forest
+        row, leaf, squared = standing.leaves_within(limit)
+        group = row * forest.n_trees + standing.grid.tree[leaf]
+        return cls(forest, y, row, leaf, squared, group)
+
+    def order(self) -> IntArray:
+        """Return the leaves of each row by distance."""
+        return np.lexsort((self.squared, self.row))
+
+    def highest(self, values: FloatArray, order: IntArray) -> FloatArray:
+        """Return the highest sums of values within each distance, in this order."""
+        scale = 2.0 ** (_BITS - np.ceil(np.log2(np.abs(values).max(initial=1e-200))))
+        best = np.ceil(values * scale).astype(np.int64)
+        longest = int(np.bincount(self.group).max())
+        shift = 1
+        while shift < longest:
+            same = self.group[shift:] == self.group[:-shift]
+            best[shift:] = np.where(same, np.maximum(best[shift:], best[:-shift]), best[shift:])
+            shift *= 2
+        gain = np.diff(best, prepend=0)
+        starts = np.diff(self.group, prepend=-1) > 0
+        gain[starts] = best[starts]
+        sums = np.cumsum(gain[order])
+        first = np.searchsorted(self.row, np.arange(len(self.y)))
+        before = np.append(0, sums)[first]
+        return (sums - before[self.row]) / scale
+
+    def ahead(self, rival: int, order: IntArray) -> FloatArray:
+        """Return how far a class may get ahead of that of the row within each distance; -inf for its own."""
+        forest = self.forest
+        label = self.y[self.row]
+        values = forest.factor * (forest.value[self.leaf, rival] - forest.value[self.leaf, label])
+        lead = self.highest(values, order) + (forest.base[rival] - forest.base[label])
+        return np.where(label == rival, -np.inf, lead + forest.tolerance)
+
+
+def least_distances(
+    standing: Standing, y: IntArray, most: FloatArray, *, n_wanted: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return squared distances below which rows have no error, and how far each was looked at.
+
+    The rows are looked at within growing distances, until an error cannot be excluded.
+
+    Parameters
+    ----------
+    standing : Standing
+        The rows.
+    y : array of shape (n_rows,)
+        Their labels.
+    most : array of shape (n_rows,)
+        Squared distances beyond which nothing can be reached.
+    n_wanted : int
+        How many cells to reach at first.
+    """
+    grid = standing.grid
+    costs = standing.costs
+    rank = min(n_wanted + len(grid.axes), costs.shape[1] - 1)
+    first = np.partition(costs, rank, axis=1)[:, rank]
+    limit = np.minimum(first, most)
+    squared = np.full(len(y), np.inf)
+    pending = np.arange(len(y))
+    while pending.size:
+        found = _Reached.of(standing.take(pending), y[pending], limit[pending])
+        order = found.order()
+        # The first leaves of a row are those where it stands; sums count from the last of them on.
+        first_of_row = np.searchsorted(found.row, np.arange(len(pending)))
+        place = np.arange(len(order)) - first_of_row[found.row]
+        able = np.zeros(len(order), dtype=np.bool_)
+        for rival in range(grid.forest.n_outputs):
+            able |= found.ahead(rival, order) >= 0.0
+        able &= place >= grid.forest.n_trees - 1
+        hits = np.flatnonzero(able)
+        rows, first_hit = np.unique(found.row[hits], return_index=True)
+        squared[pending[rows]] = found.squared[order][hits[first_hit]]
+        left = np.delete(pending, rows)
+        pending = left[limit[left] < most[left]]
+        limit[pending] = np.minimum(4.0 * limit[pending] + 1e-300, most[pending])
+    return squared, limit
+
+
+def lower_loss(
+    grid: Grid, start: FloatArray, y: Array, loss: str
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return losses and distances of a certified staircase whose column 0 is the row; None where it takes too long.
+
+    Parameters
+    ----------
+    grid : Grid
+        The forest on its axes.
+    start : array of shape (n_rows, n_features)
+        The rows.
+    y : array of shape (n_rows,)
+        Their labels, or values.
+    loss : str
+        The loss.
+    """
+    n_rows = len(start)
+    n_leaves = int((grid.forest.feature < 0).sum())
     if n_leaves * n_rows > _MOST_PAIRS:
         return None
-    squared, losses = np.full((n_rows, _STEPS + 1), np.inf), np.zeros((n_rows, _STEPS + 1))
+    squared = np.full((n_rows, _STEPS + 1), np.inf)
+    losses = np.zeros((n_rows, _STEPS + 1))
     width = 0
     for rows in grid.row_blocks(n_rows, (60 + 16 * grid.forest.n_outputs) * n_leaves):
-        near, high = _bounds_of_block(grid, problem.codes[rows], problem.y[rows], problem.loss)
-        squared[rows, : near.shape[1]], losses[rows, : near.shape[1]] = near, high
+        standing = Standing.of(grid, start[rows])
+        found = _Reached.of(standing, y[rows], np.full(len(standing.cells), np.inf))
+        near, high = _staircase(found, _highest_losses(found, loss))
+        squared[rows, : near.shape[1]] = near
+        losses[rows, : near.shape[1]] = high
         width = max(width, near.shape[1])
-    return CandidateLoss(losses[:, :width], np.sqrt(squared[:, :width]), kind="lower_bound")
+    return losses[:, :width], np.sqrt(squared[:, :width])
 
 
-def _bounds_of_block(
-    grid: Grid, start: FloatArray, y: Array, loss: LossName
-) -> tuple[FloatArray, FloatArray]:
-    forest, tree = grid.forest, grid.boxes.tree
-    squared = grid.squared_distances(start)
-    # Sort leaves by distance within each tree, then keep those that improve on the nearer ones.
-    within = np.lexsort((squared, np.broadcast_to(tree, squared.shape)), axis=1)
-    near = np.take_along_axis(squared, within, axis=1)
-    first = np.flatnonzero(np.diff(tree, prepend=-1))
-    order = np.argsort(near, axis=1, kind="stable")
-    ordered = np.take_along_axis(near, order, axis=1)
-
-    def highest(values: FloatArray) -> FloatArray:
-        """Return the highest sum of leaf values of shape (n_rows, n_leaves) within each distance."""
-        best = np.where(np.isfinite(near), np.take_along_axis(values, within, axis=1), -np.inf)
-        for part in np.split(best, first[1:], axis=1):
-            np.maximum.accumulate(part, axis=1, out=part)
-        gain = np.diff(best, axis=1, prepend=0.0)
-        gain[:, first] = best[:, first]
-        return np.asarray(np.cumsum(np.take_along_axis(gain, order, axis=1), axis=1))
-
-    values = forest.factor * forest.value[grid.boxes.leaf].T
+def _highest_losses(found: _Reached, loss: str) -> FloatArray:
+    """Return the highest loss within the distance of each leaf, by row and distance."""
+    forest, order = found.forest, found.order()
+    y = found.y[found.row]
+    values = forest.factor * forest.value[found.leaf]
     rounding = forest.tolerance
     if loss == "squared":
-        number = np.broadcast_to(values[0], squared.shape)
-        ends = [
-            forest.base[0] + rounding + highest(number),
-            forest.base[0] - rounding - highest(-number),
-        ]
-        residuals = [forest.predictions(end[..., None]) - y[:, None] for end in ends]
-        losses = np.maximum(residuals[0] ** 2, residuals[1] ** 2)
-    elif loss == "log_loss" and forest.link == "probability":
-        least = -highest(-values[y]) - rounding
-        losses = -np.log(np.clip(least, forest.clip, 1.0))
-    else:
-        ahead = np.full(
-            (forest.n_outputs, *squared.shape), -np.inf
-        )  # how far each rival may get ahead
-        for rival in range(forest.n_outputs):
-            rows = np.flatnonzero(y != rival)
-            lead = (
-                highest(values[rival] - values[y]) + (forest.base[rival] - forest.base[y])[:, None]
-            )
-            ahead[rival, rows] = lead[rows] + rounding
-        if loss == "log_loss":
-            losses = np.logaddexp(0.0, np.logaddexp.reduce(forest.slope * ahead, axis=0))
-        else:
-            margin = -ahead.max(axis=0)
-            losses = (
-                np.maximum(1.0 - margin, 0.0)
-                if loss == "hinge"
-                else (margin <= 0.0).astype(np.float64)
-            )
-    # Until every tree is counted (each row is in a box of each), the sums are not sums yet.
-    last = forest.n_trees - 1
-    ordered, losses = ordered[:, last:], losses[:, last:]
-    losses = np.where(np.isfinite(ordered), losses, -np.inf)
-    ordered[:, 0] = 0.0
-    return _staircase(ordered, losses)
+        above = forest.base[0] + rounding + found.highest(values[:, 0], order)
+        below = forest.base[0] - rounding - found.highest(-values[:, 0], order)
+        residuals = [forest.predictions(end[:, None]) - y for end in (above, below)]
+        return np.maximum(residuals[0] ** 2, residuals[1] ** 2)
+    if loss == "log_loss" and forest.link == "probability":
+        least = -found.highest(-values[np.arange(len(y)), y], order) - rounding
+        return -np.log(np.clip(least, forest.clip, 1.0))
+    ahead = np.stack([found.ahead(rival, order) for rival in range(forest.n_outputs)])
+    if loss == "log_loss":
+        return np.logaddexp(0.0, np.logaddexp.reduce(forest.slope * ahead, axis=0))
+    margin = -ahead.max(axis=0)
+    if loss == "hinge":
+        return np.maximum(1.0 - margin, 0.0)
+    return (margin <= 0.0).astype(np.float64)
 
 
-def _staircase(squared: FloatArray, losses: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Thin running maxima to a few steps, each as high as the end of it."""
-    height = np.maximum.accumulate(losses, axis=1)
+def _staircase(found: _Reached, losses: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Thin running maxima of losses to a few steps, each as high as the end of it."""
+    n_rows, n_trees = len(found.y), found.forest.n_trees
+    order = found.order()
+    first = np.searchsorted(found.row, np.arange(n_rows))
+    column = np.arange(len(order)) - first[found.row]
+    # Sums count once every tree is in them: each row is in a box of each, at no distance.
+    counted = column >= n_trees - 1
+    shape = (n_rows, int(column.max()) - n_trees + 2)
+    where = found.row[counted], column[counted] - n_trees + 1
+    squared, height = np.full(shape, np.inf), np.full(shape, -np.inf)
+    squared[where] = found.squared[order][counted]
+    height[where] = losses[counted]
+    squared[:, 0] = 0.0
+    height = np.maximum.accumulate(height, axis=1)
     place = np.pad(np.cumsum(height[:, 1:] > height[:, :-1], axis=1), ((0, 0), (1, 0)))
-    last = place[:, -1:]
     # The row itself is a separate step; the others share the rest.
-    coarse = np.where(
-        place == 0, 0, 1 + (np.maximum(place - 1, 0) * (_STEPS - 1)) // np.maximum(last, _STEPS - 1)
-    )
+    coarse = (np.maximum(place - 1, 0) * (_STEPS - 1)) // np.maximum(place[:, -1:], _STEPS - 1)
+    coarse = np.where(place == 0, 0, 1 + coarse)
     width = int(coarse.max()) + 1
-    near, high = np.full((len(squared), width), np.inf), np.zeros((len(squared), width))
-    row = np.repeat(np.arange(len(squared)), squared.shape[1])
+    near, high = np.full((n_rows, width), np.inf), np.zeros((n_rows, width))
+    row = np.repeat(np.arange(n_rows), shape[1])
     np.minimum.at(near, (row, coarse.ravel()), squared.ravel())
-    np.maximum.at(high, (row, coarse.ravel()), np.where(np.isfinite(height), height, 0.0).ravel())
+    np.maximum.at(high, (row, coarse.ravel()), height.ravel())
     return near, high
 
 
 @dataclass(frozen=True)
 class _Joint:
-    """Boxes of some trees together: their cells, the least cost on each axis, and the margins over each rival."""
+    """Boxes of some trees together: their cells and least cost on axes that tell, and the margins over each rival."""
 
     low: IntArray
     high: IntArray
@@ -139,6 +237,14 @@ class _Joint:
     def take(self, which: Array) -> _Joint:
         """Return some of the boxes."""
         return _Joint(self.low[which], self.high[which], self.costs[which], self.margins[which])
+
+    def together(self) -> _Joint:
+        """Return the box inside all of these, one of each tree; no box where they do not meet."""
+        low = self.low.max(axis=0, initial=0)[None]
+        high = self.high.min(axis=0, initial=_LAST)[None]
+        costs = self.costs.max(axis=0, initial=0.0)[None]
+        joint = _Joint(low, high, costs, self.margins.sum(axis=0)[None])
+        return joint.take((low <= high).all(axis=1))
 
     def with_tree(self, other: _Joint, squared: float, rest: FloatArray) -> _Joint:
         """Return the boxes in both that are near enough and whose margins the rest of the trees may still take."""
@@ -155,44 +261,62 @@ class _Joint:
         kept = []
         for rows in row_blocks(len(self.low), 16 * len(others.low), block_bytes=_BLOCK_BYTES):
             part = self.take(rows)
-            meet = np.ones((len(part.low), len(others.low)), dtype=bool)
+            meet = np.ones((len(part.low), len(others.low)), dtype=np.bool_)
             for axis in range(part.low.shape[1]):
                 meet &= part.low[:, axis, None] <= others.high[:, axis]
                 meet &= others.low[:, axis] <= part.high[:, axis, None]
-            able = np.zeros(len(meet), dtype=bool)
+            able = np.zeros(len(meet), dtype=np.bool_)
             for rival, margin in enumerate(others.margins.T):
-                least = np.minimum.reduceat(np.where(meet, margin, np.inf), first, axis=1).sum(
-                    axis=1
-                )
+                reached = np.where(meet, margin, np.inf)
+                least = np.minimum.reduceat(reached, first, axis=1).sum(axis=1)
                 able |= part.margins[:, rival] + least + base[rival] <= 0.0
             kept.append(able)
         return self.take(np.concatenate(kept))
 
 
+class Budget(NamedTuple):
+    """How much work to spend on the bound of one row.
+
+    Attributes
+    ----------
+    leaves : int
+        Leaves within reach at the first distance that is tried, for each tree.
+    pairs : int
+        Pairs of boxes of some trees together with those of one more, beyond which a shorter distance is tried.
+    meetings : int
+        Pairs with boxes of all trees left, to find the boxes that no later tree can turn.
+    """
+
+    leaves: int
+    pairs: int
+    meetings: int
+
+    @classmethod
+    def of(cls, effort: float, n_rows: int) -> Budget:
+        """Return the budget of each of some rows: the more rows, the fewer meetings."""
+        meetings = min(_MOST_MEETINGS, _ALL_MEETINGS // max(n_rows, 1))
+        return cls(int(_MOST_LEAVES * effort), int(_MOST_JOINT * effort), meetings)
+
+
+# Branch and bound for one row at a time: distances are tried from the known error down, each with all boxes nearer
+# than that. Where the boxes of all trees are put together in time, the nearest of them is the distance sought.
 def certified_distances(
-    grid: Grid,
-    start: FloatArray,
-    y: IntArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    n_queries: int = 500,
+    standing: Standing, y: IntArray, lower: FloatArray, upper: FloatArray, budget: Budget
 ) -> tuple[FloatArray, dict[int, IntArray]]:
     """Return squared distances below which rows have no error, at least the known ones.
 
     Parameters
     ----------
-    grid : Grid
-        The forest on its axes, all of numbers; with others nothing is gained.
-    start : array of shape (n_rows, n_features)
-        The rows.
+    standing : Standing
+        The rows, on axes of numbers only: with others nothing is gained.
     y : array of shape (n_rows,)
         Their labels.
     lower : array of shape (n_rows,)
         Squared distances below which no row has an error.
     upper : array of shape (n_rows,)
         Squared distances of known errors.
-    n_queries : int
-        How much work to spend: more rows, farther away, and more boxes.
+    budget : Budget
+        How much work to spend.
 
     Returns
     -------
@@ -201,105 +325,120 @@ def certified_distances(
     nearest : dict of int to array of shape (n_axes,)
         By row, the cells where an error stands at this distance, if the model breaks ties as the sums here.
     """
+    grid = standing.grid
     squared: FloatArray = lower.copy()
     nearest: dict[int, IntArray] = {}
-    if not all(isinstance(axis, NumberAxis) for axis in grid.axes):
+    if grid.by_state.any():
         return squared, nearest
-    effort = n_queries / _QUERIES
-    most = min(int(_MOST_LEAVES * effort * grid.forest.n_trees), len(grid.boxes.leaf) - 1)
-    right = np.flatnonzero((lower > 0.0) & (upper > 0.0))
-    n_sought = int(np.ceil(min(_NEAR * effort, 1.0) * len(right)))
-    for row in right[np.argsort(upper[right], kind="stable")[:n_sought]].tolist():
-        here = start[row : row + 1]
-        costs = np.zeros(grid.boxes.low.shape)
-        for position, (axis, (bounded, sets, which)) in enumerate(
-            zip(grid.axes, grid.sides, strict=True)
-        ):
-            costs[bounded, position] = axis.set_costs(here, sets)[0, which]
-        # The cell of a missing value is in all boxes that are near enough: that axis has no part.
-        gone = np.array([np.isnan(here[0, axis.columns]).any() for axis in grid.axes])
-        trial = min(float(np.partition(costs.sum(axis=1), most)[most]), float(upper[row]))
+    most = budget.leaves * grid.forest.n_trees
+    box_row, leaves, distances = standing.leaves_within(upper)
+    ends = np.searchsorted(box_row, np.arange(len(y) + 1))
+    for row in np.flatnonzero((lower > 0.0) & (upper > lower)).tolist():
+        part = slice(ends[row], ends[row + 1])
+        leaf, apart = leaves[part], distances[part]
+        trial = float(upper[row])
+        if len(apart) > most:
+            trial = min(float(np.partition(apart, most)[most]), trial)
         for _ in range(_MOST_TRIALS):
             if not squared[row] < trial < np.inf:
                 break
-            joint = _joined(grid, costs, gone, int(y[row]), trial, int(_MOST_JOINT * effort))
-            if joint is not None:
-                squared[row] = max(
-                    squared[row], min(joint.costs.sum(axis=1).min(initial=np.inf), trial)
-                )
-                if len(joint.low):
-                    best = int(joint.costs.sum(axis=1).argmin())
-                    nearest[row] = _nearest_cells(grid, here, joint.low[best], joint.high[best])
+            near = leaf[apart < trial]
+            found = _joined(standing, row, near, int(y[row]), trial, budget)
+            if found is not None:
+                joint, axes = found
+                total = joint.costs.sum(axis=1)
+                squared[row] = max(squared[row], min(total.min(initial=np.inf), trial))
+                if len(total):
+                    nearest[row] = _nearest_cells(standing, row, joint, axes)
                 break
             trial *= _SHRINK
     return squared, nearest
 
 
-def _nearest_cells(grid: Grid, here: FloatArray, low: IntArray, high: IntArray) -> IntArray:
-    """Return the cells in a box that are nearest to a row; where its value is missing, that cell."""
-    cells: IntArray = grid.cells(here)[0]
-    for position, axis in enumerate(grid.axes):
-        costs = axis.costs(here)[0]
-        if cells[position] < axis.n_open:
-            inside = slice(low[position], high[position] + 1)
-            cells[position] = low[position] + costs[inside].argmin()
+def _nearest_cells(standing: Standing, row: int, joint: _Joint, axes: IntArray) -> IntArray:
+    """Return the cells of the nearest of some joint boxes that are nearest to a row."""
+    grid = standing.grid
+    best = int(joint.costs.sum(axis=1).argmin())
+    cells: IntArray = standing.cells[row].copy()
+    for place, axis in enumerate(axes.tolist()):
+        low, high = int(joint.low[best, place]), int(joint.high[best, place])
+        costs = standing.costs[row, grid.first[axis] + np.arange(low, high + 1)]
+        cells[axis] = low + costs.argmin()
     return cells
 
 
 def _joined(
-    grid: Grid, costs: FloatArray, gone: BoolArray, label: int, squared: float, most: int
-) -> _Joint | None:
+    standing: Standing, row: int, leaf: IntArray, label: int, squared: float, budget: Budget
+) -> tuple[_Joint, IntArray] | None:
     """Return all boxes of all trees together nearer than ``squared`` where a row may be an error.
 
     Parameters
     ----------
-    grid : Grid
-        The forest on its axes.
-    costs : array of shape (n_leaves, n_axes)
-        Squared distance of the row to each box on each axis.
-    gone : bool array of shape (n_axes,)
-        Axes that bound no box, since the row misses a value there.
+    standing : Standing
+        The rows.
+    row : int
+        The position of the row.
+    leaf : array
+        The leaves that are nearer, tree by tree.
     label : int
         The label of the row.
     squared : float
         How far to look.
-    most : int
-        Most pairs of boxes; None is returned where there are more.
+    budget : Budget
+        How many pairs of boxes to look at; None is returned where there are more.
     """
-    boxes, forest = grid.boxes, grid.forest
-    leaf = np.flatnonzero(costs.sum(axis=1) < squared)
-    values = forest.factor * forest.value[boxes.leaf[leaf]]
+    grid = standing.grid
+    forest = grid.forest
+    values = forest.factor * forest.value[leaf]
     margins = values[:, [label]] - np.delete(values, label, axis=1)
-    low, high = np.where(gone, 0, boxes.low[leaf]), np.where(gone, 0, boxes.high[leaf])
-    near = _Joint(low, high, costs[leaf], margins)
-    first = np.flatnonzero(np.diff(boxes.tree[leaf], prepend=-1))
-    if len(first) < forest.n_trees:
-        return None
+    first = np.flatnonzero(np.diff(grid.tree[leaf], prepend=-1))
     base = forest.base[label] - np.delete(forest.base, label) - 2.0 * forest.tolerance
     lowest = np.minimum.reduceat(margins, first)
     total = lowest.sum(axis=0) + base
+    near, axes = _boxes_of(standing, row, leaf, margins)
     none = near.take(slice(0))
     if (total > 0.0).all():
-        return none
+        return none, axes
+    # Boxes that take the whole margin together with the best of all other trees. Trees with one such box come first,
+    # all at once, then the others from the fewest boxes on.
     size = np.diff(first, append=len(leaf))
     able = (margins + np.repeat(total - lowest, size, axis=0) <= 0.0).any(axis=1)
-    joint, rest, order = None, total, np.argsort(size, kind="stable")
-    for place, tree in enumerate(order):
-        kept = np.arange(first[tree], first[tree] + size[tree])
-        other = near.take(kept[able[kept]])
+    counts = np.add.reduceat(able, first)
+    if not counts.all():
+        return none, axes
+    joint = near.take(able & np.repeat(counts == 1, size)).together()
+    rest = total - lowest[counts == 1].sum(axis=0)
+    order = np.argsort(counts, kind="stable")
+    order = order[counts[order] > 1]
+    trees = [
+        first[tree] + np.flatnonzero(able[first[tree] : first[tree] + size[tree]]) for tree in order
+    ]
+    for place, tree in enumerate(order.tolist()):
+        other = near.take(trees[place])
         rest = rest - lowest[tree]
-        if joint is None:
-            joint = other
-            continue
-        if len(joint.low) * len(other.low) > most:
-            left = [np.arange(first[later], first[later] + size[later]) for later in order[place:]]
-            if len(joint.low) * sum(map(len, left)) > _MOST_MEETINGS:
+        if len(joint.low) * len(other.low) > budget.pairs:
+            # Too many pairs: drop the boxes whose margin no boxes that meet them can take.
+            left = np.concatenate(trees[place:])
+            if len(joint.low) * len(left) > budget.meetings:
                 return None
-            starts = np.cumsum([0, *(len(part) for part in left[:-1])])
-            joint = joint.able(near.take(np.concatenate(left)), starts, base)
-            if len(joint.low) * len(other.low) > most:
+            starts = np.cumsum([0, *(len(part) for part in trees[place:-1])])
+            joint = joint.able(near.take(left), starts, base)
+            if len(joint.low) * len(other.low) > budget.pairs:
                 return None
         joint = joint.with_tree(other, squared, rest)
         if not len(joint.low):
-            return none
-    return joint
+            return none, axes
+    return joint, axes
+
+
+def _boxes_of(
+    standing: Standing, row: int, leaf: IntArray, margins: FloatArray
+) -> tuple[_Joint, IntArray]:
+    """Return the boxes of leaves on the axes where one of them is not where a row stands, and these axes."""
+    grid = standing.grid
+    box, axis = grid.bounds_of(leaf)
+    costs = np.zeros((len(leaf), len(grid.axes)))
+    costs[box, axis] = standing.costs_on(np.full(len(box), row), axis, leaf[box])
+    axes = np.flatnonzero(costs.any(axis=0))
+    low, high = (ends[leaf[:, None], axes] for ends in (grid.boxes.low, grid.boxes.high))
+    return _Joint(low, high, costs[:, axes], margins), axes

@@ -14,10 +14,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray
 
 LEAF = -1
 SINGLE_ROUNDING = float(np.finfo(np.float32).eps)
+_EPSILON = float(np.finfo(np.float64).eps)
 
 Link = Literal["probability", "softmax", "identity", "logistic", "exp"]
 
@@ -88,8 +89,8 @@ class Forest(Tree):
     n_features: int
     factor: float = 1.0
     slope: float = 1.0
-    rounding: float = float(np.finfo(np.float64).eps)
-    clip: float = float(np.finfo(np.float64).eps)
+    rounding: float = _EPSILON
+    clip: float = _EPSILON
 
     @property
     def n_trees(self) -> int:
@@ -105,8 +106,13 @@ class Forest(Tree):
     def tolerance(self) -> float:
         """Largest difference of the sums here and in the model, which adds in another order or precision."""
         largest = np.abs(self.value).max(axis=1)
-        total = np.maximum.reduceat(largest, self.roots).sum() * abs(self.factor)
+        total = np.maximum.reduceat(largest, np.sort(self.roots)).sum() * abs(self.factor)
         return float(8.0 * self.rounding * (total + np.abs(self.base).max() + 1.0))
+
+    @cached_property
+    def adds_exactly(self) -> bool:
+        """Whether the sums of leaf values have no rounding in any order: votes of pure leaves are 0 or 1."""
+        return bool((self.value == np.rint(self.value)).all())
 
     def goes_left(self, node: IntArray, x: FloatArray) -> BoolArray:
         """Return whether nodes send numbers, or codes of categories, left."""
@@ -115,8 +121,22 @@ class Forest(Tree):
             subset = self.subset[node]
             last = self.left_categories.shape[1] - 1
             code = np.clip(np.nan_to_num(x), 0, last).astype(np.int64)
-            left = np.where(subset >= 0, self.left_categories[np.maximum(subset, 0), code], left)
+            by_category = self.left_categories[np.maximum(subset, 0), code]
+            left = np.where(subset >= 0, by_category, left)
         return np.where(np.isnan(x), self.missing_left[node], left)
+
+    def leaves(self, x: FloatArray) -> IntArray:
+        """Return the leaf of each row in each tree, of shape (n_rows, n_trees)."""
+        node = np.tile(self.roots, len(x))
+        row = np.repeat(np.arange(len(x)), self.n_trees)
+        # All rows go down all trees together; `going` are the places that are no leaves yet.
+        going = np.flatnonzero(self.feature[node] >= 0)
+        while going.size:
+            here = node[going]
+            left = self.goes_left(here, x[row[going], self.feature[here]])
+            node[going] = np.where(left, self.left[here], self.right[here])
+            going = going[self.feature[node[going]] >= 0]
+        return node.reshape(len(x), self.n_trees)
 
     def total(self, leaves: IntArray) -> FloatArray:
         """Return the sums of leaves of shape (..., n_trees)."""
@@ -127,11 +147,9 @@ class Forest(Tree):
         """Return class probabilities of shape (..., n_classes)."""
         from scipy.special import softmax
 
-        return (
-            outputs
-            if self.link == "probability"
-            else np.asarray(softmax(self.slope * outputs, axis=-1))
-        )
+        if self.link == "probability":
+            return outputs
+        return np.asarray(softmax(self.slope * outputs, axis=-1))
 
     def predictions(self, outputs: FloatArray) -> FloatArray:
         """Return the predictions of a regression, of shape (...)."""
@@ -140,7 +158,9 @@ class Forest(Tree):
         numbers = outputs[..., 0]
         if self.link == "logistic":
             return np.asarray(expit(numbers))
-        return np.exp(numbers) if self.link == "exp" else numbers
+        if self.link == "exp":
+            return np.exp(numbers)
+        return numbers
 
     def margins(
         self, outputs: FloatArray, labels: IntArray, *, head_start: float = 0.0
@@ -150,6 +170,11 @@ class Forest(Tree):
         ``outputs`` have shape (n_rows, ..., n_outputs); the margins have shape (n_rows, ...). Classes before that of
         the row get the head start: they win ties.
         """
+        if self.n_outputs == 2:  # of two classes the other one is the best other one
+            second = outputs[..., 1] - outputs[..., 0]
+            sign, lost = 2.0 * labels - 1.0, head_start * labels
+            shape = (len(labels),) + (1,) * (outputs.ndim - 2)
+            return np.asarray(second * sign.reshape(shape) - lost.reshape(shape))
         label = labels.reshape(len(labels), *(1,) * (outputs.ndim - 2))
         labelled = np.take_along_axis(outputs, label[..., None], axis=-1)[..., 0]
         best = np.full(labelled.shape, -np.inf)
@@ -157,6 +182,24 @@ class Forest(Tree):
             lead = outputs[..., number] + head_start * (number < label)
             best = np.maximum(best, np.where(label == number, -np.inf, lead))
         return np.asarray(labelled - best)
+
+    def losses(self, outputs: FloatArray, y: Array, loss: str) -> FloatArray:
+        """Return losses at outputs of shape (n_rows, ..., n_outputs) for the labels, or values, of the rows.
+
+        The 0/1 loss is 1 wherever the outputs are not clearly right: there the model decides.
+        """
+        shape = (len(y),) + (1,) * (outputs.ndim - 2)
+        if loss == "squared":
+            residuals = self.predictions(outputs) - y.reshape(shape)
+            return np.asarray(residuals * residuals)
+        if loss == "log_loss":
+            probabilities = self.probabilities(outputs)
+            probability = np.take_along_axis(probabilities, y.reshape(*shape, 1), axis=-1)[..., 0]
+            return np.maximum(-np.log(np.maximum(probability, self.clip)), 0.0)
+        margins = self.margins(outputs, y)
+        if loss == "hinge":
+            return np.maximum(1.0 - margins, 0.0)
+        return np.asarray(margins <= self.tolerance, dtype=np.float64)
 
     @classmethod
     def joined(cls, trees: Sequence[Tree], *, base: FloatArray, link: Link, **others: Any) -> Self:
@@ -170,17 +213,18 @@ class Forest(Tree):
         def column(name: str, kind: type) -> Any:
             return np.concatenate([getattr(tree, name) for tree in trees]).astype(kind)
 
-        feature, first = column("feature", np.int64), np.repeat(roots, sizes)
+        feature = column("feature", np.int64)
+        first = np.repeat(roots, sizes)
         base = np.asarray(base, dtype=np.float64)
         unit = np.eye(len(base))
-        value = np.concatenate(
-            [
-                tree.value if tree.value.ndim == 2 else np.outer(tree.value, unit[tree.output])
-                for tree in trees
-            ]
-        )
+        values = [
+            tree.value if tree.value.ndim == 2 else np.outer(tree.value, unit[tree.output])
+            for tree in trees
+        ]
+        value = np.concatenate(values)
         if link == "softmax" and value.shape[1] == 1:
-            value, base = np.pad(value, ((0, 0), (1, 0))), np.pad(base, (1, 0))
+            value = np.pad(value, ((0, 0), (1, 0)))
+            base = np.pad(base, (1, 0))
         subset, left_categories = _joined_subsets(trees)
         return cls(
             feature=feature,
@@ -204,12 +248,13 @@ def _joined_subsets(trees: Sequence[Tree]) -> tuple[IntArray | None, BoolArray |
     if not tables:
         return None, None
     width = max(table.shape[1] for table in tables)
-    rows, first = [], 0
+    rows = []
+    first = 0
     for tree in trees:
         if tree.subset is None or tree.left_categories is None:
-            rows.append(np.full(len(tree.feature), -1))
+            rows.append(np.full(len(tree.feature), LEAF))
             continue
-        rows.append(np.where(tree.subset >= 0, tree.subset + first, -1))
+        rows.append(np.where(tree.subset >= 0, tree.subset + first, LEAF))
         first += len(tree.left_categories)
     wide = [np.pad(table, ((0, 0), (0, width - table.shape[1])), mode="edge") for table in tables]
     return np.concatenate(rows).astype(np.int64), np.concatenate(wide)
@@ -225,11 +270,10 @@ def edge_for_float32(threshold: FloatArray, *, strict: bool) -> FloatArray:
     strict : bool
         Whether the comparison is ``<``.
     """
-    low = np.float32(-np.inf)
     with np.errstate(over="ignore"):
         last = np.asarray(threshold, dtype=np.float32)
         beyond = last >= threshold if strict else last > threshold
-        last = np.where(beyond, np.nextafter(last, low), last)
+        last = np.where(beyond, np.nextafter(last, np.float32(-np.inf)), last)
         following = np.nextafter(last, np.float32(np.inf))
         # Halfway between neighbours, where x is rounded to the one with the even mantissa.
         middle = 0.5 * (last.astype(np.float64) + following.astype(np.float64))

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
 from shiftmetrics.models.domain import Domain, differs
-from shiftmetrics.models.forests.answers import losses_of
 from shiftmetrics.models.forests.axes import Axis, NumberAxis, StateAxis, axes_without_edges
 from shiftmetrics.models.forests.forest import LEAF, Forest
 from shiftmetrics.models.forests.grid import Boxes, Grid
@@ -36,28 +34,32 @@ def grid_of_problem(problem: ModelProblem) -> Grid | None:
     None where the model is not made of trees, where a step before them mixes columns, or where the losses of trees
     and model differ on a few rows.
     """
-    model = problem.model
-    forest = forest_of(last_step(model))
+    forest = forest_of(last_step(problem.model))
     if forest is None:
         return None
     forest = replace(forest, clip=problem.clip)
     if problem.cut is not None:
         forest = _cut_at(forest, problem.cut)
-    grid = grid_of(forest, problem.domain, problem.codes, _encoder(model, problem))
-    return grid if grid is not None and _agrees(problem, grid) else None
+    grid = grid_of(forest, problem.domain, problem.codes, _encoder(problem))
+    if grid is None or not _agrees(problem, grid):
+        return None
+    return grid
 
 
 def _cut_at(forest: Forest, cut: Cut) -> Forest:
     """Return the forest whose second class leads from a cut of its probabilities, or scores, on."""
-    lead = cut.logit if cut.response == "decision_function" else cut.logit / forest.slope
     if forest.link == "probability":
         lead = 2.0 * cut.value - 1.0
+    elif cut.response == "decision_function":
+        lead = cut.logit
+    else:
+        lead = cut.logit / forest.slope
     return replace(forest, base=forest.base - [0.0, lead])
 
 
-def _encoder(model: Any, problem: ModelProblem) -> Encode | None:
+def _encoder(problem: ModelProblem) -> Encode | None:
     """Return the map from coded rows to the inputs of the trees; None if it is the identity."""
-    table = problem.table
+    model, table = problem.model, problem.table
     steps = getattr(model, "steps", None)
     to_codes = category_codes(last_step(model))
     if not steps and to_codes is None and all(column.kind == "number" for column in table.columns):
@@ -72,7 +74,8 @@ def _encoder(model: Any, problem: ModelProblem) -> Encode | None:
             rows = to_codes(rows)
         if is_table(rows):
             return np.asarray(rows.to_numpy(dtype=np.float64, na_value=np.nan))
-        rows = rows.toarray() if hasattr(rows, "toarray") else rows
+        if hasattr(rows, "toarray"):
+            rows = rows.toarray()
         return np.asarray(rows, dtype=np.float64)
 
     return encode
@@ -103,101 +106,127 @@ def grid_of(
     """
     axes = axes_without_edges(domain, X)
     inner = np.flatnonzero(forest.feature >= 0)
-    feature = forest.feature[inner]
-    owner = np.full(forest.n_features, LEAF)
-    if encode is None:
-        for position, axis in enumerate(axes):
-            owner[axis.columns] = position
-    else:
-        used = np.unique(feature)
-        moved = _dependence(axes, X, encode)[:, used]
-        if (moved.sum(axis=0) > 1).any():
-            return None
-        owner[used] = np.where(moved.any(axis=0), moved.argmax(axis=0), LEAF)
+    owner = _owners(forest, axes, X, encode)
+    if owner is None:
+        return None
     axis_of = np.full(len(forest.feature), LEAF)
-    axis_of[inner] = owner[feature]
+    axis_of[inner] = owner[forest.feature[inner]]
     if forest.subset is not None:
-        by_category = np.unique(axis_of[forest.subset >= 0])
-        if any(
-            isinstance(axes[position], NumberAxis) for position in by_category[by_category >= 0]
-        ):
+        by_category = axis_of[forest.subset >= 0]
+        if any(isinstance(axes[place], NumberAxis) for place in set(by_category.tolist()) - {LEAF}):
             return None
-    edge, swapped = forest.threshold.copy(), np.zeros(len(forest.feature), dtype=bool)
+    edge = forest.threshold.copy()
+    swapped = np.zeros(len(edge), dtype=np.bool_)
     if encode is not None:
         edge[inner], swapped[inner] = _edges_before(forest, inner, owner, axes, X, encode)
-    cut, missing_left = np.full(len(edge), LEAF), forest.missing_left.copy()
-    goes_left: dict[int, Any] = {}
-    at_states = _encoded_states(axes, X, encode)
+    # The cells of numbers lie between the edges; a node sends those up to its own edge left.
+    cut = np.zeros(len(edge))
+    missing_left = forest.missing_left.copy()
     for position, axis in enumerate(axes):
         nodes = np.flatnonzero(axis_of == position)
         if isinstance(axis, StateAxis):
-            for node in nodes.tolist():
-                states = at_states[position][:, forest.feature[node]]
-                goes_left[node] = forest.goes_left(np.full(len(states), node), states)
             continue
         edges = np.unique(edge[nodes])
         edges = edges[np.isfinite(edges)]
         axes[position] = replace(axis, edges=edges)
-        cut[nodes] = np.where(
-            edge[nodes] == -np.inf, -1, np.searchsorted(edges, edge[nodes], side="left")
-        )
+        cut[nodes] = np.searchsorted(edges, edge[nodes], side="left")
+        cut[nodes[edge[nodes] == -np.inf]] = -1.0
         if encode is not None and axis.some_missing:
             without = X[:1].copy()
             without[:, axis.column] = np.nan
             missing_left[nodes] = forest.goes_left(nodes, encode(without)[0, forest.feature[nodes]])
+    subset, left_categories = _states_left(forest, axes, axis_of, X, encode)
+    # Nodes that split what nothing moves are passed over: all rows go the same way.
     fixed = inner[axis_of[inner] < 0]
     first = X[:1] if encode is None or not fixed.size else encode(X[:1])
-    always_left = forest.goes_left(fixed, first[0, forest.feature[fixed]])
-    goes_left |= dict(zip(fixed.tolist(), always_left.tolist(), strict=True))
-    left, right = forest.left, forest.right
-    forest = replace(
-        forest, left=np.where(swapped, right, left), right=np.where(swapped, left, right)
-    )
-    boxes = Boxes.of(
-        axes,
+    passed = np.arange(len(edge))
+    goes_left = forest.goes_left(fixed, first[0, forest.feature[fixed]])
+    passed[fixed] = np.where(goes_left, forest.left[fixed], forest.right[fixed])
+    while (passed != passed[passed]).any():
+        passed = passed[passed]
+    left, right = passed[forest.left], passed[forest.right]
+    on_cells = replace(
         forest,
-        axis=axis_of,
-        cut=cut,
+        feature=axis_of,
+        threshold=cut,
         missing_left=missing_left ^ swapped,
-        goes_left=goes_left,
+        left=np.where(swapped, right, left),
+        right=np.where(swapped, left, right),
+        roots=passed[forest.roots],
+        n_features=len(axes),
+        subset=subset,
+        left_categories=left_categories,
     )
-    return Grid(tuple(axes), forest, boxes)
+    return Grid(tuple(axes), on_cells, Boxes.of(axes, on_cells))
+
+
+def _owners(
+    forest: Forest, axes: Sequence[Axis], X: FloatArray, encode: Encode | None
+) -> IntArray | None:
+    """Return the axis that each column of the trees depends on; None where one depends on several."""
+    owner = np.full(forest.n_features, LEAF)
+    if encode is None:
+        for position, axis in enumerate(axes):
+            owner[axis.columns] = position
+        return owner
+    used = np.unique(forest.feature[forest.feature >= 0])
+    moved = _dependence(axes, X, encode)[:, used]
+    if (moved.sum(axis=0) > 1).any():
+        return None
+    owner[used] = np.where(moved.any(axis=0), moved.argmax(axis=0), LEAF)
+    return owner
+
+
+def _states_left(
+    forest: Forest, axes: Sequence[Axis], axis_of: IntArray, X: FloatArray, encode: Encode | None
+) -> tuple[IntArray | None, BoolArray | None]:
+    """Return which nodes split states, and which states each of these sends left."""
+    at_states = _encoded_states(axes, X, encode)
+    if not at_states:
+        return None, None
+    nodes = np.flatnonzero(np.isin(axis_of, list(at_states)))
+    subset = np.full(len(axis_of), LEAF)
+    subset[nodes] = np.arange(len(nodes))
+    width = max(len(states) for states in at_states.values())
+    left = np.zeros((max(len(nodes), 1), width), dtype=np.bool_)
+    for row, node in enumerate(nodes.tolist()):
+        states = at_states[int(axis_of[node])][:, forest.feature[node]]
+        left[row, : len(states)] = forest.goes_left(np.full(len(states), node), states)
+    return subset, left
 
 
 def _dependence(axes: Sequence[Axis], X: FloatArray, encode: Encode) -> BoolArray:
     """Return which encoded columns change with each axis, of shape (n_axes, n_encoded), by trying a few rows."""
     missing = np.isnan(X)
     probes = np.linspace(0, len(X) - 1, _PROBES).astype(int)
-    rows = X[np.unique(np.concatenate([probes, missing[:, missing.any(axis=0)].argmax(axis=0)]))]
+    incomplete = missing[:, missing.any(axis=0)].argmax(axis=0)
+    rows = X[np.unique(np.concatenate([probes, incomplete]))]
     smallest, largest = _ranges(X)
     tried = [rows]
     for axis in axes:
-        if isinstance(
-            axis, StateAxis
-        ):  # every state, since its encoded column may be that of no other
+        if isinstance(axis, StateAxis):
+            # Every state, since its encoded column may be that of no other; each row in two states, one of which is
+            # not that of the row.
             size = len(rows) * -(-axis.n_cells // len(rows))
-            place = np.arange(
-                2 * size
-            )  # each row in two states: one of them is not that of the row
+            place = np.arange(2 * size)
             changed = rows[place % len(rows)]
             axis.flip.put(changed, (place + place // size) % axis.n_cells)
         else:
             changed = rows.copy()
             low, high = smallest[axis.column], largest[axis.column]
-            spread = np.linspace(
-                low - 0.1 * (high - low) - 1.0, high + 0.1 * (high - low) + 1.0, len(rows)
-            )
+            room = 0.1 * (high - low) + 1.0
+            spread = np.linspace(low - room, high + room, len(rows))
             changed[:, axis.column] = np.where(spread == rows[:, axis.column], high + 2.0, spread)
             if axis.some_missing:
                 changed = np.concatenate([changed, rows])
                 changed[len(rows) :, axis.column] = np.nan
         tried.append(changed)
     # In one call: pipelines take as long for a few rows as for many.
-    before, *after = np.split(
-        encode(np.concatenate(tried)), np.cumsum([len(part) for part in tried])[:-1]
-    )
-    moved = (differs(part, before[np.arange(len(part)) % len(rows)]).any(axis=0) for part in after)
-    return np.stack(list(moved))
+    ends = np.cumsum([len(part) for part in tried])
+    encoded = np.split(encode(np.concatenate(tried)), ends[:-1])
+    before = encoded[0]
+    moved = [differs(part, before[np.arange(len(part)) % len(rows)]) for part in encoded[1:]]
+    return np.stack([changed.any(axis=0) for changed in moved])
 
 
 def _ranges(X: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -230,30 +259,32 @@ def _edges_before(
     X: FloatArray,
     encode: Encode,
 ) -> tuple[FloatArray, BoolArray]:
-    """Find each threshold on the scale of the column that a pipeline maps to it, by bisection over floats.
+    """Find each threshold on the scale of the column that a pipeline maps to it.
 
     Returns the largest number before the encoded column passes the threshold, and whether it falls as the number
     grows.
     """
-    edge, falls = forest.threshold[nodes], np.zeros(len(nodes), dtype=bool)
-    columns = np.array(
-        [axis.column if isinstance(axis, NumberAxis) else LEAF for axis in axes] + [LEAF]
-    )
-    column = columns[owner[forest.feature[nodes]]]
+    edge = forest.threshold[nodes]
+    falls = np.zeros(len(nodes), dtype=np.bool_)
+    columns = [axis.column if isinstance(axis, NumberAxis) else LEAF for axis in axes]
+    column = np.array([*columns, LEAF])[owner[forest.feature[nodes]]]
     sought = np.flatnonzero(column >= 0)
     if sought.size:
-        keys = np.stack(
-            [column[sought], forest.feature[nodes[sought]], edge[sought].view(np.int64)]
-        )
-        (column, feature, threshold), place = np.unique(keys, axis=1, return_inverse=True)
-        edges, swapped = _bisect(column, feature, threshold.view(np.float64), X, encode)
-        edge[sought], falls[sought] = edges[place.ravel()], swapped[place.ravel()]
+        feature = forest.feature[nodes[sought]]
+        keys = np.stack([column[sought], feature, edge[sought].view(np.int64)])
+        (column, feature, bits), place = np.unique(keys, axis=1, return_inverse=True)
+        edges, falling = _bisect(column, feature, bits.view(np.float64), X, encode)
+        edge[sought] = edges[place.ravel()]
+        falls[sought] = falling[place.ravel()]
     return edge, falls
 
 
+# Floats in their order are integers (see `_ordered`), so bisection between two of them ends at neighbours: the edge
+# is exact. Most pipelines pass a column on as it is, or scale it; these two guesses save most of the 64 steps.
 def _bisect(
     column: IntArray, feature: IntArray, threshold: FloatArray, X: FloatArray, encode: Encode
 ) -> tuple[FloatArray, BoolArray]:
+    """Return the last number before each encoded feature passes its threshold, and whether it falls."""
     # One row of the probe holds a number for each column at once: the k-th threshold of each.
     slot = np.arange(len(column)) - np.searchsorted(column, column)
     base = np.repeat(X[:1], slot.max() + 1, axis=0)
@@ -268,33 +299,36 @@ def _bisect(
 
     low, high = (limit[column] for limit in _ranges(X))
     width = np.maximum(high - low, 1.0)
-    low, high = low - 16.0 * width, high + 16.0 * width
+    low = low - 16.0 * width
+    high = high + 16.0 * width
     first, last = encoded(low), encoded(high)
     at_low, at_high = first <= threshold, last <= threshold
     never = at_low == at_high
     a, b = _ordered(low), _ordered(high)
-    # Most pipelines pass some columns on as they are: then the threshold itself is the edge.
+    # Passed on as it is: then the threshold itself is the edge.
     inside = (low < threshold) & (threshold < high)
     raw = np.where(inside, threshold, low)
     as_it_is = inside & (is_left(raw) != is_left(np.nextafter(raw, np.inf)))
-    a, b = np.where(as_it_is, _ordered(raw), a), np.where(as_it_is, _ordered(raw) + 1, b)
-    # Others scale: then the threshold is beside the place between both ends where a straight line has it.
+    a = np.where(as_it_is, _ordered(raw), a)
+    b = np.where(as_it_is, _ordered(raw) + 1, b)
+    # Scaled: then the edge is beside the place between both ends where a straight line has it.
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.clip(np.nan_to_num((threshold - first) / (last - first)), 0.0, 1.0)
-    line = _ordered(low + share * (high - low))
+        fraction = np.clip(np.nan_to_num((threshold - first) / (last - first)), 0.0, 1.0)
+    line = _ordered(low + fraction * (high - low))
     for beside in _BESIDE:
         left, right = np.maximum(line - beside, a), np.minimum(line + beside, b)
         found = (is_left(_floats(left)) == at_low) & (is_left(_floats(right)) == at_high)
-        a, b = np.where(found, left, a), np.where(found, right, b)
+        a = np.where(found, left, a)
+        b = np.where(found, right, b)
     b = np.where(never, a + 1, b)
     while (b > a + 1).any():
         middle = (a >> 1) + (b >> 1) + (a & b & 1)
         same = is_left(_floats(middle)) == at_low
-        a, b = np.where(same, middle, a), np.where(same, b, middle)
-    edge = _floats(a)
+        a = np.where(same, middle, a)
+        b = np.where(same, b, middle)
     # A threshold out of sight: all numbers are on one side.
-    edge = np.where(never, np.where(at_low, np.inf, -np.inf), edge)
-    return edge, ~at_low & ~never
+    one_side = np.where(at_low, np.inf, -np.inf)
+    return np.where(never, one_side, _floats(a)), ~at_low & ~never
 
 
 def _ordered(numbers: FloatArray) -> IntArray:
@@ -304,6 +338,7 @@ def _ordered(numbers: FloatArray) -> IntArray:
 
 
 def _floats(order: IntArray) -> FloatArray:
+    """Return the floats of these integers."""
     bits = np.where(order < 0, np.iinfo(np.int64).min - order, order)
     return bits.view(np.float64)
 
@@ -316,7 +351,8 @@ def _agrees(problem: ModelProblem, grid: Grid) -> bool:
     incomplete = np.flatnonzero(np.isnan(problem.codes).any(axis=1))
     if incomplete.size:
         rows[: n_rows // 2] = rng.choice(incomplete, n_rows // 2)
-    cells, points = grid.cells(problem.codes[rows]), problem.codes[rows].copy()
+    points = problem.codes[rows].copy()
+    cells = grid.cells(points)
     for position, axis in enumerate(grid.axes):
         if not axis.movable:
             continue
@@ -326,12 +362,15 @@ def _agrees(problem: ModelProblem, grid: Grid) -> bool:
         if change.size:
             part = points[change]
             axis.put(part, part.copy(), target[change])
-            points[change], cells[change, position] = part, target[change]
-    expected = replace(problem, count=type(problem.count)()).losses(points, rows)
+            points[change] = part
+            cells[change, position] = target[change]
+    uncounted = replace(problem, count=type(problem.count)())
+    expected = uncounted.losses(points, rows)
+    y = problem.y[rows]
     outputs = grid.outputs(cells)
     if problem.loss == "zero_one":
-        margins = grid.forest.margins(outputs, problem.y[rows])
+        margins = grid.forest.margins(outputs, y)
         clear = np.abs(margins) > grid.forest.tolerance
         return bool(((margins < 0.0) == (expected > 0.0))[clear].all())
-    losses = losses_of(grid.forest, outputs, problem.y[rows], problem.loss)
+    losses = grid.forest.losses(outputs, y, problem.loss)
     return bool(np.allclose(losses, expected, rtol=_LOSS_ERROR, atol=_LOSS_ERROR))

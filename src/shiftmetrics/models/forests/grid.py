@@ -1,132 +1,96 @@
-"""A forest on the cells of its axes: rows are vectors of cells, and leaves are boxes of cells.
+"""A forest on the cells of its axes: rows are vectors of cells, and nodes are boxes of cells.
 
-A leaf is reached by the rows inside its box. A row that is outside of the box on one axis alone reaches the leaf by a
-move along that axis: this gives the outputs at every cell of every axis at once.
+Rows walk down all trees together. At each split a row keeps its own side, and the other one too where a move that is
+short enough, or a move along a single axis, leads there. So a row meets the few leaves that it can reach.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.models.domain import Domain
-from shiftmetrics.models.forests.axes import Axis, CellSets, NumberAxis, StateAxis
-from shiftmetrics.models.forests.forest import LEAF, Forest
+from shiftmetrics.models.forests.axes import Axis, NumberAxis, StateAxis
+from shiftmetrics.models.forests.forest import Forest
 
 BLOCK_BYTES = 1 << 27
+_VISIT_BYTES = 400  # of a row in a tree, while it walks down
 
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """The boxes of cells that lead to leaves.
+    """The box of cells that leads to each node.
 
     Attributes
     ----------
-    leaf : array of shape (n_leaves,)
-        The leaves that rows can reach, tree by tree.
-    tree : array of shape (n_leaves,)
-        The tree of each.
-    low, high : array of shape (n_leaves, n_axes)
+    low, high : array of shape (n_nodes, n_axes)
         First and last cell on each axis of numbers.
-    missing : array of shape (n_leaves, n_axes)
+    missing : array of shape (n_nodes, n_axes)
         Whether the cell of missing values leads there.
-    states : dict of int to array of shape (n_leaves, n_cells)
-        The states that lead there, on each axis of states.
+    states : dict of int to array of shape (n_nodes, n_cells)
+        The states that lead there, by the position of their axis.
     """
 
-    leaf: IntArray
-    tree: IntArray
     low: IntArray
     high: IntArray
     missing: BoolArray
     states: dict[int, BoolArray]
 
     @classmethod
-    def of(
-        cls,
-        axes: Sequence[Axis],
-        forest: Forest,
-        *,
-        axis: IntArray,
-        cut: IntArray,
-        missing_left: BoolArray,
-        goes_left: Mapping[int, Any],
-    ) -> Boxes:
-        """Climb from every leaf to its root, and narrow the box at each split on the way.
-
-        Parameters
-        ----------
-        axes : sequence of Axis
-            All axes.
-        forest : Forest
-            The trees, whose children are swapped where an axis runs the other way.
-        axis : array of shape (n_nodes,)
-            Axis that each node splits; ``LEAF`` where none does.
-        cut : array of shape (n_nodes,)
-            Cells up to this one go left, on an axis of numbers.
-        missing_left : array of shape (n_nodes,)
-            Whether the cell of missing values goes left, on an axis of numbers.
-        goes_left : dict of int to bool array, or to bool
-            For each node on an axis of states: whether each state goes left; for each node that splits what nothing
-            moves: whether all rows do.
-        """
-        n_nodes = len(forest.feature)
-        inner = np.flatnonzero(forest.feature >= 0)
-        parent, is_left = np.full(n_nodes, LEAF), np.zeros(n_nodes, dtype=bool)
-        parent[forest.left[inner]] = parent[forest.right[inner]] = inner
-        is_left[forest.left[inner]] = True
-        number = np.array([isinstance(axis, NumberAxis) for axis in axes])
-        by_state = [position for position in range(len(axes)) if not number[position]]
-        leaf = np.flatnonzero(forest.feature < 0)
-        shape = (len(leaf), len(axes))
-        low = np.zeros(shape, dtype=np.int64)
-        high = np.broadcast_to(
-            np.array([axis.n_open - 1 for axis in axes], dtype=np.int64), shape
-        ).copy()
-        missing, reached = np.ones(shape, dtype=bool), np.ones(len(leaf), dtype=bool)
-        states = {
-            position: np.ones((len(leaf), axes[position].n_cells), dtype=bool)
-            for position in by_state
-        }
-        here = leaf.copy()
-        while (parent[here] >= 0).any():
-            row = np.flatnonzero(parent[here] >= 0)
-            node, side = parent[here[row]], is_left[here[row]]
-            split = axis[node]
-            on_number = (split >= 0) & number[split]
-            below, above = on_number & side, on_number & ~side
-            at = row[below], split[below]
-            high[at] = np.minimum(high[at], cut[node[below]])
-            at = row[above], split[above]
-            low[at] = np.maximum(low[at], cut[node[above]] + 1)
-            at = row[on_number], split[on_number]
-            missing[at] &= (missing_left[node] == side)[on_number]
-            for place in np.flatnonzero(~on_number).tolist():
-                kept = goes_left[int(node[place])] == side[place]
-                if split[place] < 0:
-                    reached[row[place]] &= kept
+    def of(cls, axes: Sequence[Axis], forest: Forest) -> Boxes:
+        """Go down from the roots, level by level: a child has the box of its parent, narrowed by the split."""
+        shape = (len(forest.feature), len(axes))
+        low = np.zeros(shape, dtype=np.int32)
+        high = np.tile(np.array([axis.n_open - 1 for axis in axes], dtype=np.int32), (shape[0], 1))
+        missing = np.ones(shape, dtype=np.bool_)
+        states = {}
+        for position, axis in enumerate(axes):
+            if isinstance(axis, StateAxis):
+                states[position] = np.ones((shape[0], axis.n_cells), dtype=np.bool_)
+        level = forest.roots
+        while level.size:
+            node = level[forest.feature[level] >= 0]
+            axis = forest.feature[node]
+            cut = np.clip(forest.threshold[node], -1, 1 << 30).astype(np.int32)
+            for child, is_left in ((forest.left[node], True), (forest.right[node], False)):
+                low[child] = low[node]
+                high[child] = high[node]
+                missing[child] = missing[node]
+                if is_left:
+                    high[child, axis] = np.minimum(high[node, axis], cut)
                 else:
-                    states[int(split[place])][row[place]] &= kept
-            here[row] = node
-        low = np.minimum(
-            low, high + 1
-        )  # where only missing values lead to a leaf, no other cell does
-        tree = np.searchsorted(forest.roots, here)
-        order = np.argsort(tree, kind="stable")
-        order = order[reached[order]]
-        states = {position: held[order] for position, held in states.items()}
-        return cls(leaf[order], tree[order], low[order], high[order], missing[order], states)
+                    low[child, axis] = np.maximum(low[node, axis], cut + 1)
+                missing[child, axis] &= forest.missing_left[node] == is_left
+                for position, held in states.items():
+                    held[child] = held[node]
+                    here = np.flatnonzero(axis == position)
+                    if here.size and forest.left_categories is not None:
+                        assert forest.subset is not None
+                        left = forest.left_categories[forest.subset[node[here]]]
+                        held[child[here]] &= left[:, : held.shape[1]] == is_left
+            level = np.concatenate([forest.left[node], forest.right[node]])
+        # Where only missing values lead to a node, no other cell does.
+        return cls(np.minimum(low, high + 1), high, missing, states)
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Axes, and the forest with its boxes on their cells."""
+    """Axes, and a forest whose inputs are the cells on them.
+
+    Attributes
+    ----------
+    axes : tuple of Axis
+        The axes.
+    forest : Forest
+        Its column k is axis k, and its threshold the last cell that goes left; the cell of missing values is NaN.
+    boxes : Boxes
+        The box of each node.
+    """
 
     axes: tuple[Axis, ...]
     forest: Forest
@@ -135,18 +99,80 @@ class Grid:
     @property
     def active(self) -> IntArray:
         """Positions of the axes along which a move may change an output."""
-        return np.array(
-            [k for k, axis in enumerate(self.axes) if axis.movable and axis.n_open > 1], dtype=int
-        )
+        able = [k for k, axis in enumerate(self.axes) if axis.movable and axis.n_open > 1]
+        return np.array(able, dtype=np.int64)
 
-    @property
+    @cached_property
     def n_cells(self) -> IntArray:
         """Cells of each axis."""
         return np.array([axis.n_cells for axis in self.axes])
 
+    @cached_property
+    def first(self) -> IntArray:
+        """Position of the first cell of each axis among those of all axes."""
+        return np.cumsum(self.n_cells) - self.n_cells
+
+    @cached_property
+    def tree(self) -> IntArray:
+        """The tree of each node."""
+        ends = np.searchsorted(self.forest.roots, np.arange(len(self.forest.feature)), side="right")
+        return np.asarray(np.maximum(ends - 1, 0))
+
+    @cached_property
+    def n_open(self) -> IntArray:
+        """Cells of each axis that rows may enter."""
+        return np.array([axis.n_open for axis in self.axes])
+
+    @cached_property
+    def by_state(self) -> BoolArray:
+        """Which axes are those of states."""
+        return np.array([isinstance(axis, StateAxis) for axis in self.axes])
+
+    @cached_property
+    def axis_of_cell(self) -> IntArray:
+        """The axis of each cell among those of all axes."""
+        return np.repeat(np.arange(len(self.axes)), self.n_cells)
+
+    @cached_property
+    def cell_on_axis(self) -> IntArray:
+        """The number of each cell on its axis."""
+        return np.arange(len(self.axis_of_cell)) - self.first[self.axis_of_cell]
+
+    @cached_property
+    def _bounds(self) -> tuple[IntArray, IntArray]:
+        """For each node the axes that bound its box, one node after another, and where those of each node end."""
+        boxes = self.boxes
+        bounded = (boxes.low > 0) | (boxes.high < self.n_open - 1)
+        for position, states in boxes.states.items():
+            bounded[:, position] = ~states.all(axis=1)
+        return np.nonzero(bounded)[1], np.cumsum(bounded.sum(axis=1))
+
+    def bounds_of(self, leaf: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the bounds of boxes, one box after another: which box, and the axis that bounds it."""
+        axes, ends = self._bounds
+        box, place = spread(np.append(0, ends)[leaf], ends[leaf])
+        return box, axes[place]
+
+    def contains(self, leaf: IntArray, axis: IntArray, cell: IntArray) -> BoolArray:
+        """Return whether the boxes of leaves contain cells, on one axis each."""
+        boxes = self.boxes
+        inside: BoolArray = (boxes.low[leaf, axis] <= cell) & (cell <= boxes.high[leaf, axis])
+        for position, part in enumerate(self.axes):
+            if isinstance(part, StateAxis):
+                at = np.flatnonzero(axis == position)
+                inside[at] = boxes.states[position][leaf[at], cell[at]]
+            elif part.some_missing:
+                at = np.flatnonzero((axis == position) & (cell == part.n_open))
+                inside[at] = boxes.missing[leaf[at], position]
+        return inside
+
     def cells(self, points: FloatArray) -> IntArray:
         """Return the cells of each point, of shape (n_points, n_axes)."""
         return np.stack([axis.cells(points) for axis in self.axes], axis=1)
+
+    def costs(self, start: FloatArray) -> FloatArray:
+        """Return the squared distance of each row to each cell of each axis, those of an axis side by side."""
+        return np.concatenate([axis.costs(start) for axis in self.axes], axis=1)
 
     def points(self, start: FloatArray, cells: IntArray) -> FloatArray:
         """Return the nearest place of each row in its cells."""
@@ -163,85 +189,48 @@ class Grid:
     def axes_of(self, columns: Sequence[int]) -> IntArray:
         """Return the positions of the axes that these columns belong to."""
         wanted = set(columns)
-        return np.array(
-            [k for k, axis in enumerate(self.axes) if wanted & set(axis.columns.tolist())]
-        )
+        held = [k for k, axis in enumerate(self.axes) if wanted & set(axis.columns.tolist())]
+        return np.array(held, dtype=np.int64)
 
     def within(self, domain: Domain) -> Grid:
         """Return the same grid for a domain that differs in what may move."""
         able = {tuple(flip.columns.tolist()) for flip in domain.mutable_flips}
-        axes = tuple(
-            replace(axis, movable=tuple(axis.columns.tolist()) in able)
-            if isinstance(axis, StateAxis)
-            else replace(axis, movable=bool(domain.mutable[axis.column]), domain=domain)
-            for axis in self.axes
-        )
-        return replace(self, axes=axes)
-
-    @cached_property
-    def sides(self) -> list[tuple[IntArray, CellSets, IntArray]]:
-        """For each axis the leaves that it bounds, their different sets of cells, and the set of each leaf."""
-        sides, boxes = [], self.boxes
-        for position, axis in enumerate(self.axes):
+        axes: list[Axis] = []
+        for axis in self.axes:
             if isinstance(axis, StateAxis):
-                states = boxes.states[position]
-                bounded = np.flatnonzero(~states.all(axis=1))
-                states, first, which = np.unique(
-                    states[bounded], axis=0, return_index=True, return_inverse=True
-                )
+                axes.append(replace(axis, movable=tuple(axis.columns.tolist()) in able))
             else:
-                low, high = boxes.low[:, position].astype(np.int64), boxes.high[:, position]
-                missing = boxes.missing[:, position] & axis.some_missing
-                free = (low == 0) & (high == axis.n_open - 1) & (missing | (not axis.some_missing))
-                bounded, states = np.flatnonzero(~free), None
-                key = (low * (axis.n_open + 1) + high + 1) * 2 + missing
-                _, first, which = np.unique(key[bounded], return_index=True, return_inverse=True)
-            some = bounded[first]
-            sets = CellSets(
-                boxes.low[some, position],
-                boxes.high[some, position],
-                boxes.missing[some, position],
-                states,
-            )
-            sides.append((bounded, sets, which.ravel()))
-        return sides
+                movable = bool(domain.mutable[axis.column])
+                axes.append(replace(axis, movable=movable, domain=domain))
+        return replace(self, axes=tuple(axes))
 
-    def violations(self, cells: IntArray) -> IntArray:
-        """Return how rows are outside of the boxes, of shape (n_leaves, n_rows).
-
-        The lowest 8 bits count the axes on which they are outside; the others hold the sum of these axes, so the
-        axis itself where it is one.
-        """
-        kind = np.int32 if len(self.axes) < 1 << 15 else np.int64
-        code = np.zeros((len(self.boxes.leaf), len(cells)), dtype=kind)
-        for position, (axis, (bounded, sets, which)) in enumerate(
-            zip(self.axes, self.sides, strict=True)
-        ):
-            outside = ~axis.contains(sets, cells[:, position])
-            code[bounded] += (outside * kind((position << 8) + 1))[which]
-        return code
+    def inputs(self, cells: IntArray) -> FloatArray:
+        """Return cells as the forest takes them: numbers, with NaN for missing values."""
+        inputs = cells.astype(np.float64)
+        for position, axis in enumerate(self.axes):
+            if axis.some_missing:
+                inputs[cells[:, position] == axis.n_open, position] = np.nan
+        return inputs
 
     def leaves(self, cells: IntArray) -> IntArray:
         """Return the leaf of each row in each tree, of shape (n_rows, n_trees)."""
-        leaves = np.empty((len(cells), self.forest.n_trees), dtype=np.int64)
-        for rows in self.row_blocks(len(cells)):
-            leaves[rows] = self._leaves_inside(self.violations(cells[rows]))
-        return leaves
-
-    def _leaves_inside(self, code: IntArray) -> IntArray:
-        position, row = np.nonzero(code == 0)
-        leaves = np.empty((code.shape[1], self.forest.n_trees), dtype=np.int64)
-        leaves[row, self.boxes.tree[position]] = self.boxes.leaf[position]
-        return leaves
+        return self.forest.leaves(self.inputs(cells))
 
     def outputs(self, cells: IntArray) -> FloatArray:
         """Return the sums of each row, of shape (n_rows, n_outputs)."""
-        return self.forest.total(self.leaves(cells))
+        outputs = np.empty((len(cells), self.forest.n_outputs))
+        for rows in self.row_blocks(len(cells)):
+            outputs[rows] = self.forest.total(self.leaves(cells[rows]))
+        return outputs
 
     def row_blocks(self, n_rows: int, row_bytes: int = 0) -> list[slice]:
-        """Cut rows into blocks whose boxes, with ``row_bytes`` more for each row, take bounded memory."""
-        return row_blocks(n_rows, 12 * len(self.boxes.leaf) + row_bytes, block_bytes=BLOCK_BYTES)
+        """Cut rows into blocks that walk down in bounded memory, with ``row_bytes`` more for each row."""
+        row_bytes += _VISIT_BYTES * self.forest.n_trees
+        return row_blocks(n_rows, row_bytes, block_bytes=BLOCK_BYTES)
 
+    # The leaf boxes that a row enters by a move along one axis give its outputs at every cell of every axis at once:
+    # each adds the difference to the present leaf of its tree over a range of cells. Differences are summed where
+    # ranges begin and end, and running sums over the cells are the outputs.
     def along(self, cells: IntArray, axes: IntArray) -> Iterator[FloatArray]:
         """Yield the outputs of rows at every cell of an axis, all their other cells as they are.
 
@@ -258,55 +247,208 @@ class Grid:
             For each axis. A row whose value is missing has its present output at the cell of missing values;
             its other outputs have no meaning.
         """
-        boxes, forest, n_rows = self.boxes, self.forest, len(cells)
-        code = self.violations(cells)
-        leaves = self._leaves_inside(code)
-        base = forest.total(leaves)
-        position, row = np.nonzero((code & 255) == 1)
-        axis_of = code[position, row] >> 8
-        values = forest.factor * forest.value
-        changes = values[boxes.leaf[position]] - values[leaves[row, boxes.tree[position]]]
+        forest, n_rows = self.forest, len(cells)
+        present = self.leaves(cells)
+        sums = forest.value[present].sum(axis=1)
+        row, leaf, axis_of = self._entered(cells, axes)
+        changes = forest.value[leaf] - forest.value[present[row, self.tree[leaf]]]
         order = np.argsort(axis_of, kind="stable")
         ends = np.searchsorted(axis_of[order], np.arange(len(self.axes) + 1))
         for axis in axes.tolist():
-            reached = order[ends[axis] : ends[axis + 1]]
-            box, rows, change, n_cells = (
-                position[reached],
-                row[reached],
-                changes[reached],
-                self.axes[axis].n_cells,
-            )
-            if axis in boxes.states:  # each state is a range of one cell
-                arrival, start = np.nonzero(boxes.states[axis][box])
-                stop, rows, change = start + 1, rows[arrival], change[arrival]
-            else:
-                start, stop = boxes.low[box, axis], boxes.high[box, axis] + 1
-            first = rows * (n_cells + 1)  # one cell more, for changes that end behind the last
-            place = np.append(first + start, first + stop)
-            outputs = np.empty((n_rows, n_cells, forest.n_outputs))
-            for number, amount in enumerate(change.T):
-                sums = np.bincount(place, np.append(amount, -amount), n_rows * (n_cells + 1))
-                steps = sums.reshape(n_rows, -1)[:, :n_cells]
-                outputs[:, :, number] = base[:, None, number] + np.cumsum(steps, axis=1)
-            yield outputs
+            here = order[ends[axis] : ends[axis + 1]]
+            box, start, stop = self.ranges(leaf[here], axis_of[here])
+            width = (
+                self.axes[axis].n_cells + 1
+            )  # one more, for changes that end behind the last cell
+            first = row[here][box] * width
+            totals = steps(changes[here][box], first + start, first + stop, n_rows * width)
+            totals = totals.reshape(n_rows, width, -1)[:, :-1] + sums[:, None]
+            yield forest.base + forest.factor * totals
 
-    def squared_distances(self, start: FloatArray) -> FloatArray:
-        """Return the squared distance of each row to each box, of shape (n_rows, n_leaves); inf: out of reach."""
-        squared = np.zeros((len(start), len(self.boxes.leaf)))
-        for axis, (bounded, sets, which) in zip(self.axes, self.sides, strict=True):
-            squared[:, bounded] += axis.set_costs(start, sets)[:, which]
-        return squared
+    def ranges(self, leaf: IntArray, axis: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the cells that lead to leaves, on one axis each, as ranges: which leaf, the first cell, the end."""
+        boxes = self.boxes
+        which = [np.flatnonzero(~self.by_state[axis])]
+        start = [boxes.low[leaf[which[0]], axis[which[0]]]]
+        stop = [boxes.high[leaf[which[0]], axis[which[0]]] + 1]
+        for position, states in boxes.states.items():  # each state is a range of one cell
+            here = np.flatnonzero(axis == position)
+            box, state = np.nonzero(states[leaf[here]])
+            which.append(here[box])
+            start.append(state)
+            stop.append(state + 1)
+        return np.concatenate(which), np.concatenate(start), np.concatenate(stop)
 
-    def nearest_in_box(self, start: FloatArray, box: IntArray) -> FloatArray:
-        """Return the point of a box (a position in ``boxes.leaf``) that is nearest to each row."""
+    def _entered(self, cells: IntArray, axes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the leaves that rows enter by a move along one of these axes: rows, leaves and axes."""
+        forest, x = self.forest, self.inputs(cells)
+        able = np.zeros(len(self.axes), dtype=np.bool_)
+        able[axes] = True
+        row = np.repeat(np.arange(len(cells)), forest.n_trees)
+        node = np.tile(forest.roots, len(cells))
+        moved = np.full(len(row), -1)  # the axis of the move so far
+        found = []
+        while row.size:
+            inner = forest.feature[node] >= 0
+            ends = ~inner & (moved >= 0)
+            found.append((row[ends], node[ends], moved[ends]))
+            row, node, moved = row[inner], node[inner], moved[inner]
+            axis = forest.feature[node]
+            number = x[row, axis]
+            left = forest.goes_left(node, number)
+            own = np.where(left, forest.left[node], forest.right[node])
+            other = np.where(left, forest.right[node], forest.left[node])
+            # Along the axis of a move both sides are open; a missing value does not move.
+            crossing = (moved == axis) | ((moved < 0) & able[axis] & ~np.isnan(number))
+            row = np.concatenate([row, row[crossing]])
+            node = np.concatenate([own, other[crossing]])
+            moved = np.concatenate([moved, axis[crossing]])
+        rows, leaves, along = (np.concatenate(part) for part in zip(*found, strict=True))
+        return rows, leaves, along
+
+    def nearest_in_box(self, start: FloatArray, leaf: IntArray) -> IntArray:
+        """Return the cells of the box of a leaf that are nearest to each row."""
         boxes, cells = self.boxes, self.cells(start)
         for position, axis in enumerate(self.axes):
             number = np.arange(axis.n_cells)
             if isinstance(axis, StateAxis):
-                inside = boxes.states[position][box]
+                inside = boxes.states[position][leaf]
             else:
-                low, high = boxes.low[box, position, None], boxes.high[box, position, None]
-                inside = (low <= number) & (number <= high)
-                inside |= boxes.missing[box, position, None] & (number == axis.n_open)
-            cells[:, position] = np.where(inside, axis.costs(start), np.inf).argmin(axis=1)
-        return self.points(start, cells)
+                inside = boxes.low[leaf, position, None] <= number
+                inside &= number <= boxes.high[leaf, position, None]
+                inside |= boxes.missing[leaf, position, None] & (number == axis.n_open)
+            costs = np.where(inside, axis.costs(start), np.inf)
+            cells[:, position] = costs.argmin(axis=1)
+        return cells
+
+
+def spread(begin: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the numbers in ranges, one range after another, and which range each is of."""
+    sizes = end - begin
+    which = np.repeat(np.arange(len(sizes)), sizes)
+    offset = begin - (np.cumsum(sizes) - sizes)
+    return which, np.arange(len(which)) + offset[which]
+
+
+def steps(changes: FloatArray, start: IntArray, stop: IntArray, size: int) -> FloatArray:
+    """Return the sums of changes over ranges, at each of ``size`` places; of shape (size, n_outputs)."""
+    place = np.concatenate([start, stop])
+    totals = np.empty((size, changes.shape[1]))
+    for number, amount in enumerate(changes.T):
+        sums = np.bincount(place, np.concatenate([amount, -amount]), minlength=size)
+        totals[:, number] = np.cumsum(sums[:size])
+    return totals
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """Rows on a grid: where they stand, and what every cell costs them.
+
+    Attributes
+    ----------
+    grid : Grid
+        The grid.
+    cells : array of shape (n_rows, n_axes)
+        Where the rows stand.
+    costs : array of shape (n_rows, n_cells_of_all_axes)
+        Squared distance to each cell.
+    entries : array of shape (n_rows, n_cells_of_all_axes) or None
+        The first cell with a place for the row, from each cell on and away from the row; None where all have one.
+    """
+
+    grid: Grid
+    cells: IntArray
+    costs: FloatArray
+    entries: IntArray | None
+
+    @classmethod
+    def of(cls, grid: Grid, start: FloatArray) -> Standing:
+        """Compute the costs of all cells."""
+        cells, costs = grid.cells(start), grid.costs(start)
+        gaps = [k for k, axis in enumerate(grid.axes) if axis.has_gaps]
+        entries = None
+        if gaps:
+            numbers = np.concatenate([np.arange(size) for size in grid.n_cells])
+            entries = np.tile(numbers, (len(start), 1))
+        for axis in gaps:
+            assert entries is not None
+            size = grid.n_cells[axis]
+            part = slice(grid.first[axis], grid.first[axis] + size)
+            number = np.arange(size)
+            open_cells = np.isfinite(costs[:, part])
+            beyond = np.where(open_cells, number, size)[:, ::-1]
+            beyond = np.minimum.accumulate(beyond, axis=1)[:, ::-1]
+            before = np.maximum.accumulate(np.where(open_cells, number, -1), axis=1)
+            entries[:, part] = np.where(number > cells[:, axis, None], beyond, before)
+        return cls(grid, cells, costs, entries)
+
+    def take(self, rows: IntArray) -> Standing:
+        """Return some of the rows."""
+        entries = None if self.entries is None else self.entries[rows]
+        return Standing(self.grid, self.cells[rows], self.costs[rows], entries)
+
+    # A box is as far as its nearest cell on each axis. Going down, only the axis of the split changes: its share of
+    # the squared distance is taken off, and that of the narrower box put on.
+    def leaves_within(self, limit: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return the leaves within squared distances of the rows, by row and tree, the nearest of a tree first.
+
+        Parameters
+        ----------
+        limit : array of shape (n_rows,)
+            Squared distance of each row.
+
+        Returns
+        -------
+        row, leaf : array of shape (n_found,)
+            A row, and the node of a leaf.
+        squared : array of shape (n_found,)
+            Their squared distance.
+        """
+        forest, n_rows = self.grid.forest, len(self.cells)
+        row = np.repeat(np.arange(n_rows), forest.n_trees)
+        node = np.tile(forest.roots, n_rows)
+        squared = np.zeros(len(row))
+        found = []
+        while row.size:
+            inner = forest.feature[node] >= 0
+            found.append((row[~inner], node[~inner], squared[~inner]))
+            row, node, squared = row[inner], node[inner], squared[inner]
+            axis = forest.feature[node]
+            rest = squared - self.costs_on(row, axis, node)
+            parts = []
+            for child in (forest.left[node], forest.right[node]):
+                there = rest + self.costs_on(row, axis, child)
+                near = np.isfinite(there) & (there <= limit[row])
+                parts.append((row[near], child[near], there[near]))
+            row, node, squared = (np.concatenate(part) for part in zip(*parts, strict=True))
+        row, node, squared = (np.concatenate(part) for part in zip(*found, strict=True))
+        order = np.lexsort((squared, row * forest.n_trees + self.grid.tree[node]))
+        return row[order], node[order], squared[order]
+
+    def costs_on(self, row: IntArray, axis: IntArray, node: IntArray) -> FloatArray:
+        """Return the squared distance of rows to the boxes of nodes on one axis each."""
+        grid, boxes = self.grid, self.grid.boxes
+        here = self.cells[row, axis]
+        low = boxes.low[node, axis]
+        high = boxes.high[node, axis]
+        nearest = np.clip(here, low, high)
+        if self.entries is not None:
+            entry = self.entries[row, grid.first[axis] + nearest]
+            nearest = np.clip(entry, low, high)
+        costs = self.costs[row, grid.first[axis] + nearest]
+        costs[low > high] = np.inf
+        if self.entries is not None:
+            costs[entry != nearest] = np.inf
+        for position, part in enumerate(grid.axes):
+            if not (part.some_missing or isinstance(part, StateAxis)):
+                continue
+            at = np.flatnonzero(axis == position)
+            if isinstance(part, NumberAxis):
+                at = at[here[at] == part.n_open]
+                costs[at] = np.where(boxes.missing[node[at], position], 0.0, np.inf)
+            else:
+                first = grid.first[position]
+                states = self.costs[row[at], first : first + part.n_cells]
+                states = np.where(boxes.states[position][node[at]], states, np.inf)
+                costs[at] = states.min(axis=1)
+        return costs

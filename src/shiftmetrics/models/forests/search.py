@@ -1,118 +1,99 @@
-"""Search for sums of trees whose rows move along several axes, over all cells of all axes.
-
-The losses at the points are those of the model, so the stability is an upper bound.
-"""
+"""Nearest errors of sums of trees whose rows move along several axes: found by climbing, certified where cheap."""
 
 from __future__ import annotations
 
 import functools
+from typing import NamedTuple
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.options import progress_bar
-from shiftmetrics.models.forests.answers import losses_of
-from shiftmetrics.models.forests.bounds import certified_distances, lower_loss
-from shiftmetrics.models.forests.climbing import (
-    CellBlock,
-    climb,
-    first_move,
-    shortest_errors,
-    worth,
-)
+from shiftmetrics.models.forests.bounds import Budget, certified_distances, least_distances
+from shiftmetrics.models.forests.exact import ForestSample
 from shiftmetrics.models.forests.forest import Forest
-from shiftmetrics.models.forests.grid import Grid
-from shiftmetrics.models.model import ModelProblem
-from shiftmetrics.models.worst_case import Ascent, BestPoints, WorstCase
-from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss
+from shiftmetrics.models.forests.grid import Grid, Standing
+from shiftmetrics.models.forests.neighbourhood import Neighbourhood, shortest_errors
 
-_FIRST_MOVES = 2  # best first moves, each on another axis, from which a search goes on, at _QUERIES
+_WITHIN = (10.0, 50.0)  # squared distances of the search, relative to the bound
+_FARTHEST = 16.0  # the same, relative to the median of the bounds
 _QUERIES = 500
+_NEAR = 0.25  # fraction of the rows, the nearest to an error, that get a sharper bound: these move first
 _MOST_OTHERS = 2000  # rows of other classes among which the nearest is sought
-_PRICES = (0.1, 1.0, 10.0, 100.0)
-"""Dual prices to begin with, relative to the price of a move over the mean loss."""
-_ROUNDING = 1e-9  # relative; of distances that are one
+_MOST_ROWS = 512  # at once
 
 
-def answer_by_search(problem: ModelProblem, grid: Grid) -> WorstCase:
-    """Answer for all moves of a sum of trees: an upper bound by search, with a certified lower one where cheap."""
-    if problem.loss == "zero_one":
-        return _first_errors(problem, grid)
-    return _first_candidates(problem, grid)
+class NearestErrors(NamedTuple):
+    """Errors near rows.
+
+    Attributes
+    ----------
+    distances : array of shape (n_samples,)
+        Distance of the nearest error found; 0 for errors, inf where none was found.
+    cells : array of shape (n_samples, n_axes)
+        Where it stands.
+    least : array of shape (n_samples,)
+        Distances below which no row has an error.
+    """
+
+    distances: FloatArray
+    cells: IntArray
+    least: FloatArray
 
 
-def _first_errors(problem: ModelProblem, grid: Grid) -> WorstCase:
-    """Search errors, certify that none is nearer, and take those that this finds; exact where the two meet."""
-    distances, cells = _nearest_errors(problem, grid)
-    lower = lower_loss(problem, grid)
+# No error is nearer than the sum of the best leaves of all trees allows. That bound is the scale of the search: it
+# climbs among the leaves within twice that distance, and farther only where it finds no error there.
+def nearest_errors(
+    sample: ForestSample, grid: Grid, *, n_queries: int = 500, progress: bool = False
+) -> NearestErrors:
+    """Search the nearest error of each row, and bound its distance from below.
 
-    def points(rows: IntArray, _distances: FloatArray, _choices: IntArray | None) -> FloatArray:
-        return grid.points(problem.codes[rows], cells[rows])
-
-    if lower is None:
-        return WorstCase(ZeroOneLoss(distances, kind="upper_bound"), points)
-    start, losses = problem.codes, np.asarray(lower.losses)
-    known = np.where(losses > 0.0, np.asarray(lower.distances), np.inf).min(axis=1)
-    squared, nearest = certified_distances(
-        grid, start, problem.y, known**2, distances**2, problem.n_queries
-    )
-    rows = np.fromiter(nearest, dtype=np.int64)
-    if rows.size:
-        there = np.stack([*nearest.values()])
-        places = grid.points(start[rows], there)
-        apart = problem.domain.distances(places, start[rows])
-        nearer = np.flatnonzero(problem.is_wrong(places, rows) & (apart < distances[rows]))
-        distances[rows[nearer]], cells[rows[nearer]] = apart[nearer], there[nearer]
-    least = np.sqrt(squared)
-    if (distances <= least * (1.0 + _ROUNDING)).all():
-        return WorstCase(ZeroOneLoss(distances), points)
-    lower = CandidateLoss(
-        losses, np.where(losses > 0.0, np.maximum(lower.distances, least[:, None]), lower.distances),
-        kind="lower_bound",
-    )  # fmt: skip
-    return WorstCase(ZeroOneLoss(distances, kind="upper_bound"), points, lower=lower)
-
-
-def _nearest_errors(problem: ModelProblem, grid: Grid) -> tuple[FloatArray, IntArray]:
-    """Search the nearest error of each row, from single moves, greedy ways and the nearest row of another class."""
-    start = problem.codes
-    wrong = problem.is_wrong(start, slice(None))
-    distances, cells = np.where(wrong, 0.0, np.inf), grid.cells(start)
-    pool = problem.codes
-    if len(pool) > _MOST_OTHERS:
-        pool = pool[np.linspace(0, len(pool) - 1, _MOST_OTHERS).astype(int)]
-    labels = problem.predict(pool)
+    Parameters
+    ----------
+    sample : ForestSample
+        The rows.
+    grid : Grid
+        Their forest.
+    n_queries : int
+        How much work to spend on sharper bounds.
+    progress : bool
+        Whether to show a progress bar for work of more than two seconds.
+    """
+    start = sample.codes
+    wrong = sample.is_wrong(start, slice(None))
+    distances = np.where(wrong, 0.0, np.inf)
+    least = distances.copy()
+    cells = grid.cells(start)
     right = np.flatnonzero(~wrong)
-    with progress_bar(problem.progress, "nearest errors", len(right), unit=" rows") as bar:
-        for rows in (right[block] for block in _row_blocks(grid, len(right))):
+    with progress_bar(progress, "nearest errors", len(right), unit=" rows") as bar:
+        for block in _row_blocks(grid, len(right)):
+            rows = right[block]
+            standing = Standing.of(grid, start[rows])
+            squared = _search(sample, standing, rows, distances, cells)
+            least[rows] = np.sqrt(squared)
             bar.update(len(rows))
-            # first as if all ties fell; where the model disagrees, as if none did
-            for ties_fall in (True, False):
-                height_of = functools.partial(_error_height, grid.forest, ties_fall)
-                block = CellBlock.of(grid, start[rows], problem.y[rows], height_of)
-                apart = problem.domain.squared_gaps(start[rows], pool)
-                apart[labels[None, :] == problem.y[rows][:, None]] = np.inf
-                near = grid.cells(problem.domain.clip(pool[apart.argmin(axis=1)], start[rows]))
-                legal = np.isfinite(block.spent(near)).all(axis=1) & np.isfinite(apart.min(axis=1))
-                squared, nearest = shortest_errors(
-                    block, np.where(legal[:, None], near, block.start)
-                )
-                reached = np.flatnonzero(np.isfinite(squared))
-                points = grid.points(start[rows[reached]], nearest[reached])
-                confirmed = problem.is_wrong(points, rows[reached])
-                where = rows[reached[confirmed]]
-                cells[where] = nearest[reached[confirmed]]
-                distances[where] = problem.domain.distances(points[confirmed], start[where])
-                rows = rows[reached[~confirmed]]
-                if not rows.size:
-                    break
-    return distances, cells
+    _from_other_rows(
+        sample,
+        grid,
+        right[np.isinf(distances[right]) & np.isfinite(least[right])],
+        distances,
+        cells,
+    )
+    effort = n_queries / _QUERIES
+    n_sought = int(np.ceil(min(_NEAR * effort, 1.0) * len(right)))
+    sought = right[np.argsort(distances[right], kind="stable")[:n_sought]]
+    budget = Budget.of(effort, n_sought)
+    for block in _row_blocks(grid, len(sought)):
+        _certify(sample, grid, sought[block], distances, cells, least, budget)
+    return NearestErrors(distances, cells, least)
 
 
-def _n_first(problem: ModelProblem, grid: Grid) -> int:
-    """Return from how many first moves a search goes on: the more, the more queries are allowed."""
-    wanted = max(_FIRST_MOVES, problem.n_queries * _FIRST_MOVES // _QUERIES)
-    return min(wanted, len(grid.active))
+def _row_blocks(grid: Grid, n_rows: int) -> list[slice]:
+    """Cut rows into blocks for `Standing` and `Neighbourhood`."""
+    blocks = grid.row_blocks(n_rows, 40 * len(grid.axis_of_cell))
+    if blocks and blocks[0].stop > _MOST_ROWS:
+        return [slice(k, min(k + _MOST_ROWS, n_rows)) for k in range(0, n_rows, _MOST_ROWS)]
+    return blocks
 
 
 def _error_height(
@@ -123,66 +104,109 @@ def _error_height(
     return -forest.margins(outputs, labels, head_start=head_start) - forest.tolerance
 
 
-def _row_blocks(grid: Grid, n_rows: int) -> list[slice]:
-    """Cut rows into blocks for `CellBlock`."""
-    cells = int(grid.n_cells[grid.active].sum())
-    return grid.row_blocks(n_rows, 64 * (1 + grid.forest.n_outputs) * cells)
+def _search(
+    sample: ForestSample, standing: Standing, rows: IntArray, distances: FloatArray, cells: IntArray
+) -> FloatArray:
+    """Search errors of a block of rows, put them in ``distances`` and ``cells``, and return the squared bounds."""
+    forest = standing.grid.forest
+    y = sample.y[rows]
+    finite = np.where(np.isfinite(standing.costs), standing.costs, 0.0)
+    most = np.maximum.reduceat(finite, standing.grid.first, axis=1).sum(axis=1)
+    least, scanned = least_distances(standing, y, most, n_wanted=forest.n_trees // 2)
+    scale = np.where(least > 0.0, least, 0.1 * scanned)
+    able = np.flatnonzero(np.isfinite(least))
+    farthest = np.minimum(most, _FARTHEST * np.median(scale[able])) if able.size else most
+    # First as if all ties fell; where the model disagrees, as if none did.
+    for ties_fall in (True, False):
+        height_of = functools.partial(_error_height, forest, ties_fall)
+        pending, refuted = able, []
+        for factor in _WITHIN:
+            if not pending.size:
+                break
+            limit = np.minimum(factor * scale[pending], farthest[pending])
+            block = Neighbourhood.of(standing.take(pending), y[pending], height_of, limit)
+            squared, there = shortest_errors(block)
+            found = np.flatnonzero(np.isfinite(squared))
+            where = pending[found]
+            wrong = _keep(sample, standing.grid, rows[where], there[found], distances, cells)
+            refuted.append(where[~wrong])
+            pending = np.delete(pending, found)
+            pending = pending[factor * scale[pending] < farthest[pending]]
+        able = np.concatenate([*refuted, np.empty(0, dtype=np.int64)])
+    return least
 
 
-def _first_candidates(problem: ModelProblem, grid: Grid) -> WorstCase:
-    """Climb at a few dual prices, each from where the last one led, so that the first solution has a choice."""
-    here = grid.cells(problem.codes)
-    base = losses_of(grid.forest, grid.outputs(here), problem.y, problem.loss)
-    search = _ForestAscent(problem, grid, base)
-    for price in _PRICES:
-        here = _climbed(problem, grid, here, price * problem.theta1 / max(float(base.mean()), 1e-3))
-        search.add(*search.at(here))
-    return search.worst_case()
+def _keep(
+    sample: ForestSample,
+    grid: Grid,
+    rows: IntArray,
+    there: IntArray,
+    distances: FloatArray,
+    cells: IntArray,
+) -> FloatArray:
+    """Keep cells of rows that are nearer errors for the model, too; return which are errors."""
+    points = grid.points(sample.codes[rows], there)
+    wrong = sample.is_wrong(points, rows)
+    apart = sample.domain.distances(points, sample.codes[rows])
+    nearer = np.flatnonzero(wrong & (apart < distances[rows]))
+    distances[rows[nearer]] = apart[nearer]
+    cells[rows[nearer]] = there[nearer]
+    return wrong
 
 
-def _climbed(problem: ModelProblem, grid: Grid, cells: IntArray | int, dual: float) -> IntArray:
-    """Climb at a dual price, from cells or from one of the best first moves of each row."""
-    score, climbed = worth(problem.theta1 / dual), []
-    height_of = functools.partial(losses_of, grid.forest, loss=problem.loss)
-    with progress_bar(problem.progress, "higher losses", problem.n_samples, unit=" rows") as bar:
-        for rows in _row_blocks(grid, problem.n_samples):
-            block = CellBlock.of(grid, problem.codes[rows], problem.y[rows], height_of)
-            start = first_move(block, score, cells) if isinstance(cells, int) else cells[rows]
-            climbed.append(climb(block, start, score))
-            bar.update(rows.stop - rows.start)
-    return np.concatenate(climbed)
+def _from_other_rows(
+    sample: ForestSample, grid: Grid, rows: IntArray, distances: FloatArray, cells: IntArray
+) -> None:
+    """Start rows without an error from the nearest row that is predicted otherwise, and shorten the way."""
+    pool = sample.codes
+    if len(pool) > _MOST_OTHERS:
+        pool = pool[np.linspace(0, len(pool) - 1, _MOST_OTHERS).astype(int)]
+    if not rows.size:
+        return
+    labels = sample.predict(pool)
+    for block in _row_blocks(grid, len(rows)):
+        part = rows[block]
+        start = sample.codes[part]
+        apart = sample.domain.squared_gaps(start, pool)
+        apart[labels[None, :] == sample.y[part][:, None]] = np.inf
+        near = sample.domain.clip(pool[apart.argmin(axis=1)], start)
+        wrong = np.isfinite(apart.min(axis=1)) & sample.is_wrong(near, part)
+        part, there = part[wrong], grid.cells(near[wrong])
+        _keep(sample, grid, part, _taken_back(sample, grid, part, there), distances, cells)
 
 
-class _ForestAscent(Ascent):
-    """Ascent over the cells of a grid: from the best points, from the rows and from other first moves."""
+def _taken_back(sample: ForestSample, grid: Grid, rows: IntArray, there: IntArray) -> IntArray:
+    """Put the cells of errors back to where their rows stand, axis by axis, the most expensive first."""
+    start = sample.codes[rows]
+    standing = Standing.of(grid, start)
+    costs = standing.costs[np.arange(len(rows))[:, None], grid.first + there]
+    order = np.argsort(-costs, axis=1)
+    everyone = np.arange(len(rows))
+    there = there.copy()
+    for axis in order.T:
+        tried = there.copy()
+        tried[everyone, axis] = standing.cells[everyone, axis]
+        margins = grid.forest.margins(grid.outputs(tried), sample.y[rows])
+        fewer = margins < -grid.forest.tolerance
+        there[fewer] = tried[fewer]
+    return there
 
-    def __init__(self, problem: ModelProblem, grid: Grid, losses: FloatArray) -> None:
-        super().__init__(problem, losses)
-        self.grid = grid
-        self.lower = lower_loss(problem, grid)
 
-    def at(self, cells: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the points of cells, with their losses and distances."""
-        problem, grid = self.problem, self.grid
-        points = grid.points(problem.codes, cells)
-        losses = losses_of(grid.forest, grid.outputs(cells), problem.y, problem.loss)
-        return points, losses, problem.domain.distances(points, problem.codes)
-
-    def price_at(self, dual: float) -> float | None:
-        """Return the dual price; None where it is not known."""
-        if 0.0 < dual < np.inf:
-            return dual
-        return None
-
-    def climb(self, start: FloatArray, best: BestPoints, price: float) -> None:
-        """Climb at this price from all starts."""
-        problem, grid = self.problem, self.grid
-        everyone = np.arange(problem.n_samples)
-        for cells in (
-            grid.cells(start),
-            grid.cells(problem.codes),
-            *range(2, 2 + _n_first(problem, grid)),
-        ):
-            points, losses, distances = self.at(_climbed(problem, grid, cells, price))
-            values = price * losses - problem.theta1 * distances * distances
-            best.keep(everyone, points, losses, values)
+def _certify(
+    sample: ForestSample,
+    grid: Grid,
+    rows: IntArray,
+    distances: FloatArray,
+    cells: IntArray,
+    least: FloatArray,
+    budget: Budget,
+) -> None:
+    """Sharpen the bounds of a block of rows, and keep errors that this finds."""
+    standing = Standing.of(grid, sample.codes[rows])
+    squared, nearest = certified_distances(
+        standing, sample.y[rows], least[rows] ** 2, distances[rows] ** 2, budget
+    )
+    least[rows] = np.maximum(least[rows], np.sqrt(squared))
+    if nearest:
+        found = np.array(list(nearest))
+        _keep(sample, grid, rows[found], np.stack(list(nearest.values())), distances, cells)
