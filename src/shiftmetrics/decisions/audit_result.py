@@ -178,6 +178,10 @@ class AuditResult(Drawn, Result):
             )
         if self.labelled is not None and self.labelled.is_worse:
             steps.append("Hold the model back, or retrain it with labelled samples of now.")
+        if self.verdict == "CHANGED" and not self.has_model:
+            steps.append(
+                "Give the model that serves these samples, too, to see what is known of its accuracy."
+            )
         if not steps:
             steps.append("Nothing to do.")
         return steps

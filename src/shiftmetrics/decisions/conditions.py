@@ -201,17 +201,18 @@ def _out_of_range(column: Column, own: pd.Series, other: pd.Series) -> list[MetC
         return []  # some values are infinite, and are told as gaps
     found = []
     none: IntArray = np.empty(0, dtype=np.int64)
-    for word, limit, beyond in (
-        ("above", known.max(), values > known.max()),
-        ("below", known.min(), values < known.min()),
+    for word, opposite, limit, beyond in (
+        ("above", "at most", known.max(), values > known.max()),
+        ("below", "at least", known.min(), values < known.min()),
     ):
         if beyond.any():
             shown = _shown(column, float(limit))
             middle = _shown(column, float(np.median(values[beyond])))
             text = f"{column.name} {word} {shown}"
-            found.append(
-                MetCondition(str(column.name), text, middle, shown, rows[beyond], none, 1.0)
+            condition = MetCondition(
+                str(column.name), text, middle, f"{opposite} {shown}", rows[beyond], none, 1.0
             )
+            found.append(condition)
     return found
 
 
