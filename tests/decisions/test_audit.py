@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
@@ -155,7 +156,7 @@ def test_all_labels_tell_that_the_model_is_worse(samples, forest):
     assert result.verdict == "WORSE"
     assert (result.labelled.n_right, result.labelled.n_labelled) == (right, 600)
     assert result.labelled.change_interval.high < 0
-    assert f"{100 * right / 600:.0f} % of 600" in result.sentence
+    assert f"{100 * right / 600:.1f} % of all 600" in result.sentence
 
 
 @pytest.mark.slow
@@ -259,3 +260,21 @@ def test_awkward_samples(samples):
     assert single.verdict in ("CHANGED", "NO CHANGE SHOWN")
     numbers = np.random.default_rng(0).normal(size=(200, 3))
     assert audit_samples(numbers[:100], numbers[100:]).verdict == "NO CHANGE SHOWN"
+
+
+def test_copies_of_rows_are_no_evidence():
+    rng = np.random.default_rng(8)
+    reference, current = (people(rng, 60).drop(columns=["person_id", "day"]) for _ in range(2))
+    result = audit_samples(
+        *(pd.concat([part] * 3, ignore_index=True) for part in (reference, current))
+    )
+    assert result.verdict == "CANNOT TELL"
+    assert result.headline().startswith("CANNOT TELL  Every row of the reference")
+
+
+def test_a_regression_is_no_classifier():
+    rng = np.random.default_rng(9)
+    reference, current = people(rng, 60), people(rng, 60)
+    model = LinearRegression().fit(reference[["age"]], reference["hours"])
+    with pytest.raises(ValueError, match="classifier"):
+        audit_samples(reference, current, model=model, label="hours")

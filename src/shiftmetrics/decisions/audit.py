@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -166,7 +167,14 @@ def audit_samples(
     column_p = min([change.p_value for change in columns], default=1.0)
     p_value = min(1.0, 2.0 * min(found.p_value, column_p))  # two questions are asked
     worse = says.labelled is not None and says.labelled.is_worse
-    verdict = "WORSE" if worse else ("CHANGED" if p_value <= 0.05 else "NO CHANGE SHOWN")
+    copies = _copies(base, sample, encoder)
+    verdict = "NO CHANGE SHOWN"
+    if worse:
+        verdict = "WORSE"
+    elif copies:
+        verdict = "CANNOT TELL"
+    elif p_value <= 0.05:
+        verdict = "CHANGED"
     return AuditResult(
         value=found.interval.low,
         error_bound=0.0,
@@ -183,7 +191,7 @@ def audit_samples(
             threshold=threshold,
             rng=seed,
         ),
-        warnings=(*found.warnings, *says.warnings),
+        warnings=(*copies, *found.warnings, *says.warnings),
         verdict=verdict,
         new_fraction=found.fraction,
         p_value=p_value,
@@ -194,6 +202,24 @@ def audit_samples(
         tipping=says.tipping,
         plan=says.plan,
     )
+
+
+def _copies(
+    reference: pd.DataFrame, current: pd.DataFrame, encoder: TableEncoder
+) -> tuple[str, ...]:
+    """Return a warning where every row of a sample stands several times: no p-value holds then."""
+    names = [part.name for part in encoder.parts]
+    warnings = []
+    for argument, frame in (("reference", reference), ("current sample", current)):
+        shown = frame[names]
+        if len(frame) > 1 and shown.duplicated(keep=False).all() and not _is_coarse(shown):
+            warnings.append(f"Every row of the {argument} stands at least twice. Drop the copies.")
+    return tuple(warnings)
+
+
+def _is_coarse(frame: pd.DataFrame) -> bool:
+    """Return True for a table of so few combinations of values that rows repeat by themselves."""
+    return math.prod(frame[name].nunique() + 1 for name in frame) < 10 * len(frame)
 
 
 def _check_names(

@@ -96,7 +96,8 @@ class AuditResult(Drawn, Result):
     value : float
         Lower limit of the fraction of the current sample that is new; 0 where nothing is shown to be.
     verdict : str
-        "WORSE" where labels show that the model is worse; else "CHANGED" or "NO CHANGE SHOWN".
+        "WORSE" where labels show that the model is worse; else "CHANGED" or "NO CHANGE SHOWN"; "CANNOT TELL" where
+        every row of a sample stands several times, so that no p-value holds.
     new_fraction : float
         About how much of the current sample is new.
     p_value : float
@@ -139,6 +140,8 @@ class AuditResult(Drawn, Result):
         """What follows the verdict: the worst thing first."""
         if self.labelled is not None and self.labelled.is_worse:
             return self.labelled.sentence()
+        if self.verdict == "CANNOT TELL":
+            return self.warnings[0]
         return self._changes_sentence()
 
     def _changes_sentence(self) -> str:
@@ -182,6 +185,8 @@ class AuditResult(Drawn, Result):
             steps.append(
                 "Give the model that serves these samples, too, to see what is known of its accuracy."
             )
+        if self.verdict == "CANNOT TELL":
+            steps = ["Drop the copies, and audit again."]
         if not steps:
             steps.append("Nothing to do.")
         return steps
@@ -193,6 +198,8 @@ class AuditResult(Drawn, Result):
     def notes(self) -> list[str]:
         """Return the modes, the columns, what is known of the model, and which columns were used."""
         changes = self.changes
+        if self.verdict == "CANNOT TELL":
+            return [*self.model_notes(), *changes.column_notes, *self.warnings[1:]]
         sentences = [self.mode_line(place) for place in range(len(changes.new))]
         if self.labelled is not None and self.labelled.is_worse:
             sentences.insert(0, self._changes_sentence())

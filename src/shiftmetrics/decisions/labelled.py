@@ -62,10 +62,12 @@ class LabelledAccuracy(Record):
     def sentence(self) -> str:
         """Say the accuracy and its change with their intervals."""
         low, high = self.interval.low, self.interval.high
-        text = (
-            f"{100 * self.accuracy:.0f} % of {self.n_labelled} labelled samples are right "
-            f"({100 * low:.0f} % to {100 * high:.0f} % of all)"
-        )
+        text = f"{100 * self.accuracy:.1f} % of all {self.n_labelled} samples are right"
+        if low < high:
+            text = (
+                f"{100 * self.accuracy:.0f} % of {self.n_labelled} labelled samples are right "
+                f"({100 * low:.0f} % to {100 * high:.0f} % of all)"
+            )
         if self.change_interval is None:
             return text + "."
         return f"{text}, {_change_words(self.change_interval)}."
@@ -93,10 +95,10 @@ class ModeAccuracy(Record):
     def sentence(self) -> str:
         """Say the accuracy with its interval."""
         low, high = self.interval.low, self.interval.high
-        return (
-            f"In mode {self.mode + 1}, {self.n_right} of {self.n_labelled} labelled samples are right "
-            f"({100 * low:.0f} % to {100 * high:.0f} % of its members)."
-        )
+        text = f"In mode {self.mode + 1}, {self.n_right} of {self.n_labelled} labelled samples are right"
+        if low == high:  # all members are labelled
+            return text + "."
+        return f"{text} ({100 * low:.0f} % to {100 * high:.0f} % of its members)."
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics.decisions.predictions import class_key
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,8 +43,8 @@ class ModelOutputs:
         ValueError
             If a label is outside the classes.
         """
-        places = {str(label): place for place, label in enumerate(self.classes.tolist())}
-        names = [str(label) for label in labels.tolist()]
+        places = {class_key(label): place for place, label in enumerate(self.classes.tolist())}
+        names = [class_key(label) for label in labels.tolist()]
         outside = [name for name in names if name not in places]
         if outside:
             expected = f"labels among the model's classes ({first_few(self.classes.tolist())})"
@@ -90,6 +91,7 @@ def model_outputs(
     if predicted.shape != (len(table),):
         got = f"predictions of shape {predicted.shape} for {len(table)} samples"
         raise ValueError(describe(argument, "a model with one prediction for each sample", got))
+    refuse_regression(predicted, argument)
     classes = np.asarray(getattr(model, "classes_", np.unique(predicted)))
     probabilities = None
     if given is not None:
@@ -102,3 +104,13 @@ def model_outputs(
             expected = f"probabilities of shape {(len(table), len(classes))}"
             raise ValueError(describe(argument, f"a model with {expected}", got))
     return ModelOutputs(predicted, probabilities, classes)
+
+
+def refuse_regression(predicted: npt.NDArray[Any], argument: str) -> None:
+    """Raise a ValueError for predictions that are no classes: numbers with a fraction."""
+    if predicted.dtype.kind == "f" and (predicted != np.round(predicted)).any():
+        value = float(predicted[predicted != np.round(predicted)][0])
+        remedy = "Compare the predictions of two regressions by `shiftmetrics diff`."
+        raise ValueError(
+            describe(argument, "a classifier", f"predictions such as {value:g}", remedy)
+        )

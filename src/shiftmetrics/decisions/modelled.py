@@ -22,7 +22,7 @@ from shiftmetrics.decisions.labelled import (
 )
 from shiftmetrics.decisions.labels import is_missing, labels_of_table
 from shiftmetrics.decisions.matching import as_strings
-from shiftmetrics.decisions.model_outputs import ModelOutputs, model_outputs
+from shiftmetrics.decisions.model_outputs import ModelOutputs, model_outputs, refuse_regression
 from shiftmetrics.decisions.plan import LabelPlan, digest_of, draw_plan, plan_from_text
 from shiftmetrics.decisions.tipping import LEAST_LABELS, Tipping, tipping_fraction
 from shiftmetrics.decisions.unlabelled import UnlabelledAccuracy, estimate_without_labels
@@ -90,6 +90,7 @@ def _column_outputs(name: str, frame: pd.DataFrame) -> ModelOutputs:
     if name not in frame:
         raise ValueError(describe("model", "a model, or a column of both samples", value=name))
     values = frame[name].to_numpy()
+    refuse_regression(values, f"model: column {name!r}")
     return ModelOutputs(values, None, np.unique(as_strings(values)))
 
 

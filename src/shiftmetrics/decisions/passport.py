@@ -14,6 +14,7 @@ from shiftmetrics._core.files import write_text
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import describe
 from shiftmetrics.decisions.alarm import Alarm
+from shiftmetrics.decisions.matching import as_strings
 from shiftmetrics.decisions.model_outputs import ModelOutputs, model_outputs
 from shiftmetrics.decisions.records import read_record, to_text
 from shiftmetrics.decisions.unlabelled import Calibration
@@ -226,8 +227,5 @@ def errors_of(
         return Count(0, 0)
     truth = frame[label]
     known = truth.notna().to_numpy()
-    wrong = np.array(
-        [str(a) != str(b) for a, b in zip(truth.to_numpy()[known], predicted[known], strict=True)],
-        dtype=bool,
-    )
+    wrong = as_strings(truth.to_numpy()[known]) != as_strings(predicted[known])
     return Count(int(wrong.sum()), int(known.sum()))
