@@ -17,6 +17,7 @@ MEASURES = {
 
 def load_views(cls: type, folder: str) -> None:
     """Import the files of a folder, "drawings" or "report", that may be about a class of results."""
+    # a command that decides starts fast: the files of the measures load all of these
     is_decision = cls.__module__.startswith("shiftmetrics.decisions.")
     files = DECISIONS if is_decision else MEASURES
     for name in files[folder]:

@@ -53,11 +53,13 @@ def agreement(
     row_groups = shared("--groups", groups, first)
 
     def compute() -> CommandAnswer:
+        # rows were brought into one order when the files were read
         scores, reference_scores = first.scores(), second.scores()
         result = call(
             posterior_agreement, scores, reference_scores, sample_weight=weights, groups=row_groups
         )
         name = str(first.source)
+        # names of classes, for the report: of whichever file has them
         names = next(
             (names for names in (first.columns, second.columns) if names and len(names) > 1), None
         )
@@ -70,6 +72,7 @@ def agreement(
         )
         context = Context(
             description=f"Scores of {name} set against those of the same rows in {second.source}.",
+            # rows out of core are not drawn one by one
             rows={} if is_in_chunks(scores) else {name: rows},
         )
         notes = [*first.notes, *second.notes]

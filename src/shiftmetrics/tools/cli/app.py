@@ -50,6 +50,7 @@ class CommandGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Replace the stand-in of a command by the command."""
+        # the stand-in has the name and the help, and no options
         name, _, rest = super().resolve_command(ctx, args)
         return name, None if name is None else load_command(name), rest
 
@@ -58,12 +59,14 @@ class CommandGroup(TyperGroup):
         code = None
         try:
             with reader_may_leave():
+                # errors come back as exceptions, to be printed on one line
                 code = super().main(*args, **{**options, "standalone_mode": False})
                 sys.stdout.flush()
         except OSError as error:  # a full disk, say
             fail(message_of(error))
         except UsageError as error:
             context = getattr(error, "ctx", None)
+            # the help of the command that was typed, not that of the program
             command = context.command_path if context is not None else "shiftmetrics"
             message = error.format_message().rstrip(".")
             fail(f"{message}{'' if message.endswith('?') else '.'} Try '{command} --help'.")
@@ -75,6 +78,7 @@ class CommandGroup(TyperGroup):
         """Run a command; a job that it returns is finished, and an exception becomes a message."""
         try:
             job = super().invoke(ctx)
+            # a measuring command returns a job: its inputs are read and checked, nothing is computed
             return None if job is None else job.finish()
         except (UsageError, typer.Exit, typer.Abort, BrokenPipeError):
             raise

@@ -59,6 +59,7 @@ def check(
     demanded = read_rules(rules)
     read = read_result_files(results)
     inputs = [*read.sources, Source(argument="--rules", path=rules)]
+    # all paths are checked before a rule is
     check_outputs({"--junit": junit, "--json": json, "--report": report}, inputs, has_arrays=False)
     checked = check_results(read.results, demanded)
     # Files first: a reader of the output that leaves early, such as `head`, must not cost a file.
@@ -83,6 +84,7 @@ def check(
             say_files({"JUnit": junit, "JSON": json, "Report": report})
     if checked.errors:
         first = checked.errors[0]
+        # a rule that could not be checked must not pass for one that held
         left = f"{len(checked.errors)} of {len(checked.outcomes)} checks could not be made."
         fail(f"{left} {first.rule.name}: {first.text}")
     raise typer.Exit(checked.exit_code)

@@ -72,6 +72,7 @@ def compare(
             "SHIFTED must be at least two files, got one. For one model there is `shiftmetrics agreement`."
         )
     paths = _by_name(shifted)
+    # results that were written earlier are ranked as they are
     if all(path.endswith(".json") for path in paths.values()):
         return _comparison_of_results(paths, call)
     references = reference or []
@@ -97,11 +98,14 @@ def compare(
         known = read_scores(others, align=align, **options)
         for sample in known:  # other rows, of the same columns
             align_samples(samples[0], sample, align=align, rows=False)
+    # the labels are those of the labelled rows, where there are such
     labels = _class_places(shared("--label", label, *(known or samples)), samples[0].columns)
+    # weights and groups are of the shifted rows, which all models share
     weights = shared("--weight", weight, samples[0])
     row_groups = shared("--groups", groups, samples[0])
 
     def compute() -> CommandAnswer:
+        # one reference serves all models
         each = baselines * len(models) if len(baselines) == 1 else baselines
         result = call(
             compare_agreement,

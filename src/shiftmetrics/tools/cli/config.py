@@ -97,6 +97,7 @@ def read_config(path: Path) -> Config:
     """
     document = read_toml(path, "CONFIG")
     check_keys(document, path.name, KEYS)
+    # settings of the whole file
     title = document.get("title", TITLE)
     output = document.get("output", OUTPUT)
     for key, value in {"title": title, "output": output}.items():
@@ -108,6 +109,7 @@ def read_config(path: Path) -> Config:
     trust = document.get("trust", False)
     if not isinstance(trust, bool):
         raise TypeError(describe(f"{path.name}: trust", "true or false", value=trust))
+    # a table for each measurement, in the order of the file
     measurements = []
     for kind in document:  # in the order in which the file begins them
         if kind in KINDS:
@@ -157,6 +159,7 @@ def _measurement(
     kind: str, table: Mapping[str, Any], number: int, seed: int | None, file: str
 ) -> Measurement:
     """Check one table; the seed of the whole file goes to commands that take one."""
+    # the name of a measurement names its file too
     where, name = f"{file}, [[{kind}]] {number}", table.get("name")
     if name is None:
         raise ValueError(f"{where} must have a name, which is also the name of its file, got none.")
@@ -165,6 +168,7 @@ def _measurement(
             f"{where} must have a name of letters, digits, spaces and .,%+-() that can name a file, got {name!r}."
         )
     where, known = f"{file}, {kind} {name!r}", _parameters(kind)
+    # each key is an argument or an option of the command
     values: dict[str, Any] = {}
     for key, value in table.items():
         plain = key.replace("-", "_")  # an option may be spelt as on the command line
@@ -176,6 +180,7 @@ def _measurement(
             )
         check_keys([plain], where, list(known))
         values[known[plain].name] = _value(known[plain], value, f"{where}: {key}")
+    # the seed of the whole file, unless the table has its own
     if seed is not None and "seed" in known:
         values.setdefault("seed", str(seed))
     return Measurement(kind=kind, name=name, values=values)
@@ -225,5 +230,6 @@ def prepare(measurement: Measurement, *, quiet: bool, trust: bool | None = None)
     values = {**measurement.values, "quiet": quiet}
     if trust is not None:
         values["trust"] = trust
+    # the command parses and converts as if it were typed
     with command.make_context(measurement.kind, [], default_map=values) as context:
         return command.invoke(context)

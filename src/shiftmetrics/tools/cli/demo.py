@@ -36,6 +36,7 @@ def demo(
         raise ValueError(f"--output must be a folder, got the file {str(output)!r}.")
     output.mkdir(parents=True, exist_ok=True)
     page, results = output / "report.html", output / "results.json"
+    # what cannot be written is refused before anything is fitted
     check_outputs(
         {
             file.name: file
@@ -54,10 +55,12 @@ def demo(
             "Fitting a classifier of handwritten digits, shifting its data and measuring three ways ..."
         )
 
+    # the laboratory is loaded when the demonstration runs, not for --help
     from shiftmetrics.lab.demo.evaluate import evaluate_digits
     from shiftmetrics.lab.demo.files import write_inputs
 
     found = evaluate_digits(seed=seed, withheld=digit)
+    # results and page, then the same as inputs of `run`
     write_results(found.results, results)
     write_report(
         found.results,

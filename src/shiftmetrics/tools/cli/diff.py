@@ -83,10 +83,12 @@ def diff(
     typed = {"OLD": old, "NEW": new}
     if labels is not None:
         typed["--labels"] = labels
+    # files are read as they are: `diff_models` finds ids, labels and scores
     sources = [parse_source(text, argument) for argument, text in typed.items()]
     contents = [_predictions(source) for source in sources]
     if changed is not None:
         _check_changed(changed)
+    # costs of errors, by the label of the row
     by_label: dict[str, float] = {}
     for text in costs or []:
         by_label |= parse_pairs(text, "--costs", "LABEL=COST", "ill=10")
@@ -102,6 +104,7 @@ def diff(
             plan="anytime" if peek else plan,
         )
         if changed is not None:
+            # whole or not at all: people fill this file in
             with atomic_path(changed) as temporary:
                 result.to_frame().to_csv(temporary, index=False)
         names = [str(source) for source in sources[:2]]
@@ -141,6 +144,7 @@ def _check_changed(path: Path) -> None:
 def _notes(result: DiffResult, changed: Path | None) -> list[str]:
     """Say what was taken for what, and where the rows to label are."""
     notes = []
+    # what was found is said, so that a wrong guess is seen
     found = result.settings["found"]
     if found:
         notes.append(f"Took {first_few(found, 8, show=str)}.")

@@ -47,6 +47,7 @@ def message_of(error: Exception) -> str:
 
     Where SHIFTMETRICS_DEBUG is set, the error is raised instead.
     """
+    # for developers: where it happened
     if os.environ.get(DEBUG_VARIABLE):
         raise error
     if isinstance(error, UsageError):

@@ -23,6 +23,7 @@ def read_images(folder: str, argument: str, label: str | None, size: int) -> Sam
     """Read a folder of images, each of ``size`` x ``size`` pixels, as a sample that is still to be encoded."""
     from shiftmetrics.lab.datasets.dataset import image_files
 
+    # all images of one size, in the order of their names
     files = image_files(folder)
     source = Source(argument=argument, path=Path(folder).resolve())
     labels = read_row_values(label, "--label", None)
@@ -43,6 +44,7 @@ def read_texts(file: str, argument: str, label: str | None, column: str) -> Samp
     frame = read_source(source)
     if not hasattr(frame, "columns"):
         raise ValueError(f"{argument} must be a table for --text, got {source}.")
+    # a gap or a number among strings is an error, not an empty string
     values = frame[require_column(frame.columns, column, "--text", argument)]
     texts = values.tolist()
     for row, text in enumerate(texts):
@@ -61,6 +63,7 @@ def encode(samples: Sequence[Sample], *, progress: bool) -> list[Sample]:
     """
     from shiftmetrics.adapters.embeddings import embed, fit_encoder
 
+    # one encoder for all samples: features of two encoders do not compare
     both = [part.values for part in samples]
     if isinstance(both[0], list):
         fitted = fit_encoder("tfidf", list(itertools.chain(*both)), n_components=COMPONENTS)
@@ -96,6 +99,7 @@ def images_of(sample: Sample, text: str | None, option: str) -> Any:
             )
         check_length(pictures, sample, option)
     values = sample.values
+    # a table of numbers is what the measure takes
     if np.ndim(values) < 3:
         return pictures
     if not is_image_batch(values):
@@ -103,6 +107,7 @@ def images_of(sample: Sample, text: str | None, option: str) -> Any:
             f"{argument} must have shape (n_samples, n_features), or (n_samples, height, width) for images, got "
             f"{np.shape(values)}."
         )
+    # images become rows of pixels, and stay pictures for the report
     sample.values = np.asarray(values).reshape(len(values), -1)
     size = " x ".join(str(side) for side in np.shape(values)[1:])
     sample.notes.append(f"{argument} holds images of {size}; its features are their pixels.")

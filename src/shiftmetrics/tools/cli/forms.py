@@ -60,14 +60,17 @@ class Option:
 
     def parameter(self) -> inspect.Parameter:
         """Return the option as typer reads it from a signature."""
+        # what the help prints
         about: dict[str, Any] = {"metavar": self.metavar, "help": self.help}
         if self.is_argument:
             declared = typer.Argument(**about, show_default=False)
         else:
             flags = [self.flag, *ALIASES.get(self.name, [])]
+            # seeds are counted from 0
             least = 0 if self.name == "seed" else None
             declared = typer.Option(*flags, **about, rich_help_panel=self.panel, min=least)
         kind: Any = self.kind
+        # an option without a default may be left out
         if self.default is None:
             kind |= None
         return inspect.Parameter(
@@ -90,6 +93,7 @@ def parse_bounds(text: str, flag: str = "--bounds") -> Any:
         return text if text == "data" else None
     bounds: dict[str, tuple[float, float]] = {}
     for part in split_names(text):
+        # the last equals sign: names of columns may hold one
         name, _, limits = part.rpartition("=")
         low, colon, high = limits.partition(":")
         try:
@@ -119,6 +123,7 @@ def parse_cost(text: str, flag: str = "--cost") -> Any:
 
 def parse_pairs(text: str, flag: str, expected: str, example: str) -> dict[str, float]:
     """Turn ``a=1,b=2`` into numbers by name."""
+    # names may hold an equals sign, numbers do not
     pairs = [part.rpartition("=") for part in split_names(text)]
     try:
         return {name: float(number) for name, _, number in pairs}

@@ -69,6 +69,7 @@ def novelty(
     chosen = {
         "--id": id_column, "--columns": columns, "--images": images, "--reference-images": reference_images,
     }  # fmt: skip
+    # a folder of parquet files is a table in chunks, any other one holds images
     folders = any(Path(text).is_dir() and not parquet_files(text) for text in (test, reference))
     if size is not None and not folders:
         raise ValueError(f"--size must go with folders of images, got {test} and {reference}.")
@@ -77,6 +78,7 @@ def novelty(
     arguments.append(
         (reference, "REFERENCE", None if label and looks_like_source(label) else label)
     )
+    # three kinds of samples: images, columns of text, features
     if folders:
         refuse_options({**chosen, "--text": text}, "be left out for folders of images")
         samples = [read_images(*argument, size=size or 32) for argument in arguments]
@@ -104,6 +106,7 @@ def novelty(
 
         from shiftmetrics.lab.novelty_studies import bandwidth_sweep
 
+        # what is no table of numbers gets features first
         is_encoded = folders or text is not None
         first, second = encode(samples, progress=call.progress) if is_encoded else samples
         features = first.numbers(), second.numbers()

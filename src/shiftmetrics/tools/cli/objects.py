@@ -92,6 +92,7 @@ def load_object(text: str, argument: str) -> tuple[Any, list[str]]:
                 f"{argument} must name an object that can be opened here, got {text!r} "
                 f"({type(error).__name__}: {error}).{remedy}"
             ) from error
+    # only what was written by other versions is worth a note
     texts = [str(warning.message) for warning in caught]
     return found, sorted({text.splitlines()[0] for text in texts if "version" in text})
 
@@ -105,6 +106,7 @@ def _load_joblib(text: str, _argument: str) -> Any:
 def _load_skops(text: str, argument: str) -> Any:
     with needs(f"{argument}, a file of skops,", "skops", "skops"):
         from skops import io
+    # skops opens what it knows, and lists the rest
     unknown = io.get_untrusted_types(file=text)
     if unknown:
         require_trust(text, argument)
@@ -133,6 +135,7 @@ def as_content(value: Any, argument: str) -> Any:
     TypeError
         If the object is neither.
     """
+    # tables of any library become those of pandas
     if hasattr(value, "to_pandas"):  # polars, pyarrow
         value = value.to_pandas()
     if is_table(value):
@@ -142,6 +145,7 @@ def as_content(value: Any, argument: str) -> Any:
         return frame
     try:
         value = value.to_numpy() if hasattr(value, "to_numpy") else value
+        # what has a shape may lie on a device, or carry gradients
         array = np.asarray(to_numpy(value) if hasattr(value, "shape") else value)
     except Exception as error:  # a ragged list, a tensor that NumPy cannot read, ...
         raise TypeError(f"{argument} must be an array of numbers ({error}).") from error

@@ -40,6 +40,7 @@ class Opening:
     max_gib: float = 4.0
 
     def __post_init__(self) -> None:
+        # 0 would refuse every file, infinity refuses none
         check_number(self.max_gib, "--max-gib", low=0.0, open_low=True, allow_inf=True)
         if self.sep is not None and (len(self.sep) != 1 or self.sep == self.decimal):
             raise ValueError(

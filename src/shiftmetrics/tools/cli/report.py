@@ -38,6 +38,7 @@ def report(
         Title of the page.
     """
     read = read_result_files(results)
+    # the page must not replace a result
     check_outputs({"--output": page}, read.sources)
     write_report(
         read.results, page, title=title, context=Context(facts={"Results": ", ".join(results)})

@@ -96,12 +96,14 @@ def _holds_results(file: Path) -> bool:
         document = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
         return True
+    # outcomes of rules are JSON of ours too, and are no results
     is_versioned = isinstance(document, Mapping) and "schema_version" in document
     return is_versioned and ("results" in document or "measure" in document)
 
 
 def _named_apart(found: Mapping[Path, Mapping[str, Result]]) -> dict[str, Result]:
     """Give every result a name of its own, the same whatever the order of the files."""
+    # names that repeat are told apart by the paths of their files
     times = Counter(name for results in found.values() for name in results)
     named = {}
     for file, results in found.items():

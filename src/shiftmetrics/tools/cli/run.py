@@ -51,10 +51,12 @@ def run(
     dry_run
         Read and check the inputs; compute and write nothing.
     """
+    # the whole file is checked first
     plan = read_config(config)
     place = output or config.parent / plan.output
     trusted = True if trust or plan.trust else None
     session = Session(plan=plan, place=place, folder=place.resolve(), quiet=quiet, trust=trusted)
+    # paths start at the folder of the file
     with contextlib.chdir(config.parent):
         session.read_inputs()
         if not dry_run:
@@ -129,6 +131,7 @@ class Session:
 
     def check_outputs(self, parts: Sequence[Measurement], inputs: Sequence[Source] = ()) -> None:
         """Refuse to replace files of other origin, or inputs; results of ``parts`` are still to be written."""
+        # a folder that is not there holds nothing that could be lost
         if not self.folder.exists():
             return
         if not self.folder.is_dir():
@@ -150,6 +153,7 @@ class Session:
             self.say(f"[{number}/{len(parts)}] {part.name}: {part.kind}")
             started = time.perf_counter()
             try:
+                # inputs are read a second time, so that all are not held at once
                 answer: CommandAnswer = prepare(part, quiet=self.quiet, trust=self.trust).compute()
                 answer.write_json(self.file(part))
             except Exception as error:
@@ -179,6 +183,7 @@ class Session:
             file.unlink(missing_ok=True)
         checked = None
         exit_code = 0
+        # rules see what was measured; what failed is missing, which is an error of the rule
         if self.plan.rules:
             checked = check_results(results, self.plan.rules)
             checked.to_junit(junit)
@@ -206,6 +211,7 @@ class Session:
         return EXIT_ERROR if self.failures else exit_code
 
     def _facts(self) -> Mapping[str, str]:
+        # what stands beside the title
         facts = {"Configuration": self.plan.path.name}
         if self.plan.seed is not None:
             facts["Seed"] = str(self.plan.seed)

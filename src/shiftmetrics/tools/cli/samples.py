@@ -157,6 +157,7 @@ def read_scores(
 
     ``options`` are those of `read_sample`, and the errors those of `read_sample` and `align_samples`.
     """
+    # the first file sets the order of rows and columns
     first, *others = [
         read_sample(text, argument, role="scores", **options) for text, argument in typed
     ]
@@ -190,6 +191,7 @@ def read_row_values(
     ValueError
         If there is no such column and ``text`` is no file.
     """
+    # a column of the table comes before a file of that name
     if text is None:
         return None
     if frame is not None and text in frame.columns:
@@ -213,6 +215,7 @@ def read_vector(text: str, argument: str) -> Values:
     ValueError
         If it holds several columns.
     """
+    # a table of one column is a column
     content = read_source(parse_source(text, argument))
     values = np.asarray(content.to_numpy() if hasattr(content, "to_numpy") else content)
     if values.ndim == 2 and values.shape[1] == 1:
@@ -319,6 +322,7 @@ def same_labels(first: Sample, second: Sample, name: str | None) -> Values | Non
     """
     labels = shared("--label", name, first, second)
     if first.label is not None and second.label is not None:
+        # labels that differ between paired rows show that these do not belong together
         differ = np.flatnonzero(first.label != second.label)
         if len(differ):
             raise ValueError(

@@ -144,6 +144,7 @@ def _members(kind: Any) -> list[Any]:
 
 def _entry(owner: Any, name: str) -> tuple[str, str]:
     """Return the type and the description of a parameter in a numpydoc docstring, or among shared options."""
+    # one entry may describe several parameters
     pattern = rf"^(?:\w+, )*{name}(?:, \w+)*(?: : (.*))?\n((?: +.*\n?|\n)+)"
     for source in (owner, Opening, of_every_command):
         found = re.search(pattern, inspect.getdoc(source) or "", flags=re.MULTILINE)
@@ -181,6 +182,7 @@ class Call:
 
     def refuse_all_but(self, function: Callable[..., Any], rule: str) -> None:
         """Raise a ValueError for the first given option that the function does not take."""
+        # an option that has its default was not typed
         taken = {option.key for option in options_of(function)}
         for key, option in self.declared.items():
             if key not in taken and self.values[key] not in (None, [], option.default):
@@ -199,6 +201,7 @@ class Call:
             Its other arguments, or fields of its option objects, that do not come from options.
         """
         flags = {option.name: option.flag for option in self.declared.values()}
+        # arguments are called in messages what they are called on the command line
         names = {**WORDS, **flags, **self.words}
         known = {"rng": self.seed, "progress": self.progress, **known}
         arguments: dict[str, Any] = {}
@@ -208,6 +211,7 @@ class Call:
                 if part is None:
                     arguments |= self._taken([name], known)
                     continue
+                # options that are fields of one object are passed in it
                 fields = self._taken([field.name for field in dataclasses.fields(part)], known)
                 if part is Resampling and not fields.keys() & {"confidence_level", "groups"}:
                     continue  # without a level or groups, no interval is made
@@ -292,6 +296,7 @@ def measuring(
             memory_limit = values.get("memory_limit") or math.inf
             chosen["max_gib"] = min(chosen["max_gib"], memory_limit / 2**30)
             OPENING.set(Opening(**chosen))
+            # what is left are the command's own arguments
             typed = {key: values.pop(option.name) for key, option in declared.items()}
             call = Call(declared, typed, seed, not quiet and sys.stderr.isatty(), words)
             job = command(call=call, **values)
@@ -317,6 +322,7 @@ def _readable(callback: Any, command: Callable[..., Any], options: Iterable[Opti
 @functools.cache
 def click_command(function: Callable[..., Any]) -> Any:
     """Return a command that parses its arguments and options and calls the function."""
+    # typer makes commands for applications only
     single = typer.Typer(**SETTINGS)
     single.command(function.__name__)(function)
     return typer.main.get_command(single)

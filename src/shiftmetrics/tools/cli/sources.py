@@ -80,6 +80,7 @@ def parse_source(text: str, argument: str) -> Source:
     path = source.path
     if path.is_dir():
         raise ValueError(f"{argument} must be a file, got the folder {str(path)!r}.")
+    # the suffix says how to read it: no content is guessed
     if source.suffix not in KNOWN_SUFFIXES:
         known = ", ".join(KNOWN_SUFFIXES)
         raise ValueError(f"{argument} must be a file of kind {known}, got {text!r}.")
@@ -94,6 +95,7 @@ def parse_source(text: str, argument: str) -> Source:
 def parquet_files(text: str) -> tuple[Path, ...]:
     """Return the parquet files of a folder, or of a pattern such as ``scores/*.parquet``, in the order of names."""
     path, pattern = Path(text), "*.parquet"
+    # a pattern, such as rows/*.parquet
     if text.lower().endswith(".parquet") and not path.exists():
         path, pattern = path.parent, path.name
     return tuple(sorted(path.glob(pattern))) if path.is_dir() and "*" in pattern else ()

@@ -105,6 +105,7 @@ def stability(
             "--target": target, "--decide-at": decide_at, "--error-costs": error_costs,
             "--feature-stability": feature_stability, "--by": by,
         }  # fmt: skip
+        # options of the other way to measure are errors, not ignored
         refuse_options(of_models, "go with --model")
         call.refuse_all_but(stability_criterion, rule="go with --model")
         return _of_numbers(file, call, losses, distances, id_column, beside, curve=curve)
@@ -115,6 +116,7 @@ def stability(
     if not feature_stability:
         refuse_options({"--by": by}, "go with --feature-stability")
     check_model(model)
+    # costs of errors, by the label of the row
     costs: dict[str, float] = {}
     for text in error_costs or []:
         costs |= parse_pairs(text, "--error-costs", "LABEL=COST", "ill=10")
@@ -128,14 +130,17 @@ def stability(
     def compute() -> CommandAnswer:
         import pandas as pd
 
+        # opening a model runs code: not before everything else is right
         fitted, notes = load_object(model, "--model")
         sample = _read(source, id_column, beside, leave_out=[target, weight])
         if sample.table is not None:
             _keep_columns_of(fitted, sample, target, aside=(groups, by))
+        # another decision than the model's own
         if decide_at is not None or costs:
             fitted = _deciding(fitted, decide_at, costs)
         rows = (fitted, sample.values, sample.target)
         given = {"sample_weight": sample.weight, "groups": sample.groups}
+        # the whole model, then features one by one
         result = call(model_stability, *rows, **given)
         shown = _rows_of(sample, result.loss)
         # the classes that it predicts are labels to show; the numbers of a regression are not
@@ -186,6 +191,7 @@ def _of_numbers(
     name = str(source)
 
     def compute() -> CommandAnswer:
+        # a distance is what a row needs to become an error; a loss is what it costs
         loss = call(ZeroOneLoss if what == "distances" else FixedLoss, values)
         result = call(stability_criterion, loss, sample_weight=sample.weight, groups=sample.groups)
         rows = _rows_of(sample, loss)
@@ -248,6 +254,7 @@ def _read_stored(
 ) -> Sample:
     """Return parquet files as they are stored, with one value a row in memory; the table is one without rows."""
     refuse_options({"--id": id_column}, "be left out for several parquet files")
+    # parquet files stay on disk: what is one value a row is held
     stored = stored_rows(source)
     table = _chunks_of(stored).empty
     held: dict[str, Any] = {}
@@ -330,6 +337,7 @@ def _keep_columns_of(model: Any, sample: Sample, target: str, aside: Sequence[st
     """
     frame = sample.table
     model = estimator_of(model)
+    # scikit-learn's two ways to say what a model was fitted on
     known = getattr(model, "feature_names_in_", None)
     width = getattr(model, "n_features_in_", None)
     if known is not None:

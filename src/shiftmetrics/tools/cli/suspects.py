@@ -44,6 +44,7 @@ def refuse_text(frame: Any, argument: str, *, among_numbers: bool = False) -> No
 
     for position in np.flatnonzero([dtype.kind not in "biuf" for dtype in frame.dtypes]):
         column = frame.iloc[:, position]
+        # the first cell that does not read as a number is named
         is_text = column.map(lambda cell: isinstance(cell, str))
         numbers = pd.to_numeric(column.where(is_text), errors="coerce")
         bad = np.flatnonzero(is_text & numbers.isna())
@@ -61,6 +62,7 @@ def refuse_text(frame: Any, argument: str, *, among_numbers: bool = False) -> No
 
 def refuse_suspect_columns(frame: Any, argument: str, role: Role) -> None:
     """Raise a ValueError that names the first column that looks like an id, a label or a weight."""
+    # an integer column among fractions is no score of a class
     kinds = [dtype.kind for dtype in frame.dtypes]
     n_fractional = kinds.count("f")
     for position, (name, kind) in enumerate(zip(frame.columns, kinds, strict=True)):
@@ -81,6 +83,7 @@ def refuse_suspect_columns(frame: Any, argument: str, role: Role) -> None:
 
 
 def _suspect_by_name(name: str, frame: Any) -> str | None:
+    # the name first: it says what a person meant
     plain = name.strip().lower().replace(" ", "_").replace("-", "_")
     if plain in ID_NAMES or plain.endswith("_id") or plain.startswith("unnamed:") or not plain:
         return "a row id"

@@ -64,6 +64,7 @@ def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> Rules
     outcomes: list[Outcome] = []
     seen: set[str] = set()
     for rule in rules:
+        # a rule is about all results that it names
         chosen = {
             name: result
             for name, result in results.items()
@@ -75,6 +76,7 @@ def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> Rules
             outcomes.append(Outcome(rule=rule, result="", measure="", ended="error", text=nothing))
         for name, result in chosen.items():
             outcomes.append(_outcome(rule, name, result))
+    # a result that no rule looks at is said: a misspelt rule would hide it
     unchecked = tuple(name for name in results if name not in seen)
     return RulesResult(outcomes=tuple(outcomes), unchecked=unchecked)
 
@@ -102,6 +104,7 @@ def _outcome(rule: Rule, name: str, result: Result) -> Outcome:
     counted: dict[str, Any] = {}
     ended: Ended
     try:
+        # a figure that people can judge, where the rule names none
         field = rule.field or result.rule_field
         if not field:
             raise ValueError(
@@ -151,6 +154,7 @@ def _judge(rule: Rule, field: str, result: Result, reading: Reading) -> tuple[bo
     """
     value, low, high = reading.value, reading.low, reading.high
     if rule.equal_to is not None:
+        # True equals 1 in Python, but not in a rule
         is_flag = isinstance(value, bool) or isinstance(rule.equal_to, bool)
         holds = value is rule.equal_to if is_flag else bool(value == rule.equal_to)
         demanded = "" if holds else f", not {rule.bound_in_words()}"
@@ -169,6 +173,7 @@ def _judge(rule: Rule, field: str, result: Result, reading: Reading) -> tuple[bo
     found = f"{field} {_apart(value, rule)}{_counted(decides, reading, rule)}"
     if high_enough and low_enough:
         return True, f"{found}: {rule.bound_in_words()}.{_wrong_side(rule, field, result)}"
+    # the value itself is outside, or only what is uncertain about it
     if not rule.lower <= float(value) <= rule.upper:
         return False, f"{found}: not {rule.bound_in_words()}."
     remedy = ""

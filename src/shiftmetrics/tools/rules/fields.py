@@ -73,6 +73,7 @@ def find(start: Any, path: str) -> Place:
     """
     part, holder, name, done = start, start, "", ""
     owners: list[Any] = []
+    # each step looks into what the last one found
     for name in path.split("."):
         holder = part
         if isinstance(part, Record):
@@ -99,6 +100,7 @@ def read(place: Place, path: str, using: Using | None) -> Reading:
     ValueError
         If it is NaN, is not there, is not a single value, or has no interval and ``using`` demands one.
     """
+    # what is no number is compared as it stands
     value = plain(place.value)
     if value is None:
         raise ValueError(
@@ -172,6 +174,7 @@ def _with_uncertainty(place: Place, path: str, value: float, using: Using | None
     """Add up what may lie below and above a number: sampling, numerical error, and what a search may have missed."""
     # each entry: the ends of what the number may be, and why
     ends: list[tuple[float, float, str]] = []
+    # rounding is counted on both sides, whatever the rule says
     error = _stands_beside(place, "error_bound")
     if error:
         ends.append((value - error, value + error, "numerical error"))
@@ -239,6 +242,7 @@ def _interval(place: Place) -> Interval | None:
 
 def _searched(place: Place, value: float) -> list[tuple[float, float, str]]:
     """Return what a value may be in truth where a search found no more than a bound of it."""
+    # a search that is not exact says which side its value bounds
     kind = _stands_beside(place, "kind") if place.name in MAIN else None
     if kind not in UNSEEN:
         return []

@@ -113,6 +113,7 @@ class RulesResult(Record):
 
     def headline(self) -> str:
         """Say in one sentence how the rules ended."""
+        # one rule may be about several results
         n_rules = len({outcome.rule.name for outcome in self.outcomes})
         checks = f"{len(self.outcomes)} check{'s' * (len(self.outcomes) != 1)}"
         of = f" of {n_rules} rule{'s' * (n_rules != 1)}"
@@ -133,6 +134,7 @@ class RulesResult(Record):
         """Return one row for each outcome as a pandas DataFrame."""
         import pandas as pd
 
+        # a line for each outcome, with its rule beside it
         rows = []
         for outcome in self.outcomes:
             rule = outcome.rule
@@ -192,6 +194,7 @@ class RulesResult(Record):
             "name": SUITE, "tests": str(len(self.outcomes)), "failures": str(len(self.failed)),
             "errors": str(len(self.errors)), "time": "0",
         }  # fmt: skip
+        # one suite, one case for each outcome
         root = ET.Element("testsuites", counts)
         root.append(ET.Comment(f" {MARK} "))
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S")

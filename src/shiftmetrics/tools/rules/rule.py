@@ -89,6 +89,7 @@ class Rule(Record):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # words first, then the bounds
         for name in ("name", "measure", "result", "field", "reason"):
             text = getattr(self, name)
             if text is not None and not isinstance(text, str):
@@ -143,6 +144,7 @@ class Rule(Record):
             )
         if self.equal_to != self.equal_to:
             raise ValueError(describe("equal_to", "not NaN, which equals nothing", "nan"))
+        # one bound, or a range: anything else contradicts itself
         given = [name for name in BOUNDS if getattr(self, name) is not None]
         if len(given) != 1 and given != ["at_least", "at_most"]:
             expected = f"one of {', '.join(BOUNDS)}, or the first two together"
@@ -159,6 +161,7 @@ def nearest_names(name: str, known: Iterable[str], *, most: int = 8) -> str:
     names = list(dict.fromkeys(known))
     if not names:
         return "There are none."
+    # a slip of the pen is more likely than another name
     alike = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     if alike:
         return f"Did you mean {' or '.join(map(repr, alike))}?"
@@ -210,6 +213,7 @@ def read_rules(source: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[Rule
     else:
         document, where = read_toml(Path(source), "rules"), str(source)
     check_keys(map(str, document), where, ["rule"])
+    # [[rule]] in two brackets gives a list
     tables = document.get("rule", [])
     if not isinstance(tables, list | tuple):
         raise ValueError(

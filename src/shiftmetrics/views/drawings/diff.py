@@ -26,6 +26,7 @@ def draw_difference(result: DiffResult, ax: Any = None) -> Any:
     ax = new_axes(ax, height=1.9)
     # percentage points, or units of the metric
     unit = 100.0 if result.metric == "accuracy" else 1.0
+    # the thin line is certain, the thick one sampled
     certain, interval = result.certain, result.interval
     ends = [unit * certain.low, unit * certain.high, 0.0]
     if interval is not None:
@@ -35,6 +36,7 @@ def draw_difference(result: DiffResult, ax: Any = None) -> Any:
         ends.append(-unit * result.allow)
     room = 0.12 * (max(ends) - min(ends) or 1.0)
     low, high = min(ends) - room, max(ends) + room
+    # red is worse than allowed, green is not
     limit = 0.0 if result.allow is None else -unit * result.allow
     ax.axvspan(low, limit, color=BAD, alpha=0.08, linewidth=0)
     ax.axvspan(limit, high, color=GOOD, alpha=0.08, linewidth=0)
@@ -63,6 +65,7 @@ def draw_changes(result: DiffResult, ax: Any = None) -> Any:
     """Draw the most frequent changes, with the errors that they fix and make."""
     counts = result.changes.frequent
     ax = new_axes(ax, height=1.2 + 0.3 * len(counts))
+    # one bar for each change, in three parts
     places = name_rows(ax, [f"{part.old} → {part.new}" for part in counts])
     start = [0] * len(counts)
     bars = {

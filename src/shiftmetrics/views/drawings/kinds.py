@@ -27,10 +27,12 @@ def drawing(*classes: type, kind: str, default: bool = False) -> Callable[[Drawi
     def register(function: Drawing) -> Drawing:
         @functools.wraps(function)
         def styled(result: Any, ax: Any = None, **options: Any) -> Any:
+            # the settings of the user come back after the drawing
             with style():
                 return function(result, ax, **options)
 
         for cls in classes:
+            # the default stands first
             known = _DRAWINGS.pop(cls, {})
             if default:
                 _DRAWINGS[cls] = {kind: styled, **known}
@@ -91,6 +93,7 @@ def plot(result: Any, ax: Any = None, *, kind: str | None = None, **options: Any
         raise ValueError(
             describe("result", "a result", f"a mapping of {len(result)} results", remedy)
         )
+    # several results are drawn together by the drawing of their class
     shown = result
     if isinstance(result, Mapping):
         shown = next(iter(result.values()))

@@ -81,6 +81,7 @@ def line_at(
     zorder: float = 2,
 ) -> None:
     """Draw a dashed line across the axes where ``axis``, "x" or "y", has this value, and name it at its end."""
+    # one look for all such lines
     line = {"color": color, "linewidth": 1.2, "linestyle": DASHED, "zorder": zorder}
     if axis == "y":
         ax.axhline(value, **line)
@@ -113,11 +114,13 @@ def line_at(
 def name_rows(ax: Any, names: Sequence[Any]) -> Any:
     """Name the places 0, 1, ... from the top of the axes down, and return them."""
     places = np.arange(len(names))
+    # long names are cut, not the axes
     texts = [str(name) for name in names]
     ax.set_yticks(
         places, [text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…" for text in texts]
     )
     ax.tick_params(axis="y", labelcolor=INK)
+    # the first row on top
     ax.set_ylim(len(names) - 0.3, -0.7)
     ax.grid(visible=True, axis="x")
     ax.grid(visible=False, axis="y")
@@ -151,6 +154,7 @@ def heat_map(
     ax: Any, values: FloatArray, names: Sequence[str], *, text: str = "", **options: Any
 ) -> Any:
     """Draw a matrix with a name for each row and column; NaN stays white. ``text`` is the format of the numbers."""
+    # what is not known stays white
     image = ax.imshow(np.ma.masked_invalid(values), **options)
     if text:
         for row, column in np.argwhere(np.isfinite(values)):

@@ -29,6 +29,7 @@ COLOURS = {
 
 def chart_of(result: Result, verdict: Verdict | None, name: str) -> Markup | None:
     """Return the drawing of the first screen; None where the class has no drawing."""
+    # a class without a drawing has a card without a chart
     kinds = kinds_of(type(result))
     if not kinds:
         return None
@@ -47,6 +48,7 @@ def card_of(result: Result) -> str:
     >>> "<svg" in page, "Posterior agreement" in page
     (True, True)
     """
+    # a decision leads with its word, a measure with its headline
     verdict = verdict_of(result)
     sentences = result.notes()
     if verdict is not None:

@@ -33,6 +33,7 @@ def comparison_facts(result: Any) -> list[Fact]:
     """Return the value and the ranks of each model."""
     facts = []
     for model in result.models:
+        # what stands beside the value
         known = model.secondary_metrics
         meaning = f"rank {model.ranks}"
         if "accuracy" in known:
@@ -60,9 +61,11 @@ def comparison_facts(result: Any) -> list[Fact]:
 def fill_comparison(entry: Entry) -> None:
     """Draw the models, and list them, their secondary metrics and their differences."""
     result = entry.result
+    # how the ranking came about
     entry.sentences += [*([result.basis] if result.basis else []), result.status.text]
     entry.draw("models", height=1.4 + 0.25 * len(result.models))
     unit = f" ({result.compared_unit})" if result.compared_unit else ""
+    # ranks, values and intervals
     models = [
         {
             "Rank": model.ranks,
@@ -76,6 +79,7 @@ def fill_comparison(entry: Entry) -> None:
         for model in result.models
     ]
     entry.add_table(models, "Models, the best first")
+    # figures that all models have
     known = {
         name: shown
         for name, shown in SECONDARY_METRICS.items()
@@ -96,6 +100,7 @@ def fill_comparison(entry: Entry) -> None:
         if "worst_case_risk" in known:
             caption += f"; the budget is {format_number(result.settings['budget'])}"
         entry.add_table(secondary_metrics, caption)
+    # every pair, the clearest first
     differences = [
         {
             "Better": pair.first,

@@ -19,6 +19,7 @@ MOST_ROWS = 20
 @verdicts(DiffResult)
 def diff_verdict(result: DiffResult) -> Verdict:
     """Return the decision with old against new, and how many predictions changed, were fixed and broken."""
+    # what every decision says, then what only this one has
     plain = plain_verdict(result)
     evidence = evidence_sentences(result)
     return dataclasses.replace(
@@ -33,6 +34,7 @@ def diff_verdict(result: DiffResult) -> Verdict:
 
 def _more_steps(result: DiffResult) -> list[str]:
     """Return what else to do: where to look, and how to go on."""
+    # where to look comes before how to go on
     steps = []
     frequent = result.changes.frequent
     if result.labelled is not None and result.labelled.broken:
@@ -56,10 +58,12 @@ def _figures(result: DiffResult) -> list[KeyFigure]:
     changes = result.changes
     figures = []
     labelled = result.labelled
+    # both scores are known where every row is labelled
     if labelled is not None and labelled.old_score is not None and labelled.new_score is not None:
         name = result.metric.capitalize()
         figures.append(KeyFigure(name=f"{name}, old", value=_score(result, labelled.old_score)))
         figures.append(KeyFigure(name=f"{name}, new", value=_score(result, labelled.new_score)))
+    # without labels the certain bound is all there is
     if result.interval is not None:
         figures.append(
             KeyFigure(
@@ -100,6 +104,7 @@ def _points(result: DiffResult, value: float) -> str:
 
 def _ends(result: DiffResult, interval: Interval) -> str:
     low, high = _points(result, interval.low), _points(result, interval.high)
+    # a bound that holds whatever the labels has no level
     level = f"{100 * interval.confidence_level:g} %"
     if interval.confidence_level == 1.0:
         level = "for certain"
@@ -112,6 +117,7 @@ def diff_facts(result: DiffResult) -> list[Fact]:
         Fact("certain", _ends(result, result.certain), "whatever the labels that are not known"),
         Fact("changed predictions", percent(result.changes.fraction), "of all rows"),
     ]
+    # for experts: what the first screen leaves out
     evidence = result.evidence
     if evidence.kappa is not None:
         facts.append(Fact("kappa", number(evidence.kappa), "1 where no answer changes"))
@@ -134,6 +140,7 @@ def fill_diff(entry: Entry) -> None:
     result: DiffResult = entry.result
     verdict = diff_verdict(result)
     entry.sentences += [*verdict.findings, *verdict.evidence]
+    # outputs of a regression do not change from class to class
     if result.changes.frequent:
         entry.draw("changes", height=1.2 + 0.3 * len(result.changes.frequent))
     counts = [
@@ -167,6 +174,7 @@ def _part_line(result: DiffResult, part: Any) -> dict[str, Any]:
 def _row_lines(entry: Entry) -> list[dict[str, Any]]:
     """Return the first of the changed rows."""
     rows = entry.result.changes.rows
+    # fewer rows where the page would grow too large
     most = min(MOST_ROWS * entry.detail // 12, len(rows.id))
     lines = []
     for place in range(most):

@@ -134,6 +134,7 @@ def _named(results: Any) -> dict[str, Result]:
 
 
 def _page(named: Mapping[str, Result], title: str, context: Context, detail: int) -> str:
+    # what each result says, then where it stands on the page
     entries = [_entry(name, result, context, detail) for name, result in named.items()]
     sections = {name: [entry for entry in entries if entry.section == name] for name in SECTIONS}
     shown = {name: part for name, part in sections.items() if part}
@@ -178,12 +179,14 @@ def _entry(name: str, result: Result, context: Context, detail: int) -> Entry:
         facts=facts_of(result),
         sentences=[remark] if remark else [],
     )
+    # the file of the measure fills in the rest
     view_of(result).fill(entry)
     return entry
 
 
 def _body(section: str, entries: list[Entry]) -> str:
     compared = [entry.compared for entry in entries if entry.compared]
+    # results of one measure are compared before each is shown
     overview = ReportTable(compared) if len(compared) > 1 else None
     return render("measure.html.j2", {"anchor": section, "overview": overview, "entries": entries})
 
@@ -192,6 +195,7 @@ def _gate(checked: Any) -> dict[str, Any] | None:
     """Return how rules ended: a sentence, and a line for each outcome, failures first."""
     if checked is None:
         return None
+    # an error closes the gate too, but is another thing
     ended = "failed"
     if checked.passed:
         ended = "passed"
@@ -209,6 +213,7 @@ def _gate(checked: Any) -> dict[str, Any] | None:
 def _foot(result: Result) -> str:
     """Return what stands under the headline on the card of a result, unless the headline holds it."""
     headline = result.headline()
+    # nothing is said twice on one card
     value = format_number(result.value)
     figures = []
     if value not in headline:
@@ -223,6 +228,7 @@ def _warnings(named: Mapping[str, Result]) -> list[str]:
     """Return the warnings and failures of all results, each with the name of its result."""
     warnings = []
     for name, result in named.items():
+        # a status that is no answer comes before the warnings
         texts = list(result.warnings)
         # a verdict has said it already
         if not result.status.ok and not hasattr(result, "verdict"):
@@ -233,6 +239,7 @@ def _warnings(named: Mapping[str, Result]) -> list[str]:
 
 def _methods(named: Mapping[str, Result], sections: Sequence[str]) -> str:
     """Return how to read each measure, its limits, and the settings behind every number."""
+    # the largest of the numerical errors holds for all numbers of the page
     bounds = [result.error_bound for result in named.values() if np.isfinite(result.error_bound)]
     settings = {}
     for name, result in named.items():
@@ -257,5 +264,6 @@ def _short(value: Any) -> str:
         return format_number(value)
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_short(part)}" for name, part in value.items())
+    # what is longer than a line says nothing
     text = str(value)
     return text if len(text) <= LONGEST_SETTING else text[: LONGEST_SETTING - 3] + "..."

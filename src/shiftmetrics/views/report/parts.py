@@ -37,6 +37,7 @@ def percent(value: float | None, *, digits: int = 1) -> Number:
     """Print a fraction as a percentage, with more digits where it is small."""
     if value is None or math.isnan(value):
         return Number("–")
+    # a small fraction must not be printed as 0.0 %
     if 0.0 < abs(value) < 10.0 ** -(digits + 2):
         return Number(f"{100 * value:.1g} %")
     return Number(f"{100 * value:.{digits}f} %")
@@ -44,6 +45,7 @@ def percent(value: float | None, *, digits: int = 1) -> Number:
 
 def excerpt(text: str) -> str:
     """Return the beginning of a text on one line, cut between words."""
+    # line breaks of a text would break its cell
     line = " ".join(text.split())
     if len(line) <= LONGEST_TEXT:
         return line
@@ -52,6 +54,7 @@ def excerpt(text: str) -> str:
 
 def short(text: Any) -> Any:
     """Cut a text with a word that is too long for a column, with the whole text in its title; Markup stays."""
+    # the whole word shows when the pointer rests on it
     if isinstance(text, Markup) or max(map(len, text.split()), default=0) <= LONGEST_WORD:
         return text
     return Markup('<span title="{}">{}…</span>').format(text, text[:LONGEST_WORD])
@@ -59,6 +62,7 @@ def short(text: Any) -> Any:
 
 def cell_of(value: Any) -> str:
     """Print a cell of a user's table."""
+    # gaps of pandas have types of their own
     if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
         return "–"
     return (
@@ -187,6 +191,7 @@ def view_of(result: Result) -> ReportView:
 
 def facts_of(result: Result) -> list[Fact]:
     """Return the figures of ``result`` worth printing, the value first; the terminal and the report print them."""
+    # a figure that the sentences hold is not repeated in the terminal
     said = format_number(result.value) in f"{result.headline()} {result.notes()[0]}"
     facts = [
         Fact(result.title.lower(), number(result.value, result.unit), direction_of(result), said)
@@ -209,6 +214,7 @@ def direction_of(result: Result) -> str:
 
 def plain_facts(result: Result) -> list[Fact]:
     """Return the numbers among the fields of a result that no other result has."""
+    # what every result has is printed elsewhere
     common = {part.name for part in dataclasses.fields(Result)}
     facts = []
     for part in dataclasses.fields(result):

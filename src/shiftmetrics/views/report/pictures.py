@@ -49,6 +49,7 @@ def inline_figure(
     import matplotlib
     from matplotlib.figure import Figure
 
+    # texts stay texts: they can be read aloud, and scale
     with style.style(), matplotlib.rc_context({"svg.fonttype": "none", "savefig.dpi": 144}):
         figure = Figure(figsize=(4.0, height), layout="constrained")
         ax = plot(result, figure.add_subplot(), kind=kind, **options)
@@ -64,8 +65,10 @@ def _inline_svg(text: str, alt: str) -> str:
     """Make a stand-alone SVG file fit to stand inside HTML, next to others of its kind."""
     # ids are unique in the page, because a drawing refers to its clips and glyphs by id
     prefix = f"f{next(_COUNTER)}-"
+    # what an XML file has and a page must not
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
+    # the size is that of the column on the page
     for name in ("width", "height"):
         text = re.sub(rf'(<svg[^>]*?) {name}="[^"]*"', r"\1", text, count=1)
     text = re.sub(r' xmlns(:\w+)?="[^"]*"', "", text)
@@ -105,6 +108,7 @@ def thumbnail(image: npt.NDArray[Any], *, value_range: tuple[float, float], alt:
     from PIL import Image
 
     # the range of all pictures of the sample, so that they compare
+    # 0 to 255, whatever the range
     low, high = value_range
     scaled = (np.asarray(image, dtype=np.float64) - low) / ((high - low) or 1.0)
     pixels = (255.0 * np.clip(np.nan_to_num(scaled), 0.0, 1.0)).round().astype(np.uint8)

@@ -60,6 +60,7 @@ class TypicalSide:
         """Return the pictures at these positions, where there are any."""
         if self.images is None:
             return []
+        # one range for all pictures of a sample, so that they compare
         value_range = range_of(self.images)
         pictures = []
         for i in positions:
@@ -122,6 +123,7 @@ def typical_rows(
             cells[str(column)] = Number(cell) if is_numeric else cell
         return cells
 
+    # the mode first, then what comes nearest to it on the other side
     lines = [line(side, i) for i in side.typical(detail)]
     if opposite.table is None:
         return ReportTable(lines, "Most typical rows")

@@ -87,6 +87,7 @@ def verdicts(cls: type) -> Callable[[Callable[[Any], Verdict]], Callable[[Any], 
 def verdict_of(result: Result) -> Verdict | None:
     """Return what a result decides; None where it is a measure, which decides nothing."""
     load_views(type(result), "report")
+    # the nearest class that has registered
     for base in type(result).__mro__:
         if base in _VERDICTS:
             return _VERDICTS[base](result)
@@ -95,6 +96,7 @@ def verdict_of(result: Result) -> Verdict | None:
 
 def plain_verdict(result: Any) -> Verdict:
     """Return the verdict of a result in its own words."""
+    # the words are those of the result
     steps = tuple(result.next_steps)
     # notes hold the steps and the warnings too, which are printed on their own
     said = {*steps, *(f"Warning: {warning}" for warning in result.warnings)}
