@@ -23,12 +23,13 @@ from shiftmetrics.agreement.scores import (
     prepare_pairs,
     same_scores,
 )
+from shiftmetrics.comparison.camps import collapsed_by_classes, name_camps, rare_events
 from shiftmetrics.comparison.classes import Classes, read_classes, same_rows
-from shiftmetrics.comparison.criteria import SCORES, weighted_vote
+from shiftmetrics.comparison.criteria import SCORES
 from shiftmetrics.comparison.models import measure_each, model_names
 from shiftmetrics.comparison.paired import PairedValues, check_paired
-from shiftmetrics.comparison.ranking import collapsed_models, rank_models
-from shiftmetrics.comparison.result import TIED, ComparisonResult
+from shiftmetrics.comparison.ranking import rank_models
+from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.comparison.selection_criteria import (
     AGREEMENT,
     OVER_CEILING,
@@ -62,10 +63,6 @@ WORDS = {
         "are right where rows have labels.",
     ),
 }
-
-RARE = 0.2
-"""Fraction of rows up to which the rarer of two classes is a rare event, which a good model may never predict."""
-
 
 MOST_UNKNOWN = 0.05
 """Fraction of pairs whose prediction may be unknown among the labelled rows before the estimate is called a guess."""
@@ -234,7 +231,7 @@ def compare_agreement(
         names,
         paired,
         drawn.confidence_level,
-        collapsed=_collapsed(classes, probabilities=pairs[names[0]].kind != "scores"),
+        collapsed=collapsed_by_classes(classes, probabilities=pairs[names[0]].kind != "scores"),
         collapsed_last=robust,
         secondary_metrics=secondary_metrics,
         compared=title,
@@ -261,11 +258,11 @@ def compare_agreement(
         warnings=(
             *(f"{name}: {text}" for name, result in results.items() for text in result.warnings),
             *_unknown_predictions(names, classes),
-            *_rare_events(names, classes),
+            *rare_events(names, classes),
         ),
     )
     if criterion == VOTE:
-        return _name_camps(ranked, names, classes, list(pairs.values()))
+        return name_camps(ranked, names, classes, list(pairs.values()))
     return ranked
 
 
@@ -291,74 +288,6 @@ def _criteria(
     if classes.labels is not None:
         asked.append("accuracy" if paired or classes.labelled is None else SOURCE_ACCURACY)
     return {name: selection_criterion(name, classes, pairs) for name in asked}
-
-
-def _collapsed(classes: Classes, *, probabilities: bool) -> list[bool]:
-    """Return which models predict (almost) a single class, by labels or else by the vote of three or more models."""
-    n_models = len(classes.shifted)
-    expected = None
-    if classes.labels is not None:
-        expected = np.bincount(classes.labels, minlength=classes.n_classes) / len(classes.labels)
-    elif n_models > 2:
-        vote, _ = weighted_vote(classes.before, classes.n_classes, classes.weights)
-        expected = np.bincount(vote, minlength=classes.n_classes) / len(vote)
-    shares = []
-    for shifted, before in zip(classes.shifted, classes.before, strict=True):
-        both = np.concatenate([shifted, before])
-        shares.append(np.bincount(both, minlength=classes.n_classes) / len(both))
-    collapsed = collapsed_models(shares, expected)
-    # Of rare events a good model may predict none: its scores tell rows apart all the same.
-    rare = probabilities if expected is None else expected.max() > 1.0 - RARE
-    if classes.n_classes == 2 and rare:
-        return [has and not varies for has, varies in zip(collapsed, classes.varies, strict=True)]
-    return collapsed
-
-
-def _rare_events(names: list[str], classes: Classes) -> Iterator[str]:
-    """Warn of models of two classes that never predict one of them, while their scores differ from row to row."""
-    for name, shifted, before, varies in zip(
-        names, classes.shifted, classes.before, classes.varies, strict=True
-    ):
-        constant = len(np.unique(np.concatenate([shifted, before]))) == 1
-        if classes.n_classes == 2 and constant and varies:
-            yield (
-                f"{name}: it always predicts one class, by scores that differ, as for rare events. Predictions say "
-                'little of it: with labels, compare by criterion="roc_auc", "average_precision" or "neg_log_loss".'
-            )
-
-
-def _name_camps(
-    ranked: ComparisonResult, names: list[str], classes: Classes, pairs: list[ScorePairs]
-) -> ComparisonResult:
-    """Say where the vote from the models' kappas chooses another model: then no model is clearly the best."""
-    ones = np.ones(len(classes.weights))
-    other = selection_criterion(VOTE, classes, pairs, from_kappas=True)(ones, np.ones(0))
-    rival = names[int(other.argmax())]
-    best = ranked.best.name
-    if rival == best or other.max() - other[names.index(best)] <= 1e-12:
-        return ranked
-    votes = []
-    for from_kappas in (False, True):
-        vote, _ = weighted_vote(
-            classes.before, classes.n_classes, classes.weights, from_kappas=from_kappas
-        )
-        votes.append(vote)
-    camps: tuple[list[str], list[str]] = ([], [])
-    for name, before in zip(names, classes.before, strict=True):
-        matches = [float(np.mean(before == vote)) for vote in votes]
-        camps[int(matches[1] > matches[0])].append(name)
-    text = (
-        f"Two camps of models: by a vote from equal weights {best} is the best ({', '.join(camps[0])}), by one from "
-        f"the models' mutual agreement {rival} ({', '.join(camps[1])}). Label some rows to decide."
-    )
-    # Either may be the best, and all ranks between theirs are open.
-    last = next(model.rank for model in ranked.models if model.name == rival)
-    models = []
-    for model in ranked.models:
-        if model.rank <= last:
-            model = replace(model, rank_low=1, rank_high=max(model.rank_high, last))
-        models.append(model)
-    return replace(ranked, models=tuple(models), status=TIED, warnings=(text, *ranked.warnings))
 
 
 def _secondary_metrics(

@@ -27,7 +27,7 @@ THIRDS = 3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LabelledRows:
+class LabelledPredictions:
     """Predictions on labelled rows other than the pairs, and what is needed to carry their meaning over.
 
     Attributes
@@ -62,7 +62,7 @@ class Classes:
         Whether the scores of each model differ from row to row.
     weights : ndarray of shape (n_samples,)
         Of the pairs.
-    labelled : LabelledRows or None
+    labelled : LabelledPredictions or None
         Labelled rows other than the pairs.
     labels : ndarray or None
         Of the labelled rows where there are some, else of the pairs.
@@ -74,7 +74,7 @@ class Classes:
     before: IntArray
     varies: tuple[bool, ...]
     weights: FloatArray
-    labelled: LabelledRows | None = None
+    labelled: LabelledPredictions | None = None
     labels: Any = None
 
 
@@ -156,7 +156,7 @@ def _labelled_rows(
     pairs: Mapping[str, ScorePairs],
     columns: list[IntArray],
     before: IntArray,
-) -> LabelledRows:
+) -> LabelledPredictions:
     """Read the predictions on labelled rows; with scores of all models, by thirds of confidence."""
     predictions = []
     parts = []
@@ -182,8 +182,10 @@ def _labelled_rows(
             pair_parts.append(np.searchsorted(cuts, _confidence(part), side="right"))
     predicted = np.stack(predictions)
     if len(parts) < len(predictions):
-        return LabelledRows(predictions=predicted, states=predicted, pair_states=before, n_parts=1)
-    return LabelledRows(
+        return LabelledPredictions(
+            predictions=predicted, states=predicted, pair_states=before, n_parts=1
+        )
+    return LabelledPredictions(
         predictions=predicted,
         states=THIRDS * predicted + np.stack(parts),
         pair_states=THIRDS * before + np.stack(pair_parts),

@@ -15,7 +15,7 @@ from shiftmetrics._core.options import Resampling, progress_bar
 from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.agreement.scores import ScorePairs
-from shiftmetrics.comparison.classes import Classes, LabelledRows
+from shiftmetrics.comparison.classes import Classes, LabelledPredictions
 from shiftmetrics.comparison.criteria import (
     SCORES,
     accuracy_and_f1,
@@ -116,7 +116,7 @@ def _source_accuracy(classes: Classes) -> SelectionCriterion:
 
 
 def _chained(
-    score: Callable[[FloatArray], float], classes: Classes, labelled: LabelledRows
+    score: Callable[[FloatArray], float], classes: Classes, labelled: LabelledPredictions
 ) -> SelectionCriterion:
     """Return a score of the estimated confusion after the shift."""
     n_classes = classes.n_classes

@@ -1,0 +1,141 @@
+"""The result of curves of agreement: estimates with their intervals at each power and ratio."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.result import Result, Status, format_number
+
+Power = float | str
+"""Of a shift: a number or a name."""
+
+SOLVED = Status("solved", "Every point of every curve is certified to the tolerance.")
+SOME_UNSOLVED = Status(
+    "max_iter",
+    "At some points the certificate did not reach the tolerance: errors say how close it is.",
+    "Raise max_iter or atol.",
+    ok=False,
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CurveEstimates(Record):
+    """A quantity at each point of the curves, between the ends of its sampling interval."""
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CurveSearches(Record):
+    """The searches for beta.
+
+    Attributes
+    ----------
+    beta : ndarray
+        Inverse temperatures; infinity where every pair shares a predicted class.
+    errors : ndarray
+        Numerical errors of the agreement.
+    n_evaluations : int
+        Betas evaluated, each on all samples of one power.
+    """
+
+    beta: FloatArray
+    errors: FloatArray
+    n_evaluations: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AgreementCurvesResult(Drawn, Result):
+    """Agreement and prediction rates of a model over shift power and ratio.
+
+    Arrays have the shape (n_powers, n_ratios) of ``powers`` and ``ratios``.
+
+    Attributes
+    ----------
+    value : float
+        The lowest normalized agreement of all points, in [0, 1]. Higher is better.
+    error_bound : float
+        The largest numerical error of all points, normalized.
+    status : Status
+        Not ok where a point missed the tolerance.
+    powers : tuple of float or str
+        Powers of the shift, as given.
+    ratios : ndarray of shape (n_ratios,)
+        Fractions of shifted samples, ascending.
+    agreement : CurveEstimates
+        Posterior agreement in nats per sample, and its sampling interval: normal around the solution, through the
+        identity with a symmetric channel where no pair disagrees or no beta agrees.
+    ceiling : ndarray
+        The most that predictions of the same class fractions can agree, in nats: log K where the prior is uniform.
+    equivalent_error : ndarray
+        Fraction of the predictions that a channel of this agreement flips at random. Lower is better.
+    afr_p : CurveEstimates
+        Fraction of unchanged predictions, with exact binomial intervals.
+    afr_t : CurveEstimates or None
+        Fraction of right predictions, the same; None without labels.
+    search : CurveSearches
+        Beta and numerical error at each point.
+    """
+
+    measure = "agreement_curves"
+    title = "Agreement over shift power and ratio"
+    higher_is_better = True
+
+    powers: tuple[Power, ...]
+    ratios: FloatArray
+    agreement: CurveEstimates
+    ceiling: FloatArray
+    equivalent_error: FloatArray
+    afr_p: CurveEstimates
+    afr_t: CurveEstimates | None = None
+    search: CurveSearches
+
+    @property
+    def normalized(self) -> FloatArray:
+        """Agreement over its ceiling, in [0, 1]."""
+        return self.over_ceiling(self.agreement.value)
+
+    def over_ceiling(self, agreement: FloatArray) -> FloatArray:
+        """Return an array of agreements over the ceiling at each point; 0 where that is 0."""
+        return np.divide(
+            agreement, self.ceiling, out=np.zeros(agreement.shape), where=self.ceiling > 0.0
+        )
+
+    def headline(self) -> str:
+        """Return one sentence with what is left at the end of the curves."""
+        at = f"ratio {format_number(float(self.ratios[-1]))}"
+        if len(self.powers) > 1:
+            at += f" and power {self.powers[-1]}"
+        kept = format_number(100.0 * float(self.afr_p.value[-1, -1]))
+        last = format_number(100.0 * float(self.normalized[-1, -1]))
+        return f"At {at} {kept} % of the predictions are unchanged, with {last} % of the agreement that is possible."
+
+    def to_frame(self) -> Any:
+        """Return a tidy pandas DataFrame: one row for each power and ratio."""
+        import pandas as pd
+
+        power, ratio = (part.ravel() for part in np.indices(self.ceiling.shape))
+        columns: dict[str, Any] = {
+            "power": [self.powers[k] for k in power],
+            "ratio": self.ratios[ratio],
+            "normalized": self.normalized.ravel(),
+            "ceiling": self.ceiling.ravel(),
+            "equivalent_error": self.equivalent_error.ravel(),
+            "beta": self.search.beta.ravel(),
+            "errors": self.search.errors.ravel(),
+        }
+        for name in ("agreement", "afr_p", "afr_t"):
+            estimates = getattr(self, name)
+            if estimates is not None:
+                columns[name] = estimates.value.ravel()
+                columns[f"{name}_low"] = estimates.low.ravel()
+                columns[f"{name}_high"] = estimates.high.ravel()
+        return pd.DataFrame(columns)
