@@ -217,7 +217,8 @@ class _Pairs:
         self.prior = prior
         size = max(1, BLOCK // both.shape[2])
         self.blocks = []
-        for part in both.split(size, dim=1):
+        for start in range(0, both.shape[1], size):
+            part = both[:, start : start + size]
             self.blocks.append(torch.cat([part, part[:1] + part[1:]]))
 
     @classmethod
@@ -289,8 +290,9 @@ class _Pairs:
         if len(starts) == 1:
             return starts[0]
         tops = [self.climb(start, ends) for start in starts]
-        values = [value for value, *_ in self.sums(tops, derivatives=0)]
-        return tops[values.index(max(values))]
+        values = [value for (value,) in self.sums(tops, derivatives=0)]
+        best: float = tops[values.index(max(values))]
+        return best
 
     def climb(self, start: float, ends: tuple[float, float]) -> float:
         """Return the maximum that Newton's method in log beta reaches from a start, inside the bracket."""

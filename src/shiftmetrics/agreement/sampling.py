@@ -116,17 +116,16 @@ def sample_agreement(
     most = math.log(len(used)) if predicted else -math.log(used.min())
     if units.n_units == 1:  # one unit tells nothing of how others vary
         ends = at_ceiling = (0.0, most)
-    intervals = []
-    for bottom, peak in (ends, at_ceiling):
-        intervals.append(
-            Interval(
-                low=min(bottom, value) if value > 0.0 else 0.0,
-                high=max(min(peak, most), value),
-                confidence_level=resampling.confidence_level,
-                method=method,
-            )
+
+    def interval(bottom: float, peak: float) -> Interval:
+        return Interval(
+            low=min(bottom, value) if value > 0.0 else 0.0,
+            high=max(min(peak, most), value),
+            confidence_level=resampling.confidence_level,
+            method=method,
         )
-    return SampledAgreement(*intervals, draws)
+
+    return SampledAgreement(interval(*ends), interval(*at_ceiling), draws)
 
 
 class SampledAgreement(NamedTuple):

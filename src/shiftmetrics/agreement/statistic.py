@@ -241,7 +241,8 @@ def confident_changes(pairs: ScorePairs, beta: float, *, executor: Executor | No
             total = _of_largest(pairs, block)[:2, ...] @ prior
         own = xp.reshape(xp.take(prior, xp.reshape(top, (-1,))), total.shape)
         confident = xp.all(own >= CONFIDENT * total, axis=0) & (top[0, :] != top[1, :])
-        return to_float64(pairs.row_weights(rows, block))[to_numpy(confident)].sum(keepdims=True)
+        weights = to_float64(pairs.row_weights(rows, block))
+        return np.asarray([weights[to_numpy(confident)].sum()])
 
     if beta == 0.0:  # flat posteriors: only the prior is confident
         return 0.0

@@ -176,11 +176,10 @@ def compare_agreement(
         "pairing": pairing,
     }
 
-    def before(name: str) -> Any:
-        return tables[name] if references is None else references[name]
+    before = references or tables
 
     pairs = measure_each(
-        names, lambda name, _: prepare_pairs(tables[name], before(name), **options), computing
+        names, lambda name, _: prepare_pairs(tables[name], before[name], **options), computing
     )
     paired_rows = references is not None and not all(map(same_scores, pairs.values()))
     criterion = choose_criterion(
@@ -198,7 +197,7 @@ def compare_agreement(
 
     def measure(name: str, computing: Computing) -> Any:
         drawing: dict[str, Any] = {"resampling": drawn if robust else None, "computing": computing}
-        return posterior_agreement(tables[name], references[name], **options, **drawing)
+        return posterior_agreement(tables[name], before[name], **options, **drawing)
 
     results = measure_each(names, measure, computing) if paired_rows else {}
     classes = read_classes(tables, pairs, labels, labelled_scores, pairing)
