@@ -94,6 +94,8 @@ def test_margins_are_cut_at_zero() -> None:
     assert result.metric == "accuracy"
     assert result.changes.n_changed == ((LOGITS[:, 0] > 0) != (OTHERS[:, 0] > 0)).sum()
     assert diff_models(LOGITS[:, 0], OTHERS[:, 0], threshold=0.0).metric == "accuracy"
+    words = np.where(labels == 1, "yes", "no")
+    assert diff_models(LOGITS[:, 0], OTHERS[:, 0], labels=words).value == result.value
     assert diff_models(LOGITS[:, 0], OTHERS[:, 0], tolerance=0.0).metric == "mean absolute error"
     assert (
         diff_models(LOGITS[:, 0], OTHERS[:, 0], labels=LOGITS[:, 1]).metric == "mean absolute error"

@@ -9,7 +9,7 @@ from shiftmetrics._core.arrays import IntArray
 from shiftmetrics.decisions.diff_result import (
     ChangeCount,
     ChangedSamples,
-    LabelledRows,
+    LabelledChanges,
     PredictionDiff,
 )
 from shiftmetrics.decisions.gains import Gains
@@ -94,7 +94,7 @@ def _frequent(pair: ClassPair, rows: IntArray, effect: IntArray) -> tuple[Change
 
 def labelled_rows(
     pair: ClassPair | OutputPair, gains: Gains, used: IntArray, *, is_complete: bool
-) -> LabelledRows:
+) -> LabelledChanges:
     """Return what the labels of some changed rows say; the scores of both models where all rows have one."""
     seen = gains.outcomes(used)
     is_used = np.zeros(gains.n_samples, dtype=bool)
@@ -108,7 +108,7 @@ def labelled_rows(
     p_value = None
     if is_complete and isinstance(pair, ClassPair):
         p_value = mcnemar_p_value(seen.fixed, seen.broken)
-    return LabelledRows(
+    return LabelledChanges(
         n_labelled=len(used),
         fixed=seen.fixed,
         broken=seen.broken,

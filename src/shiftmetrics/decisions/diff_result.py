@@ -120,7 +120,7 @@ class PredictionDiff(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LabelledRows(Record):
+class LabelledChanges(Record):
     """What the known labels say.
 
     Attributes
@@ -258,7 +258,7 @@ class DiffResult(Drawn, Result):
         Of the difference in these rows, for certain.
     changes : PredictionDiff
         The answers that change.
-    labelled : LabelledRows or None
+    labelled : LabelledChanges or None
         What the known labels say.
     plan : LabelPlan or None
         Which rows to label; None where nothing is left to label.
@@ -277,7 +277,7 @@ class DiffResult(Drawn, Result):
     metric: str = "accuracy"
     certain: Interval
     changes: PredictionDiff
-    labelled: LabelledRows | None = None
+    labelled: LabelledChanges | None = None
     plan: LabelPlan | None = None
     parts: tuple[PartDifference, ...] = ()
     evidence: DiffEvidence

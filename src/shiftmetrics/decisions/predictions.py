@@ -306,19 +306,21 @@ def one_column(side_values: Any, argument: str) -> FloatArray | None:
 
 def column_form(
     columns: Sequence[FloatArray],
-    labels: FloatArray | None,
+    labels: npt.NDArray[Any] | None,
     *,
     threshold: float | None,
     tolerance: float | None,
 ) -> ColumnForm:
     """Return what single columns of numbers are: labels, probabilities of one class, margins, or outputs.
 
+    What the caller says decides, then the known labels, then the numbers themselves.
+
     Parameters
     ----------
     columns : sequence of ndarray
         Those of the old and the new model, or of one of them.
     labels : ndarray or None
-        The known labels, where they are numbers.
+        The known labels.
     threshold, tolerance : float, optional
         The first is for classes, the second for a regression.
 
@@ -329,30 +331,37 @@ def column_form(
     """
     if tolerance is not None:
         return "outputs"
-    values = np.concatenate(list(columns))
-    distinct = np.unique(values)
-    n_labels = 0 if labels is None else len(np.unique(labels))
-    measured = labels is not None and bool((labels != np.round(labels)).any())
-    if bool((distinct == np.round(distinct)).all()):
+    distinct = np.unique(np.concatenate(list(columns)))
+    measured, many_labels, are_classes = _kind_of_labels(labels)
+    is_regression = measured or many_labels
+    if (distinct == np.round(distinct)).all():
         if threshold is not None:
             return "margin"
+        # Counts and prices have many values, far apart; classes are few, or numbered without gaps.
         span = distinct[-1] - distinct[0] + 1.0
-        are_classes = len(distinct) <= MOST_CLASSES or span <= 2.0 * len(distinct)
-        return "labels" if are_classes and not measured else "outputs"
-    if distinct[0] >= 0.0 and distinct[-1] <= 1.0 and n_labels <= 2 and not measured:
+        many = len(distinct) > MOST_CLASSES and span > 2.0 * len(distinct)
+        return "outputs" if measured or many else "labels"
+    if distinct[0] >= 0.0 and distinct[-1] <= 1.0 and not is_regression:
         return "probability"
-    if threshold is not None:
+    if threshold is not None or are_classes:
         return "margin"
-    if labels is not None and len(labels) > 2:
-        return "margin" if n_labels <= 2 else "outputs"
-    if distinct[0] >= 0.0 or distinct[-1] <= 0.0:
+    # Numbers of one sign are no margins, which would always give one answer.
+    if is_regression or distinct[0] >= 0.0 or distinct[-1] <= 0.0:
         return "outputs"
+    expected = "margins of two classes or outputs of a regression"
     remedy = "Pass threshold=0 where the sign is the answer, or tolerance=0 where the number is."
-    raise ValueError(
-        describe(
-            "old",
-            "margins of two classes or outputs of a regression",
-            "numbers that may be either",
-            remedy,
-        )
-    )
+    raise ValueError(describe("old", expected, "numbers that may be either", remedy))
+
+
+def _kind_of_labels(labels: npt.NDArray[Any] | None) -> tuple[bool, bool, bool]:
+    """Return whether labels are measured (fractions), whether they are many values, and whether they are classes."""
+    if labels is None or not len(labels):
+        return False, False, False
+    try:
+        distinct = np.unique(labels.astype(np.float64))
+    except (TypeError, ValueError):
+        return False, False, True  # words
+    measured = bool((distinct != np.round(distinct)).any())
+    # One or two labels may be of two classes or not.
+    many = len(distinct) > 2
+    return measured, many, not measured and not many and len(labels) > 2

@@ -64,9 +64,8 @@ def read_pair(
     numbers = [column for column in columns if column is not None]
     form: ColumnForm = "labels"
     if numbers:
-        form = column_form(
-            numbers, _numeric_labels(labelled), threshold=threshold, tolerance=tolerance
-        )
+        known = None if labelled is None else labelled.values[labelled.known]
+        form = column_form(numbers, known, threshold=threshold, tolerance=tolerance)
     if form == "outputs" or tolerance is not None:
         return _output_pair(rows, columns, labelled, tolerance)
     old_file = ClassFile(columns=sides[0], numbers=columns[0], form=form)
@@ -113,16 +112,6 @@ def _groups(
         got = f"{int(missing.sum())} without one, the first at row {int(np.argmax(missing))}"
         raise ValueError(describe("groups", "given in each row", got))
     return as_strings(values)
-
-
-def _numeric_labels(labelled: KnownLabels | None) -> FloatArray | None:
-    """Return the known labels as numbers; None where there are none, or they are words."""
-    if labelled is None or not labelled.known.any():
-        return None
-    try:
-        return labelled.values[labelled.known].astype(np.float64)
-    except (TypeError, ValueError):
-        return None
 
 
 def _output_pair(
