@@ -33,7 +33,7 @@ def models(n: int, seed: int = 0, noise: float = 0.2) -> dict[str, Loss]:
 
 def test_the_more_stable_model_leads() -> None:
     losses = models(500)
-    comparison = compare_stability(losses, 1.0)
+    comparison = compare_stability(losses, 1.0, divergence="chi2")
     assert [model.name for model in comparison.models] == ["flat", "middle", "steep"]
     assert [(model.rank_low, model.rank_high) for model in comparison.models] == [
         (1, 1),
@@ -43,7 +43,7 @@ def test_the_more_stable_model_leads() -> None:
     assert comparison.status.code == "separated"
     assert comparison.models[0].probability_best == 1.0
     for model in comparison.models:
-        alone = stability_criterion(losses[model.name], 1.0)
+        alone = stability_criterion(losses[model.name], 1.0, divergence="chi2")
         assert model.value == alone.value
         assert model.interval.equals(alone.interval)
         assert model.secondary_metrics["rms_distance"] == alone.plan.rms_distance
@@ -123,7 +123,7 @@ def test_the_error_of_a_difference_is_that_of_the_paired_bootstrap(
 
 
 def test_intervals_together_are_wider_than_alone() -> None:
-    comparison = compare_stability(models(800), 1.0, resampling=0.9)
+    comparison = compare_stability(models(800), 1.0, divergence="chi2", resampling=0.9)
     for pair in comparison.differences:
         together = pair.simultaneous_interval
         assert (
@@ -135,7 +135,10 @@ def test_intervals_together_are_wider_than_alone() -> None:
         p.simultaneous_interval.low for p in comparison.differences
     ]
     two = compare_stability(
-        {name: models(800)[name] for name in ("flat", "steep")}, 1.0, resampling=0.9
+        {name: models(800)[name] for name in ("flat", "steep")},
+        1.0,
+        divergence="chi2",
+        resampling=0.9,
     )
     pair = two.differences[0]
     assert pair.p_adjusted == pair.p_value
