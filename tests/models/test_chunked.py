@@ -15,8 +15,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from shiftmetrics import Computing, model_stability
-from shiftmetrics.models import Decision, ModelStabilityResult, Perturbation, Search
+from shiftmetrics import Computing, feature_stability, model_stability
+from shiftmetrics.models import (
+    Decision,
+    ModelStabilityResult,
+    Perturbation,
+    Search,
+    least_changes,
+)
 
 dask = pytest.importorskip("dask", reason="needs dask: pip install 'shiftmetrics[dask]'")
 dataframe = pytest.importorskip("dask.dataframe")
@@ -203,3 +209,27 @@ def test_projections_of_one_frame_are_cut_alike(tmp_path: Path) -> None:
     model = LogisticRegression().fit(rows[features], rows["c20"])
     found = model_stability(model, frame[features], frame["c20"], 0.4)
     same(found, model_stability(model, rows[features], rows["c20"], 0.4))
+
+
+def test_features_take_rows_to_memory_or_refuse_them() -> None:
+    labels = cut(y)
+    model = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2)).fit(NUMBERS, y)
+    exact = feature_stability(model, NUMBERS, y, 0.45)
+    found = feature_stability(model, cut(NUMBERS), labels, 0.45)
+    assert [part.feature for part in found.features] == [part.feature for part in exact.features]
+    assert found.value == pytest.approx(exact.value, rel=1e-12)
+    small = Computing(memory_limit=10_000)
+    for call in (
+        lambda: feature_stability(model, cut(NUMBERS), labels, 0.45, computing=small),
+        lambda: least_changes(model, cut(NUMBERS), computing=small),
+    ):
+        with pytest.raises(MemoryError, match="X, of 400 rows that are not in memory, needs"):
+            call()
+
+
+def test_a_table_in_memory_counts_what_a_search_holds() -> None:
+    model = LogisticRegression().fit(NUMBERS, y)
+    limit = Computing(memory_limit=300_000)
+    for call in (model_stability, feature_stability):
+        with pytest.raises(MemoryError, match="X, of 400 rows, needs"):
+            call(model, NUMBERS, y, 0.45, computing=limit)

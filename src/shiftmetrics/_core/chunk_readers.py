@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import as_array, is_table, to_numpy
 from shiftmetrics._core.chunks import Chunks, computed
+from shiftmetrics._core.options import check_memory, check_memory_limit
 from shiftmetrics._core.tables import match_labels
 from shiftmetrics._core.validation import describe
 
@@ -21,6 +22,9 @@ SAME = 1e-6
 """Relative difference of two readings of the same batches that rounding may make."""
 
 _NO_BATCHES = (str, bytes, bytearray, memoryview, range, set, frozenset)
+
+TEXT_BYTES = 100
+"""Bytes of a string in a column of strings, about."""
 
 KEPT_ROWS = 2000
 KEPT_BYTES = 16 << 20
@@ -59,6 +63,39 @@ def in_chunks(value: Any, argument: str) -> Any:
     if is_batches(value):
         return of_batches(value, argument)
     return value
+
+
+def gathered(value: Any, argument: str, memory_limit: int | None) -> Any:
+    """Return out-of-core rows in memory, for what has no other way; everything else as it is.
+
+    Raises
+    ------
+    MemoryError
+        If they take more than the limit: their size is known before they are read.
+    """
+    chunks = chunks_of_rows(value, argument)
+    if chunks is None:
+        return value
+    if hasattr(chunks.empty, "dtypes") and is_table(chunks.empty):
+        row_bytes = sum(TEXT_BYTES if dtype.kind == "O" else 8 for dtype in chunks.empty.dtypes)
+    else:
+        empty = np.asarray(chunks.empty)
+        row_bytes = empty.dtype.itemsize * int(np.prod(empty.shape[1:]))
+    # The rows as they are read, and joined.
+    needed = 2 * row_bytes * len(chunks)
+    remedy = "Take fewer rows; model_stability leaves rows where they are."
+    what = f"{argument}, of {len(chunks)} rows that are not in memory,"
+    check_memory(needed, check_memory_limit(memory_limit), what, remedy)
+    parts = chunks.map(_as_it_is)
+    if hasattr(parts[0], "iloc"):
+        import pandas as pd
+
+        return pd.concat(parts)
+    return np.concatenate(parts)
+
+
+def _as_it_is(chunk: Any) -> Any:
+    return chunk
 
 
 def pair_in_chunks(

@@ -169,7 +169,7 @@ def _build(cls: type[Record], parts: dict[str, Any]) -> Record:
 
 
 @functools.cache
-def _hints(cls: type[Record]) -> dict[str, Any]:
+def _hints(cls: type[Any]) -> dict[str, Any]:
     """Return the types of the fields of a class, as far as they can be looked up."""
     try:
         return typing.get_type_hints(cls)

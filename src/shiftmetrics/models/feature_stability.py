@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.chunk_readers import gathered
 from shiftmetrics._core.options import Computing, Resampling, progress_bar, resampling_of
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import check_labels
@@ -120,6 +121,9 @@ def feature_stability(
     search = search_of(computing)
     check_choice(search.method, "method", ("auto", *ROUTES))
     quiet = replace(search, progress=False)
+    # Every feature is searched on the same rows: those that are not in memory are taken there, if they fit.
+    X = gathered(X, "X", search.memory_limit)
+    y = gathered(y, "y", search.memory_limit)
     problem = problem_of(
         model,
         X,

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.chunk_readers import gathered
 from shiftmetrics._core.options import Computing
 from shiftmetrics.models.features import feature_groups
 from shiftmetrics.models.model import problem_of
@@ -72,6 +73,7 @@ def least_changes(
 
     perturbation = perturbation_of(perturbation)
     search = replace(search_of(computing), progress=False)
+    X = gathered(X, "X", search.memory_limit)
     problem = problem_of(
         model,
         X,

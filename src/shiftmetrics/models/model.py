@@ -15,6 +15,7 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
 from shiftmetrics._core.validation import check_number, describe, first_few
 from shiftmetrics.models.checks import (
+    check_fits_in_memory,
     check_missing_cells,
     check_same,
     check_targets,
@@ -259,6 +260,7 @@ def problem_of(
     # The model, on the columns that it was fitted on, and where its outputs are scores.
     model = estimator_of(rule.model)
     X = columns_of(model, X)
+    check_fits_in_memory(model, X, search)
     if is_module(model) and loss != "squared":
         model = _scoring(model, X, rule)
     rule = replace(rule, model=model)
