@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
+from sklearn.datasets import make_moons
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -250,3 +251,40 @@ def test_models_that_answer_nonsense_are_refused(predict: Any, message: str) -> 
     X, y = sample(3)
     with pytest.raises((ValueError, TypeError), match=message):
         model_stability(predict, X, y, 0.4)
+
+
+def nearest_on_a_grid(
+    model: Any, X: np.ndarray, y: np.ndarray, levels: np.ndarray
+) -> CandidateLoss:
+    """Return, of the points of a fine grid, the nearest ones of each share of votes for the label."""
+    sides = [np.linspace(X[:, k].min(), X[:, k].max(), 300) for k in (0, 1)]
+    grid = np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
+    votes = model.predict_proba(grid)
+    apart = np.sqrt((((grid[None] - X[:, None]) / X.std(axis=0)) ** 2).sum(axis=2))
+    own = model.predict_proba(X)[np.arange(len(X)), y]
+    losses = [-np.log(np.maximum(own, 1e-3))]
+    distances = [np.zeros(len(X))]
+    for level in levels:
+        there = np.isclose(votes[:, y].T, level)
+        losses.append(np.full(len(X), -np.log(max(level, 1e-3))))
+        distances.append(np.maximum(np.where(there, apart, np.inf).min(axis=1), 1e-12))
+    return CandidateLoss(np.stack(losses, axis=1), np.stack(distances, axis=1))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_search_uses_its_queries_and_comes_near_brute_force(seed: int) -> None:
+    X, y = make_moons(240, noise=0.35, random_state=seed)
+    model = KNeighborsClassifier(15).fit(X[30:], y[30:])
+    X, y = X[:30], y[:30]
+    options: dict[str, Any] = {"theta2": np.inf, "resampling": None}
+    known = nearest_on_a_grid(model, X, y, np.arange(16) / 15)
+    best = stability_criterion(known, 1.5, **options).value
+    search = Search(n_queries=5000, clip=1e-3, progress=False)
+    found = model_stability(model, X, y, 1.5, loss="log_loss", computing=search, **options)
+    assert found.value <= 1.03 * best
+    assert 4500 <= found.search.n_queries / len(X) <= 5000
+    errors = model_stability(
+        model, X, y, 0.4, computing=Search(n_queries=5000, progress=False), **options
+    )
+    right = model.predict(X) == y
+    assert errors.search.n_queries / len(X) >= 4000 * right.mean()

@@ -1,28 +1,15 @@
-"""Any model that predicts: its nearest counter-examples, or points of higher loss, from queries alone."""
+"""The route of last resort, for any model that predicts: it searches with queries alone."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics.models.column import SearchedRoute
-from shiftmetrics.models.decision.search import CounterExamples, nearest_counterexamples
+from shiftmetrics.models.counterexamples import find_counterexamples
 from shiftmetrics.models.model import LossName, ModelProblem
 from shiftmetrics.models.outputs import last_step
-from shiftmetrics.models.worst_case import Ascent, BestPoints, WorstCase
-
-_MOST_STARTS = 4096
-"""Most points whose predictions a search starts from; of more, so many are drawn at random."""
-_SEARCH_PART = 3  # for losses other than the 0/1 loss, one query of so many searches for errors
-_WAYS = (1.0, 0.5, 0.25)  # of the way to where the gradient points, which are tried as well
-# Lengths of a step, in units of the distance.
-_LONGEST = 1.0
-_SHORTEST = 1e-4
-# What one round tries at most.
-_MOST_DIRECTIONS = 24
-_MOST_JUMPS = 16
+from shiftmetrics.models.query_ascent import QueryAscent
+from shiftmetrics.models.worst_case import WorstCase
 
 
 class BlackboxRoute(SearchedRoute):
@@ -42,161 +29,3 @@ class BlackboxRoute(SearchedRoute):
             text = "An average of calibrated models is searched; one calibrated with ensemble=False has exact routes."
             warnings = (text,)
         return WorstCase.of_errors(found.points, found.distances, warnings=warnings)
-
-
-def find_counterexamples(
-    problem: ModelProblem, *, n_queries: int, known: FloatArray | None = None
-) -> CounterExamples:
-    """Find the nearest errors of a problem's samples; samples that are errors themselves are at distance 0.
-
-    Parameters
-    ----------
-    problem : ModelProblem
-        The model and its samples.
-    n_queries : int
-        Most predictions for each sample.
-    known : array of shape (n_samples, n_features), optional
-        A point for each sample to start from as well.
-    """
-    codes = problem.codes
-    predicted = problem.predict(codes)
-    pool = codes
-    labels = predicted
-    if len(pool) > _MOST_STARTS:
-        kept = np.sort(problem.rng.permutation(len(pool))[:_MOST_STARTS])
-        pool = pool[kept]
-        labels = labels[kept]
-    right = np.flatnonzero(predicted == problem.y)
-    points = codes.copy()
-    distances = np.zeros(len(codes))
-    queries = np.ones(len(codes), dtype=np.int64)
-    if right.size:
-        if known is not None:
-            known = known[right]
-        found = nearest_counterexamples(
-            lambda places, positions: problem.is_wrong(places, right[positions]),
-            problem.domain,
-            codes[right],
-            problem.y[right],
-            pool,
-            labels,
-            known=known,
-            n_queries=max(n_queries - 1, 0),
-            rng=problem.rng,
-            progress=problem.progress,
-        )
-        points[right] = found.points
-        distances[right] = found.distances
-        queries[right] += found.queries
-    return CounterExamples(points=points, distances=distances, queries=queries)
-
-
-class QueryAscent(Ascent):
-    """Ascent without derivatives.
-
-    Samples climb from where they are, each with a step length and a budget of its own. Each round evaluates both ends
-    of a step along every column (or along some random directions, where there are many), at one more jump of each
-    category, and then where the gradient that these losses give points to.
-    """
-
-    rtol = 1e-7
-
-    def __init__(self, problem: ModelProblem) -> None:
-        super().__init__(problem)
-        n = problem.n_samples
-        self.queries_left = np.full(n, problem.n_queries - 1, dtype=np.int64)
-        self.step = np.full(n, 0.3 * _LONGEST)
-        spread = float(np.std(self.loss.losses)) or 1.0
-        self.price = 2.0 * problem.theta1 / spread
-
-    def first(self) -> WorstCase:
-        """Add what a search for errors finds, and climb at a guess of the price."""
-        problem = self.problem
-        if problem.classes is not None and problem.n_queries >= 2 * _SEARCH_PART:
-            self._add_errors(problem.n_queries // _SEARCH_PART)
-        self.round(self.price)
-        return self.worst_case()
-
-    def refine(self, dual: float) -> WorstCase | None:
-        """Climb at the dual price; steps that became short grow again, as the price has changed."""
-        self.step = np.maximum(self.step, 0.1 * _LONGEST)
-        return super().refine(dual)
-
-    def next_price(self, dual: float) -> float | None:
-        """Return the same price: steps are shorter now. None when no sample can go on."""
-        if self._able().size:
-            return self.price
-        return None
-
-    def _able(self) -> IntArray:
-        """Return the samples that can go on: their step is not too short, and a round is within their budget."""
-        n_directions = min(self.space.n_smooth, _MOST_DIRECTIONS)
-        n_jumps = min(self.space.n_jumps, _MOST_JUMPS)
-        of_a_round = 2 * n_directions + n_jumps + len(_WAYS) + 1
-        return np.flatnonzero((self.queries_left >= of_a_round) & (self.step > _SHORTEST))
-
-    def _add_errors(self, n_queries: int) -> None:
-        found = find_counterexamples(self.problem, n_queries=n_queries)
-        self.queries_left -= found.queries
-        away = np.flatnonzero(np.isfinite(found.distances) & (found.distances > 0.0))
-        losses = np.zeros(len(found.points))
-        distances = np.full(len(found.points), np.inf)
-        losses[away] = self.problem.losses(found.points[away], away)
-        distances[away] = found.distances[away]
-        self.queries_left[away] -= 1
-        self.add(found.points, losses, distances)
-        if away.size and losses[away].mean() > 0.0:
-            # at this price the errors begin to pay
-            squared = np.median(np.square(distances[away]))
-            self.price = 2.0 * self.problem.theta1 * float(squared / np.median(losses[away]))
-
-    def climb(self, start: FloatArray, best: BestPoints, price: float) -> None:
-        """Climb one round with the samples that can go on."""
-        which = self._able()
-        if not which.size:
-            return
-        space = self.space
-        rng = self.problem.rng
-        before = best.values[which].copy()
-        base = start[which]
-        here = space.moves(base, which)
-        directions = np.eye(space.n_smooth)
-        if space.n_smooth > _MOST_DIRECTIONS:
-            random = rng.standard_normal((space.n_smooth, _MOST_DIRECTIONS))
-            directions = np.linalg.qr(random)[0].T
-        # Both ends of a step in each direction, and jumps.
-        step = self.step[which][:, None, None]
-        ahead = here[:, None] + step * directions
-        behind = here[:, None] - step * directions
-        both = space.clip(np.concatenate([ahead, behind], axis=1), which)
-        jumps = space.some_jumps(base, rng, _MOST_JUMPS)
-        trials = np.concatenate([space.points(base, which, both), jumps], axis=1)
-        losses = self._evaluate(which, trials, price, best)
-        k = len(directions)
-        if k:
-            slope = (losses[:, :k] - losses[:, k : 2 * k]) / (2.0 * step[:, :, 0])
-            # where the first-order gain is greatest
-            target = (price / (2.0 * self.problem.theta1)) * (slope @ directions)
-            ways = [part * target for part in _WAYS]
-            ways.append(0.5 * (here + target))
-            there = space.clip(np.stack(ways, axis=1), which)
-            self._evaluate(which, space.points(base, which, there), price, best)
-        # Steps grow where they gain, and shrink elsewhere.
-        gained = best.values[which] > before + 1e-3 * np.abs(before)
-        factor = np.where(gained, 1.2, 0.4)
-        self.step[which] = np.minimum(factor * self.step[which], _LONGEST)
-
-    def _evaluate(
-        self, which: IntArray, trials: FloatArray, price: float, best: BestPoints
-    ) -> FloatArray:
-        """Evaluate several points of each sample, keep the best, and return the losses."""
-        n_which, n_points, n_columns = trials.shape
-        owner = np.repeat(which, n_points)
-        flat = self.space.allowed(trials.reshape(-1, n_columns), owner)
-        losses = np.nan_to_num(self.problem.losses(flat, owner), nan=0.0, posinf=0.0)
-        self.queries_left[which] -= n_points
-        squared = np.square(self.space.distance(flat, owner))
-        values = (price * losses - self.problem.theta1 * squared).reshape(n_which, n_points)
-        first = np.arange(n_which) * n_points + values.argmax(axis=1)
-        best.keep(which, flat[first], losses[first], values.ravel()[first])
-        return losses.reshape(n_which, n_points)

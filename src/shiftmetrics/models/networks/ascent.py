@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -17,11 +18,13 @@ from shiftmetrics.attacks.model import (
     margin_loss,
     smooth_margin_loss,
 )
-from shiftmetrics.models.blackbox import find_counterexamples
+from shiftmetrics.models.counterexamples import find_counterexamples
 from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.model import LossName, ModelProblem
+from shiftmetrics.models.networks.bounds import certified_distances
 from shiftmetrics.models.networks.network import Network, batches
 from shiftmetrics.models.worst_case import Ascent, BestPoints, WorstCase
+from shiftmetrics.stability.losses import ZeroOneLoss
 
 LOSSES: dict[LossName, RowLoss] = {
     "log_loss": cross_entropy,
@@ -243,7 +246,12 @@ def attack_network(problem: ModelProblem, network: Network) -> WorstCase:
         nearer = found.distances < distances
         points = np.where(nearer[:, None], found.points, points)
         distances = np.minimum(found.distances, distances)
-    return WorstCase.of_errors(points, distances, warnings=network.warnings)
+    found_errors = WorstCase.of_errors(points, distances, warnings=network.warnings)
+    bounds = certified_distances(problem, network.module, network.cut, distances)
+    if bounds is None:
+        return found_errors
+    least = ZeroOneLoss(np.minimum(bounds, distances), kind="lower_bound")
+    return replace(found_errors, lower=least)
 
 
 def _attacked(problem: ModelProblem, network: Network) -> FloatArray:
