@@ -76,7 +76,11 @@ def test_linear_module_reaches_the_closed_form(loss: Any) -> None:
     assert result.search.route == "torch"
     assert result.kind == "upper_bound"
     np.testing.assert_allclose(result.value, exact, rtol=1e-4 if loss == "zero_one" else 1e-9)
-    assert result.lower_bound is None
+    if loss == "zero_one":  # linear relaxation of a linear network
+        assert result.lower_bound == pytest.approx(exact, rel=1e-4)
+        assert result.lower_bound <= exact
+    else:
+        assert result.lower_bound is None
 
 
 def test_few_weak_steps_a_round_close_in_on_the_logistic_closed_form() -> None:
