@@ -13,42 +13,27 @@ from shiftmetrics._core.result import Interval
 from shiftmetrics.novelty.amounts import (
     effective_size,
     excess_fraction,
-    largest_fraction,
     member_fractions,
     more_than_p_value,
-    rarity,
 )
 from shiftmetrics.novelty.bandwidth import MAX_ROWS, bandwidth_by_rule
-from shiftmetrics.novelty.changes import GradualChange, column_changes, is_gradual, matched
-from shiftmetrics.novelty.crossfit import N_FOLDS, RARE, crossfitted_members, fraction_interval
-from shiftmetrics.novelty.dependence import duplicate_warnings, order_warnings
-from shiftmetrics.novelty.gate import Gate, GateStatistics
+from shiftmetrics.novelty.changes import GradualChange
+from shiftmetrics.novelty.crossfit import fraction_interval
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.kernels import DirectionKernel, Kernel
 from shiftmetrics.novelty.membership import FoundMode, ModeFunction, members_of
 from shiftmetrics.novelty.modes import Mode, describe_mode
 from shiftmetrics.novelty.options import NoveltyResampling
-from shiftmetrics.novelty.permutations import PermutationUnits, make_units, permuted_rows
+from shiftmetrics.novelty.permutations import PermutationUnits, make_units
 from shiftmetrics.novelty.row_scores import RowScorer
-from shiftmetrics.novelty.search import (
-    LEAST_ROWS,
-    MORE_RESAMPLES,
-    find_modes,
-    found_in,
-    leading_mode,
-    near_level,
-)
+from shiftmetrics.novelty.search import found_in
+from shiftmetrics.novelty.searched import SearchedSamples, numbered_together
+from shiftmetrics.novelty.sides import ModeSides, sorted_modes
 from shiftmetrics.novelty.solution import NoveltyProblem
-from shiftmetrics.novelty.space import SearchSpace, most_rows
-
-GRADUAL = 0.5
-"""A change is gradual where undoing it leaves at most so much of the gate's statistic."""
+from shiftmetrics.novelty.space import most_rows
 
 _ALL_MISSING = 0.9
 """Fraction of the reference that is missing, beyond which the rest is too little to compare with."""
-
-_FIRST_ROWS = 10
-"""Samples to look at first where something is new and no mode is clear."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -137,11 +122,13 @@ def detect(
         units = _half(units, rng)
     is_searched = units.of_row >= 0
     rows = np.flatnonzero(is_searched)
-    search = _Search(
+    search = SearchedSamples(
         gram if is_searched.all() else gram.subset(rows),
         units=units.at(rows),
         weights=weights[rows],
-        together=_together(groups, (n_test, gram.n_reference), paired=options.paired, rows=rows),
+        together=numbered_together(
+            groups, (n_test, gram.n_reference), paired=options.paired, rows=rows
+        ),
         problem=problem,
         options=options,
         rng=rng,
@@ -164,7 +151,7 @@ def detect(
         counted = weights * ~is_searched
         found, p_values = _confirmed(found, weights, ~is_searched, n_test, problem.eta, alpha)
         held_out = ~is_searched & members_of(found, gram.n_rows, missing=False)
-        modes = _Sides(
+        modes = ModeSides(
             [part for part in found if not part.function.missing],
             [part for part in found if part.function.missing],
             [],
@@ -172,7 +159,7 @@ def detect(
     else:
         if p_values[0] <= alpha and not changes:
             held_out[rows] = search.crossfitted()
-        modes = _sorted_modes(found, held_out, weights, n_test, alpha)
+        modes = sorted_modes(found, held_out, weights, n_test, alpha)
     # 4. How much is new, by samples that had no part in saying so; what is missing is no part of the comparison.
     new = members_of(modes.new, gram.n_rows, missing=False)
     missing = members_of(modes.missing, gram.n_rows, missing=True)
@@ -221,152 +208,12 @@ def detect(
     )
 
 
-class _Search:
-    """The rows that are searched, with what all steps of the search share."""
-
-    def __init__(
-        self,
-        gram: Gram,
-        *,
-        units: PermutationUnits,
-        weights: FloatArray,
-        together: IntArray | None,
-        problem: NoveltyProblem,
-        options: NoveltyResampling,
-        rng: np.random.Generator,
-    ) -> None:
-        self._units = units
-        self._weights = weights
-        self._together = together
-        self._options = options
-        self._problem = problem
-        self._rng = rng
-        self._alpha = 1.0 - options.confidence_level
-        self.space = self._space_of(gram)
-        self._gate = Gate(self.space, weights, rng)
-
-    def _space_of(self, gram: Gram) -> SearchSpace:
-        return SearchSpace(
-            gram,
-            rng=self._rng,
-            memory_limit=self._problem.memory_limit,
-            executor=self._problem.executor,
-        )
-
-    def gated(self) -> tuple[GateStatistics, int]:
-        """Return the statistics of the gate, and the number of permutations: more where it is close."""
-        in_test = self.space.gram.in_test
-        n_resamples = self._options.n_resamples
-        self._labels = np.vstack([in_test, self._permuted(n_resamples)])
-        tested = self._gate.statistics(self._labels)
-        if any(near_level(p, n_resamples, self._alpha) for p in tested.p_values):
-            more = self._permuted((MORE_RESAMPLES - 1) * (n_resamples + 1))
-            self._labels = np.vstack([self._labels, more])
-            tested = self._gate.statistics(self._labels)
-        return tested, len(self._labels) - 1
-
-    def gated_without(self, members: BoolArray) -> tuple[float, float]:
-        """Return the p-values of both sides among the rows that are no members."""
-        gram = self.space.gram
-        kept = np.flatnonzero(~members)
-        in_test = gram.in_test[kept]
-        if min(in_test.sum(), (~in_test).sum()) < LEAST_ROWS:
-            return 1.0, 1.0
-        left = Gate(self._space_of(gram.subset(kept)), self._weights[kept], self._rng)
-        together = None
-        if self._together is not None:
-            together = np.unique(self._together[kept], return_inverse=True)[1]
-        permuted = permuted_rows(
-            in_test, together, self._options.n_resamples, self._rng, paired=self._options.paired
-        )
-        return left.statistics(np.vstack([in_test, permuted])).p_values
-
-    def _permuted(self, n_resamples: int) -> BoolArray:
-        in_test = self.space.gram.in_test
-        return permuted_rows(
-            in_test, self._together, n_resamples, self._rng, paired=self._options.paired
-        )
-
-    def gradual_changes(
-        self, tested: GateStatistics, columns: tuple[str, ...]
-    ) -> tuple[GradualChange, ...]:
-        """Return the columns that moved, where the gate sees nothing else; otherwise none."""
-        gram = self.space.gram
-        in_test = gram.in_test
-        # What weighs differently has other medians; and a user's kernel knows no columns.
-        if gram.kernel.bandwidth is None or np.ptp(self._weights) > 0.0:
-            return ()
-        features = to_float64(gram.take(np.arange(gram.n_rows)))
-        changes = column_changes(features[in_test], features[~in_test], columns, self._alpha)
-        if not is_gradual(changes):
-            return ()
-        moved = matched(features, in_test, columns, changes, self._rng)
-        again = self._space_of(Gram(moved[in_test], moved[~in_test], gram.kernel))
-        left = Gate(again, self._weights, self._rng).statistics(self._labels)
-        if left.values[:, 0].max() > GRADUAL * tested.values[:, 0].max():
-            return ()
-        return changes
-
-    def rounds(self, report: Callable[[], Any]) -> list[list[ModeFunction]]:
-        """Return the modes of each round of the search."""
-        return find_modes(
-            self.space,
-            self._units,
-            self._weights,
-            alpha=self._alpha,
-            n_resamples=self._options.n_resamples,
-            rng=self._rng,
-            executor=self._problem.executor,
-            report=report,
-        )
-
-    def crossfitted(self) -> BoolArray:
-        """Return which samples are members by scores that they had no part in."""
-        in_test = self.space.gram.in_test
-        folds = np.empty(len(in_test), dtype=np.int64)
-        if self._together is None:
-            for side in (in_test, ~in_test):
-                folds[side] = self._rng.permutation(np.arange(side.sum()) % N_FOLDS)
-        else:
-            n_groups = int(self._together.max()) + 1
-            folds[:] = self._rng.permutation(np.arange(n_groups) % N_FOLDS)[self._together]
-        return crossfitted_members(
-            self._gate.families, in_test, folds, self._weights, self._options.confidence_level
-        )
-
-    def independent(self, side: int) -> float:
-        """Return how many samples of a side count as independent, as a fraction: groups count once."""
-        if self._together is None or self._options.paired:
-            return 1.0
-        groups = self._together[self.space.gram.in_test != bool(side)]
-        return len(np.unique(groups)) / len(groups)
-
-    def first_rows(self) -> IntArray:
-        """Return the positions of the test samples that look most new by the gate's classifiers."""
-        scores = self._gate.row_scores()[self.space.gram.in_test]
-        return np.argsort(-scores, kind="stable")[:_FIRST_ROWS]
-
-    def dependence(self, members: BoolArray) -> tuple[str, ...]:
-        """Return why samples may not be independent, unless groups or pairs say how they belong together."""
-        if self._together is not None:
-            return ()
-        gram = self.space.gram
-        in_test = gram.in_test
-        features = to_float64(gram.take(np.arange(gram.n_rows)))
-        copied = duplicate_warnings(features[in_test], features[~in_test])
-        if copied:
-            return copied
-        # New members may stand together without any order.
-        scores = self._gate.row_scores()
-        return order_warnings((scores[in_test & ~members], scores[~in_test]))
-
-    def leading(self) -> ModeFunction:
-        """Return what leads in the test sample."""
-        return leading_mode(self.space, self._units, self._weights, self._rng)
-
-
 def _interval(
-    members: BoolArray, weights: FloatArray, n_test: int, search: _Search, confidence_level: float
+    members: BoolArray,
+    weights: FloatArray,
+    n_test: int,
+    search: SearchedSamples,
+    confidence_level: float,
 ) -> Interval:
     """Return a lower bound of the fraction that is new."""
     if not (weights[:n_test].any() and weights[n_test:].any()):
@@ -375,70 +222,6 @@ def _interval(
     n = effective_size(weights[:n_test]) * search.independent(0)
     m = effective_size(weights[n_test:]) * search.independent(1)
     return fraction_interval(a, b, n, m, confidence_level)
-
-
-@dataclass(frozen=True, eq=False)
-class _Sides:
-    """The modes that are new, those that are missing, and those that are only more or less frequent."""
-
-    new: list[FoundMode]
-    missing: list[FoundMode]
-    changed: list[FoundMode]
-
-
-def _sorted_modes(
-    found: list[FoundMode], held_out: BoolArray, weights: FloatArray, n_test: int, alpha: float
-) -> _Sides:
-    """Sort the modes that were found by what may be said of them.
-
-    A mode is new where its core is rare in the reference in absolute terms, and missing the other way round. But
-    where
-    a fraction s of the sample is new, all that is known is only 1 - s times as frequent as in the reference: a mode
-    is
-    less frequent, or missing, beyond the largest plausible s. So with what is more frequent where the reference has
-    modes in excess.
-    """
-    sides = _Sides([], [], [])
-    everything = np.ones(len(weights), bool)
-    for missing in (False, True):
-        # What the other side has in excess dilutes this one.
-        others = members_of(found, len(weights), missing=not missing)
-        if missing:
-            others |= held_out
-        size = effective_size(weights[:n_test] if missing else weights[n_test:])
-        excess = excess_fraction(others, weights, n_test, missing=not missing)
-        times = 1.0 / (1.0 - largest_fraction(excess, size))
-        for part in found:
-            if part.function.missing != missing:
-                continue
-            beyond = more_than_p_value(
-                part.members, weights, everything, n_test, times, missing=missing
-            )
-            rare = rarity(part.strengths, part.members, weights, n_test, missing=missing)
-            if missing:
-                rare *= times
-            if rare <= RARE and (beyond <= alpha or not missing):
-                (sides.missing if missing else sides.new).append(part)
-            elif beyond <= alpha:
-                sides.changed.append(part)
-    return sides
-
-
-def _together(
-    groups: tuple[IntArray, IntArray] | None,
-    sizes: tuple[int, int],
-    *,
-    paired: bool,
-    rows: IntArray,
-) -> IntArray | None:
-    """Return the number of the group of each searched row, or of its pair; None where rows are independent."""
-    if groups is None and not paired:
-        return None
-    if groups is None:
-        groups = np.arange(sizes[0]), np.arange(sizes[1])
-    numbers = groups[0], groups[1] + (0 if paired else int(groups[0].max()) + 1)
-    found = np.concatenate(numbers)[rows]
-    return np.unique(found, return_inverse=True)[1]
 
 
 def _search_kernel(

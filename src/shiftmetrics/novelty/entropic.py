@@ -32,9 +32,9 @@ from shiftmetrics.novelty.inputs import (
     units_warning,
 )
 from shiftmetrics.novelty.options import LandmarkMap, NoveltyResampling, novelty_resampling_of
-from shiftmetrics.novelty.result import (
+from shiftmetrics.novelty.result import NoveltyResult
+from shiftmetrics.novelty.result_parts import (
     NoveltyChanges,
-    NoveltyResult,
     NoveltyScore,
     NoveltySource,
     NoveltyTest,

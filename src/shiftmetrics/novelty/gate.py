@@ -109,7 +109,7 @@ class Gate:
                 ridge = LINEAR_RIDGE * len(points)
                 self._linear = [_RidgeClassifier(directions[self._order], weights, ridge)]
                 self.families.append((directions, ridge))
-        self._tree = _Tree(points[self._order], weights, rng)
+        self._tree = _WardTree(points[self._order], weights, rng)
 
     def statistics(self, labels: BoolArray) -> GateStatistics:
         """Return the statistics of both sides.
@@ -139,7 +139,7 @@ class Gate:
         mean[self._order] = np.mean([part / (part.std() + 1e-300) for part in scores], axis=0)
         return mean
 
-    def _scanned(self, scan: _RidgeClassifier | _Tree, labels: BoolArray) -> FloatArray:
+    def _scanned(self, scan: _RidgeClassifier | _WardTree, labels: BoolArray) -> FloatArray:
         blocks = row_blocks(len(labels), 1, block_bytes=_TOGETHER)
         parts = [scan.scanned(labels[block][:, self._order]) for block in blocks]
         return np.concatenate(parts, axis=1)
@@ -188,7 +188,7 @@ class _RidgeClassifier:
         return np.stack([new.max(axis=1), missing.max(axis=1)])
 
 
-class _Tree:
+class _WardTree:
     """The nodes of a Ward tree."""
 
     def __init__(self, points: FloatArray, weights: FloatArray, rng: np.random.Generator) -> None:

@@ -8,18 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.confidence import normal_interval
 from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Interval, Result, Status, format_number
-from shiftmetrics.novelty.basis import FeatureMap, Route
-from shiftmetrics.novelty.changes import GradualChange, changes_in_words
+from shiftmetrics.novelty.basis import FeatureMap
+from shiftmetrics.novelty.changes import changes_in_words
 from shiftmetrics.novelty.modes import Mode, percent
+from shiftmetrics.novelty.result_parts import (
+    NoveltyChanges,
+    NoveltyScore,
+    NoveltySource,
+    NoveltyTest,
+)
 from shiftmetrics.novelty.routes import solve
-from shiftmetrics.novelty.row_scores import RowScorer
-from shiftmetrics.novelty.search import near_level
-from shiftmetrics.novelty.solution import NoveltyProblem
 
 _SHOWN = 3
 """Modes whose samples stand in the headline."""
@@ -32,113 +34,6 @@ _SMALLEST_MODE = 15
 """Permutations of fewer samples of a mode are often enough as extreme, whatever is scanned."""
 
 _READ_BACK = "The result must come from a computation, got one read from a file. Compute the novelty again to {what}."
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class NoveltyScore(Record):
-    """What belongs to the kernel entropic novelty, the ``value`` of a result.
-
-    Attributes
-    ----------
-    total : float
-        Sum S of the positive eigenvalues, from 0 to 1: all that is in excess of the reference, noise included.
-    eigenvalues : ndarray
-        Positive eigenvalues of C_X - eta C_Y, largest first.
-    reverse, reverse_error_bound : float or None
-        Novelty of the reference against the sample, at eta = 1. At another eta, swap the samples.
-    reverse_eigenvalues : ndarray or None
-        Positive eigenvalues of C_Y - C_X, at eta = 1.
-    eta : float
-        Multiplier of the reference.
-    kernel : str
-        Name of the kernel.
-    bandwidth : float or None
-        Bandwidth of the Gaussian kernel. Modes are looked for at half of it and twice it too.
-    method : str
-        The route; ``settings["reason"]`` says why.
-    rank : int
-        Size of the eigenproblem.
-    mode_count, reference_mode_count : float
-        Effective number of modes of each sample at this bandwidth, ``1 / |C|_F^2``.
-    sizes : tuple of int
-        Samples that the score is of, of both sides: fewer than all where all would take too long.
-    """
-
-    total: float
-    eigenvalues: FloatArray
-    reverse: float | None = None
-    reverse_error_bound: float | None = None
-    reverse_eigenvalues: FloatArray | None = None
-    eta: float
-    kernel: str
-    bandwidth: float | None
-    method: str
-    rank: int
-    mode_count: float
-    reference_mode_count: float
-    sizes: tuple[int, int]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class NoveltyTest(Record):
-    """What the permutations say.
-
-    Attributes
-    ----------
-    p_value, missing_p_value : float
-        Fraction of the permutations that show as much that is new, or missing. At eta > 1, on held-out samples, of
-        "no mode is more than eta times as frequent".
-    n_resamples : int
-        Permutations behind them.
-    confidence_level : float
-        A p-value counts from 1 minus this down.
-    sizes : tuple of int
-        Samples of both sides.
-    dependence : tuple of str
-        Why samples may not be independent, so that the p-values would be wrong.
-    first_rows : ndarray of int
-        Positions of the samples that look most new, for where no mode is clear.
-    first_names : tuple of str
-        Their names, where the rows of a table have them.
-    """
-
-    p_value: float
-    missing_p_value: float
-    n_resamples: int
-    confidence_level: float
-    sizes: tuple[int, int]
-    dependence: tuple[str, ...] = ()
-    first_rows: IntArray
-    first_names: tuple[str, ...] = ()
-
-    def is_near(self, p_value: float) -> bool:
-        """Return whether another seed could turn the verdict of a p-value."""
-        return near_level(p_value, self.n_resamples, 1.0 - self.confidence_level)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class NoveltyChanges(Record):
-    """What is different without being new or missing.
-
-    Attributes
-    ----------
-    modes : tuple of Mode
-        Modes of both samples that are more frequent in the test sample, or less (``mode.missing``).
-    columns : tuple of GradualChange
-        Columns that moved or changed their spread, where that is all there is.
-    """
-
-    modes: tuple[Mode, ...] = ()
-    columns: tuple[GradualChange, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class NoveltySource:
-    """What a result computes from on demand; files do not hold it."""
-
-    problem: NoveltyProblem
-    method: Route
-    scorer: RowScorer
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
