@@ -11,10 +11,15 @@ from shiftmetrics._core.arrays import FloatArray
 _DUPLICATED = 0.05
 """Fraction of a sample's rows that are copies, from which it is said."""
 
-_ORDERED = 5.0
-"""Standard errors of the correlation of neighbouring rows' scores, from which an order is said."""
+_APART = 10
+"""Places apart, at which rows count as far from each other."""
 
-_LEAST_CORRELATION = 0.2
+_LEAST_CLOSENESS = 0.3
+"""By how much of it the squared difference of neighbours must be smaller for an order to be said."""
+
+_ORDERED = 8.0
+"""Of independent rows that varies by 1.6 over the root of their number: this is five times as much."""
+
 _LEAST_ROWS = 50
 _GROUPS = "pass resampling=NoveltyResampling(groups=(labels, reference_labels))"
 
@@ -68,13 +73,16 @@ def order_warnings(scores: tuple[FloatArray, FloatArray]) -> tuple[str, ...]:
         n_rows = len(values)
         if n_rows < _LEAST_ROWS:
             continue
-        # Equal scores have equal ranks.
+        # Equal scores have equal ranks. In an order, rows next to each other differ less than rows a few places
+        # apart;
+        # rows that were sorted by their class do not, within a class.
         ranks = np.unique(values, return_inverse=True)[1].astype(np.float64)
-        ranks -= ranks.mean()
-        correlation = float(ranks[1:] @ ranks[:-1] / max(float(ranks @ ranks), 1e-300))
-        if correlation >= max(_LEAST_CORRELATION, _ORDERED / math.sqrt(n_rows)):
+        near = float(np.mean((ranks[1:] - ranks[:-1]) ** 2))
+        apart = float(np.mean((ranks[_APART:] - ranks[:-_APART]) ** 2))
+        closeness = 1.0 - near / max(apart, 1e-300)
+        if closeness >= max(_LEAST_CLOSENESS, _ORDERED / math.sqrt(n_rows)):
             return (
-                f"Neighbouring rows of {name} are alike (rank correlation {correlation:.2f}), as in a time series; "
+                f"Neighbouring rows of {name} are more alike than rows further apart, as in a time series; "
                 f"the p-values assume independent samples, and are too small if they are not: then {_GROUPS}.",
             )
     return ()

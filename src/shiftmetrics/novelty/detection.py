@@ -168,7 +168,7 @@ def detect(
     interval = _interval(held_out, counted, n_test, search, options.confidence_level)
     fraction = 0.0
     if modes.new:
-        fraction = max(excess_fraction(new, weights, n_test), interval.low)
+        fraction = excess_fraction(new, weights, n_test)
     elif p_values[0] <= alpha and held_out.any() and not modes.changed:
         fraction = excess_fraction(held_out, counted, n_test)
     # 5. A side that has no mode of its own may stand out because of the other one's: it is asked again without them.
@@ -176,8 +176,9 @@ def detect(
         named = members_of(found, gram.n_rows, missing=False)
         named |= members_of(found, gram.n_rows, missing=True)
         left = search.gated_without(named[rows])
+        own = {part.function.missing for part in (*modes.new, *modes.missing, *modes.changed)}
         for side in (0, 1):
-            if not (modes.missing if side else modes.new):
+            if bool(side) not in own:
                 p_values[side] = max(p_values[side], left[side])
     described = [
         tuple(
@@ -197,7 +198,7 @@ def detect(
         columns=changes,
         p_value=p_values[0],
         missing_p_value=p_values[1],
-        fraction=fraction,
+        fraction=max(fraction, interval.low),
         missing_fraction=excess_fraction(missing, weights, n_test, missing=True),
         fraction_interval=interval,
         first_rows=rows[search.first_rows()],

@@ -274,10 +274,11 @@ class NoveltyResult(Drawn, Result):
         """Return what is new, what is missing, and what else changed, in words."""
         sentences = [*self.test.dependence, self._new_in_words()]
         p_missing = self.test.missing_p_value
+        changed = self.changes.columns or any(mode.missing for mode in self.changes.modes)
         if self.missing:
             amount = f"Missing: about {percent(self.missing_fraction)} of the reference"
             sentences.append(f"{amount}, {_listed(self.missing, p_missing)}")
-        elif p_missing <= 1.0 - self.test.confidence_level and not self.changes.columns:
+        elif p_missing <= 1.0 - self.test.confidence_level and not changed:
             sentences.append(f"Something is missing (p = {p_missing:.2g}); no single clear mode.")
         elif not self.changes.columns:
             sentences.append("Nothing is missing.")
@@ -308,6 +309,8 @@ class NoveltyResult(Drawn, Result):
             return f"No mode {times} shown at this size (p = {test.p_value:.2g})."
         if test.p_value > alpha:
             return f"Nothing new shown at this size (p = {test.p_value:.2g})."
+        if any(not mode.missing for mode in self.changes.modes):
+            return f"No mode is new (p = {test.p_value:.2g} of no excess)."
         rows = ", ".join(test.first_names[:_SHOWN] or map(str, test.first_rows[:_SHOWN]))
         return f"Something is new (p = {test.p_value:.2g}); no single clear mode; look first at rows {rows}, ..."
 
