@@ -79,6 +79,7 @@ def take_apart(
     """
     sides = [_side(old, "old"), _side(new, "new")]
     tables = [side.scores for side in sides if is_table(side.scores)]
+    # What the caller names is not searched.
     id_name = _named(ids, "ids", tables)
     label_name = _named(labels, "labels", tables)
     group_name = _named(groups, "groups", tables)
@@ -86,6 +87,7 @@ def take_apart(
         id_name = _id_column(*tables)
     if label_name is None:
         label_name = _label_column(tables, {id_name, group_name})
+    taken = {id_name, label_name, group_name}
     for side in sides:
         if not is_table(side.scores):
             continue
@@ -101,7 +103,7 @@ def take_apart(
             side.labels = _values(side, label_name, "the label")
         if group_name in names:
             side.group = _values(side, group_name, "the group")
-        taken = {id_name, label_name, group_name}
+        # What is left must be predictions.
         _find_scores(side, [name for name in names if name not in taken])
     return sides[0], sides[1]
 
@@ -109,9 +111,12 @@ def take_apart(
 def _side(value: Any, argument: str) -> FileColumns:
     """Wrap one file: tables stay tables, everything else becomes a NumPy array; an index that is set gives ids."""
     scores = value
-    if not is_table(value):
-        scores = value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(to_numpy(value))
+    if not is_table(value) and hasattr(value, "to_numpy"):
+        scores = value.to_numpy()
+    elif not is_table(value):
+        scores = np.asarray(to_numpy(value))
     side = FileColumns(argument=argument, scores=scores)
+    # An index that only counts the rows says nothing.
     if is_labelled(value) and type(value.index).__name__ != "RangeIndex":
         side.ids = np.asarray(value.index)
         side.found.append("the index as the id")
@@ -126,12 +131,16 @@ def _side(value: Any, argument: str) -> FileColumns:
 
 
 def _plain(name: Any) -> str:
+    """Return a name as it is compared: in small letters, with underscores."""
     return str(name).strip().lower().replace(" ", "_").replace("-", "_")
 
 
 def _looks_like_id(name: Any) -> bool:
+    """Return True if a column has the name of an id, or none: pandas writes its index so."""
     plain = _plain(name)
-    return plain in ID_NAMES or plain.endswith("_id") or plain.startswith("unnamed:") or not plain
+    if plain in ID_NAMES or plain.endswith("_id"):
+        return True
+    return plain.startswith("unnamed:") or not plain
 
 
 def _named(value: Any, argument: str, tables: Sequence[Any]) -> str | None:
@@ -149,29 +158,31 @@ def _named(value: Any, argument: str, tables: Sequence[Any]) -> str | None:
 
 def _id_column(old: Any, new: Any) -> str | None:
     """Return the first column with the name of an id that both tables have, and whose values are distinct."""
-    in_both = [name for name in old.columns if _looks_like_id(name) and name in new.columns]
-    distinct = [name for name in in_both if old[name].is_unique or new[name].is_unique]
-    if not distinct or len(old.columns) == 1:
+    if len(old.columns) == 1:
         return None
-    return str(distinct[0])
+    for name in old.columns:
+        # Repeated in one file alone, it is an id whose repetition will be refused.
+        is_id = _looks_like_id(name) and name in new.columns
+        if is_id and (old[name].is_unique or new[name].is_unique):
+            return str(name)
+    return None
 
 
 def _label_column(tables: Sequence[Any], taken: set[str | None]) -> str | None:
-    """Return the column with the name of a label, where another column is left for the predictions.
-
-    A column of fractions among several scores is the score of a class of that name.
-    """
+    """Return the column with the name of a label, where another column is left for the predictions."""
     for table in tables:
         left = [name for name in table.columns if name not in taken]
-        for name in left:
-            if _plain(name) not in LABEL_NAMES or len(left) == 1:
-                continue
-            if len(left) == 2 or table[name].dtype.kind != "f" or (table[name] % 1 == 0).all():
+        named = [name for name in left if _plain(name) in LABEL_NAMES]
+        for name in named if len(left) > 1 else []:
+            # Fractions are true values beside one column of outputs, and the score of a class among several.
+            is_whole = table[name].dtype.kind != "f" or (table[name] % 1 == 0).all()
+            if len(left) == 2 or is_whole:
                 return str(name)
     return None
 
 
 def _values(side: FileColumns, name: Any, role: str) -> npt.NDArray[Any]:
+    """Take a column out of a table, and say what for."""
     side.found.append(f"{name} as {role}")
     return np.asarray(side.scores[name].to_numpy())
 
@@ -226,6 +237,7 @@ def _check_scores(side: FileColumns) -> None:
     for name, kind in kinds.items():
         if kind not in "biuf":
             _refuse(side, name)
+    # One column of integers among fractions is a label or a number of the row.
     whole = [name for name, kind in kinds.items() if kind in "iu"]
     if len(whole) == 1 and len(kinds) > 2:
         _refuse(side, whole[0])
@@ -235,6 +247,7 @@ def _check_scores(side: FileColumns) -> None:
 
 
 def _refuse(side: FileColumns, name: Any) -> None:
+    """Raise a ValueError that names a column of which nobody knows what it is, and a value of it."""
     remedy = "Say what it is with ids=, labels= or groups=, or leave it out."
     expected = "ids, labels, groups and predictions only"
     got = f"the column {str(name)!r}, which is none of them"

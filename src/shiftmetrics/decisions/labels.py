@@ -63,10 +63,12 @@ def known_labels(
     ValueError
         If a row is labelled twice differently, or labels belong to no row.
     """
+    # A column of the files was taken out of them already.
     if labels is None or isinstance(labels, str):
         return _of_files(old, new, rows, ids)
     if is_table(labels):
         return labels_of_table(labels, ids)
+    # The index of a series names rows, unless it only counts them.
     if is_labelled(labels) and type(labels.index).__name__ != "RangeIndex" and old.ids is not None:
         return _by_ids(np.asarray(labels.index), labels.to_numpy(), ids, plan=None)
     values = np.asarray(labels.to_numpy() if hasattr(labels, "to_numpy") else to_numpy(labels))
@@ -103,6 +105,7 @@ def _of_files(
         return None
     values = columns[0]
     known = ~is_missing(values)
+    # The second file fills the gaps of the first.
     if len(columns) == 2:
         others = columns[1]
         both = known & ~is_missing(others)
@@ -126,6 +129,7 @@ def labels_of_table(table: Any, ids: Ids) -> KnownLabels:
         name for plain, name in by_name.items() if plain in ID_NAMES or plain.endswith("_id")
     ]
     label_names = [name for plain, name in by_name.items() if plain in LABEL_NAMES]
+    # Of two columns, the one that is no id is the label, whatever its name.
     if not label_names and len(table.columns) == 2 and len(id_names) == 1:
         label_names = [name for name in table.columns if name not in id_names]
     known = first_few(list(table.columns), 6)
@@ -143,34 +147,43 @@ def _by_ids(own: Ids, values: npt.NDArray[Any], ids: Ids, *, plan: str | None) -
     """Bring labels with ids of their own into the order of the matched rows."""
     there = ~is_missing(values)
     own, ids = same_type(np.asarray(own)[there], ids)
-    values = values[there]
-    warnings = []
-    if len(own):
-        order = np.argsort(own, kind="stable")
-        sorted_ids = own[order]
-        texts = as_strings(values[order])
-        repeated = sorted_ids[1:] == sorted_ids[:-1]
-        differ = repeated & (texts[1:] != texts[:-1])
-        if differ.any():
-            place = int(np.argmax(differ))
-            got = f"{texts[place]} and {texts[place + 1]} for {sorted_ids[place]!s}"
-            raise ValueError(describe("labels", "one label for each row", got))
-        distinct = np.concatenate([[True], sorted_ids[1:] != sorted_ids[:-1]])
-        own = sorted_ids[distinct]
-        values = values[order[distinct]]
-        places = positions(own, ids)
-        unknown = own[places < 0]
-        if len(unknown) == len(own):
-            got = f"{first_few(own.tolist(), 2)}, where the rows have {first_few(ids.tolist(), 2)}"
-            raise ValueError(describe("labels", "of rows of the files", got, "Compare the ids."))
-        if len(unknown):
-            warnings.append(
-                f"{len(unknown)} labels belong to no row of both files: {first_few(unknown.tolist())}."
-            )
-        own_places = positions(ids, own)
-    else:
-        own_places = np.full(len(ids), -1)
-    known = own_places >= 0
+    own, values = _once(own, values[there])
     found = np.empty(len(ids), dtype=object)
-    found[known] = values[own_places[known]]
-    return KnownLabels(values=found, known=known, plan=plan, warnings=tuple(warnings))
+    if not len(own):
+        return KnownLabels(values=found, known=np.zeros(len(ids), dtype=bool), plan=plan)
+    unknown = own[positions(own, ids) < 0]
+    if len(unknown) == len(own):
+        got = f"{first_few(own.tolist(), 2)}, where the rows have {first_few(ids.tolist(), 2)}"
+        raise ValueError(describe("labels", "of rows of the files", got, "Compare the ids."))
+    warnings: tuple[str, ...] = ()
+    if len(unknown):
+        named = first_few(unknown.tolist())
+        warnings = (f"{len(unknown)} labels belong to no row of both files: {named}.",)
+    places = positions(ids, own)
+    known = places >= 0
+    found[known] = values[places[known]]
+    return KnownLabels(values=found, known=known, plan=plan, warnings=warnings)
+
+
+def _once(ids: Ids, values: npt.NDArray[Any]) -> tuple[Ids, npt.NDArray[Any]]:
+    """Return each labelled id once, sorted, with its label.
+
+    Raises
+    ------
+    ValueError
+        If a row is labelled twice differently.
+    """
+    # Sorted, labels of one row stand beside each other.
+    order = np.argsort(ids, kind="stable")
+    ids = ids[order]
+    values = values[order]
+    texts = as_strings(values)
+    is_again = np.zeros(len(ids), dtype=bool)
+    is_again[1:] = ids[1:] == ids[:-1]
+    differs = is_again.copy()
+    differs[1:] &= texts[1:] != texts[:-1]
+    if differs.any():
+        place = int(np.argmax(differs))
+        got = f"{texts[place - 1]} and {texts[place]} for {ids[place]!s}"
+        raise ValueError(describe("labels", "one label for each row", got))
+    return ids[~is_again], values[~is_again]

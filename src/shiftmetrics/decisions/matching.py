@@ -46,7 +46,8 @@ def match_rows(
         if given.shape != (old.n_rows,):
             expected = f"one for each of {old.n_rows} rows"
             raise ValueError(describe("ids", expected, f"shape {given.shape}"))
-        old.ids = new.ids = given
+        old.ids = given
+        new.ids = given
     if old.ids is None or new.ids is None:
         if old.n_rows != new.n_rows:
             got = f"{old.n_rows} and {new.n_rows} rows"
@@ -57,23 +58,25 @@ def match_rows(
         return everything, everything, places_of_old
     first, second = same_type(old.ids, new.ids)
     _refuse_repeated(first, "old")
+    # Most files have the same rows in the same order.
     if np.array_equal(first, second):
         return everything, everything, first
     _refuse_repeated(second, "new")
     places = positions(first, second)
     in_both = places >= 0
-    if not in_both.any():
+    n_common = int(in_both.sum())
+    if n_common == 0:
         got = f"{first_few(first.tolist(), 2)} in old and {first_few(second.tolist(), 2)} in new"
         raise ValueError(
             describe("old and new", "files with rows in common", got, "Compare the ids.")
         )
-    n_common = int(in_both.sum())
-    if not inner and (n_common < len(first) or n_common < len(second)):
+    if not inner and n_common < max(len(first), len(second)):
         parts = []
         for name, own, other in (("old", first, second), ("new", second, first)):
             alone = own[positions(own, other) < 0]
             if len(alone):
                 parts.append(f"{first_few(alone.tolist())} only in {name}")
+        # Never a remedy that pairs rows which do not belong together.
         remedy = "Pass inner=True to compare the rows that both have."
         raise ValueError(describe("old and new", "of the same rows", "; ".join(parts), remedy))
     return places_of_old[in_both], places[in_both], first[in_both]
@@ -88,15 +91,15 @@ def same_type(first: Ids, second: Ids) -> tuple[Ids, Ids]:
 
 def as_strings(values: Ids) -> Ids:
     """Return labels or ids as strings, whole numbers alike."""
-    if values.dtype.kind in "US":
+    if values.dtype.kind in "USiu":
         return values.astype(str)
-    if values.dtype.kind in "iu":
-        return values.astype(str)
+    # Floats that are whole, as pandas reads integers with gaps, are written as integers.
     return np.array([class_key(value) for value in values.tolist()], dtype=str)
 
 
 def positions(wanted: Ids, known: Ids) -> IntArray:
     """Return the place of each id in ``known``, whose entries are distinct; -1 where it is not there."""
+    # A search in the sorted ids: a dictionary of a million of them would be slower, and larger.
     order = np.argsort(known, kind="stable")
     found = np.searchsorted(known, wanted, sorter=order)
     places = order[np.minimum(found, len(known) - 1)]
@@ -104,6 +107,7 @@ def positions(wanted: Ids, known: Ids) -> IntArray:
 
 
 def _refuse_repeated(ids: Ids, argument: str) -> None:
+    """Raise a ValueError that names the first repeated id and where it stands again."""
     distinct, counts = np.unique(ids, return_counts=True)
     if len(distinct) < len(ids):
         repeated = distinct[counts > 1]
