@@ -31,6 +31,7 @@ def prediction_diff(
 ) -> PredictionDiff:
     """Return the changes, with their rows in the order of the plan."""
     rows = gains.candidates if plan is None else plan.order
+    # 1 fixed, -1 broken, 0 neither
     effect = np.where(gains.known[rows], np.sign(gains.low[rows]), UNKNOWN_EFFECT)
     effect = effect.astype(np.int64)
     ids = pair.rows.ids[rows]
@@ -46,9 +47,11 @@ def prediction_diff(
         )
         return PredictionDiff(n_changed=len(rows), fraction=fraction, rows=table)
     confidences = [pair.confidence(side, rows) for side in (pair.old, pair.new)]
+    # Confident on both sides, and yet of two opinions: the changes to look at first.
     n_confident = None
     if confidences[0] is not None and confidences[1] is not None:
         n_confident = int(((confidences[0] >= CONFIDENT) & (confidences[1] >= CONFIDENT)).sum())
+    # A label that is not known is an empty string.
     known = pair.labels[rows] >= 0
     names = pair.classes
     table = ChangedSamples(
@@ -74,6 +77,7 @@ def prediction_diff(
 
 def _frequent(pair: ClassPair, rows: IntArray, effect: IntArray) -> tuple[ChangeCount, ...]:
     """Return the most frequent changes from one class to another."""
+    # Each pair of classes is one number.
     n_classes = len(pair.classes)
     cells = pair.old_codes[rows] * n_classes + pair.new_codes[rows]
     distinct, place, counts = np.unique(cells, return_inverse=True, return_counts=True)
@@ -102,6 +106,7 @@ def labelled_rows(
     # A label of a row that does not change is no use either way: it is not listed.
     labelled = gains.candidates[pair.rows.known[gains.candidates]]
     unused = labelled[~is_used[labelled]]
+    # The accuracies themselves need the labels of rows that do not change, too.
     scores: tuple[float | None, float | None] = (None, None)
     if pair.rows.known.all():
         scores = _scores(pair, gains)

@@ -67,6 +67,7 @@ def read_classes(
         If classes do not match, a label is none of them, or a threshold is needed.
     """
     pair = _pair_at(rows, files, labelled, threshold)
+    # From here on for rare events alone.
     if threshold is not None or not _never_answers(pair):
         return pair
     rare = str(pair.classes[1 - pair.old_codes[0]])
@@ -95,6 +96,7 @@ def _pair_at(
     # The second class is that of the old file, whatever the order of columns in the new one.
     new = _served(files[1], old.names if len(old.names) == 2 else names, threshold)
     old, new = _same_names(old, new)
+    # One numbering for both; ties were decided in the order of each file's own columns.
     classes = _all_classes(old, new)
     old_codes = _joint(old, classes)[rows.old_rows]
     new_codes = _joint(new, classes)[rows.new_rows]
@@ -122,10 +124,11 @@ def _never_answers(pair: ClassPair) -> bool:
     answer = pair.old_codes[0]
     if (pair.old_codes != answer).any() or (pair.new_codes != answer).any():
         return False
+    # Two equal files change at no threshold.
     rows = np.arange(len(pair.old_codes))
-    return not np.array_equal(
-        pair.probabilities(pair.old, rows), pair.probabilities(pair.new, rows)
-    )
+    old = pair.probabilities(pair.old, rows)
+    new = pair.probabilities(pair.new, rows)
+    return not np.array_equal(old, new)
 
 
 def _names_of_two(
@@ -153,6 +156,7 @@ def _served(file: ClassFile, names: tuple[str, ...], threshold: float | None) ->
         return one_probability(file.numbers, argument, names, threshold)
     if file.numbers is not None and file.form == "margin":
         return margins(file.numbers, argument, names, threshold)
+    # What is left are answers.
     if threshold is not None:
         remedy = "Labels have no scores that it could cut."
         raise ValueError(describe("threshold", "None for labels", threshold, remedy))
@@ -180,11 +184,13 @@ def _all_classes(old: ServedPredictions, new: ServedPredictions) -> list[str]:
     ValueError
         If one file lacks a class that the other has a column for, or they have no class in common.
     """
+    # Answers alone: a class may be rare enough that one model never gives it.
     if not old.has_columns and not new.has_columns:
         if not set(old.names) & set(new.names):
             got = f"{first_few(old.names, 2)} in old and {first_few(new.names, 2)} in new"
             raise ValueError(describe("old and new", "answers with classes in common", got))
         return sorted({*old.names, *new.names}, key=sort_key)
+    # A column for each class: both must have the same.
     for one, other in ((old, new), (new, old)):
         alone = [name for name in one.names if name not in other.names]
         if alone and other.has_columns:
@@ -197,6 +203,7 @@ def _all_classes(old: ServedPredictions, new: ServedPredictions) -> list[str]:
 def _joint(served: ServedPredictions, classes: list[str]) -> IntArray:
     """Return the answers as positions among the classes of both."""
     places = np.array([classes.index(name) for name in served.names], dtype=np.int64)
+    # Mostly the numbering is that of both already, and nothing is copied.
     if (places == np.arange(len(places))).all():
         return served.codes
     return places[served.codes]
@@ -244,6 +251,7 @@ def _label_codes(
     outside = [name for name in names if name not in classes]
     warnings: tuple[str, ...] = ()
     if outside:
+        # With columns all classes are known; without, a label may be of a class that no model answers.
         if old.has_columns or new.has_columns or len(outside) == len(names):
             place = int(np.flatnonzero(own == names.index(outside[0]))[0])
             row = rows.ids[np.flatnonzero(labelled.known)[place]]

@@ -169,6 +169,7 @@ def diff_models(
         found=(*pair.rows.found, *pair.forms),
     )
     drawn = _plan_of(plan, pair, gains, allow, rng)
+    # Labels without a plan are of rows that somebody chose.
     belongs = pair.rows.plan is not None or isinstance(plan, LabelPlan)
     return _result(pair, gains, metric, drawn, belongs, allow, settings)
 
@@ -186,6 +187,7 @@ def _plan_of(
     rows = gains.candidates
     n = gains.n_samples
     digest = pair.digest
+    # A plan that labels belong to is checked and kept, whether it is given or their file names it.
     if isinstance(plan, LabelPlan):
         if plan.digest != digest or not np.array_equal(np.sort(plan.order), rows):
             remedy = "The plan belongs to other predictions, or to other rows: make a new plan."
@@ -196,6 +198,7 @@ def _plan_of(
         return plan_from_text(pair.rows.plan, rows, n_samples=n, digest=digest, scale=gains.scale)
     if not len(rows):
         return None
+    # Exact intervals exist for gains of -1, 0 and 1 alone.
     mode: Mode = "exact" if gains.are_signs else "anytime"
     if plan == "anytime":
         mode = "anytime"
@@ -207,6 +210,7 @@ def _plan_of(
             rows, n_samples=n, n_labels=check_integer(plan, "plan", low=1), mode=mode, digest=digest,
             scale=gains.scale, rng=rng,
         )  # fmt: skip
+    # Wide enough to be cheap, narrow enough to decide on what is allowed.
     half_width = QUARTER * gains.scale * len(rows) / n
     if allow is not None:
         half_width = min(allow, half_width)
@@ -313,6 +317,7 @@ def verdict_of(allow: float | None, bound: Interval, interval: Interval | None) 
         if interval.low > -allow or (is_point and interval.low >= -allow - ROUNDING):
             return "SAFE"
         return "WORSE" if interval.high < -allow else "CANNOT TELL YET"
+    # Without a limit the sign is asked for.
     ends = bound if interval is None else interval
     if ends.low > 0.0:
         return "BETTER"

@@ -31,6 +31,7 @@ def findings(result: DiffResult) -> list[str]:
     if result.interval is not None:
         sentences.append(f"{changed_rows(result)}. {scope(result)}")
     changes = result.changes
+    # Which classes are mixed up, and whether ties had to be decided.
     frequent = [f"{part.old} > {part.new} {part.n}" for part in changes.frequent[:MOST_SHOWN]]
     if frequent:
         n_tied = changes.n_tied_old + changes.n_tied_new
@@ -88,6 +89,7 @@ def compared(result: DiffResult) -> str:
         words = "new is as good as old"
     else:
         words = f"new is {amount(result, abs(result.value))} {'better' if result.value > 0.0 else 'worse'}"
+    # A point is known, with all labels of a plan.
     if result.interval.low == result.interval.high:
         return f"{words} ({scores}exactly, in these rows)"
     return f"{words} ({scores}{interval_words(result, result.interval)})"
@@ -139,6 +141,7 @@ def next_steps(result: DiffResult) -> list[str]:
         steps.append("Look at the rows that broke, and keep the old model until they are mended.")
     elif result.verdict == "SAFE":
         steps.append("Ship it.")
+    # Without labels: the plan. With some that do not decide: how many would.
     if plan is not None and result.interval is None and result.verdict not in ("SAFE", "WORSE"):
         steps.append(
             f"Label {plan.n_labels:,} of the {plan.n_population:,} for about "

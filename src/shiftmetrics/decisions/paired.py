@@ -69,6 +69,7 @@ def future_interval(
     (0.003, 0.0222)
     """
     low = _lowest_product(fixed, broken, n_samples, confidence_level)
+    # By symmetry, the upper limit is the lower one of the models exchanged.
     high = -_lowest_product(broken, fixed, n_samples, confidence_level)
     return Interval(low=low, high=high, confidence_level=confidence_level, method=FUTURE)
 
@@ -83,6 +84,7 @@ def _lowest_product(fixed: int, broken: int, n_samples: int, confidence_level: f
     # Of the differing rows, a fraction is fixed; the mean sign is twice that minus 1.
     sign = (fixed - broken) / differing
     sign_low = 2.0 * binomial_interval(fixed / differing, differing, confidence_level)[0] - 1.0
+    # The quarters of the ellipse on the side of the lower sign: the rate may be lower or higher.
     angles = np.linspace(0.0, 0.5 * math.pi, N_ANGLES)
     signs = sign - (sign - sign_low) * np.sin(angles)
     lower_rates = rate - (rate - rate_low) * np.cos(angles)

@@ -51,6 +51,7 @@ def differences_by_part(
                 seen.fixed, seen.broken, int(members.sum()), confidence_level
             )
         else:
+            # The rows of a group are in random order too.
             assert plan is not None
             seen, interval = _sampled(gains, plan, members, changed, confidence_level)
         parts.append(
@@ -88,6 +89,7 @@ def _sampled(
     is_planned = plan.mode == "exact" and gains.known[plan.rows].mean() >= GONE_THROUGH
     reach = plan.rows if plan.mode == "exact" else plan.order
     drawn = reach[members[reach]]
+    # An anytime interval takes the rows up to the last labelled one.
     if not is_planned:
         labelled = np.flatnonzero(gains.known[drawn])
         drawn = drawn[: int(labelled[-1]) + 1] if len(labelled) else drawn[:0]

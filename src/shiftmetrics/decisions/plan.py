@@ -128,6 +128,7 @@ def draw_plan(
     ValueError
         If ``n_labels`` is not positive.
     """
+    # The seed is kept: the order can be made again from it.
     seed = seed_of(rng)
     n_labels = min(check_integer(n_labels, "plan", low=1), len(candidates))
     order = check_rng(seed).permutation(candidates)
@@ -178,6 +179,7 @@ def planned_half_width(n_labels: int, n_population: int, n_samples: int) -> floa
     >>> round(planned_half_width(40, 97, 2000), 4)
     0.0121
     """
+    # Signs of variance 1 at the most, drawn without replacement.
     rate = n_population / n_samples
     if n_labels >= n_population:
         return 0.0
@@ -194,6 +196,7 @@ def planned_labels(half_width: float, n_population: int, n_samples: int) -> int:
     """
     if n_population == 0:
         return 0
+    # h^2 = (2.05 r)^2 (1 / n - 1 / M), solved for n
     rate = n_population / n_samples
     needed = 1.0 / ((half_width / (HALF_WIDTH * rate)) ** 2 + 1.0 / n_population)
     return min(math.ceil(needed - 1e-9), n_population)

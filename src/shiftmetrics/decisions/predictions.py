@@ -68,6 +68,7 @@ class ServedPredictions:
     def probabilities(self, rows: IntArray | slice) -> FloatArray:
         """Return the probabilities of some rows, of shape (n_rows, n_classes)."""
         block = rows_of(self.scores, rows)
+        # One column is the probability of the second class.
         if block.ndim == 1:
             return np.stack([1.0 - block, block], axis=1)
         if self.are_proportions:
@@ -97,14 +98,16 @@ def factorize(values: npt.NDArray[Any], argument: str) -> tuple[IntArray, list[s
     import pandas as pd
 
     codes, distinct = pd.factorize(values)
+    for value in distinct:
+        if isinstance(value, float) and not value.is_integer():
+            raise ValueError(describe(argument, "labels of classes", f"{value:g}"))
     keys = [class_key(value) for value in distinct]
-    if any(isinstance(value, float) and not value.is_integer() for value in distinct):
-        got = next(value for value in distinct if not float(value).is_integer())
-        raise ValueError(describe(argument, "labels of classes", f"{got:g}"))
     # An empty string is a missing label; numbers sort as numbers.
     names = sorted({key for key in keys if key}, key=sort_key)
     places = {name: place for place, name in enumerate(names)}
-    lookup = np.array([*(places.get(key, -1) for key in keys), -1], dtype=np.int64)
+    own_places = [places.get(key, -1) for key in keys]
+    # pandas gives the code -1 to missing values: it finds the last entry.
+    lookup = np.array([*own_places, -1], dtype=np.int64)
     return lookup[codes], names
 
 
@@ -164,11 +167,14 @@ def class_scores(
     for rows in row_blocks(n_rows, 8 * n_classes):
         block = rows_of(scores, rows)
         _check_block(block, argument, rows.start, names)
+        # NumPy's argmax is the first of equal scores, as torch and scikit-learn serve it.
         codes[rows] = block.argmax(axis=1)
         top[rows] = block.max(axis=1)
         totals[rows] = block.sum(axis=1)
-        n_tied += int(((block == top[rows][:, None]).sum(axis=1) > 1).sum())
+        n_largest = (block == top[rows][:, None]).sum(axis=1)
+        n_tied += int((n_largest > 1).sum())
         least = min(least, float(block.min()))
+    # Rows of one and the same sum are proportions: probabilities, percentages, votes of trees.
     total = totals[0]
     same_total = bool(np.all(np.abs(totals - total) <= SUM_TOLERANCE * abs(total)))
     served = ServedPredictions(
@@ -185,6 +191,7 @@ def class_scores(
             served, scores=scores, are_proportions=True, form=form, confidence=top / totals
         )
     elif least >= 0.0 and top.max() <= 1.0:
+        # Each class on its own scale: how sure the answer is, these do not say.
         served = replace(served, form="scores from 0 to 1, whose rows do not add up to 1")
     else:
         # The softmax of log-probabilities is the probabilities themselves.
@@ -255,6 +262,7 @@ def column_classes(scores: Any) -> tuple[str, ...]:
     if not is_table(scores):
         return tuple(str(place) for place in range(scores.shape[1]))
     names = [class_key(name) for name in scores.columns]
+    # p_cat and p_dog, or score.0 and score.1
     for mark in "_:. ":
         beginnings = {name.rpartition(mark)[0] for name in names}
         endings = [name.rpartition(mark)[2] for name in names]
@@ -288,6 +296,7 @@ def one_column(side_values: Any, argument: str) -> FloatArray | None:
         values = values[:, 0]
     if values.ndim != 1:
         return None
+    # Objects are words, or numbers with gaps.
     if values.dtype == object and not any(isinstance(value, str) for value in values):
         values = np.array(
             [np.nan if value is None else value for value in values], dtype=np.float64

@@ -46,6 +46,7 @@ def read_pair(
     if threshold is not None and tolerance is not None:
         remedy = "The first is for classes, the second for outputs of a regression."
         raise ValueError(describe("threshold and tolerance", "given one at a time", "both", remedy))
+    # What the columns are, which rows belong together, what is known of them.
     sides = take_apart(old, new, ids=ids, labels=labels, groups=groups)
     old_rows, new_rows, row_ids = match_rows(*sides, ids, inner=inner)
     labelled = known_labels(labels, *sides, (old_rows, new_rows), row_ids)
@@ -60,6 +61,7 @@ def read_pair(
         found=_found(sides),
         warnings=() if labelled is None else labelled.warnings,
     )
+    # A single column of numbers may be several things; both files are looked at together.
     columns = [one_column(side.scores, side.argument) for side in sides]
     numbers = [column for column in columns if column is not None]
     form: ColumnForm = "labels"
@@ -107,6 +109,7 @@ def _groups(
             expected = f"one for each of {sides[0].n_rows} rows"
             raise ValueError(describe("groups", expected, f"shape {values.shape}"))
         values = values[rows[0]]
+    # A row without a group would be in no part of the result.
     missing = is_missing(values)
     if missing.any():
         got = f"{int(missing.sum())} without one, the first at row {int(np.argmax(missing))}"
@@ -131,6 +134,7 @@ def _output_pair(
     assert columns[1] is not None
     old = columns[0][rows.old_rows]
     new = columns[1][rows.new_rows]
+    # Two runs of one model differ in the last digits.
     if tolerance is None:
         tolerance = ROUNDING * float(np.abs(old).max())
     truth = np.full(len(old), np.nan)
