@@ -251,3 +251,13 @@ def test_an_interrupt_ends_a_run_in_the_middle_and_the_next_one_works(
         reading <= int(ended.split()[-1]) < reading + 50
     )  # a pass has 49 parts, and there are about ten
     assert fine == "True"
+
+
+def test_row_groups_are_counted_before_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'shiftmetrics[parquet]'")
+    stored = of_parquet(tmp_path, "constant", np.ones((5000, 4)))
+    monkeypatch.setattr("shiftmetrics._core.options.available_memory", lambda: 100_000)
+    with pytest.raises(MemoryError, match="scores, a row group of 2000 rows, needs"):
+        posterior_agreement(stored, stored)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shiftmetrics import posterior_agreement
 from shiftmetrics._core.record import Record, decode, encode
 from shiftmetrics._core.result import (
     SCHEMA_VERSION,
@@ -351,3 +352,14 @@ def test_json_holds_all_of_it() -> None:
         "ok": False,
     }
     assert decode(json.loads(text), no_array) == STUCK
+
+
+def test_arrays_of_a_result_are_counted_before_they_are_read(tmp_path, monkeypatch) -> None:
+    result = posterior_agreement(np.ones((50_000, 2)), np.ones((50_000, 2)))
+    result.to_json(tmp_path / "r.json")
+    assert (
+        tmp_path / "r.npz"
+    ).stat().st_size < 20_000  # it unpacks to more than twenty times as much
+    monkeypatch.setattr("shiftmetrics._core.options.available_memory", lambda: 400_000)
+    with pytest.raises(MemoryError, match=r"r\.npz"):
+        Result.from_json(tmp_path / "r.json")

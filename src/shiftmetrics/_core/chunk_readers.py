@@ -299,6 +299,11 @@ def _of_files(dataset: Any, argument: str) -> Chunks:
             return groups[number].to_table(schema=dataset.schema).to_pandas()
 
     sizes = [sum(part.num_rows for part in group.row_groups) for group in groups]
+    # Repeated values are stored once: a small file may unpack to a large table.
+    stored = [sum(part.total_byte_size for part in group.row_groups) for group in groups]
+    largest = max([*stored, 8 * len(dataset.schema.names) * max(sizes, default=0)])
+    what = f"{argument}, a row group of {max(sizes, default=0)} rows,"
+    check_memory(2 * largest, check_memory_limit(None), what, "Write smaller row groups.")
     empty = dataset.schema.empty_table().to_pandas()
     return Chunks(argument, read, empty, sizes=sizes, names=dataset.schema.names)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import inspect
 import math
 import types
@@ -168,7 +167,6 @@ def _build(cls: type[Record], parts: dict[str, Any]) -> Record:
         ) from error
 
 
-@functools.cache
 def _hints(cls: type[Any]) -> dict[str, Any]:
     """Return the types of the fields of a class, as far as they can be looked up."""
     try:

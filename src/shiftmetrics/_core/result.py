@@ -8,6 +8,7 @@ import json
 import math
 import os
 import platform
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ from shiftmetrics._core.files import (
     printable,
     write_text,
 )
+from shiftmetrics._core.options import check_memory, check_memory_limit
 from shiftmetrics._core.record import Record, decode, encode
 from shiftmetrics._version import __version__
 
@@ -425,5 +427,8 @@ def _load_arrays(npz: Path, digest: str | None) -> dict[str, npt.NDArray[Any]]:
             f"The arrays in {str(npz)!r} must be those that were written with the JSON, got a damaged file or "
             "one of another result. Write the result again."
         )
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        size = sum(part.file_size for part in archive.infolist())
+    check_memory(size, check_memory_limit(None), f"The file {str(npz)!r}", "Do not read it.")
     with np.load(io.BytesIO(content), allow_pickle=False) as stored:
         return {name: stored[name] for name in stored.files}

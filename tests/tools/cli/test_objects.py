@@ -1,5 +1,6 @@
 """Tables, arrays and models from joblib, skops and modules: opened once trusted, with the answers of files."""
 
+import os
 import sys
 
 import joblib
@@ -188,3 +189,18 @@ def test_skops_needs_no_trust_for_types_that_it_knows(run, fails, place, folder)
     done = run(*arguments, "model.skops")
     assert done.exit_code == 0, done.output
     assert "Give --trust" in fails(*arguments, "unknown.skops")
+
+
+class Crash:
+    """Ends the interpreter where it is unpickled, as a damaged file may."""
+
+    def __reduce__(self) -> tuple:
+        return os.abort, ()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_file_that_crashes_the_interpreter_is_refused(fails, folder) -> None:
+    joblib.dump(Crash(), folder / "bad.joblib")
+    message = fails("agreement", folder / "bad.joblib", folder / "runs.npz:clean", "--trust")
+    assert "bad.joblib" in message
+    assert "crashes the interpreter" in message

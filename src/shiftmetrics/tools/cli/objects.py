@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -17,6 +19,10 @@ from shiftmetrics.tools.cli.options import OPENING
 
 SKOPS_SUFFIX = ".skops"
 MODEL_SUFFIXES = (".joblib", ".pkl", ".pickle", SKOPS_SUFFIX)
+
+MOST_SECONDS = 120
+SPARE_GIB = 8.0
+"""Address space of an interpreter with its libraries, beside what a file may hold."""
 
 _ATTRIBUTE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
@@ -97,10 +103,41 @@ def load_object(text: str, argument: str) -> tuple[Any, list[str]]:
     return found, sorted({text.splitlines()[0] for text in texts if "version" in text})
 
 
-def _load_joblib(text: str, _argument: str) -> Any:
+def _load_joblib(text: str, argument: str) -> Any:
     import joblib
 
+    _try_apart(text)
     return joblib.load(text)
+
+
+def _try_apart(text: str) -> None:
+    """Open a file in a process of its own first: damage can crash an interpreter, or ask for all of its memory.
+
+    Raises
+    ------
+    ValueError
+        If that process is killed, or does not end. An error that it raises is raised here again by who opens it.
+    """
+    limit = int((OPENING.get().max_gib + SPARE_GIB) * 2**30)
+    code = "import sys, joblib; joblib.load(sys.argv[1])"
+    if sys.platform != "win32":
+        code = f"import resource as r; r.setrlimit(r.RLIMIT_AS, ({limit}, {limit})); {code}"
+    # Modules are found where they are found here.
+    path = os.pathsep.join(part or str(Path.cwd()) for part in sys.path)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code, text],
+            capture_output=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": path},
+            timeout=MOST_SECONDS,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ValueError(f"it does not open within {MOST_SECONDS} seconds") from error
+    if done.returncode < 0 or b"MemoryError" in done.stderr:
+        raise ValueError(
+            "opening it crashes the interpreter, or takes too much memory: it is damaged"
+        )
 
 
 def _load_skops(text: str, argument: str) -> Any:
@@ -113,7 +150,7 @@ def _load_skops(text: str, argument: str) -> Any:
     return io.load(text, trusted=unknown)
 
 
-def _attribute(text: str, _argument: str) -> Any:
+def _attribute(text: str, argument: str) -> Any:
     module, _, attribute = text.partition(":")
     # modules are looked up in the present folder first
     here = str(Path.cwd())

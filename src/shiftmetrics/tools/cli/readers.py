@@ -41,6 +41,10 @@ CAUSES = {
 """What libraries say, in better words where theirs mislead, and the remedy."""
 
 
+CSV_COPIES = 3
+"""Bytes that reading a csv file takes for each byte of its text: the text, its cells, and the table."""
+
+
 class TooLargeError(ValueError):
     """A file that unpacks to more than it may."""
 
@@ -115,7 +119,7 @@ class _Limited(io.RawIOBase):
         part = self._file.read(len(buffer))
         buffer[: len(part)] = part
         self._size += len(part)
-        _check_size(self._size)
+        _check_size(CSV_COPIES * self._size)
         return len(part)
 
     def close(self) -> None:
