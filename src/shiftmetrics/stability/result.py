@@ -184,7 +184,8 @@ class StabilityResult(Drawn, Result):
         sentences += rest
         change = self.plan.named_change
         if change is not None and not change.is_found:
-            sentences.append(f"By growing alone, {change.in_words()}.")
+            words = change.in_words()
+            sentences.append(f"{words[0].upper()}{words[1:]}.")
         if self.status.code == "converged":
             sentences += self.reference_values()
         elif self.status.ok:
