@@ -35,9 +35,8 @@ def add_row_tables(entry: Entry) -> None:
     if entry.rows.sample_weight is not None:
         base = np.asarray(entry.rows.sample_weight, dtype=np.float64)
     _add_labels(entry, base, weights, moves)
-    if uneven or not moving:
-        _add_columns(entry, base, weights, "In the worst case", "Upweighted groups, by column.")
-    else:
+    if moving:
+        # upweighted groups have their own table, of the change that can be named
         _add_columns(
             entry,
             base,
@@ -45,7 +44,6 @@ def add_row_tables(entry: Entry) -> None:
             "Of the rows that change",
             "Who changes, by column.",
         )
-    if moving:
         # the rows nearest to an error break first
         nearest = np.flatnonzero((moves > 0.0) & (weights > 0.0))
         nearest = nearest[np.argsort(moves[nearest], kind="stable")]

@@ -11,7 +11,12 @@ import numpy as np
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.result import format_number
 from shiftmetrics.models.feature_result import EVERYTHING, FeatureStabilityResult
-from shiftmetrics.stability import StabilityResult, stability_curve, trade_off
+from shiftmetrics.stability import (
+    StabilityResult,
+    least_named_change,
+    stability_curve,
+    trade_off,
+)
 from shiftmetrics.stability.curve_result import StabilityCurve
 from shiftmetrics.stability.frames import is_numeric
 from shiftmetrics.stability.words import NEARLY_EVEN
@@ -68,6 +73,7 @@ def fill_shift(entry: Entry) -> None:
     if result.plan.weights is None:
         return
     _draw_sample(entry)
+    _add_named_change(entry)
     if result.plan.effective_sample_fraction <= NEARLY_EVEN:
         entry.draw("weights")
     if result.plan.changed_fraction > 0.0:
@@ -77,6 +83,36 @@ def fill_shift(entry: Entry) -> None:
         entry.draw("search")
     if entry.detail:
         add_row_tables(entry)
+
+
+def _add_named_change(entry: Entry) -> None:
+    """Add the group whose growth alone reaches the threshold, with its held-out rates."""
+    result = entry.result
+    change = result.plan.named_change
+    if change is None:
+        # A result of losses knows no columns; the report may.
+        searched = entry.rows.table is not None and len(entry.rows.table.columns) > 0
+        reweighted = math.isfinite(float(result.settings["theta2"]))
+        if not searched or not reweighted or "threshold" not in result.settings:
+            return
+        if result.status.code != "converged":
+            return
+        weights = entry.rows.sample_weight
+        change = least_named_change(result, entry.rows.table, sample_weight=weights)
+    if not change.is_found:
+        words = change.in_words()
+        entry.sentences.append(f"{words[0].upper()}{words[1:]}.")
+        return
+    line = {
+        "Group": " and ".join(change.conditions),
+        "Current fraction": percent(change.fraction),
+        "Fraction at the threshold": percent(change.needed_fraction),
+        "Risk inside": number(change.risk),
+        "Risk outside": number(change.rest_risk),
+        "p": Number(f"{change.p_value:.2g}"),
+    }
+    caption = f"Upweighted group: the least named change, measured on {change.n_samples:,} held-out samples."
+    entry.add_table([line], caption)
 
 
 def _draw_sample(entry: Entry) -> None:
