@@ -1,5 +1,8 @@
 """Which model to take under a shift: criteria of agreement against simple rivals, judged by labels they do not see.
 
+The intervals of the estimated accuracy are judged too: how many hold the true one, on tasks whose population stays
+and on those whose population moves.
+
 Each cell is one task under one shift, with sixteen models, four of them garbage. A criterion gives each model a
 number. It is judged by the mean rank correlation with accuracy, balanced accuracy and macro F1 after the shift, by
 what its choice loses of accuracy and of macro F1 to the best choice, and by how often its choice is garbage. Without
@@ -17,8 +20,10 @@ from _agreement_tasks import Task, fitted, shifts, tasks
 from _machine import header, table
 from scipy.stats import spearmanr
 
+from shiftmetrics import Computing, Resampling, compare_agreement
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.comparison import criteria
+from shiftmetrics.comparison.result import RankedModel
 
 HALVES = ("balanced", "imbalanced")
 POOLS = (2, 3, 4)
@@ -45,6 +50,8 @@ class Cell:
     correlation: dict[str, float] = field(default_factory=dict)
     lost: dict[str, list[float]] = field(default_factory=dict)
     garbage: dict[str, float] = field(default_factory=dict)
+    covered: list[bool] = field(default_factory=list)
+    error: list[float] = field(default_factory=list)
 
 
 def main(*, quick: bool) -> None:
@@ -61,6 +68,7 @@ def main(*, quick: bool) -> None:
     for name, half in halves.items():
         report(f"{name}: ", [cell for cell in half if cell.n_models not in POOLS])
     report("all: ", whole)
+    report_intervals(whole)
     for size, (name, half) in itertools.product(POOLS, halves.items()):
         report(f"{size} models, {name}: ", [cell for cell in half if cell.n_models == size])
 
@@ -82,6 +90,40 @@ def report(name: str, cells: list[Cell]) -> None:
     print("\n" + table(columns, rows, title=f"{name}{len(cells)} cells"))
 
 
+def report_intervals(cells: list[Cell]) -> None:
+    """Print how many 95 % intervals hold the true accuracy, and by how much the estimates err."""
+    rows = []
+    for name, moved in (("stays", False), ("moves", True)):
+        some = [cell for cell in cells if (cell.task.moved is not None) == moved]
+        if some:
+            covered = np.mean([np.mean(cell.covered) for cell in some])
+            error = np.mean([np.mean(np.abs(cell.error)) for cell in some])
+            bias = np.mean([np.mean(cell.error) for cell in some])
+            rows.append([name, len(some), f"{covered:.3f}", f"{error:.4f}", f"{bias:.4f}"])
+    columns = ["population", "cells", "covered of 95 %", "mean error", "bias"]
+    print("\n" + table(columns, rows, title="accuracy estimated from labelled rows"))
+
+
+def estimated(
+    after: list[np.ndarray],
+    before: list[np.ndarray],
+    on_labelled: list[np.ndarray],
+    labels: np.ndarray,
+) -> dict[str, RankedModel]:
+    """Return the estimate of each model's accuracy after the shift, by its number."""
+    found = compare_agreement(
+        {f"{m}": part for m, part in enumerate(after)},
+        {f"{m}": part for m, part in enumerate(before)},
+        labels=labels,
+        labelled_scores={f"{m}": part for m, part in enumerate(on_labelled)},
+        criterion="accuracy",
+        kind="scores",
+        resampling=Resampling(n_resamples=100, rng=0),
+        computing=Computing(progress=False),
+    )
+    return {model.name: model for model in found.models}
+
+
 def cells_of(task: Task, *, n_shifts: int) -> list[Cell]:
     """Train the models of a task, shift its pairs in several ways, and judge all criteria."""
     rng = np.random.default_rng(sum(map(ord, task.name)))
@@ -98,6 +140,10 @@ def cells_of(task: Task, *, n_shifts: int) -> list[Cell]:
         classes = [np.array([part.argmax(axis=1) for part in side]) for side in (after, before)]
         truth = truth_of(classes[0], task.y[pairs], n_classes)
         cells.append(judged(task, values, truth, garbage))
+        for m, model in estimated(after, before, on_labelled, task.y[labelled]).items():
+            right = truth["accuracy"][int(m)]
+            cells[-1].covered.append(model.interval.low <= right <= model.interval.high)
+            cells[-1].error.append(model.value - right)
         for size in POOLS:
             pool = rng.choice(len(models), size, replace=False)
             known = {name: values[name][pool] for name in SMALL[: 4 if size == 2 else 5]}

@@ -276,7 +276,7 @@ class _Pairs:
         while 2.0 * betas[-1] < high:
             betas.append(2.0 * betas[-1])
         sums = some.sums(betas, derivatives=1)
-        starts = []
+        starts: list[float] = []
         for j in range(len(betas) - 1):
             if sums[j][1] > 0.0 >= sums[j + 1][1]:
                 # The root of the slope by log beta, on a straight line between both.
@@ -291,8 +291,7 @@ class _Pairs:
             return starts[0]
         tops = [self.climb(start, ends) for start in starts]
         values = [value for (value,) in self.sums(tops, derivatives=0)]
-        best: float = tops[values.index(max(values))]
-        return best
+        return tops[values.index(max(values))]
 
     def climb(self, start: float, ends: tuple[float, float]) -> float:
         """Return the maximum that Newton's method in log beta reaches from a start, inside the bracket."""
