@@ -69,12 +69,16 @@ class SymmetricChannel:
         if agreement >= self.ceiling:
             return 0.0
         # The capacity falls: bisect to the last bit.
-        low, high = 0.0, self.most_flips
+        low = 0.0
+        high = self.most_flips
         while agreement > 0.0:
             middle = (low + high) / 2.0
             if not low < middle < high:
                 return middle
-            low, high = (middle, high) if self.capacity(middle) > agreement else (low, middle)
+            if self.capacity(middle) > agreement:
+                low = middle
+            else:
+                high = middle
         return high
 
 
@@ -82,6 +86,7 @@ class Channel(SymmetricChannel):
     """The channel at an unequal prior; classes of equal prior are added up."""
 
     def __init__(self, prior: FloatArray, shares: FloatArray) -> None:
+        # Classes that are never predicted play no part; those of one prior are added up.
         used = shares > 0.0
         self.pi, place = np.unique(prior[used], return_inverse=True)
         self.share = np.bincount(place.ravel(), shares[used])
@@ -97,11 +102,12 @@ class Channel(SymmetricChannel):
 
     def error(self, agreement: float) -> float:
         """Return the share of flips at an agreement."""
-        # At each beta the agreement is linear in eps, so each beta bounds eps from below: Newton's method on the
-        # certified maximum climbs to it.
         if agreement >= self.ceiling - ATOL:
             return 0.0
-        eps, after = 0.0, self._least_eps(FIRST_BETAS, agreement)
+        # At each beta the agreement is linear in eps, so each beta bounds eps from below: Newton's method on the
+        # certified maximum climbs to it.
+        eps = 0.0
+        after = self._least_eps(FIRST_BETAS, agreement)
         while eps < after < 1.0:
             eps = after
             beta, best = self._best(eps)
@@ -117,6 +123,7 @@ class Channel(SymmetricChannel):
             plus, slope = (1.0 - eps) * kept + eps * drawn
             return Samples(plus, slope, *single)
 
+        # Towards infinite beta a class that is kept has log(1 / pi), and one drawn again costs without end.
         limit = 2.0 * float(self.share @ np.log(self.pi))
         found = maximize_difference(
             evaluate,
@@ -130,6 +137,7 @@ class Channel(SymmetricChannel):
 
     def _least_eps(self, betas: FloatArray, agreement: float) -> float:
         """Return the least eps at which none of the betas gives more than an agreement."""
+        # The agreement at a beta falls in eps where keeping a class is worth more than drawing it again.
         kept, drawn, single = (part[0] for part in self._parts(betas))
         falls = kept - drawn > 1e-14
         eps = (kept - single - agreement)[falls] / (kept - drawn)[falls]
@@ -140,18 +148,20 @@ class Channel(SymmetricChannel):
 
         Each with its slope, of shape (2, n_betas). Scores are 0 at the predicted class and -1 elsewhere.
         """
-        pi, share = self.pi, self.share
+        pi = self.pi
+        share = self.share
         y = np.exp(-betas)[:, None]
 
         def logarithm(prior: FloatArray, y: FloatArray, rate: float) -> FloatArray:
             rest = (1.0 - prior) * y
             return np.stack([np.log(prior + rest), -rate * rest / (prior + rest)])
 
+        # Kept: a + b is 0 at the class and -2 elsewhere.
         same = logarithm(pi, y**2, 2.0)
+        # Drawn again as another class: a + b is -1 at both and -2 elsewhere.
         first, second = np.triu_indices(len(pi), 1)
         apart = logarithm(pi[first] + pi[second], y, 1.0) @ (2.0 * share[first] * share[second])
-        alike = logarithm(2.0 * pi, y, 1.0) @ (
-            share**2 - self.square
-        )  # other classes of the same prior
+        # Other classes of the same prior.
+        alike = logarithm(2.0 * pi, y, 1.0) @ (share**2 - self.square)
         changed = apart + alike + self.most_flips * np.stack([-betas, -np.ones(len(betas))])
         return same @ share, changed + same @ self.square, 2.0 * logarithm(pi, y, 1.0) @ share

@@ -118,6 +118,7 @@ class AgreementContributions(Record):
     def sentences(self, beta: float) -> list[str]:
         """Return the sentences on the group that costs most, and on the entropy."""
         lost = {name: -group.log_pa for name, group in self.groups.items()}
+        # The group that costs most, as a fraction of what is missing.
         total, worst = sum(lost.values()), max(lost, key=lambda name: lost[name])
         texts = ["No pair costs any agreement."]
         if total > 0.0:
@@ -181,9 +182,12 @@ def split_agreement(
         blocks, axis=2
     )  # each of (sides, rows)
     right = predicted == labels
-    places = np.where(predicted[0] == predicted[1], 0, 2) + np.where(right[1], 0, 1)
+    # 0 right, 1 wrong, 2 misled, 3 changed: the order of the names of the groups.
+    changed = np.where(predicted[0] == predicted[1], 0, 2)
+    places = changed + np.where(right[1], 0, 1)
     weights = np.ones(pairs.n_samples) if pairs.weights is None else pairs.weights
     groups = {}
+    # Each group: what its pairs add, and how sure the model is in them.
     for place, name in enumerate(GROUPS):
         rows = places == place
         own = weights[rows]
@@ -198,6 +202,7 @@ def split_agreement(
             plain_confidence=_confidence(plain_lack[0, rows], own),
             plain_reference_confidence=_confidence(plain_lack[1, rows], own),
         )
+    # Entropy of the rows that are right, at beta = 1 and at the beta of the agreement.
     changes = []
     for side, rows in enumerate(right):
         before, after = (
@@ -211,6 +216,7 @@ def split_agreement(
 
 def _confidence(lack: FloatArray, weights: FloatArray) -> Confidence:
     mean, error = _mean(lack, weights), None
+    # A weighted standard error, which needs two rows in effect.
     if mean is not None:
         # Rows that equal weights need to be as precise.
         effective = float(weights.sum() ** 2 / (weights**2).sum())

@@ -124,6 +124,7 @@ def agreement_curves(
     drawn = always_resampling(resampling)
     shares = np.unique(check_vector(ratios, "ratios", low=0.0))
     check_number(float(shares[-1]), "ratios", low=0.0, high=1.0)
+    # One prior, one set of labels and one order of ratios for all powers.
     tables = _by_power(scores)
     options: dict[str, Any] = {"kind": kind, "prior": prior, "floor": floor}
     samples = _pairs_of_powers(tables, reference_scores, pairing, options, computing)
@@ -145,6 +146,7 @@ def agreement_curves(
                 sizes = check_vector(
                     given, "perturbation_sizes", length=n_samples, low=0.0, allow_inf=True
                 )
+            # Row i is shifted from the ratio at position segment[i] on.
             segment = np.searchsorted(counts, _shift_rank(sizes, drawn.rng), side="right")
             points += _solve_ratios(pairs, segment, len(shares), truth, drawn, computing)
             bar.update()
@@ -225,6 +227,7 @@ def _pairs_of_powers(
     computing: Computing,
 ) -> list[ScorePairs]:
     """Return the pairs at each power, with one prior for all of them."""
+    # Each power against the same reference, in one order of rows.
     surveyed = []
     for table in tables.values():
         aligned = align_rows(reference, table, "scores", pairing, "reference_scores")
@@ -242,6 +245,7 @@ def _estimates(found: dict[str, FloatArray], name: str) -> CurveEstimates:
 
 def _row_counts(ratios: FloatArray, n_samples: int) -> IntArray:
     """Return the whole number of rows at each ratio."""
+    # Ratios are rounded to whole samples; one that shifts none is a mistake.
     counts = np.asarray([round(float(ratio) * n_samples) for ratio in ratios], dtype=np.int64)
     lost = (ratios > 0.0) & (counts == 0)
     if lost.any():
@@ -252,6 +256,7 @@ def _row_counts(ratios: FloatArray, n_samples: int) -> IntArray:
 
 def _shift_rank(sizes: FloatArray, seed: int) -> IntArray:
     """Return the place of each row in the order in which rows are shifted: by size, ties by a random order."""
+    # Sorted by size, and by a random number where sizes are equal.
     ties = np.random.default_rng(seed).permutation(len(sizes))
     rank = np.empty(len(sizes), dtype=np.int64)
     rank[np.lexsort((ties, sizes))] = np.arange(len(sizes))
@@ -270,6 +275,7 @@ def _solve_ratios(
     guesses: list[float] = []
     shifted, reference = predicted_columns(pairs)
     for j in range(n_ratios):
+        # The samples shifted so far; the best beta of the ratio before is a good guess.
         moved = segment <= j
         some = _shifted_in_part(pairs, moved)
         limits = limits_of(some, executor=computing.executor)
@@ -287,6 +293,7 @@ def _solve_ratios(
             }
             interval = sample_agreement(some, best, value=best.value, **options).interval
             low, high = (low, high) if interval is None else (interval.low, interval.high)
+        # What this agreement means: its ceiling, and the flips of a channel.
         channel = channel_of(pairs.prior, limits.shares)
         point = {
             "agreement": best.value,
@@ -299,6 +306,7 @@ def _solve_ratios(
             "n_evaluations": best.n_evaluations if beta is None else 0,
             "converged": best.converged,
         }
+        # Rates are counted, with exact binomial intervals.
         predicted = np.where(moved, shifted, reference)
         for name, expected in (("afr_p", reference), ("afr_t", truth)):
             if expected is not None:

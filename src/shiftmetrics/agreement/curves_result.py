@@ -122,6 +122,7 @@ class AgreementCurvesResult(Drawn, Result):
         """Return a tidy pandas DataFrame: one row for each power and ratio."""
         import pandas as pd
 
+        # One row for each point, in the order of powers and, within them, of ratios.
         power, ratio = (part.ravel() for part in np.indices(self.ceiling.shape))
         columns: dict[str, Any] = {
             "power": [self.powers[k] for k in power],

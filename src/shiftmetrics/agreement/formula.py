@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, namespace
+from shiftmetrics._core.arrays import Array, FloatArray, as_like, namespace
 
 FEW_CLASSES = 50
 """Up to here, sums over the classes of a row are too short for the processor's vector units."""
@@ -57,6 +57,7 @@ def log_partitions(
     least = _least_exponent(limits)
     # Above this exponent of a + b the terms of a row are far from vanishing, whatever their prior.
     deep = least - 1.5 * math.log(limits.eps) - math.log(float(xp.min(prior)))
+    # What serves all betas: prior * scores, and how low the largest a + b of a row lies.
     factors = _factors(block, prior, derivatives, buffer)
     pair = block[2, ...]
     top = xp.max(pair, axis=1)
@@ -80,7 +81,8 @@ def log_partitions(
             own[0] = own[0] + beta * top
             if derivatives:
                 own[1] = own[1] + top
-            rows = (beta * top < deep) & xp.asarray([False, False, True])[:, None]
+            of_pair = as_like(np.array([[False], [False], [True]]), block)
+            rows = (beta * top < deep) & of_pair
             parts = [xp.where(rows, mine, part) for mine, part in zip(own, parts, strict=True)]
         yield parts
 
@@ -98,10 +100,12 @@ def score_gradients(
     The derivative is beta times the posterior of a + b less that of the side (0 for a, 1 for b).
     """
     xp = namespace(block)
+    # Each plane with its own shift: no exponential overflows, and no row vanishes.
     top = xp.max(block[2, ...], axis=1)
     planes = xp.concat([block[:2, ...], (block[2, ...] - top[:, None])[None, ...]])
     least = _least_exponent(xp.finfo(block.dtype))
     terms = xp.exp(xp.clip(beta * planes, min=least))
+    # f = beta max(a + b) + log Z(a + b) - log Z(a) - log Z(b), and its derivative.
     total = terms @ prior
     value = difference(xp.log(total)) + beta * top
     weights = (beta / total)[..., None]
@@ -142,6 +146,7 @@ def _moments(
     terms: Array, planes: Array, prior: Array, derivatives: int, factors: list[Array]
 ) -> list[Array]:
     """Return log sum_k w_k with w = prior * terms, then the mean and the variance of the scores under w."""
+    # E[s] and E[s^2] under w, less the square of the mean.
     total = terms @ prior
     parts = [namespace(terms).log(total)]
     weighted = terms

@@ -125,6 +125,7 @@ def grid_result(
     value, slope, curvature = (
         part / weight for part in (statistic.value, statistic.slope, statistic.curvature)
     )
+    # No agreement exceeds this: it bounds the error where the maximum lies outside the grid.
     highest = -math.log(float(prior[prior > 0.0].min()))
     beta, best, error = maximum_between(betas, value, slope, curvature)
     status = INSIDE
@@ -134,6 +135,7 @@ def grid_result(
         beta = float(betas[-1])
         best = float(value[-1])
         status = ABOVE
+    # Nothing above 0, which beta = 0 gives: no agreement.
     if best <= rounding:
         beta, best, error, status = 0.0, 0.0, 0.0, NO_AGREEMENT
     # It rises from 0 and falls at the first point: how high it comes between them, only its curvature tells.
@@ -142,6 +144,7 @@ def grid_result(
         status = BELOW
     if not status.ok:
         error = highest - best
+    # Where no pair contradicts, the limit towards infinite beta is a candidate too.
     limit = statistic.limit / weight
     if statistic.disagreeing == 0.0 and limit > rounding and limit >= best - rounding:
         beta, best, error, status = math.inf, limit, 0.0, BOUNDARY
@@ -175,11 +178,12 @@ def maximum_between(
     """
     from scipy.interpolate import BPoly, KroghInterpolator, PPoly
 
-    # In the logarithm of beta the agreement has one scale everywhere.
+    # In the logarithm of beta the agreement has one scale everywhere: df/dx = beta f'.
     x = np.log(betas)
     derivatives = np.stack([value, betas * slope, betas * (betas * curvature + slope)], axis=1)
     quintic = PPoly.from_bernstein_basis(BPoly.from_derivatives(x, derivatives))
     tried = np.concatenate([x, quintic.derivative().roots(extrapolate=False)])
+    # The highest of the grid points and of the maxima between them.
     place = float(tried[np.nanargmax(quintic(tried))])
     after = int(np.searchsorted(x, place))
     part = slice(max(0, after - NEIGHBOURS), after + NEIGHBOURS)
@@ -218,6 +222,7 @@ def _block_sums(pairs: ScorePairs, rows: slice, *, betas: FloatArray) -> FloatAr
             describe("scores", "within 1e100 of each other in a row", "more", "Rescale them.")
         )
     weights = pairs.row_weights(rows, block)
+    # Chain by chain, so that all but the first exponentials are squares; then back in the order of the betas.
     order = np.concatenate([np.arange(first, len(betas), CHAINS) for first in range(CHAINS)])
     found = log_partitions(
         block,

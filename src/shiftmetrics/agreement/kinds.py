@@ -90,6 +90,7 @@ def read_kind(kind: Kind, first: Array, second: Array) -> tuple[Kind, tuple[str,
         _refuse_labels(first, second)
     if kind != "auto":
         return kind, ()
+    # Both samples tell together: one alone may look like anything.
     likely = look_like_probabilities(first), look_like_probabilities(second)
     if all(likely):
         return "probabilities", ()
@@ -107,6 +108,7 @@ def read_kind(kind: Kind, first: Array, second: Array) -> tuple[Kind, tuple[str,
         remedy = 'Pass kind="proportions", which divides rows by their sum, or kind="scores" if they are logits.'
         expected = "given where rows have the sum 100, as percentages do"
         raise ValueError(describe("kind", expected, "'auto'", remedy))
+    # Between 0 and 1, but with other sums: rounded, or not of one distribution.
     inside = all(head.min() >= 0.0 and head.max() <= 1.0 for head in heads)
     if not (inside and all(fractions)):
         return "scores", ()
@@ -148,6 +150,7 @@ def _are_rounded(head: FloatArray) -> bool:
 
 def _refuse_mixture(heads: list[FloatArray], likely: tuple[bool, bool]) -> None:
     """Refuse probabilities beside rows that are none."""
+    # What was seen, of the side that holds none.
     names = ["scores", "reference_scores"]
     other = likely.index(False)
     head = heads[other]
@@ -158,6 +161,7 @@ def _refuse_mixture(heads: list[FloatArray], likely: tuple[bool, bool]) -> None:
 
 def _refuse_logarithms_of_zero(array: Array, argument: str) -> None:
     """Name the remedy where scores are logarithms of probabilities, some of which are 0."""
+    # Logarithms of probabilities are at most 0.
     xp = namespace(array)
     if not bool(xp.any(array == -math.inf)) or bool(xp.any(xp.isnan(array))):
         return
@@ -173,6 +177,7 @@ def _refuse_logarithms_of_zero(array: Array, argument: str) -> None:
 
 def _refuse_labels(*sides: Array) -> None:
     """Refuse one column of 0, 1, 2, ... (or 1, 2, ...): class labels, not margins."""
+    # Integers from 0 or 1 on without a gap, over both samples.
     found: set[float] = set()
     for side in sides:
         values = _column(side)
@@ -201,6 +206,7 @@ def _refuse_other_columns(first: Array, second: Array, likely: tuple[bool, bool]
         many = len(np.unique(inside)) > 2 and inside.min() < 0.5 < inside.max()
         if many and other.min() < -1.0 < 1.0 < other.max():
             _refuse_mixture(sides, likely)
+    # Margins cross 0 in one of the samples at least, or are but one or two numbers.
     if both.min() < 0.0 < both.max() or len(np.unique(both)) < 3:
         return
     expected = "margins, which lie on both sides of 0, or probabilities between 0 and 1"

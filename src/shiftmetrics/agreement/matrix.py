@@ -78,6 +78,7 @@ class AgreementMatrixResult(Drawn, Result):
 
     def headline(self) -> str:
         """Return one sentence with the extreme pairs."""
+        # All pairs of different names.
         rows, columns = np.nonzero(~np.eye(len(self.names), dtype=bool))
         values = self.normalized[rows, columns]
         near, far = int(values.argmax()), int(values.argmin())
@@ -157,6 +158,7 @@ def agreement_matrix(
     }  # fmt: skip
     results = []
     places = list(itertools.combinations_with_replacement(range(n), 2))
+    # Agreement is symmetric: each pair once, with a certified search of its own.
     for i, j in progress_bar(computing.progress, "pairs", over=places):
         beta = math.inf if i == j else None  # a row with itself only gains from more confidence
         result = posterior_agreement(

@@ -89,6 +89,7 @@ class Pairing(Record):
         """Tell whether the distances of the pairs are those of these two arrays."""
         if self.distance is None or self.method != "neighbour" or len(sample) != self.n_samples:
             return False
+        # Some pairs are enough: by chance no distance is that of other features.
         first, second = (as_columns(side, "sample") for side in (sample, reference))
         if first.shape[1] != second.shape[1]:
             return False
@@ -114,6 +115,7 @@ class Pairing(Record):
         ValueError
             If the numbers of rows do not match.
         """
+        # Anything with a row for each row: arrays, tables, lists.
         taken = []
         sides = (
             (sample, self.rows, self.n_samples),
@@ -217,6 +219,7 @@ def pair_samples(
     2 pairs by nearest neighbours, one to one; 1 of 3 rows and 0 of 2 reference rows are left out; no reference row is
     used twice.
     """
+    # Checked: both samples in one space, and classes where the method needs them.
     method = check_choice(method, "method", ("label", "neighbour"))
     limit = check_memory_limit(computing_of(computing, memory_limit=None).memory_limit)
     if method == "neighbour":
@@ -234,10 +237,12 @@ def pair_samples(
             remedy = "Compute both by the same features."
             raise ValueError(describe("reference", expected, f"{second.shape[1]}", remedy))
     within_label = bool(within_label) or method == "label"
+    # Rows that may be paired with each other: all, or those of one class.
     groups = [(np.arange(counts[0]), np.arange(counts[1]))]
     if within_label:
         groups = rows_of_classes(labels, reference_labels, counts, method)
     generator = check_rng(rng)
+    # Pairs are made group by group, then put in the order of the sample.
     found: list[tuple[IntArray, IntArray]] = []
     for rows, partners in groups:
         if method == "label":
@@ -278,6 +283,7 @@ def rows_of_classes(
     ValueError
         If a label is missing, or no class is in both samples.
     """
+    # Labels of both samples in one numbering.
     checked = []
     for value, name, count in zip(
         (labels, reference_labels), ("labels", "reference_labels"), counts, strict=True
@@ -289,6 +295,7 @@ def rows_of_classes(
             raise ValueError(describe(name, expected, "None", "Give a label for each row."))
         checked.append((check_labels(value, name, length=count), name))
     (mine, theirs), _ = label_codes(*checked)
+    # A class that only one sample has leaves its rows without a partner.
     shared = np.intersect1d(mine, theirs)
     if not len(shared):
         raise ValueError(
@@ -304,6 +311,7 @@ def draw_partners(
     if one_to_one:
         size = min(len(rows), len(partners))
         return rng.permutation(rows)[:size], rng.permutation(partners)[:size]
+    # Whole rounds of all partners, and a part of one more.
     rounds = -(-len(rows) // len(partners))
     drawn = np.concatenate([rng.permutation(partners) for _ in range(rounds)])
     return rows, rng.permutation(drawn[: len(rows)])
@@ -323,6 +331,7 @@ def assign_partners(
     )
     sides = take_rows(first, rows), take_rows(second, partners)
     distances = pairwise_distances(*map(to_float64, sides))
+    # Distances are scaled to 1, so that no square overflows.
     largest = float(distances.max())
     mine, theirs = linear_sum_assignment((distances / largest) ** 2 if largest > 0.0 else distances)
     return rows[mine], partners[theirs]
@@ -330,6 +339,7 @@ def assign_partners(
 
 def pair_distances(first: Array, second: Array, rows: IntArray, partners: IntArray) -> FloatArray:
     """Return the distance of each pair."""
+    # Block by block: differences are never held for all pairs.
     parts = []
     for pairs in row_blocks(len(rows), 8 * int(first.shape[1])):
         shift = to_float64(take_rows(first, rows[pairs])) - to_float64(

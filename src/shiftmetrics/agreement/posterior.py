@@ -137,6 +137,7 @@ def posterior_agreement(
             computing=computing,
             **options,
         )
+    # Validated: pairs in one order, and the rows that memory can hold.
     align: Align = check_choice(pairing, "pairing", ("labels", "position"))
     drawn = None
     pairs = prepare_pairs(
@@ -151,6 +152,7 @@ def posterior_agreement(
                 "sample_weight", "None for batches and Dask", type(sample_weight).__name__, remedy
             )
         )
+    # Groups are in the order of the rows.
     if resampling is not None:
         groups = align_rows(scores, resampling.groups, "groups", align)
         resampling = dataclasses.replace(resampling, groups=groups)
@@ -158,6 +160,7 @@ def posterior_agreement(
             **resampling.settings(),
             "n_units": ResamplingUnits.of(resampling.groups, pairs.n_samples).n_units,
         }
+    # Map, add, solve; the settings repeat what was asked for.
     fields = _solved(pairs, prior, beta, resampling, computing)
     options.update(kind=pairs.kind, floor=pairs.floor)
     options["prior"] = prior_setting(prior)
@@ -235,6 +238,7 @@ def agreement_contributions(
         raise TypeError(
             "scores must be in memory for a split of their agreement. Convert them to arrays."
         )
+    # Their parts are split by what happened to each pair, at the beta of the agreement.
     parts = result.per_sample
     labels = align_rows(scores, labels, "labels", pairing)
     columns = label_columns(labels, "labels", scores, result.n_classes, result.n_samples)
@@ -254,6 +258,7 @@ def _solved(
 ) -> dict[str, Any]:
     """Return the fields of the result of pairs, wherever they are."""
     predicted, executor = isinstance(prior, str), computing.executor
+    # One pass for the prior, the scale and the limits; some more for the maximum.
     pairs, limits = survey(pairs, predicted=predicted, executor=executor)
     best, fields = solve_beta(
         evaluator(pairs, executor=executor),
@@ -268,6 +273,7 @@ def _solved(
     fields["warnings"] = (*pairs.warnings, *fields["warnings"])
     if not pairs.elsewhere:
         fields["per_sample"] = row_agreement(pairs, best.x, executor=executor)
+    # Two copies of one sample agree perfectly; of a constant model that is said already.
     if limits.n_identical == limits.n_rows and not is_constant(limits):
         identical = (
             "scores and reference_scores are identical in every row (up to a constant), so they agree perfectly "
@@ -290,6 +296,7 @@ def _solved(
     changes = changes_of(
         limits, lambda: confident_changes(pairs, best.x, executor=executor), changed_interval
     )
+    # Flips fall as agreement rises: the upper end of one is the lower end of the other.
     if resampling is not None and sampled.at_ceiling is not None:
         channel = channel_of(pairs.prior, limits.shares)
         ends = sampled.at_ceiling
@@ -344,6 +351,7 @@ def _of_pairing(
         resampling=resampling,
         **options,
     )
+    # Pairs that agree by construction, or are one sample, say nothing of a shift.
     warnings = list(result.warnings)
     if pairing.measured_on(scores, reference_scores):
         warnings.append(

@@ -28,6 +28,7 @@ def check_predictions(value: Any, argument: str) -> npt.NDArray[Any]:
         If they are neither, or hold missing values.
     """
     value = in_chunks(value, argument)
+    # Scores: the column of the largest, block by block.
     if is_table(value) or _dimensions(value) == 2:
         array = check_scores(value, argument)
         slices = placed(row_blocks(int(array.shape[0]), 8 * int(array.shape[1])), (array,))
@@ -54,6 +55,7 @@ def _refuse_quantities(labels: npt.NDArray[Any], argument: str) -> None:
     """Refuse integers that hardly repeat and are spread far apart: the outputs of a regression, such as prices."""
     if labels.dtype.kind not in "iuf" or len(labels) < ENOUGH:
         return
+    # Classes repeat, or are numbered one after the other; quantities do neither.
     n_distinct = len(np.unique(labels))
     spread = float(labels.max()) - float(labels.min())
     if 2 * n_distinct > len(labels) and spread > 10.0 * len(labels):
@@ -82,6 +84,7 @@ def label_columns(
     TypeError, ValueError
         If labels are missing, of another length, or no class of the scores.
     """
+    # Labels and names of classes in one numbering.
     codes = check_labels(labels, argument, length=n_samples)
     names = class_names(scores, n_classes)
     places = {name: place for place, name in enumerate(names.tolist())}
@@ -105,6 +108,7 @@ def class_names(scores: Any, n_classes: int) -> npt.NDArray[Any]:
 def _dimensions(value: Any) -> int:
     if isinstance(getattr(value, "ndim", None), int):
         return int(value.ndim)
+    # Of lists, the first entry tells.
     first: Any = value[0] if isinstance(value, list | tuple) and value else 0
     nested = isinstance(first, list | tuple) or getattr(first, "ndim", 0) == 1
     return int(as_array(value, "scores").ndim) if nested else 1

@@ -122,6 +122,7 @@ class PredictionRatesResult(Drawn, Result):
 
     def notes(self) -> list[str]:
         """Return the sentence on the lowest groups, and those of every measure."""
+        # The group that loses most of its predictions, and the one that is wrong most often.
         lowest = []
         names = ["afr_p"] if self.overall.afr_t is None else ["afr_p", "afr_t"]
         for name in names if self.groups else []:
@@ -220,6 +221,7 @@ def prediction_rates(
     reference_predictions, labels, groups = (
         align_rows(predictions, value, name, pairing, "predictions") for value, name in named
     )
+    # Scores become classes, and all classes one numbering.
     shifted = check_predictions(predictions, "predictions")
     reference = check_predictions(reference_predictions, "reference_predictions")
     if len(shifted) != len(reference):
@@ -232,6 +234,7 @@ def prediction_rates(
     if labels is not None:
         inputs.append((check_labels(labels, "labels", length=len(shifted)), "labels"))
     codes, classes = label_codes(*inputs)
+    # Each group by itself, then all rows.
     by_group: dict[str, PredictionRates] = {}
     if groups is not None:
         names = check_labels(groups, "groups", length=len(shifted))
@@ -269,6 +272,7 @@ def _rates_of(codes: list[IntArray], n_classes: int, confidence_level: float) ->
             afr_p=_rate(kept, n, confidence_level),
             attack_success_rate=_rate(n - kept, n, confidence_level),
         )
+    # With labels: what was right before and after, and what the shift turned.
     labels = codes[2]
     right_after, right_before = shifted == labels, reference == labels
     misled = int(np.count_nonzero(right_before & ~right_after))
@@ -302,6 +306,7 @@ def _bounded(value: float, low: float, high: float, confidence_level: float, met
 
 def _difference(lost: int, gained: int, n: int, confidence_level: float) -> Rate:
     """Bound the difference of two rates of the same rows: both exact intervals hold together at this level."""
+    # Half of the error probability for either rate.
     half = 1.0 - (1.0 - confidence_level) / 2.0
     lost_low, lost_high = binomial_interval(lost / n, n, half)
     gained_low, gained_high = binomial_interval(gained / n, n, half)
@@ -321,6 +326,7 @@ def _macro_f1(
     """Mean of F_k = 2 TP_k / (predicted_k + true_k) over the classes seen, with its delta-method interval."""
     from scipy.special import ndtri
 
+    # F_k = 2 TP_k / (predicted_k + true_k)
     n = len(labels)
     hits = np.bincount(labels[predicted == labels], minlength=n_classes)
     size = np.bincount(predicted, minlength=n_classes) + np.bincount(labels, minlength=n_classes)
@@ -335,8 +341,10 @@ def _macro_f1(
         - scores[labels] * per_row[labels]
     )
     error = math.sqrt(float(np.mean(influence**2)) / n)
+    # Delta method: the standard error is that of the mean influence.
     if error <= 1e-12:  # all right, or all wrong: the sample holds no sign of how it may vary
         return Rate(value=value, interval=None)
+    # Normal around the mean, within [0, 1].
     reach = float(ndtri((1.0 + confidence_level) / 2.0)) * error
     low, high = max(0.0, value - reach), min(1.0, value + reach)
     return _bounded(value, low, high, confidence_level, "normal, by the delta method")

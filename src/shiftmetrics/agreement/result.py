@@ -18,8 +18,8 @@ from shiftmetrics.agreement.pairing import Pairing
 CONVERGED = Status("converged", "The maximum is certified to the tolerance.")
 BOUNDARY = Status(
     "boundary",
-    "Agreement rises without end in beta: every pair shares a predicted class, so beta is infinite and only ties "
-    "cost.",
+    "Agreement rises without end in beta: every pair has a class of largest score in common, so beta is infinite and "
+    "only ties cost.",
 )
 NO_AGREEMENT = Status(
     "no_agreement",
@@ -34,7 +34,7 @@ MAX_ITER = Status(
 EVALUATED = Status("evaluated", "Agreement at the given beta; another beta may give more.")
 CONTRADICTION = Status(
     "contradiction",
-    "At infinite beta one pair without a common predicted class makes the agreement minus infinity.",
+    "At infinite beta one pair without a class of largest score in common makes the agreement minus infinity.",
     "Choose a finite beta.",
     ok=False,
 )
@@ -207,6 +207,7 @@ class PosteriorAgreementResult(Drawn, Result):
     @property
     def equivalent_error_bound(self) -> float:
         """Numerical error of ``equivalent_error``."""
+        # It falls as the agreement rises.
         error = self.equivalent_error
         low = self._channel.error(self.value + self.error_bound)
         high = self._channel.error(self.value - self.error_bound)
@@ -223,6 +224,7 @@ class PosteriorAgreementResult(Drawn, Result):
 
     def headline(self) -> str:
         """Return one sentence with the predictions that change, and the agreement over its ceiling."""
+        # What changes comes first, then how far agreement is from its maximum.
         agreement = f"agreement {format_number(self.value)} of a maximum of {format_number(self.ceiling)} nats"
         if self.changes.disagreement == 0.0:
             changes = f"None of the {self.n_samples} predictions changes"
@@ -244,6 +246,7 @@ class PosteriorAgreementResult(Drawn, Result):
 
     def notes(self) -> list[str]:
         """Return the sentences on beta, classes, pairing and contributions, and those of every measure."""
+        # Where it was reached, and on what.
         beta = "infinite beta" if math.isinf(self.beta) else f"beta = {format_number(self.beta)}"
         verb = "Measured" if str(self.status) in ("evaluated", "contradiction") else "Reached"
         sentences = [

@@ -72,20 +72,17 @@ def sample_agreement(
 
     Parameters
     ----------
-    pairs, best : ScorePairs, Maximum
-        The pairs, as `survey` returns them, and their solution.
-    value : float
-        The agreement, in nats per sample.
+    pairs, best, value : ScorePairs, Maximum, float
+        The pairs, as `survey` returns them, their solution, and the agreement in nats per sample.
     resampling : Resampling
-        Level, draws, groups and seed.
+        Confidence level, resamples, groups and seed.
     predicted : bool, default False
         Whether the prior was estimated from these pairs: its own sampling error then counts, to first order.
     anew : bool, default True
-        Find beta anew in each draw; else it stays, where it is neither 0 nor infinite.
-    executor : concurrent.futures.Executor, optional
-        Threads that work on blocks.
+        Find beta again in each resample; else it stays, where it is neither 0 nor infinite.
 
     """
+    # The same weights for the sample as it is, and with half a unit more of the worst or the best pair.
     units = ResamplingUnits.of(resampling.groups, pairs.n_samples)
     drawn = _Resamples(pairs, best, resampling, units, predicted=predicted, executor=executor)
     betas = _first_betas(best)
@@ -107,6 +104,7 @@ def sample_agreement(
     ends = resampled_interval(low, high, confidence_level)
     # At the ceiling of the sample: what each resample lacks to its own one is what makes its equivalent error.
     at_ceiling = resampled_interval(low - ceiling_low, high - ceiling_high, confidence_level)
+    # In words: what was resampled, and with what.
     what = "pairs" if units.codes is None else "groups"
     unseen = f"one more that contradicts at {UNSEEN_MARGIN:g} times their margin"
     more = unseen if math.isinf(best.x) else "half of one more of the worst or best seen"
@@ -183,6 +181,7 @@ class _Resamples:
             shape, resampling.n_resamples
         )
         self.weights = np.ones(n) if pairs.weights is None else pairs.weights
+        # Towards infinite beta a pair that contradicts has minus infinity: it is counted, not added.
         limits = row_agreement(pairs, math.inf, executor=executor)
         disagrees = np.isneginf(limits)
         self.moved = _prior_influence(pairs, best.x, executor) if predicted else np.zeros(n)
@@ -227,6 +226,7 @@ class _Resamples:
         if beta == 0.0:  # nothing tells pairs apart there
             points = self.best.points[self.best.points > 0.0]
             beta = float(np.median(points)) if points.size else 1.0
+        # What each unit adds beyond the mean, its effect through the prior included.
         own = row_agreement(self.pairs, beta, executor=self.executor) + self.moved - self.mean_shift
         if math.isinf(self.best.x):
             worst = self._unseen()
@@ -238,6 +238,7 @@ class _Resamples:
 
     def _totals(self, betas: FloatArray) -> FloatArray:
         """Return sums of f and of its slopes over each draw, of shape (n_resamples, 2 n_betas), kept by beta."""
+        # Only betas that were not asked for before cost a pass.
         new = [float(beta) for beta in betas if float(beta) not in self.known]
         if new:
             pairs = self.pairs  # alone, with what its rows hold, goes to workers
@@ -270,6 +271,7 @@ class _Resamples:
 
     def _unseen(self) -> _Unit:
         """Return a unit of pairs that contradict: the two likeliest classes are swapped, and scores are far apart."""
+        # A unit of average weight, of some of the pairs with their two likeliest classes swapped.
         per_unit = self.units.sums(self.weights)
         weight = float(per_unit @ per_unit / per_unit.sum())
         part = self.pairs.every(max(1, self.pairs.n_samples // UNSEEN_ROWS)).swapped()
@@ -296,6 +298,7 @@ def _first_betas(best: Maximum) -> FloatArray:
 def _maximise(sums: Sums, betas: FloatArray, at_limit: FloatArray) -> FloatArray:
     if not betas.size:  # one class, or scores that never differ: nothing to agree on
         return np.zeros(len(at_limit))
+    # Betas are added until the maximum of every resample lies between two that are close.
     values, slopes = sums(betas)
     for _ in range(MAX_ROUNDS):
         best, left, right = _piecewise_maximum(betas, values, slopes)
@@ -317,6 +320,7 @@ def _missing_betas(
 ) -> FloatArray:
     """Return betas between those around a maximum that are far apart, and beyond the last one."""
     counts = (best > ATOL) & (best > at_limit)
+    # Beyond the last beta, below the first one, or inside a gap.
     more: list[float] = []
     for low, high in sorted(set(zip(left[counts], right[counts], strict=True))):
         if math.isinf(high):
@@ -339,18 +343,26 @@ def _piecewise_maximum(
     """
     x = np.concatenate([[0.0], betas])
     zero = np.zeros((len(values), 1))  # at beta = 0 both the agreement and its slope vanish
-    values, slopes = np.concatenate([zero, values], axis=1), np.concatenate([zero, slopes], axis=1)
-    width, step = np.diff(x), np.diff(values, axis=1)
-    rise, fall = slopes[:, :-1] * width, slopes[:, 1:] * width
-    square, cube = 3.0 * step - 2.0 * rise - fall, rise + fall - 2.0 * step
+    values = np.concatenate([zero, values], axis=1)
+    slopes = np.concatenate([zero, slopes], axis=1)
+    # On each piece the cubic is rise t + square t^2 + cube t^3, t from 0 to 1.
+    width = np.diff(x)
+    step = np.diff(values, axis=1)
+    rise = slopes[:, :-1] * width
+    fall = slopes[:, 1:] * width
+    square = 3.0 * step - 2.0 * rise - fall
+    cube = rise + fall - 2.0 * step
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         t = rise / (np.sqrt(square**2 - 3.0 * cube * rise) - square)
         inside = np.where(
             (t > 0.0) & (t < 1.0), values[:, :-1] + t * (rise + t * (square + t * cube)), -math.inf
         )
+    # The highest vertex inside a piece, or the highest node.
     rows = np.arange(len(values))
-    piece, node = inside.argmax(axis=1), values.argmax(axis=1)
-    peak, top = inside[rows, piece], values[rows, node]
+    piece = inside.argmax(axis=1)
+    node = values.argmax(axis=1)
+    peak = inside[rows, piece]
+    top = values[rows, node]
     smooth = peak > top
     # A maximum at a node has no curvature to tell its side: the slope does.
     side = np.where(slopes[rows, node] > 0.0, node, np.maximum(node - 1, 0))

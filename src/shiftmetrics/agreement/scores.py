@@ -106,6 +106,7 @@ class ScorePairs:
 
     def every(self, step: int) -> ScorePairs:
         """Return each ``step``-th pair, as views; of batches those that were kept, which cost no reading."""
+        # Batches keep some of their rows from the first reading.
         kept = [side.kept_step for side in self._sides_in_chunks() if side.sequential]
         step = max(kept, default=step)
         scores, reference_scores = (
@@ -128,9 +129,12 @@ class ScorePairs:
     def swapped(self) -> ScorePairs:
         """Return pairs that contradict: reference rows beside copies in which the two largest scores are swapped."""
         reference = to_float64(self.block(slice(0, self.n_samples)))[1].copy()
-        scores, rows = reference.copy(), np.arange(self.n_samples)
+        rows = np.arange(self.n_samples)
+        # The places of the largest and of the second largest score of each row.
         first, second = np.argsort(-reference, axis=1, kind="stable")[:, :2].T
-        scores[rows, first], scores[rows, second] = reference[rows, second], reference[rows, first]
+        scores = reference.copy()
+        scores[rows, first] = reference[rows, second]
+        scores[rows, second] = reference[rows, first]
         return ScorePairs(
             scores, reference, "scores", None, self.weights, self.prior[self.prior > 0.0]
         )
@@ -160,7 +164,9 @@ class ScorePairs:
         if isinstance(sides[0], np.ndarray):
             block = self.plane_buffer("block", sides[0].shape)
             both = block[:2]
-            both[0], both[1] = sides  # casts to float64
+            # Assignment casts to float64.
+            both[0] = sides[0]
+            both[1] = sides[1]
             if self.scale != 1.0:
                 both *= self.scale
             both -= both.max(axis=2, keepdims=True)
@@ -200,6 +206,7 @@ class ScorePairs:
         else:
             side = float64_rows(array, rows)
         xp = namespace(side)
+        # Probabilities become scores by their logarithm.
         if self.kind != "scores":
             side = xp.astype(side, xp.float64, copy=False)
             if self.kind == "proportions":
@@ -237,6 +244,7 @@ def prepare_pairs(
     ValueError
         If shapes, labels or values are not as described.
     """
+    # Options first, then rows in one order, then values.
     kind = check_choice(kind, "kind", KINDS)
     if floor is not None:
         floor = check_number(floor, "floor", low=0.0, high=1.0, open_low=True, open_high=True)
@@ -259,6 +267,7 @@ def prepare_pairs(
                 list(scores.columns), list(prior.index), "scores", "prior", "classes", "pairing"
             )
         ]
+    # Classes of prior 0 drop out, and may hold anything.
     first = as_array(scores, "scores")
     n_classes = int(first.shape[1]) if first.ndim == 2 else 2
     weights = _check_prior(prior, max(n_classes, 1))
@@ -337,15 +346,6 @@ def align_rows(
 ) -> Any:
     """Return ``values``, one for each row of ``scores``, in the order of these rows."""
     return align_tables(scores, values, scores_name, name, align=pairing, option="pairing")[1]
-
-
-def same_scores(pairs: ScorePairs) -> bool:
-    """Return True if both samples of the pairs are the same rows, up to a constant in each."""
-    for rows in pairs.slices():
-        block = to_float64(pairs.block(rows))
-        if not np.array_equal(block[0], block[1]):
-            return False
-    return True
 
 
 def on_cpu(array: Array) -> bool:

@@ -80,6 +80,7 @@ def solve_agreement(
     """
     if atol > LARGEST_ATOL:
         raise ValueError(describe("atol", f"at most {LARGEST_ATOL:g} nats", f"{atol:g}"))
+    # Per unit of weight: values and slopes at beta = 0, where f = f' = 0, and the fall towards infinity.
     weight = limits.weight
     start = np.asarray([limits.start_slope / weight])
     return maximize_difference(
@@ -124,6 +125,7 @@ def solve_beta(
     guesses : sequence of float
         Betas to try first.
     """
+    # Betas are searched in the scale of the pairs, and returned in that of the user.
     at = None if beta is None else beta / scale
     best = search_beta(evaluate, limits, weights, at, computing, guesses)
     fields = {
@@ -143,6 +145,7 @@ def solve_beta(
     if beta is not None:
         fields["beta"] = beta
         fields["status"] = EVALUATED if math.isfinite(best.value) else CONTRADICTION
+    # A constant model agrees perfectly, or not at all: what it does depends on the prior.
     fields["warnings"] = ()
     if is_constant(limits):
         remedy = (
@@ -225,6 +228,7 @@ def search_beta(
             max_iter=computing.max_iter or 0,
             guesses=guesses,
         )
+    # A given beta is evaluated: no search, no certificate over the others.
     at = np.array([beta])
     value = limits.value if math.isinf(beta) else float(evaluate(at).value[0])
     error = 2.0 * float(rounding_error(np.zeros(1) if math.isinf(beta) else at, limits, prior)[0])
@@ -238,6 +242,7 @@ def pilot_betas(pairs: ScorePairs, atol: float) -> list[float]:
 
     The peak itself moves with the sample, so the solver is left to find the betas around it.
     """
+    # Small problems need no pilot.
     step = pairs.n_samples // PILOT_ROWS
     if step < 4:
         return []
@@ -245,9 +250,11 @@ def pilot_betas(pairs: ScorePairs, atol: float) -> list[float]:
     limits = limits_of(pilot)
     if limits.weight == 0.0:
         return []
+    # Every so many rows, solved alone.
     best = solve_agreement(evaluator(pilot), limits, prior=pilot.prior, atol=atol)
     if not math.isfinite(best.x):
         return [float(point) for point in best.points]
+    # Close to the peak the full problem places its own betas.
     near = np.abs(best.points - best.x) < PILOT_MARGIN * best.x
     return [best.x, *(float(point) for point in best.points[~near])]
 
@@ -258,6 +265,7 @@ def rounding_error(betas: FloatArray, limits: AgreementLimits, prior: FloatArray
     A sum of K positive terms has a relative error of K roundings; each term one of |beta s| roundings, which
     average to at most beta |max(a + b)| + log(1 / min pi) in a row; a plain sum over N rows adds N roundings.
     """
+    # K roundings of the sum over classes, |beta s| of each exponent, N of the sum over rows.
     used = prior[prior > 0.0]
     spread = -math.log(float(used.min()))
     size = betas * (-limits.pair_fall / limits.weight) + 2.0 * spread

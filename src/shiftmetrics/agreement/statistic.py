@@ -180,29 +180,19 @@ def survey(
     pairs: ScorePairs, *, predicted: bool = False, executor: Executor | None = None
 ) -> tuple[ScorePairs, AgreementLimits]:
     """Return the pairs in a common scale clear of overflow, with the predicted prior if asked for, and limits."""
-    limits, prior, scale = settled_limits(
-        lambda prior, scale: limits_of(pairs.replace(prior=prior, scale=scale), executor=executor),
-        pairs.prior,
-        predicted=predicted,
-    )
-    return pairs.replace(prior=prior, scale=scale), limits
-
-
-def settled_limits(
-    limits_at: Callable[[FloatArray, float], AgreementLimits], prior: FloatArray, *, predicted: bool
-) -> tuple[AgreementLimits, FloatArray, float]:
-    """Choose the scale and the prior of pairs, wherever they are; ``limits_at(prior, scale)`` is one pass."""
-    scale = 1.0
-    limits = limits_at(prior, scale)
+    pairs = pairs.replace(scale=1.0)
+    limits = limits_of(pairs, executor=executor)
+    # Where scores are huge or tiny, once more in a scale of their size.
     spread = max(limits.pair_spread, limits.single_spread)
     if not (spread == 0.0 or 1e-150 < spread < 1e150):
         exponent = math.frexp(spread)[1] if math.isfinite(spread) else 1000
-        scale = 2.0 ** -max(-1000, min(1000, exponent))
-        limits = limits_at(prior, scale)
+        pairs = pairs.replace(scale=2.0 ** -max(-1000, min(1000, exponent)))
+        limits = limits_of(pairs, executor=executor)
+    # The predicted prior is known only now.
     if predicted:
-        prior = limits.shares
-        limits = limits_at(prior, scale)
-    return limits, prior, scale
+        pairs = pairs.replace(prior=limits.shares)
+        limits = limits_of(pairs, executor=executor)
+    return pairs, limits
 
 
 def row_agreement(
@@ -231,6 +221,7 @@ def confident_changes(pairs: ScorePairs, beta: float, *, executor: Executor | No
     def kernel(rows: slice) -> FloatArray:
         block = pairs.block(rows)
         xp, prior = namespace(block), pairs.prior_vector(block)
+        # As served: the first of equal scores.
         top = xp.argmax(block[:2, ...], axis=2)
         # The posterior of the predicted class: its prior over exp(L), since its score is 0.
         if math.isfinite(beta):
@@ -293,6 +284,7 @@ def _limits_of_block(pairs: ScorePairs, block: Array, rows: slice) -> AgreementL
     xp = namespace(block)
     weights = pairs.row_weights(rows, block)
     prior = pairs.prior_vector(block)
+    # Served predictions, and the sets of classes that share the largest score.
     top = xp.argmax(block[:2, ...], axis=2)
     largest = _of_largest(pairs, block)
     masses = largest @ prior
@@ -302,6 +294,7 @@ def _limits_of_block(pairs: ScorePairs, block: Array, rows: slice) -> AgreementL
     agrees = masses[2, ...] > 0.0
     one = xp.ones_like(high)
     means = block @ prior
+    # What each row adds; one product with the weights sums all of it.
     per_row = [
         one,
         means[2, ...],
@@ -314,6 +307,7 @@ def _limits_of_block(pairs: ScorePairs, block: Array, rows: slice) -> AgreementL
     weight, start, fall, single_limit, pair_limit, disagreeing, changed = to_float64(
         xp.stack(per_row) @ weights
     ).tolist()
+    # Predictions are counted by class, of both samples.
     predicted = np.zeros((2, pairs.n_classes))
     used = pairs.prior > 0.0
     for side, classes in enumerate(to_numpy(top)):

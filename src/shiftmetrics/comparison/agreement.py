@@ -21,10 +21,9 @@ from shiftmetrics.agreement.scores import (
     align_rows,
     named_prior,
     prepare_pairs,
-    same_scores,
 )
 from shiftmetrics.comparison.camps import collapsed_by_classes, name_camps, rare_events
-from shiftmetrics.comparison.classes import Classes, read_classes, same_rows
+from shiftmetrics.comparison.classes import Classes, read_classes, same_rows, same_scores
 from shiftmetrics.comparison.criteria import SCORES
 from shiftmetrics.comparison.models import measure_each, model_names
 from shiftmetrics.comparison.paired import PairedValues, check_paired

@@ -150,6 +150,15 @@ def same_rows(argument: str, tables: Mapping[str, Any], pairing: Align) -> dict[
     return ordered
 
 
+def same_scores(pairs: ScorePairs) -> bool:
+    """Return True if both samples of the pairs are the same rows, up to a constant in each."""
+    for rows in pairs.slices():
+        block = to_float64(pairs.block(rows))
+        if not np.array_equal(block[0], block[1]):
+            return False
+    return True
+
+
 def _labelled_rows(
     others: Mapping[str, Any],
     scores: Mapping[str, Any],
