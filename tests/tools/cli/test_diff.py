@@ -63,7 +63,7 @@ def test_the_exit_code_is_the_verdict(run, place, typed, verdict, code):
 
 def test_it_says_what_it_took_for_what(run, place):
     done = run("diff", "old_labelled.csv", "new_labelled.csv")
-    assert "Took image_id as the id, truth as the label." in done.stdout
+    assert "Took image_id as the id, truth as the label" in done.stdout
 
 
 def test_every_kind_of_file_gives_the_same_answer(run, place):
