@@ -10,6 +10,7 @@ from pathlib import Path
 
 import typer
 
+from shiftmetrics._core.result import Result
 from shiftmetrics.tools.cli.check import show_outcomes
 from shiftmetrics.tools.cli.config import Config, Measurement, prepare, read_config
 from shiftmetrics.tools.cli.errors import EXIT_ERROR, message_of, reader_may_leave, say_error
@@ -17,7 +18,7 @@ from shiftmetrics.tools.cli.outputs import CommandAnswer, check_outputs, command
 from shiftmetrics.tools.cli.signature import command
 from shiftmetrics.tools.cli.sources import Source
 from shiftmetrics.tools.rules import check_results
-from shiftmetrics.views import Context, write_report
+from shiftmetrics.views import Context, Rows, write_report
 
 REPORT, JUNIT = "report.html", "junit.xml"
 
@@ -173,7 +174,8 @@ class Session:
 
     def _conclude(self) -> int:
         """Check the rules, write the page, and print errors; return the exit code."""
-        results, rows = {}, {}
+        results: dict[str, Result] = {}
+        rows: dict[str, Rows] = {}
         for answer in self.answers.values():
             results.update(answer.results)
             rows.update(answer.context.rows)

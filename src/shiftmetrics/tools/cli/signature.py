@@ -117,7 +117,8 @@ def part_of(function: Callable[..., Any], name: str) -> type | None:
     members = _members(_kind_of(function, name))
     if parameter.kind is not parameter.KEYWORD_ONLY or any(isinstance(m, str) for m in members):
         return None
-    return next((part for part in members if dataclasses.is_dataclass(part)), None)
+    classes = [part for part in members if isinstance(part, type)]
+    return next((part for part in classes if dataclasses.is_dataclass(part)), None)
 
 
 @functools.cache
