@@ -170,6 +170,9 @@ def _what_decides(result: DiffResult) -> str:
         needed = plan.n_labels_for(margin)
         if needed <= result.labelled.n_labelled:
             needed = plan.n_population
+        if plan.mode == "exact" and result.interval.method == "anytime":
+            left = plan.n_labels - result.labelled.n_labelled
+            return f"Label the other {left:,} rows of the plan for its exact interval, which is narrower."
         if result.interval.method == "anytime":
             every = "all" if needed == plan.n_population else "about"
             return f"Label on, in order: {every} {needed:,} labels would likely decide."
