@@ -106,7 +106,7 @@ def judge(job: tuple[str, tasks.Case, bool]) -> Judged:
 
 
 def kinds_found(case: tasks.Case, answer: Answer, count: int = 10) -> tuple[int, int, int]:
-    """Return how many kinds are found, how many modes are false, and how many show a kind that another shows.
+    """Return how many classes are found, how many modes are false, and how many show a kind that another shows.
 
     A kind is found where a mode's first ``count`` rows are to at least .8 of it. A mode is false where most of those
     rows are of no new kind.
@@ -171,12 +171,12 @@ def amounts(name: str, one: list[Judged], more: list[Judged], null: list[Judged]
 VERDICTS = (
     "method",
     "detected",
-    "kind found",
+    "class found",
     "under 8 %",
     "of several",
     "a false mode",
-    "a kind twice",
-    "a false loss",
+    "a class twice",
+    "a false missing mode",
     "null called new",
     "same by seed",
 )
@@ -185,7 +185,7 @@ AMOUNTS = (
     "purity of members",
     "recall",
     "average precision",
-    "error of the share",
+    "error of the fraction",
     "interval covers",
     "CPU seconds",
 )
@@ -209,8 +209,10 @@ def main(*, quick: bool) -> None:
         for name in METHODS:
             jobs = [[(name, case, part is parts[0]) for case in part] for part in parts]
             answered[name] = [list(pool.map(judge, part)) for part in jobs]
-    counts = "{} kinds withheld alone, {} groups of kinds, {} splits of one distribution".format(
-        *map(len, parts)
+    counts = (
+        "{} classes withheld alone, {} groups of classes, {} splits of one distribution".format(
+            *map(len, parts)
+        )
     )
     rows = [verdicts(name, *found) for name, found in answered.items()]
     print(table(VERDICTS, rows, title=f"what is new, by the verdict: {counts}"))

@@ -26,7 +26,7 @@ def sample_mode(
     shrinkage: float | Literal["auto"] = "auto",
     rng: Any = None,
 ) -> FloatArray:
-    """Draw latent vectors like those of a mode's members, for a generator to turn into more of the same kind.
+    """Draw latent vectors like those of a mode's members, for a generator to turn into more of the same mode.
 
     Parameters
     ----------

@@ -132,7 +132,7 @@ def _best_threshold(
         place = np.searchsorted(scores[side][order], thresholds, side="right")
         fractions.append(1.0 - below[place] / below[-1])
         sizes.append(float(side.sum()))
-    bounds = lower_bound(*fractions, *sizes, confidence_level)
+    bounds = lower_bound(fractions[0], fractions[1], sizes[0], sizes[1], confidence_level)
     # What is frequent in the reference is not new, however much more of it the sample has.
     bounds[fractions[1] > RARE * fractions[0]] = -np.inf
     best = int(np.argmax(bounds))

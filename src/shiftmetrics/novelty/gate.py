@@ -15,6 +15,7 @@ On 246 withheld classes this sum detected 144, the largest whitened eigenvalue 1
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,7 +120,11 @@ class Gate:
         labels : ndarray of shape (n_permutations, n_rows)
             Whether each row counts as one of the test sample; the true labels first.
         """
-        families = [self._classifiers, self._linear, [self._tree]]
+        families: list[Sequence[_RidgeClassifier | _WardTree]] = [
+            self._classifiers,
+            self._linear,
+            [self._tree],
+        ]
         total = np.zeros((2, len(labels)))
         with one_blas_thread():
             for family in families:
@@ -258,7 +263,7 @@ def _entropy(part: FloatArray, whole: FloatArray) -> FloatArray:
 def _standardised(found: FloatArray) -> FloatArray:
     mean = found.mean(axis=1, keepdims=True)
     spread = found.std(axis=1, keepdims=True)
-    return (found - mean) / np.maximum(spread, 1e-12)
+    return np.asarray((found - mean) / np.maximum(spread, 1e-12))
 
 
 def _cumulated(values: FloatArray) -> FloatArray:
@@ -274,7 +279,7 @@ def _directions(points: FloatArray) -> FloatArray:
     centred = centred[:, np.isfinite(centred).all(axis=0)]
     count = min(_DIRECTIONS, *centred.shape)
     if count == 0 or centred.shape[1] <= _DIRECTIONS:
-        return centred
+        return np.asarray(centred)
     # A random sketch of the columns, sharpened by two power iterations, holds the largest directions.
     sketch = np.random.default_rng(0).normal(size=(centred.shape[1], 2 * count))
     for _ in range(2):

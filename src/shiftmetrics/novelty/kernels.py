@@ -182,7 +182,7 @@ class DirectionKernel(CosineKernel):
         In units of the unit sphere.
     """
 
-    bandwidth: float  # type: ignore[misc]
+    bandwidth: float  # type: ignore[assignment,misc]
 
     linear: ClassVar[bool] = False
 

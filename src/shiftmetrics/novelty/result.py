@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -234,8 +235,9 @@ class NoveltyResult(Drawn, Result):
 
     def ranked(self, confidence_level: float) -> NoveltyResult:
         """Return the result with the fraction that is new as its value: nothing is ranked by the entropy."""
-        parts = self.influence, self.reference_influence
-        error = float(np.hypot(*(np.linalg.norm(part) for part in parts)))
+        own = float(np.linalg.norm(self.influence))
+        other = float(np.linalg.norm(self.reference_influence))
+        error = math.hypot(own, other)
         interval = normal_interval(
             self.fraction, error, confidence_level, "influence of samples", least=0.0
         )
@@ -247,7 +249,7 @@ class NoveltyResult(Drawn, Result):
         members, others = self._members
         if self.fraction == 0.0:
             return np.zeros(len(members))
-        return (members - members.mean()) / (1.0 - others.mean()) / len(members)
+        return np.asarray((members - members.mean()) / (1.0 - others.mean()) / len(members))
 
     @property
     def reference_influence(self) -> FloatArray:
@@ -256,13 +258,16 @@ class NoveltyResult(Drawn, Result):
         if self.fraction == 0.0:
             return np.zeros(len(others))
         slope = -(1.0 - members.mean()) / (1.0 - others.mean()) ** 2
-        return slope * (others - others.mean()) / len(others)
+        return np.asarray(slope * (others - others.mean()) / len(others))
 
     @property
     def _members(self) -> tuple[FloatArray, FloatArray]:
-        """Return 1 for the members of any new mode, in both samples."""
+        """Return 1 for the members of any new mode, in both samples; without a mode for those that look most new."""
         members = np.zeros(self.n_samples)
         others = np.zeros(self.n_reference)
+        if self.fraction > 0.0 and not self.modes:
+            count = round(self.fraction * self.n_samples)
+            members[np.argsort(-self.row_scores, kind="stable")[:count]] = 1.0
         for mode in self.modes:
             members[mode.members()] = 1.0
             others[mode.members(of="reference")] = 1.0
@@ -298,8 +303,8 @@ class NoveltyResult(Drawn, Result):
         test = self.test
         alpha = 1.0 - test.confidence_level
         if self.modes:
-            share = f"New: about {percent(self.fraction)} of the sample"
-            return f"{share}, {_listed(self.modes, self.p_value)}"
+            amount = f"New: about {percent(self.fraction)} of the sample"
+            return f"{amount}, {_listed(self.modes, self.p_value)}"
         least = min(test.p_value, test.missing_p_value)
         if self.changes.columns:
             words = changes_in_words(self.changes.columns)

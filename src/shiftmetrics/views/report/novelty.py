@@ -102,8 +102,8 @@ def fill_novelty(entry: Entry) -> None:
         described = [*shown, *missing, *changed[:MOST_MISSING]]
         cards = []
         for place, mode in enumerate(described):
-            share = detail // 2 if place else detail
-            cards.append(_card(mode, rows, share, wide=not place, changed=mode in changed))
+            shown_rows = detail // 2 if place else detail
+            cards.append(_card(mode, rows, shown_rows, wide=not place, changed=mode in changed))
         entry.extra = render("modes.html.j2", {"name": entry.name, "modes": cards})
 
 
