@@ -181,7 +181,8 @@ class ChunkedProblem:
 
     def worst_case_of(self, problem: ModelProblem) -> tuple[str, WorstCase]:
         """Return the name of a route, and the worst case that it finds."""
-        return find_worst_case(problem, self.search.method)
+        route, found = find_worst_case(problem, self.search.method)
+        return route, found.at_any_price()
 
     def worst_case(self) -> MappedWorstCase | None:
         """Map the route over all samples; None where its search needs all of them at once."""

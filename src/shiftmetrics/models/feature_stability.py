@@ -259,6 +259,8 @@ class _FeatureSolver:
         """Return the solution on all samples, what it says of the feature, and the same for each subgroup."""
         everyone = np.arange(self.problem.n_samples)
         options = self._options_of(everyone)
+        if self.subgroups:  # what matters in one of them may not matter in all samples
+            worst_case = worst_case.at_any_price()
         solution = solve_in_rounds(self.problem, worst_case, self.threshold, options)
         shifted_samples(self.problem, solution, options["sample_weight"])
         # A route may know the risks at all values; else the model is asked.

@@ -91,6 +91,7 @@ def least_changes(
     # The nearest error of each sample over all features.
     cases = worst_cases_by_group(problem, [group.columns for group in groups], search.method)
     for number, found in cases:
+        found = found.at_any_price()
         distances, choices = _nearest_error(found.loss)
         nearer = np.flatnonzero(distances < best)
         if not nearer.size:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -18,7 +19,7 @@ from shiftmetrics.models.forests.from_model import grid_of_problem
 from shiftmetrics.models.forests.grid import Grid, Standing
 from shiftmetrics.models.forests.neighbourhood import Neighbourhood, climb, first_move, worth
 from shiftmetrics.models.forests.reading import estimator_of
-from shiftmetrics.models.forests.search import nearest_errors
+from shiftmetrics.models.forests.search import ErrorSearch
 from shiftmetrics.models.importance import Draws
 from shiftmetrics.models.model import LossName, ModelProblem
 from shiftmetrics.models.outputs import last_step
@@ -101,15 +102,30 @@ def _worst_case(grid: Grid, problem: ModelProblem) -> WorstCase:
         return _exactly(reached)
     if problem.loss != "zero_one":
         return ForestAscent(problem, grid).first()
-    found = nearest_errors(sample, grid, n_queries=problem.n_queries, progress=problem.progress)
+    errors = ErrorSearch(sample, grid, n_queries=problem.n_queries, progress=problem.progress)
+    errors.search(np.inf)
+    return _of_errors(errors, problem.theta1)
 
-    def points(rows: IntArray, distances: FloatArray, choices: IntArray | None) -> FloatArray:
-        return grid.points(problem.codes[rows], found.cells[rows])
 
-    if (found.distances <= found.least * (1.0 + _ROUNDING)).all():
-        return WorstCase(ZeroOneLoss(found.distances), points)
-    lower = ZeroOneLoss(np.minimum(found.least, found.distances), kind="lower_bound")
-    return WorstCase(ZeroOneLoss(found.distances, kind="upper_bound"), points, lower=lower)
+def _of_errors(errors: ErrorSearch, theta1: float) -> WorstCase:
+    """Return the errors found so far; to refine them is to search the next rows that matter at a price."""
+    cells, distances = errors.cells.copy(), errors.distances.copy()
+
+    def points(rows: IntArray, apart: FloatArray, choices: IntArray | None) -> FloatArray:
+        return errors.grid.points(errors.sample.codes[rows], cells[rows])
+
+    # A row moves where a unit of loss is worth its way: dual > theta1 distance^2.
+    def refine(dual: float) -> WorstCase | None:
+        if errors.search(math.sqrt(dual / theta1)):
+            return _of_errors(errors, theta1)
+        return None
+
+    left = refine if errors.left.size else None
+    if left is None and (distances <= errors.least * (1.0 + _ROUNDING)).all():
+        return WorstCase(ZeroOneLoss(distances), points)
+    lower = ZeroOneLoss(np.minimum(errors.least, distances), kind="lower_bound")
+    upper = ZeroOneLoss(distances, kind="upper_bound")
+    return WorstCase(upper, points, lower=lower, refine=left)
 
 
 def _sample(problem: ModelProblem) -> ForestSample:

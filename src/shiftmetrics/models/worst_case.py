@@ -93,7 +93,26 @@ class WorstCase:
         lower = self.lower
         if lower is not None:
             lower = of_loss(lower)
-        return replace(self, loss=of_loss(self.loss), lower=lower)
+        refine = self.refine
+
+        def refine_with_costs(dual: float) -> WorstCase | None:
+            assert refine is not None
+            better = refine(dual * float(costs.max()))
+            return None if better is None else better.with_costs(problem)
+
+        return replace(
+            self,
+            loss=of_loss(self.loss),
+            lower=lower,
+            refine=None if refine is None else refine_with_costs,
+        )
+
+    def at_any_price(self) -> WorstCase:
+        """Return the worst case of errors once all samples are searched, whatever a unit of risk is worth."""
+        found = self
+        while found.refine is not None and isinstance(found.loss, ZeroOneLoss):
+            found = found.refine(math.inf) or replace(found, refine=None)
+        return found
 
 
 def unreached(distances: FloatArray) -> tuple[str, ...]:

@@ -99,7 +99,7 @@ class _Reached:
 
 
 def least_distances(
-    standing: Standing, y: IntArray, most: FloatArray, *, n_wanted: int
+    standing: Standing, y: IntArray, *, n_wanted: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return squared distances below which rows have no error, and how far each was looked at.
 
@@ -111,13 +111,14 @@ def least_distances(
         The rows.
     y : array of shape (n_rows,)
         Their labels.
-    most : array of shape (n_rows,)
-        Squared distances beyond which nothing can be reached.
     n_wanted : int
         How many cells to reach at first.
     """
     grid = standing.grid
     costs = standing.costs
+    finite = np.where(np.isfinite(costs), costs, 0.0)
+    # Beyond the sum of the highest costs of all axes nothing can be reached.
+    most = np.maximum.reduceat(finite, grid.first, axis=1).sum(axis=1)
     rank = min(n_wanted + len(grid.axes), costs.shape[1] - 1)
     first = np.partition(costs, rank, axis=1)[:, rank]
     limit = np.minimum(first, most)

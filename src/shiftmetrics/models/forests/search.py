@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.options import progress_bar
 from shiftmetrics.models.forests.bounds import Budget, certified_distances, least_distances
 from shiftmetrics.models.forests.exact import ForestSample
@@ -20,33 +19,15 @@ _FARTHEST = 16.0  # the same, relative to the median of the bounds
 _QUERIES = 500
 _NEAR = 0.25  # fraction of the rows, the nearest to an error, that get a sharper bound: these move first
 _MOST_OTHERS = 2000  # rows of other classes among which the nearest is sought
-_MOST_ROWS = 512  # at once
+_AT_ONCE = 256  # rows
+_MOST_PARTS = 20  # of all rows
 
 
-class NearestErrors(NamedTuple):
-    """Errors near rows.
-
-    Attributes
-    ----------
-    distances : array of shape (n_samples,)
-        Distance of the nearest error found; 0 for errors, inf where none was found.
-    cells : array of shape (n_samples, n_axes)
-        Where it stands.
-    least : array of shape (n_samples,)
-        Distances below which no row has an error.
-    """
-
-    distances: FloatArray
-    cells: IntArray
-    least: FloatArray
-
-
-# No error is nearer than the sum of the best leaves of all trees allows. That bound is the scale of the search: it
-# climbs among the leaves within twice that distance, and farther only where it finds no error there.
-def nearest_errors(
-    sample: ForestSample, grid: Grid, *, n_queries: int = 500, progress: bool = False
-) -> NearestErrors:
-    """Search the nearest error of each row, and bound its distance from below.
+# No error is nearer than the best leaves of all trees together allow. That bound is the scale of the search: it
+# climbs among the leaves within about three times that distance, and farther only where it finds no error there. At a
+# known price of a unit of risk no error matters that is too far to be worth its way: it is not sought.
+class ErrorSearch:
+    """The nearest errors of rows, and bounds of their distances from below.
 
     Parameters
     ----------
@@ -57,43 +38,159 @@ def nearest_errors(
     n_queries : int
         How much work to spend on sharper bounds.
     progress : bool
-        Whether to show a progress bar for work of more than two seconds.
+        Whether to show progress bars for work of more than two seconds.
+
+    Attributes
+    ----------
+    distances : array of shape (n_samples,)
+        Distance of the nearest error found; 0 for errors, inf where none was found.
+    cells : array of shape (n_samples, n_axes)
+        Where it stands.
+    least : array of shape (n_samples,)
+        Distances below which no row has an error.
+    left : array
+        The rows that were not searched yet, the nearest by that bound first.
     """
-    start = sample.codes
-    wrong = sample.is_wrong(start, slice(None))
-    distances = np.where(wrong, 0.0, np.inf)
-    least = distances.copy()
-    cells = grid.cells(start)
-    right = np.flatnonzero(~wrong)
-    with progress_bar(progress, "nearest errors", len(right), unit=" rows") as bar:
-        for block in _row_blocks(grid, len(right)):
-            rows = right[block]
-            standing = Standing.of(grid, start[rows])
-            squared = _search(sample, standing, rows, distances, cells)
-            least[rows] = np.sqrt(squared)
-            bar.update(len(rows))
-    _from_other_rows(
-        sample,
-        grid,
-        right[np.isinf(distances[right]) & np.isfinite(least[right])],
-        distances,
-        cells,
-    )
-    effort = n_queries / _QUERIES
-    n_sought = int(np.ceil(min(_NEAR * effort, 1.0) * len(right)))
-    sought = right[np.argsort(distances[right], kind="stable")[:n_sought]]
-    budget = Budget.of(effort, n_sought)
-    for block in _row_blocks(grid, len(sought)):
-        _certify(sample, grid, sought[block], distances, cells, least, budget)
-    return NearestErrors(distances, cells, least)
 
+    def __init__(
+        self, sample: ForestSample, grid: Grid, *, n_queries: int = 500, progress: bool = False
+    ) -> None:
+        self.sample = sample
+        self.grid = grid
+        self.progress = progress
+        self.wrong = sample.is_wrong(sample.codes, slice(None))
+        right = np.flatnonzero(~self.wrong)
+        effort = n_queries / _QUERIES
+        self.n_sought = int(np.ceil(min(_NEAR * effort, 1.0) * len(right)))
+        self.budget = Budget.of(effort, self.n_sought)
+        self.distances = np.where(self.wrong, 0.0, np.inf)
+        self.cells = grid.cells(sample.codes)
+        self.least = self.distances.copy()
+        self.scale = np.zeros(len(self.least))
+        for block in self._blocks(right):
+            standing = Standing.of(grid, sample.codes[block])
+            n_wanted = grid.forest.n_trees // 2
+            squared, scanned = least_distances(standing, sample.y[block], n_wanted=n_wanted)
+            self.least[block] = np.sqrt(squared)
+            self.scale[block] = np.where(squared > 0.0, squared, 0.1 * scanned)
+        able = right[np.isfinite(self.least[right])]
+        self.farthest = _FARTHEST * float(np.median(self.scale[able])) if able.size else 0.0
+        self.left = able[np.argsort(self.least[able], kind="stable")]
+        self._start_from_other_rows()
 
-def _row_blocks(grid: Grid, n_rows: int) -> list[slice]:
-    """Cut rows into blocks for `Standing` and `Neighbourhood`."""
-    blocks = grid.row_blocks(n_rows, 40 * len(grid.axis_of_cell))
-    if blocks and blocks[0].stop > _MOST_ROWS:
-        return [slice(k, min(k + _MOST_ROWS, n_rows)) for k in range(0, n_rows, _MOST_ROWS)]
-    return blocks
+    def search(self, farthest: float) -> bool:
+        """Search the nearest rows that are left, up to a distance; return False where there are none.
+
+        ``farthest`` is a bound that no row whose error is worth its way exceeds.
+        """
+        near = self.left[self.least[self.left] < farthest]
+        if not near.size:
+            return False
+        rows = near[: max(_AT_ONCE, len(self.least) // _MOST_PARTS)]
+        self.left = np.setdiff1d(self.left, rows)
+        self.left = self.left[np.argsort(self.least[self.left], kind="stable")]
+        with progress_bar(self.progress, "nearest errors", len(rows), unit=" rows") as bar:
+            for block in self._blocks(rows):
+                self._climb(block, min(self.farthest, farthest * farthest))
+                if np.isinf(farthest):
+                    self._take_back(block[self.distances[block] == self.other_distances[block]])
+                bar.update(len(block))
+        sought = rows[np.argsort(self.distances[rows], kind="stable")[: self.n_sought]]
+        self.n_sought -= len(sought)
+        for block in self._blocks(sought):
+            self._certify(block)
+        return True
+
+    def _blocks(self, rows: IntArray) -> list[IntArray]:
+        """Cut rows into blocks for `Standing` and `Neighbourhood`."""
+        blocks = self.grid.row_blocks(len(rows), 40 * len(self.grid.axis_of_cell))
+        size = min([_AT_ONCE, *(block.stop - block.start for block in blocks)])
+        return [rows[k : k + size] for k in range(0, len(rows), max(size, 1))]
+
+    def _climb(self, rows: IntArray, farthest: float) -> None:
+        """Search errors of a block of rows: first as if all ties fell; where the model disagrees, as if none did."""
+        forest, y = self.grid.forest, self.sample.y[rows]
+        standing = Standing.of(self.grid, self.sample.codes[rows])
+        scale = self.scale[rows]
+        found = np.zeros(len(rows), dtype=np.bool_)
+        for ties_fall in (True, False):
+            height_of = functools.partial(_error_height, forest, ties_fall)
+            refuted = np.zeros(len(rows), dtype=np.bool_)
+            pending = np.flatnonzero(~found)
+            for factor in _WITHIN:
+                if not pending.size:
+                    break
+                limit = np.minimum(factor * scale[pending], farthest)
+                part = standing.take(pending)
+                block = Neighbourhood.of(part, y[pending], height_of, limit)
+                squared, there = shortest_errors(block)
+                hit = np.isfinite(squared)
+                wrong = self._keep(rows[pending[hit]], there[hit])
+                found[pending[hit]] = wrong
+                refuted[pending[hit]] = ~wrong
+                pending = pending[~hit & (factor * scale[pending] < farthest)]
+            if not refuted.any():
+                break
+            found = ~refuted
+
+    def _keep(self, rows: IntArray, there: IntArray) -> BoolArray:
+        """Keep cells of rows that are nearer errors for the model, too; return which are errors."""
+        start = self.sample.codes[rows]
+        points = self.grid.points(start, there)
+        wrong = self.sample.is_wrong(points, rows)
+        apart = self.sample.domain.distances(points, start)
+        nearer = np.flatnonzero(wrong & (apart < self.distances[rows]))
+        self.distances[rows[nearer]] = apart[nearer]
+        self.cells[rows[nearer]] = there[nearer]
+        return wrong
+
+    def _start_from_other_rows(self) -> None:
+        """Begin with the nearest row that is predicted otherwise: far away, but an error."""
+        sample = self.sample
+        pool = sample.codes
+        if len(pool) > _MOST_OTHERS:
+            pool = pool[np.linspace(0, len(pool) - 1, _MOST_OTHERS).astype(int)]
+        labels = sample.predict(pool)
+        for rows in self._blocks(self.left):
+            start = sample.codes[rows]
+            apart = sample.domain.squared_gaps(start, pool)
+            apart[labels[None, :] == sample.y[rows][:, None]] = np.inf
+            near = sample.domain.clip(pool[apart.argmin(axis=1)], start)
+            able = np.isfinite(apart.min(axis=1))
+            self._keep(rows[able], self.grid.cells(near[able]))
+        self.other_distances = self.distances.copy()
+
+    def _take_back(self, rows: IntArray) -> None:
+        """Put the cells of errors back to where their rows stand, axis by axis, the most expensive first."""
+        rows = rows[np.isfinite(self.distances[rows])]
+        if not rows.size:
+            return
+        forest, y = self.grid.forest, self.sample.y[rows]
+        standing = Standing.of(self.grid, self.sample.codes[rows])
+        there = self.cells[rows].copy()
+        everyone = np.arange(len(rows))
+        costs = standing.costs[everyone[:, None], self.grid.first + there]
+        for axis in np.argsort(-costs, axis=1).T:
+            tried = there.copy()
+            tried[everyone, axis] = standing.cells[everyone, axis]
+            margins = forest.margins(self.grid.outputs(tried), y)
+            wrong = margins < -forest.tolerance
+            there[wrong] = tried[wrong]
+        self._keep(rows, there)
+
+    def _certify(self, rows: IntArray) -> None:
+        """Sharpen the bounds of a block of rows, and keep errors that this finds."""
+        standing = Standing.of(self.grid, self.sample.codes[rows])
+        squared, nearest = certified_distances(
+            standing,
+            self.sample.y[rows],
+            self.least[rows] ** 2,
+            self.distances[rows] ** 2,
+            self.budget,
+        )
+        self.least[rows] = np.maximum(self.least[rows], np.sqrt(squared))
+        if nearest:
+            self._keep(rows[list(nearest)], np.stack(list(nearest.values())))
 
 
 def _error_height(
@@ -102,111 +199,3 @@ def _error_height(
     """Return by how much another class leads; a tie with one that comes before counts if ``ties_fall``."""
     head_start = 2.0 * forest.tolerance if ties_fall else 0.0
     return -forest.margins(outputs, labels, head_start=head_start) - forest.tolerance
-
-
-def _search(
-    sample: ForestSample, standing: Standing, rows: IntArray, distances: FloatArray, cells: IntArray
-) -> FloatArray:
-    """Search errors of a block of rows, put them in ``distances`` and ``cells``, and return the squared bounds."""
-    forest = standing.grid.forest
-    y = sample.y[rows]
-    finite = np.where(np.isfinite(standing.costs), standing.costs, 0.0)
-    most = np.maximum.reduceat(finite, standing.grid.first, axis=1).sum(axis=1)
-    least, scanned = least_distances(standing, y, most, n_wanted=forest.n_trees // 2)
-    scale = np.where(least > 0.0, least, 0.1 * scanned)
-    able = np.flatnonzero(np.isfinite(least))
-    farthest = np.minimum(most, _FARTHEST * np.median(scale[able])) if able.size else most
-    # First as if all ties fell; where the model disagrees, as if none did.
-    for ties_fall in (True, False):
-        height_of = functools.partial(_error_height, forest, ties_fall)
-        pending, refuted = able, []
-        for factor in _WITHIN:
-            if not pending.size:
-                break
-            limit = np.minimum(factor * scale[pending], farthest[pending])
-            block = Neighbourhood.of(standing.take(pending), y[pending], height_of, limit)
-            squared, there = shortest_errors(block)
-            found = np.flatnonzero(np.isfinite(squared))
-            where = pending[found]
-            wrong = _keep(sample, standing.grid, rows[where], there[found], distances, cells)
-            refuted.append(where[~wrong])
-            pending = np.delete(pending, found)
-            pending = pending[factor * scale[pending] < farthest[pending]]
-        able = np.concatenate([*refuted, np.empty(0, dtype=np.int64)])
-    return least
-
-
-def _keep(
-    sample: ForestSample,
-    grid: Grid,
-    rows: IntArray,
-    there: IntArray,
-    distances: FloatArray,
-    cells: IntArray,
-) -> FloatArray:
-    """Keep cells of rows that are nearer errors for the model, too; return which are errors."""
-    points = grid.points(sample.codes[rows], there)
-    wrong = sample.is_wrong(points, rows)
-    apart = sample.domain.distances(points, sample.codes[rows])
-    nearer = np.flatnonzero(wrong & (apart < distances[rows]))
-    distances[rows[nearer]] = apart[nearer]
-    cells[rows[nearer]] = there[nearer]
-    return wrong
-
-
-def _from_other_rows(
-    sample: ForestSample, grid: Grid, rows: IntArray, distances: FloatArray, cells: IntArray
-) -> None:
-    """Start rows without an error from the nearest row that is predicted otherwise, and shorten the way."""
-    pool = sample.codes
-    if len(pool) > _MOST_OTHERS:
-        pool = pool[np.linspace(0, len(pool) - 1, _MOST_OTHERS).astype(int)]
-    if not rows.size:
-        return
-    labels = sample.predict(pool)
-    for block in _row_blocks(grid, len(rows)):
-        part = rows[block]
-        start = sample.codes[part]
-        apart = sample.domain.squared_gaps(start, pool)
-        apart[labels[None, :] == sample.y[part][:, None]] = np.inf
-        near = sample.domain.clip(pool[apart.argmin(axis=1)], start)
-        wrong = np.isfinite(apart.min(axis=1)) & sample.is_wrong(near, part)
-        part, there = part[wrong], grid.cells(near[wrong])
-        _keep(sample, grid, part, _taken_back(sample, grid, part, there), distances, cells)
-
-
-def _taken_back(sample: ForestSample, grid: Grid, rows: IntArray, there: IntArray) -> IntArray:
-    """Put the cells of errors back to where their rows stand, axis by axis, the most expensive first."""
-    start = sample.codes[rows]
-    standing = Standing.of(grid, start)
-    costs = standing.costs[np.arange(len(rows))[:, None], grid.first + there]
-    order = np.argsort(-costs, axis=1)
-    everyone = np.arange(len(rows))
-    there = there.copy()
-    for axis in order.T:
-        tried = there.copy()
-        tried[everyone, axis] = standing.cells[everyone, axis]
-        margins = grid.forest.margins(grid.outputs(tried), sample.y[rows])
-        fewer = margins < -grid.forest.tolerance
-        there[fewer] = tried[fewer]
-    return there
-
-
-def _certify(
-    sample: ForestSample,
-    grid: Grid,
-    rows: IntArray,
-    distances: FloatArray,
-    cells: IntArray,
-    least: FloatArray,
-    budget: Budget,
-) -> None:
-    """Sharpen the bounds of a block of rows, and keep errors that this finds."""
-    standing = Standing.of(grid, sample.codes[rows])
-    squared, nearest = certified_distances(
-        standing, sample.y[rows], least[rows] ** 2, distances[rows] ** 2, budget
-    )
-    least[rows] = np.maximum(least[rows], np.sqrt(squared))
-    if nearest:
-        found = np.array(list(nearest))
-        _keep(sample, grid, rows[found], np.stack(list(nearest.values())), distances, cells)
