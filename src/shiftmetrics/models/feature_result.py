@@ -163,9 +163,9 @@ class FeatureStabilityResult(Drawn, Result):
             text += (
                 f" Most important: `{best.feature}`, {self._importance(best)} when it is permuted."
             )
-        idle = [f"`{part.feature}`" for part in self.features if not self.has_effect(part)]
+        idle = [part.feature for part in self.features if not self.has_effect(part)]
         if idle:
-            text += f" No effect: {_listed(idle)}."
+            text += f" No effect: {first_few(idle, show=str)}."
         if self.fixed:
             text += f" Cannot change: {first_few(self.fixed, show=str)}."
         return text
