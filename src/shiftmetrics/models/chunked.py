@@ -130,9 +130,9 @@ class ChunkedProblem:
             targets = labels.converted(to_targets)
         elif y is not None:
             targets = to_targets(y)
-        arrays = [codes, codes if targets is None else targets]
-        check_cut_alike(*arrays, "X", "y")
-        check_rows_fit(arrays, 2 * ROW_BYTES, search, "X")
+        beside = codes if targets is None else targets
+        check_cut_alike(codes, beside, "X", "y")
+        check_rows_fit([codes, beside], 2 * ROW_BYTES, search, "X")
         whole = replace(table, codes=cast(FloatArray, codes), row_labels=None, index=None)
         looked_at = replace(looked_at, domain=domain_of(whole, perturbation), progress=False)
         return cls(replace(looked_at, table=whole), looked_at, targets, search)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.models.domain import Flip
 from shiftmetrics.models.importance import Draws
@@ -156,7 +156,7 @@ class _Line:
         return np.stack([self.start, *allowed], axis=1)
 
 
-def _nearest_errors(line: _Line, values: FloatArray, wrong: FloatArray) -> WorstCase:
+def _nearest_errors(line: _Line, values: FloatArray, wrong: BoolArray) -> WorstCase:
     """Take the nearest error of the grid on each side, and bisect between it and the last value that is right."""
     start = line.start
     end = start.copy()

@@ -7,14 +7,14 @@ change from or to it is infinitely far.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics._core.validation import describe
+from shiftmetrics.models.perturbation import positions_of
 
 FAR = 1e150
 """Stands for an infinite distance, so that its square is a number."""
@@ -67,7 +67,8 @@ class Flip:
 
     def changed(self, points: FloatArray, start: FloatArray) -> BoolArray:
         """Return which points are in another state than where they start."""
-        return differs(points[:, self.columns], start[:, self.columns]).any(axis=1)
+        changed = differs(points[:, self.columns], start[:, self.columns])
+        return np.asarray(changed.any(axis=1))
 
     def nearest_state(self, points: FloatArray) -> IntArray:
         """Return the number of the state that is nearest to each point."""
@@ -385,25 +386,3 @@ def differs(points: FloatArray, start: FloatArray) -> BoolArray:
     if changed.any():
         changed &= ~(np.isnan(points) & np.isnan(start))
     return changed
-
-
-def positions_of(features: Any, names: Sequence[str], argument: str) -> IntArray:
-    """Return the positions among ``names`` of columns given by name or position; one alone may stand by itself."""
-    listed = [features] if isinstance(features, str | int | np.integer) else list(features)
-    places: dict[Any, int] = {name: place for place, name in enumerate(names)}
-    found: list[int] = []
-    unknown: list[Any] = []
-    for feature in listed:
-        by_position = isinstance(feature, int | np.integer) and not isinstance(feature, bool)
-        if by_position and -len(names) <= feature < len(names):
-            found.append(int(feature) % len(names))
-        elif not by_position and feature in places:
-            found.append(places[feature])
-        else:
-            unknown.append(feature)
-    if unknown:
-        shown = ", ".join(repr(feature) for feature in unknown[:3])
-        known = ", ".join(repr(name) for name in names[:3])
-        expected = f"names or positions of columns of X ({known}, ...)"
-        raise ValueError(describe(argument, expected, f"unknown {shown}"))
-    return np.array(found, dtype=np.int64)

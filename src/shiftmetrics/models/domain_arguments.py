@@ -17,7 +17,8 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_in_chu
 from shiftmetrics._core.blocks import map_reduce, row_blocks
 from shiftmetrics._core.placement import placed
 from shiftmetrics._core.validation import check_number, check_vector, describe, first_few
-from shiftmetrics.models.domain import Domain, Flip, positions_of
+from shiftmetrics.models.domain import Domain, Flip
+from shiftmetrics.models.perturbation import positions_of
 from shiftmetrics.models.table import CodedTable
 
 _RANDOM_PAIR = 2.0

@@ -161,7 +161,8 @@ class MappedLoss(Loss):
         least = self.first.largest_dual(theta1)
         if least in (0.0, math.inf):
             return least
-        return min(map_blocks(lambda rows: self.take(rows).largest_dual(theta1), blocks_of(self)))
+        duals = map_blocks(lambda rows: self.take(rows).largest_dual(theta1), blocks_of(self))
+        return float(min(duals))
 
     def describe(self) -> dict[str, Any]:
         """Return what `settings` should record of this loss."""

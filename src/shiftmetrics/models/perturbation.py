@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.validation import (
     check_choice,
@@ -224,3 +225,27 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str) or not hasattr(value, "__iter__"):
         return value
     return tuple(_plain(part) for part in value)
+
+
+def positions_of(features: Any, names: Sequence[str], argument: str) -> IntArray:
+    """Return the positions among ``names`` of columns given by name or position; one alone may stand by itself."""
+    listed: list[Any] = (
+        [features] if isinstance(features, str | int | np.integer) else list(features)
+    )
+    places: dict[Any, int] = {name: place for place, name in enumerate(names)}
+    found: list[int] = []
+    unknown: list[Any] = []
+    for feature in listed:
+        by_position = isinstance(feature, int | np.integer) and not isinstance(feature, bool)
+        if by_position and -len(names) <= feature < len(names):
+            found.append(int(feature) % len(names))
+        elif not by_position and feature in places:
+            found.append(places[feature])
+        else:
+            unknown.append(feature)
+    if unknown:
+        shown = ", ".join(repr(feature) for feature in unknown[:3])
+        known = ", ".join(repr(name) for name in names[:3])
+        expected = f"names or positions of columns of X ({known}, ...)"
+        raise ValueError(describe(argument, expected, f"unknown {shown}"))
+    return np.array(found, dtype=np.int64)

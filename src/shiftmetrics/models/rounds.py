@@ -131,7 +131,7 @@ def shifted_samples(
     solved, found, *_ = solution
     plan = solved.plan.places()
     rows = plan["row"] if of is None else of[plan["row"]]
-    places = problem.codes[rows]
+    places: FloatArray = np.asarray(problem.codes[rows])
     away = np.flatnonzero(plan["distance"] > 0.0)
     if not away.size:
         return places

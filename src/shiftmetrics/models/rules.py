@@ -155,7 +155,7 @@ def behind(model: Any, *, decides: bool) -> tuple[Any, Cut | None]:
 def _unwrapped(model: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut | None]:
     """Take one rule after another off the model, or off the last step of its pipeline."""
     model = getattr(model, "best_estimator_", model)
-    steps = []
+    steps: list[Any] = []
     if not isinstance(model, Decision):
         steps = getattr(model, "steps", steps)
     last = steps[-1][1] if steps else model

@@ -8,9 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,40 +16,14 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import FloatArray, is_masked, is_table, to_numpy, unmasked
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import describe
-from shiftmetrics.models.domain import positions_of
-
-_MOST_NUMBERS = 20  # with fractions, that may be categories
-Missing = Literal["nan", "none", "NA", "NaT"]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class TableColumn(Record):
-    """How the values of one column are coded.
-
-    Attributes
-    ----------
-    name : str
-        Its name; ``x0``, ``x1``, ... in arrays.
-    label : str or int
-        Its label in the table.
-    dtype : str
-        Its dtype in the table.
-    categories : tuple or None
-        The values that the codes stand for; None for numbers.
-    missing : {"nan", "none", "NA", "NaT"} or None
-        How the table writes missing cells, where the column has some.
-    """
-
-    name: str
-    label: Any
-    dtype: str
-    categories: tuple[Any, ...] | None = None
-    missing: Missing | None = None
-
-    @property
-    def kind(self) -> Literal["number", "category"]:
-        """What the codes are."""
-        return "number" if self.categories is None else "category"
+from shiftmetrics.models.cells import (
+    TableColumn,
+    coded_cells,
+    decoded_cells,
+    inferred,
+    whole_where_possible,
+)
+from shiftmetrics.models.perturbation import positions_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -141,7 +113,7 @@ class CodedTable(Record):
         for place, name in enumerate(names):
             known = (levels or {}).get(place)
             series = frame.iloc[:, place]
-            column, codes[:, place] = _coded(series, name, place in marked, known, argument)
+            column, codes[:, place] = coded_cells(series, name, place in marked, known, argument)
             columns.append(column)
         return cls(
             columns=tuple(columns),
@@ -214,14 +186,14 @@ class CodedTable(Record):
         if not (self.is_frame or self._categories()):
             dtypes = {column.dtype for column in self.columns}
             common = dtypes.pop() if len(dtypes) == 1 else np.float64
-            return _whole_where_possible(codes, np.dtype(common))
+            return whole_where_possible(codes, np.dtype(common))
         import pandas as pd
 
         given = self.dtypes or [column.dtype for column in self.columns]
         parts = {}
         for place, column in enumerate(self.columns):
             cells = np.ascontiguousarray(codes[:, place])
-            parts[place] = _decoded(column, cells, given[place], index)
+            parts[place] = decoded_cells(column, cells, given[place], index)
         frame = pd.concat(parts, axis=1)
         frame.columns = pd.Index([column.label for column in self.columns])
         return frame if self.is_frame else frame.to_numpy()
@@ -271,164 +243,4 @@ def _frame_of_array(X: Any, argument: str) -> tuple[Any, tuple[int, ...] | None]
     if array.dtype.kind not in "OUS":
         return pd.DataFrame(array, copy=False), row_shape
     frame = pd.DataFrame(array, dtype=object)
-    return pd.DataFrame({label: _inferred(frame[label]) for label in frame.columns}), row_shape
-
-
-# From the cells of a column to codes.
-
-
-def _coded(
-    series: Any, name: str, is_category: bool, levels: Sequence[Any] | None, argument: str
-) -> tuple[TableColumn, FloatArray]:
-    """Return a column of a table and its codes; ``is_category`` where its numbers stand for categories."""
-    import pandas as pd
-
-    is_category = is_category or levels is not None
-    if series.dtype == object and not is_category:
-        series = _inferred(series)
-    if getattr(series.dtype, "kind", "O") == "c":
-        expected = f"of numbers or strings in column {name!r}"
-        raise TypeError(describe(argument, expected, f"dtype {series.dtype}"))
-    missing = series.isna().to_numpy(dtype=bool)
-    column = TableColumn(
-        name=name,
-        label=series.name,
-        dtype="category" if series.dtype == "category" else str(series.dtype),
-        missing=_missing_mark(series[missing], name, argument),
-    )
-    types = pd.api.types
-    is_number = types.is_numeric_dtype(series.dtype) and not types.is_bool_dtype(series.dtype)
-    if is_number and not is_category:
-        numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        infinite = np.isinf(numbers)
-        if infinite.any():
-            got = f"{numbers[infinite][0]:g} in column {name!r} at row {int(infinite.argmax())}"
-            remedy = "Drop or clip these rows first."
-            raise ValueError(describe(argument, "finite everywhere", got, remedy))
-        return column, numbers
-    expected = "a table of numbers and categories"
-    if types.is_datetime64_any_dtype(series.dtype) or types.is_timedelta64_dtype(series.dtype):
-        got = f"dates in column {name!r}"
-        raise TypeError(describe(argument, expected, got, "Turn them into numbers."))
-    held = series[~missing]
-    categories = _categories(held, levels, name, argument)
-    if levels is None and len(categories) > _MOST_NUMBERS and _are_fractions(categories):
-        got = f"{len(categories)} different numbers as the categories of column {name!r}"
-        remedy = "Convert it to float, or put the numbers into ranges."
-        raise TypeError(describe(argument, expected, got, remedy))
-    places = {value: place for place, value in enumerate(categories)}
-    codes = np.full(len(series), np.nan)
-    codes[~missing] = [places[value] for value in held.tolist()]
-    plain = [value.item() if isinstance(value, np.generic) else value for value in categories]
-    return replace(column, categories=tuple(plain)), codes
-
-
-def _inferred(series: Any) -> Any:
-    """Return a column of objects in the dtype of its values; where cells are missing, only numbers get one."""
-    present = series.notna()
-    held = series[present]
-    has_decimals = any(isinstance(value, Decimal) for value in held)
-    if present.all() and not has_decimals:
-        return series.infer_objects()
-    numbers = []
-    for value in held:
-        is_number = isinstance(value, Real | Decimal)
-        numbers.append(is_number and not isinstance(value, bool | np.bool_))
-    if numbers and all(numbers):
-        return series.where(present, np.nan).astype(np.float64)
-    return series
-
-
-def _are_fractions(categories: Sequence[Any]) -> bool:
-    """Return True if all categories are numbers, or strings of numbers, and some are not integers."""
-    try:
-        numbers = np.asarray(categories, dtype=np.float64)
-    except (TypeError, ValueError):
-        return False
-    return bool((numbers != np.rint(numbers)).any())
-
-
-def _categories(held: Any, levels: Sequence[Any] | None, name: str, argument: str) -> list[Any]:
-    """Return the known categories of a column and others in it; else those of its dtype, else those in it."""
-    import pandas as pd
-
-    if levels is not None:
-        known = list(levels)
-        return known + [value for value in pd.unique(held) if value not in set(known)]
-    if isinstance(held.dtype, pd.CategoricalDtype):
-        return list(held.dtype.categories)
-    if pd.api.types.is_bool_dtype(held.dtype):
-        return [False, True]
-    try:
-        return sorted(pd.unique(held))
-    except TypeError as error:
-        expected = "a table of numbers and categories"
-        got = f"mixed values in column {name!r}"
-        raise TypeError(describe(argument, expected, got)) from error
-
-
-def _missing_mark(cells: Any, name: str, argument: str) -> Missing | None:
-    """Return how missing cells are written; None where there are none."""
-    import pandas as pd
-
-    marks: dict[int, Missing] = {id(None): "none", id(pd.NA): "NA", id(pd.NaT): "NaT"}
-    found = dict.fromkeys(marks.get(id(cell), "nan") for cell in cells.tolist())
-    if len(found) > 1:
-        expected = "a table that writes missing cells in one way in each column"
-        got = f"{' and '.join(found)} in column {name!r}"
-        remedy = f"Use X[{name!r}] = X[{name!r}].where(X[{name!r}].notna(), None)."
-        raise ValueError(describe(argument, expected, got, remedy))
-    return next(iter(found), None)
-
-
-# From codes to the cells of a column.
-
-
-def _decoded(column: TableColumn, codes: FloatArray, dtype: Any, index: Any) -> Any:
-    """Return codes in the dtype and categories of a column, with missing cells as the table writes them."""
-    import pandas as pd
-
-    dtype = pd.api.types.pandas_dtype(dtype)
-    if column.categories is None:
-        return pd.Series(_numbers(codes, dtype), index=index)
-    missing = np.isnan(codes)
-    positions = np.where(missing, -1, codes).astype(np.int64)
-    if isinstance(dtype, pd.CategoricalDtype):
-        if dtype.categories is None or list(dtype.categories) != list(column.categories):
-            dtype = pd.CategoricalDtype(list(column.categories))
-        return pd.Series(pd.Categorical.from_codes(positions, dtype=dtype), index=index)
-    # Position -1 is that of missing cells.
-    marks = {"none": None, "NA": pd.NA, "NaT": pd.NaT}
-    values = np.empty(len(column.categories) + 1, dtype=object)
-    values[:-1] = column.categories
-    values[-1] = marks.get(column.missing or "nan", math.nan)
-    if missing.any() and isinstance(dtype, np.dtype):  # some have no missing values themselves
-        substitutes = {"b": object, "i": np.float64, "u": np.float64}
-        dtype = np.dtype(substitutes.get(dtype.kind, dtype))
-    return pd.Series(values[positions], index=index, dtype=object).astype(dtype)
-
-
-def _numbers(codes: FloatArray, dtype: Any) -> Any:
-    """Return numbers in the dtype of the column where nothing is lost, else as float64."""
-    import pandas as pd
-
-    missing = np.isnan(codes)
-    plain = np.dtype(getattr(dtype, "numpy_dtype", dtype))
-    if not (missing.any() and isinstance(dtype, pd.api.extensions.ExtensionDtype)):
-        return _whole_where_possible(codes, plain)
-    present = _whole_where_possible(codes[~missing], plain)
-    if present.dtype.kind == "f" and plain.kind != "f":  # integers that moved in between
-        return pd.array(codes, dtype="Float64")
-    values = np.empty(len(codes), dtype=object)
-    values[missing] = pd.NA
-    values[~missing] = present
-    return pd.Series(values, dtype=dtype).array
-
-
-def _whole_where_possible(codes: FloatArray, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Return the codes in an integer dtype where nothing is lost, else as float64."""
-    if dtype.kind in "iu" and codes.size and (codes == np.rint(codes)).all():
-        limits = np.iinfo(dtype)
-        if codes.min() >= limits.min and codes.max() <= limits.max:
-            return codes.astype(dtype)
-    return codes
+    return pd.DataFrame({label: inferred(frame[label]) for label in frame.columns}), row_shape
