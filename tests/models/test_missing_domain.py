@@ -100,7 +100,7 @@ def test_columns_that_are_missing_in_every_row_stay(wine) -> None:
         computing=Search(n_queries=40),
     )
     assert told.changed_rows()["none"].isna().all()
-    with pytest.raises(ValueError, match="columns that may move"):
+    with pytest.raises(ValueError, match="columns that may change"):
         feature_stability(
             model, empty.drop(columns="none"), y, 0.5, perturbation=Perturbation(features=["ash"])
         )

@@ -19,7 +19,7 @@ from shiftmetrics.models.features import FeatureGroup, feature_groups, subgroups
 from shiftmetrics.models.importance import Draws, ValueRisks, importance_interval, value_risks_of
 from shiftmetrics.models.model import LOSSES, LossName, ModelProblem, problem_of
 from shiftmetrics.models.perturbation import Perturbation, Search, perturbation_of, search_of
-from shiftmetrics.models.rounds import Solution, shifted_samples, solve_in_rounds
+from shiftmetrics.models.rounds import SolvedRounds, shifted_samples, solve_in_rounds
 from shiftmetrics.models.routes import ROUTES, find_worst_case, worst_cases_by_group
 from shiftmetrics.models.table import frame_of
 from shiftmetrics.models.worst_case import EVERYONE, WorstCase
@@ -255,7 +255,7 @@ class _FeatureSolver:
 
     def solve(
         self, group: FeatureGroup, worst_case: WorstCase
-    ) -> tuple[Solution, FeatureStability, list[FeatureStability]]:
+    ) -> tuple[SolvedRounds, FeatureStability, list[FeatureStability]]:
         """Return the solution on all samples, what it says of the feature, and the same for each subgroup."""
         everyone = np.arange(self.problem.n_samples)
         options = self._options_of(everyone)
@@ -283,14 +283,14 @@ class _FeatureSolver:
             parts.append(record)
         return solution, whole, parts
 
-    def _solve_subgroup(self, found: WorstCase, rows: IntArray) -> Solution:
+    def _solve_subgroup(self, found: WorstCase, rows: IntArray) -> SolvedRounds:
         """Solve among the points that were found for all samples."""
         options = self._options_of(rows)
         solved = stability_criterion(found.loss.take(rows), self.threshold, **options)
         lower = None
         if found.lower is not None:
             lower = stability_criterion(found.lower.take(rows), self.threshold, **options).value
-        solution = Solution(solved, found, lower)
+        solution = SolvedRounds(solved, found, lower)
         shifted_samples(self.problem, solution, options["sample_weight"], of=rows)
         return solution
 
@@ -316,7 +316,7 @@ class _FeatureSolver:
     def _record(
         self,
         group: FeatureGroup,
-        solution: Solution,
+        solution: SolvedRounds,
         risks: ValueRisks,
         place: int,
         subgroup: str | None = None,

@@ -44,36 +44,6 @@ class SearchTrace(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SearchRecord(Record):
-    """How the worst case of a model was found.
-
-    Attributes
-    ----------
-    route : str
-        The route that found it: "linear", "tree", "ensemble", "torch", "blackbox", or "weights" where no sample
-        changes.
-    n_queries : int
-        Rows that the model has predicted.
-    lower_bound : float or None
-        A certified lower bound of the stability, where its value is an upper one.
-    neighbour_distance : float or None
-        Mean distance of samples of one random half to the nearest sample of the other half.
-    trace : SearchTrace or None
-        The rounds of a search; None where one sufficed.
-    loss : Loss or None
-        The loss of each sample and how far it may change. Not part of the JSON, so None in results that were read
-        back.
-    """
-
-    route: str
-    n_queries: int = 0
-    lower_bound: float | None = None
-    neighbour_distance: float | None = None
-    trace: SearchTrace | None = None
-    loss: Loss | None = field(default=None, repr=False)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
 class ChangedRows(Record):
     """The rows of a sample, and where the least shift puts them.
 
@@ -96,6 +66,39 @@ class ChangedRows(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class SearchRecord(Record):
+    """How the worst case of a model was found.
+
+    Attributes
+    ----------
+    route : str
+        The route that found it: "linear", "tree", "ensemble", "torch", "blackbox", or "weights" where no sample
+        changes.
+    n_queries : int
+        Rows that the model has predicted.
+    lower_bound : float or None
+        A certified lower bound of the stability, where its value is an upper one.
+    neighbour_distance : float or None
+        Mean distance of samples of one random half to the nearest sample of the other half.
+    trace : SearchTrace or None
+        The rounds of a search; None where one sufficed.
+    changed : ChangedRows or None
+        The rows before and after the shift; None for out-of-core data.
+    loss : Loss or None
+        The loss of each sample and how far it may change. Not part of the JSON, so None in results that were read
+        back.
+    """
+
+    route: str
+    n_queries: int = 0
+    lower_bound: float | None = None
+    neighbour_distance: float | None = None
+    trace: SearchTrace | None = None
+    changed: ChangedRows | None = None
+    loss: Loss | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ModelStabilityResult(StabilityResult):
     """The stability of a model on a sample, with the rows where the least shift puts them.
 
@@ -103,8 +106,6 @@ class ModelStabilityResult(StabilityResult):
     ----------
     search : SearchRecord
         The route that found it, a certified lower bound, and what the search took.
-    changed : ChangedRows or None
-        The rows before and after the shift; None for out-of-core data and after `without_rows`.
     """
 
     measure = "model_stability"
@@ -112,7 +113,11 @@ class ModelStabilityResult(StabilityResult):
     higher_is_better = True
 
     search: SearchRecord
-    changed: ChangedRows | None = None
+
+    @property
+    def changed(self) -> ChangedRows | None:
+        """The rows before and after the shift; None for out-of-core data and after `without_rows`."""
+        return self.search.changed
 
     @property
     def lower_bound(self) -> float | None:
@@ -126,13 +131,13 @@ class ModelStabilityResult(StabilityResult):
 
     def without_rows(self) -> Self:
         """Return the result without what it holds of each sample: smaller in memory and on disk."""
-        search = replace(self.search, loss=None)
-        return replace(super().without_rows(), search=search, changed=None)
+        search = replace(self.search, loss=None, changed=None)
+        return replace(super().without_rows(), search=search)
 
     def to_frame(self) -> Any:
         """Return one row of a pandas DataFrame with the scalar fields, those of the search among them."""
         scalars = vars(self.search).copy()
-        for name in ("trace", "loss"):
+        for name in ("trace", "changed", "loss"):
             del scalars[name]
         return super().to_frame().assign(**scalars)
 

@@ -29,7 +29,7 @@ _SLACK = 1e-3
 """How much of its risk, or cost, a shift may miss when the model predicts its samples again, in its own precision."""
 
 
-class Solution(NamedTuple):
+class SolvedRounds(NamedTuple):
     """The solution among all points found, these points, a certified lower bound, and the rounds of the search."""
 
     solved: StabilityResult
@@ -40,7 +40,7 @@ class Solution(NamedTuple):
 
 def solve_in_rounds(
     problem: ModelProblem, found: WorstCase, threshold: float, options: Mapping[str, Any]
-) -> Solution:
+) -> SolvedRounds:
     """Solve, refine at the dual price, and solve again until nothing better is found.
 
     Parameters
@@ -74,7 +74,7 @@ def solve_in_rounds(
     if found.lower is not None:
         lower = stability_criterion(found.lower, threshold, **quiet).value
     if len(rounds) == 1:
-        return Solution(solved, found, lower)
+        return SolvedRounds(solved, found, lower)
     known.append((solved.plan.risk, solved.error_bound))
     trace = SearchTrace(
         values=tuple(one.value for one in rounds),
@@ -83,7 +83,7 @@ def solve_in_rounds(
         gaps=tuple(gap for _, gap in known),
         queries=tuple(queries),
     )
-    return Solution(solved, found, lower, trace)
+    return SolvedRounds(solved, found, lower, trace)
 
 
 def _risk_and_gap(
@@ -106,7 +106,7 @@ def _risk_and_gap(
 
 def shifted_samples(
     problem: ModelProblem,
-    solution: Solution,
+    solution: SolvedRounds,
     sample_weight: Any,
     of: IntArray | None = None,
 ) -> FloatArray:
@@ -116,7 +116,7 @@ def shifted_samples(
     ----------
     problem : ModelProblem
         The model and its samples.
-    solution : Solution
+    solution : SolvedRounds
         The shift, and the points among which it was found.
     sample_weight : array_like of shape (n_samples,) or None
         Weights of the samples.

@@ -19,7 +19,7 @@ from shiftmetrics.models.model import LOSSES, LossName, ModelProblem, QueryCount
 from shiftmetrics.models.outputs import class_log_probabilities
 from shiftmetrics.models.perturbation import Perturbation, Search, perturbation_of, search_of
 from shiftmetrics.models.result import ChangedRows, ModelStabilityResult, SearchRecord
-from shiftmetrics.models.rounds import Solution, refuse_lost, shifted_samples, solve_in_rounds
+from shiftmetrics.models.rounds import SolvedRounds, refuse_lost, shifted_samples, solve_in_rounds
 from shiftmetrics.models.routes import ROUTES, find_worst_case
 from shiftmetrics.models.worst_case import WorstCase
 from shiftmetrics.stability.criterion import stability_criterion
@@ -167,7 +167,7 @@ def model_stability(
     with problem.unchanged():
         found = WorstCase.fixed(problem)
         route = "weights"
-        solution = Solution(stability_criterion(found.loss, threshold, **options), found)
+        solution = SolvedRounds(stability_criterion(found.loss, threshold, **options), found)
         if not problem.is_fixed and solution.solved.value != 0.0:
             route, found = find_worst_case(problem, search.method)
             solution = solve_in_rounds(problem, found, threshold, options)
@@ -175,7 +175,9 @@ def model_stability(
     return _result(problem, route, solution, perturbation, search, places, sample_weight)
 
 
-def _solve_mapped(mapped: MappedWorstCase, threshold: float, options: dict[str, Any]) -> Solution:
+def _solve_mapped(
+    mapped: MappedWorstCase, threshold: float, options: dict[str, Any]
+) -> SolvedRounds:
     """Solve from what a route found for out-of-core data; the samples after their changes stay unknown."""
     solved = stability_criterion(mapped.found.loss, threshold, **options)
     plan = solved.plan
@@ -190,13 +192,13 @@ def _solve_mapped(mapped: MappedWorstCase, threshold: float, options: dict[str, 
     if mapped.found.lower is not None:
         quiet = {**options, "computing": replace(options["computing"], progress=False)}
         lower = stability_criterion(mapped.found.lower, threshold, **quiet).value
-    return Solution(solved, mapped.found, lower)
+    return SolvedRounds(solved, mapped.found, lower)
 
 
 def _result(
     problem: ModelProblem,
     route: str,
-    solution: Solution,
+    solution: SolvedRounds,
     perturbation: Perturbation,
     search: Search,
     places: FloatArray | None,
@@ -226,9 +228,10 @@ def _result(
         lower_bound=solution.lower_bound,
         neighbour_distance=_neighbour_distance(problem),
         trace=solution.trace,
+        changed=changed,
         loss=solution.found.loss,
     )
-    result = ModelStabilityResult(**fields, search=record, changed=changed)
+    result = ModelStabilityResult(**fields, search=record)
     change = _named_change(problem, result, sample_weight)
     return replace(result, plan=replace(result.plan, named_change=change))
 
