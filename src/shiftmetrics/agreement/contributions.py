@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import entr
 
 from shiftmetrics._core.arrays import FloatArray, IntArray, posteriors, to_float64
 from shiftmetrics._core.blocks import map_blocks
@@ -164,6 +163,8 @@ def split_agreement(
 
     ``beta`` is in the units of the scores as given, ``labels`` are columns and ``parts`` the contributions f.
     """
+    from scipy.special import entr
+
     prior = pairs.prior[pairs.prior > 0.0]
 
     def kernel(rows: slice) -> FloatArray:

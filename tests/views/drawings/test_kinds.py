@@ -73,7 +73,12 @@ def test_the_curve_marks_the_maximum_below_its_bound():
 
 @pytest.mark.parametrize("other", [SCORES, -SCORES], ids=["all agree", "none agrees"])
 def test_curves_at_both_ends_of_beta(other):
-    plot(posterior_agreement(other, SCORES), kind="beta").figure.canvas.draw()
+    result = posterior_agreement(other, SCORES)
+    axes = plot(result, kind="beta")
+    axes.figure.canvas.draw()
+    values = np.asarray(axes.lines[0].get_ydata(), dtype=float)
+    assert np.isfinite(values).all()
+    assert (values <= result.value + result.error_bound).all()
 
 
 def test_weights_rise_from_nothing_to_all():

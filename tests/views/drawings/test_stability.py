@@ -173,6 +173,15 @@ def test_curves_over_thresholds_and_prices_draw_themselves():
 
 def test_infinite_points_are_left_out():
     loss = FixedLoss([0.0, 0.5, 1.0])
-    plot(stability_curve(loss, [0.6, 2.0])).figure.canvas.draw()
-    plot(trade_off(loss, 2.0, cheapness=[0.0, 0.5, 1.0])).figure.canvas.draw()
-    plot(trade_off(loss, 0.7, cheapness=[0.0, 0.5, 1.0]), kind="excess_risk").figure.canvas.draw()
+    cheapness = [0.0, 0.5, 1.0]
+    curve = stability_curve(loss, [0.6, 2.0])
+    assert np.isinf(curve.points.stability).any()
+    for axes in (
+        plot(curve),
+        plot(trade_off(loss, 2.0, cheapness=cheapness)),
+        plot(trade_off(loss, 0.7, cheapness=cheapness), kind="excess_risk"),
+    ):
+        axes.figure.canvas.draw()
+        for line in axes.lines:
+            assert not np.isinf(line.get_ydata()).any()
+        assert np.isfinite(axes.get_ylim()).all()
