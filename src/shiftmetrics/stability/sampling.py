@@ -192,26 +192,34 @@ def _end(problem: StabilityProblem, threshold: float, start: float, side: int) -
 
 
 def _crossing(function: Callable[[float], float], first: float, last: float) -> float:
-    """Return where a function changes its sign: regula falsi, halving the value of an end that stays (Illinois)."""
-    values = [function(first), function(last)]
+    """Return where a function changes its sign, which may be a jump.
+
+    Regula falsi, halving the value of an end that stays (Illinois); every third step halves the bracket, because at a
+    jump the others only creep towards it.
+    """
     ends = [first, last]
-    for _ in range(_MOST_STEPS):
-        gap = values[1] - values[0]
+    values = [function(first), function(last)]
+    for step in range(_MOST_STEPS):
+        if abs(ends[1] - ends[0]) <= _PRECISION:
+            break
         middle = 0.5 * (ends[0] + ends[1])
-        if math.isfinite(gap) and gap != 0.0:
+        gap = values[1] - values[0]
+        if step % 3 != 2 and math.isfinite(gap) and gap != 0.0:
             middle = ends[1] - values[1] * (ends[1] - ends[0]) / gap
+            if abs(middle - ends[1]) < 0.5 * _PRECISION:
+                # A little farther, so that the root is enclosed.
+                middle = ends[1] + math.copysign(0.5 * _PRECISION, ends[0] - ends[1])
         value = function(middle)
-        # The new point replaces the last one where both have one sign, else it becomes the last one.
+        if value == 0.0:
+            return middle
+        # The new point replaces the last one where both have one sign, else the last one becomes the first.
         if (value > 0.0) == (values[1] > 0.0):
             values[0] *= 0.5
         else:
             ends[0] = ends[1]
             values[0] = values[1]
-        moved = abs(middle - ends[1])
         ends[1] = middle
         values[1] = value
-        if value == 0.0 or moved <= _PRECISION or abs(ends[1] - ends[0]) <= _PRECISION:
-            break
     return ends[1]
 
 
