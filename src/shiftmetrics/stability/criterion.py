@@ -21,7 +21,7 @@ from shiftmetrics.stability.sampling import (
     interval_of_error_rate,
     interval_of_risk,
 )
-from shiftmetrics.stability.solution import Solution, least_cost, most_risk
+from shiftmetrics.stability.solution import DualSolution, least_cost, most_risk
 from shiftmetrics.stability.status import ALREADY_AT_RISK
 
 _ROUNDING = 32.0 * float(np.finfo(np.float64).eps)
@@ -185,7 +185,7 @@ def worst_case_risk(
 
 
 def least_shift(
-    problem: StabilityProblem, threshold: float, solution: Solution | None = None
+    problem: StabilityProblem, threshold: float, solution: DualSolution | None = None
 ) -> StabilityResult:
     """Return the least shift to a threshold; a second threshold builds on the passes of the first.
 
@@ -292,7 +292,7 @@ def _widened(interval: Interval | None, value: float, error_bound: float) -> Int
 
 
 def _described(
-    solution: Solution, plan: RealisedPlan, influence: FloatArray | None
+    solution: DualSolution, plan: RealisedPlan, influence: FloatArray | None
 ) -> dict[str, Any]:
     """Return the fields that both results share."""
     standard_error = None
@@ -311,13 +311,13 @@ def _described(
 
 
 def _error_bound(
-    solution: Solution, plan: RealisedPlan, *, reached: float, certified: float, size: float
+    solution: DualSolution, plan: RealisedPlan, *, reached: float, certified: float, size: float
 ) -> float:
     """Return how far the exact value may be from the value.
 
     Parameters
     ----------
-    solution : Solution
+    solution : DualSolution
         The answer.
     plan : RealisedPlan
         Its plan.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
@@ -55,7 +55,7 @@ class StabilityResult(Drawn, Result):
     higher_is_better = True
     # Rank correlations of stability, log loss and error rate with the growth of errors under noise, and with the
     # error rate on other domains, over 12 tables: .37, and .03 against .61 and .65.
-    ranked_for: ClassVar[str] = (
+    ranked_for = (
         "Stability forecasts whose errors grow under measurement noise. It does not tell which model is best on "
         "other data: compare log losses or error rates for that."
     )

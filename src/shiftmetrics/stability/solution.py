@@ -27,7 +27,7 @@ _ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
-class Solution:
+class DualSolution:
     """A plan, and the bound on its value from the other side.
 
     Attributes
@@ -57,18 +57,18 @@ class Solution:
     has_influence: bool = False
 
 
-def least_cost(dual: Dual, threshold: float) -> Solution:
+def least_cost(dual: Dual, threshold: float) -> DualSolution:
     """Find the least cost of a plan whose risk reaches ``threshold``."""
     highest = dual.highest_risk
     rest = _at_rest(dual)
     # The threshold may be the current risk, or the highest one, up to rounding.
     if threshold <= dual.baseline.risk * (1.0 + _ROUNDING):
-        return Solution(ALREADY_AT_RISK, rest, 0.0, 0.0, value=0.0)
+        return DualSolution(ALREADY_AT_RISK, rest, 0.0, 0.0, value=0.0)
     if threshold > highest * (1.0 + _ROUNDING):
         reach = (PlanPart(dual.reach, dual.moment_at_reach()),)
-        return Solution(UNATTAINABLE, reach, math.inf, math.inf, value=math.inf)
+        return DualSolution(UNATTAINABLE, reach, math.inf, math.inf, value=math.inf)
     if dual.upper == 0.0:
-        return Solution(UNBOUNDED_LOSS, rest, 0.0, 0.0, value=0.0)
+        return DualSolution(UNBOUNDED_LOSS, rest, 0.0, 0.0, value=0.0)
     if threshold < highest * (1.0 - _ROUNDING):
         bracket = dual.price_of_risk(threshold)
         if bracket.closed:
@@ -80,29 +80,29 @@ def least_cost(dual: Dual, threshold: float) -> Solution:
         low = bracket.low
         if bracket.evaluations >= dual.max_iter:
             last = (PlanPart(AtDual(low.x, dual.theta1), low.state),)
-            return Solution(MAX_ITER, last, low.x, math.inf, value=-bracket.least)
+            return DualSolution(MAX_ITER, last, low.x, math.inf, value=-bracket.least)
         if not math.isinf(dual.upper):
             # No sample has a loss to start from: every unit of risk has the same price.
             lift = (PlanPart(AtRisk(threshold), None),)
-            return Solution(BOUNDARY, lift, dual.upper, -bracket.least)
+            return DualSolution(BOUNDARY, lift, dual.upper, -bracket.least)
     moment = dual.moment_at_reach()
     reach = (PlanPart(dual.reach, moment),)
     bound = -moment.conjugate - dual.rounding(0.0, moment)
-    return Solution(BOUNDARY, reach, math.inf, bound, has_influence=True)
+    return DualSolution(BOUNDARY, reach, math.inf, bound, has_influence=True)
 
 
-def most_risk(dual: Dual, budget: float) -> Solution:
+def most_risk(dual: Dual, budget: float) -> DualSolution:
     """Find the highest risk of a plan that costs at most ``budget``."""
     rest = _at_rest(dual)
     if budget == 0.0:
-        return Solution(CONVERGED, rest, 0.0, dual.baseline.risk)
+        return DualSolution(CONVERGED, rest, 0.0, dual.baseline.risk)
     if dual.upper == 0.0 or (math.isinf(budget) and math.isinf(dual.highest_risk)):
-        return Solution(UNBOUNDED_LOSS, rest, 0.0, math.inf, value=math.inf)
+        return DualSolution(UNBOUNDED_LOSS, rest, 0.0, math.inf, value=math.inf)
     if math.isfinite(dual.highest_risk):
         moment = dual.moment_at_reach()
         if budget >= -moment.conjugate * (1.0 - _ROUNDING):
             reach = (PlanPart(dual.reach, moment),)
-            return Solution(HIGHEST_RISK, reach, math.inf, dual.highest_risk)
+            return DualSolution(HIGHEST_RISK, reach, math.inf, dual.highest_risk)
     bracket = dual.price_of_cost(budget)
     if bracket.closed:
         precise = bracket.gap <= dual.rtol * abs(bracket.least)
@@ -115,12 +115,12 @@ def most_risk(dual: Dual, budget: float) -> Solution:
     price = last.state.dual
     if last.slope < 0.0:
         # Even the first unit of risk costs too much for floating-point numbers.
-        return Solution(MAX_ITER, rest, price, bracket.least)
+        return DualSolution(MAX_ITER, rest, price, bracket.least)
     if bracket.evaluations < dual.max_iter and not math.isinf(dual.upper):
         lift = (PlanPart(AtRisk(budget / dual.upper), None),)
-        return Solution(CONVERGED, lift, dual.upper, bracket.least)
+        return DualSolution(CONVERGED, lift, dual.upper, bracket.least)
     part = PlanPart(AtDual(price, dual.theta1), last.state)
-    return Solution(MAX_ITER, (part,), price, bracket.least)
+    return DualSolution(MAX_ITER, (part,), price, bracket.least)
 
 
 def _at_rest(dual: Dual) -> tuple[PlanPart, ...]:
@@ -130,11 +130,11 @@ def _at_rest(dual: Dual) -> tuple[PlanPart, ...]:
 
 def _of_bracket(
     dual: Dual, bracket: Bracket[Moment], price: float, bound: float, *, precise: bool
-) -> Solution:
+) -> DualSolution:
     """Return the solution that mixes the plans at both ends of a bracket."""
     status = CONVERGED if precise else MAX_ITER
     parts = parts_of(bracket, dual.theta1)
-    return Solution(status, parts, price, bound, has_influence=True)
+    return DualSolution(status, parts, price, bound, has_influence=True)
 
 
 def parts_of(bracket: Bracket[Moment], theta1: float) -> tuple[PlanPart, ...]:

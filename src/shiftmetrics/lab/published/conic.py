@@ -34,7 +34,7 @@ from shiftmetrics.stability.losses import (
 )
 from shiftmetrics.stability.problem import Prices, StabilityProblem
 from shiftmetrics.stability.result import StabilityResult
-from shiftmetrics.stability.solution import Solution, least_cost, parts_of
+from shiftmetrics.stability.solution import DualSolution, least_cost, parts_of
 from shiftmetrics.stability.status import CONVERGED, MAX_ITER
 
 PRECISION = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
@@ -111,7 +111,7 @@ def stability_criterion_conic(
     return least_shift(problem, threshold, _least_cost_by_program(problem, threshold))
 
 
-def _least_cost_by_program(problem: StabilityProblem, threshold: float) -> Solution:
+def _least_cost_by_program(problem: StabilityProblem, threshold: float) -> DualSolution:
     program = _Program(problem, threshold)
     edge = _least_cost_at_edges(problem, threshold)
     if edge is not None:
@@ -119,7 +119,7 @@ def _least_cost_by_program(problem: StabilityProblem, threshold: float) -> Solut
     price, value = program.solve()
     bracket = _around(problem, threshold, price)
     error = bracket.gap + abs(value + bracket.least)
-    return Solution(
+    return DualSolution(
         CONVERGED if error <= TOLERANCE * max(value, 1e-3) else MAX_ITER,
         parts_of(bracket, problem.prices.theta1),
         price,
@@ -130,7 +130,7 @@ def _least_cost_by_program(problem: StabilityProblem, threshold: float) -> Solut
     )
 
 
-def _least_cost_at_edges(problem: StabilityProblem, threshold: float) -> Solution | None:
+def _least_cost_at_edges(problem: StabilityProblem, threshold: float) -> DualSolution | None:
     """Return the answer where none needs to be computed, such as a threshold out of reach; else None."""
     dual = problem.dual
     inside = dual.baseline.risk * (1.0 + 1e-12) < threshold < dual.highest_risk * (1.0 - 1e-12)
@@ -184,7 +184,7 @@ class _Program:
         program = cp.Problem(cp.Minimize(conjugate - h * self.threshold), constraints)
         try:
             with warnings.catch_warnings():  # more digits are asked for than it can always give
-                warnings.filterwarnings("ignore", "Solution may be inaccurate")
+                warnings.filterwarnings("ignore", "DualSolution may be inaccurate")
                 program.solve(solver=cp.CLARABEL, **PRECISION)
         except cp.error.SolverError as error:
             raise RuntimeError(f"Clarabel failed ({error}). Use stability_criterion.") from error
