@@ -1,6 +1,7 @@
 """How large the library may be: its public names, arguments and results; and who imports the laboratory."""
 
 import ast
+import dataclasses
 import importlib
 import inspect
 import pkgutil
@@ -22,6 +23,7 @@ WINGS = ("lab", "adapters", "tools")
 MOST_NAMES = {"lab": 48, "adapters": 11, "": 140}
 MOST_PARAMETERS = 12
 MOST_RESULTS = 15
+MOST_FIELDS = 16
 MOST_LINES = 400
 
 
@@ -150,6 +152,12 @@ def test_result_classes_are_few() -> None:
     everything()
     results = sorted(cls.__name__ for cls in subclasses(Result))
     assert len(results) <= MOST_RESULTS, results
+
+
+def test_results_have_few_fields() -> None:
+    everything()
+    fields = {cls.__name__: len(dataclasses.fields(cls)) for cls in subclasses(Result)}
+    assert {name: n for name, n in fields.items() if n > MOST_FIELDS} == {}
 
 
 def test_there_is_one_type_of_status() -> None:
