@@ -104,8 +104,8 @@ class ErrorSearch:
     def _blocks(self, rows: IntArray) -> list[IntArray]:
         """Cut rows into blocks for `Standing` and `Neighbourhood`."""
         blocks = self.grid.row_blocks(len(rows), 40 * len(self.grid.axis_of_cell))
-        size = min([_AT_ONCE, *(block.stop - block.start for block in blocks)])
-        return [rows[k : k + size] for k in range(0, len(rows), max(size, 1))]
+        size = min(_AT_ONCE, blocks[0].stop) if blocks else 1
+        return [rows[k : k + size] for k in range(0, len(rows), size)]
 
     def _climb(self, rows: IntArray, farthest: float) -> None:
         """Search errors of a block of rows: first as if all ties fell; where the model disagrees, as if none did."""
