@@ -227,7 +227,7 @@ def labels_for_accuracy(
     Examples
     --------
     >>> labels_for_accuracy(2000, 0.8, 0.03)
-    531
+    525
     """
     low, high = 1, n_samples
     while low < high:
