@@ -20,8 +20,8 @@ model = GradientBoostingClassifier(random_state=0).fit(X_train, y_train)
 print(f"Error rate: {1 - model.score(X_test, y_test):.3f}")
 
 # %%
-# Every threshold of every tree is tried for each row, so the values are exact. Bars are the risk
-# at worst when the values of one measurement are drawn anew from the patients; dots are the average.
+# Every threshold of every tree is tried for each sample, so the values are exact. Bars are the risk that permuting
+# one measurement adds on average, with its interval; dots are the added risk at worst.
 
 parts = {
     **{name: [name] for name in X_test},
