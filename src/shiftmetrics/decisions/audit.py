@@ -17,7 +17,7 @@ from shiftmetrics.decisions.audit_result import AuditResult, SampleChanges, Time
 from shiftmetrics.decisions.column_changes import column_changes
 from shiftmetrics.decisions.modelled import Modelled, audited_models, judged
 from shiftmetrics.decisions.new_modes import TableMode
-from shiftmetrics.decisions.search import find_modes
+from shiftmetrics.decisions.search import COLUMNS, LEVEL, find_modes
 from shiftmetrics.decisions.timeline import Periods, change_point, periods_of
 from shiftmetrics.decisions.unlabelled import tell_apart
 from shiftmetrics.encoding import TableEncoder
@@ -130,8 +130,7 @@ def audit_samples(
         encoder.transform(_at_most(base, _COMPARED_ROWS, generator)),
         encoder.transform(_at_most(sample, _COMPARED_ROWS, generator)),
     )
-    share = found.fraction if found.p_value <= 0.05 else 0.0
-    unmatched = max(classifier.alone_fraction, share)
+    unmatched = max(classifier.alone_fraction, found.fraction if found.new else 0.0)
     new = [_named(mode, names) for mode in found.new]
     timeline = None
     if time is not None:
@@ -140,7 +139,7 @@ def audit_samples(
         new = [_dated(mode, periods, generator) for mode in new]
     base_names = _names_of(base, encoder.id_column)
     changes = SampleChanges(
-        novelty_p_value=found.p_value,
+        novelty_p_value=found.novelty_p_value,
         new=tuple(new),
         missing=tuple(_named(mode, base_names) for mode in found.missing),
         columns=columns,
@@ -165,7 +164,7 @@ def audit_samples(
             seed=seed,
         )
     column_p = min([change.p_value for change in columns], default=1.0)
-    p_value = min(1.0, 2.0 * min(found.p_value, column_p))  # two questions are asked
+    p_value = min(1.0, found.p_value, column_p / COLUMNS)
     worse = says.labelled is not None and says.labelled.is_worse
     copies = _copies(base, sample, encoder)
     verdict = "NO CHANGE SHOWN"
@@ -173,7 +172,7 @@ def audit_samples(
         verdict = "WORSE"
     elif copies:
         verdict = "CANNOT TELL"
-    elif p_value <= 0.05:
+    elif p_value <= LEVEL:
         verdict = "CHANGED"
     return AuditResult(
         value=found.interval.low,

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NAMED_COLUMNS = 3
+_SEARCH_LEVEL = 0.03
+"""Level of the search: its part of the 5 % of an audit."""
 _ADVISED_LABELS = 30
 
 
@@ -82,7 +84,7 @@ class SampleChanges(Record):
     timeline: Timeline | None = None
     column_notes: tuple[str, ...] = ()
 
-    def changed_columns(self, alpha: float = 0.05) -> tuple[ColumnChange, ...]:
+    def changed_columns(self, alpha: float = 0.01) -> tuple[ColumnChange, ...]:
         """Return the columns that changed by themselves, at a level for all of them together."""
         return tuple(change for change in self.columns if change.p_value <= alpha)
 
@@ -154,7 +156,7 @@ class AuditResult(Drawn, Result):
         if self.verdict == "NO CHANGE SHOWN":
             return f"Neither a new mode nor a change of one of {len(changes.columns)} columns is shown ({p})."
         columns = changes.changed_columns()
-        if changes.novelty_p_value <= 0.05:
+        if changes.novelty_p_value <= _SEARCH_LEVEL:
             rows = ", ".join(changes.first_rows[:3])
             return f"Something is new ({p}); no single clear mode; look first at samples {rows}."
         if changes.missing:

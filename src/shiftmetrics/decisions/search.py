@@ -26,6 +26,12 @@ from shiftmetrics.novelty import NoveltyResampling, kernel_entropic_novelty
 if TYPE_CHECKING:
     import pandas as pd
 
+LEVEL = 0.05
+SEARCH, CONDITIONS, COLUMNS = 0.6, 0.1, 0.2
+"""Parts of the level of an audit: of the search for both sides, of the conditions of each side, of the columns.
+
+Conditions and columns that changed have p-values far below any level; the search has some hundred permutations.
+"""
 SEARCHED = 5_000
 """Samples of each side in which modes are looked for; members are then found among all of them."""
 _BLOCK = 20_000
@@ -41,7 +47,9 @@ class FoundModes:
     Attributes
     ----------
     p_value : float
-        Of "nothing is new".
+        Of "nothing is new or missing", where conditions and the search take their parts of the level.
+    novelty_p_value : float
+        Of "nothing is new", from the search alone.
     fraction : float
         About how much of the current sample is new.
     interval : Interval
@@ -57,6 +65,7 @@ class FoundModes:
     """
 
     p_value: float
+    novelty_p_value: float
     fraction: float
     interval: Interval
     new: tuple[TableMode, ...]
@@ -86,10 +95,13 @@ def find_modes(
     rng : Generator
         Draws the part that is searched, and the order in which members are labelled.
     """
-    shown = condition_modes(encoder.columns, current, reference)
+    alpha = LEVEL * CONDITIONS
+    shown = condition_modes(encoder.columns, current, reference, alpha=alpha)
     # What single columns show is set aside on both sides; the search goes on among the rest.
     kept = [_rest(frame, shown, side) for side, frame in enumerate((current, reference))]
-    gone = condition_modes(encoder.columns, reference.iloc[kept[1]], current.iloc[kept[0]])
+    gone = condition_modes(
+        encoder.columns, reference.iloc[kept[1]], current.iloc[kept[0]], alpha=alpha
+    )
     gone = [_moved_back(mode, kept[1], kept[0]) for mode in gone]
     parts = []
     for side, frame in enumerate((current, reference)):
@@ -104,7 +116,8 @@ def find_modes(
     missing = [
         _of_conditions(mode, reference, current, encoder, rng, missing=True) for mode in gone
     ]
-    p_values = [mode.p_value for mode in shown]
+    p_value = min([1.0, *(mode.p_value for mode in (*shown, *gone))]) / CONDITIONS
+    novelty_p_value = 1.0
     low = [_excess(len(mode.own), len(current), len(mode.other), len(reference)) for mode in shown]
     fraction = sum(max(0.0, mode.fraction - mode.other_fraction) for mode in new)
     newest = np.concatenate([np.empty(0, dtype=np.int64), *(mode.rows for mode in new)])
@@ -113,7 +126,8 @@ def find_modes(
     if min(len(test.rows), len(base.rows)) < _LEAST:
         warnings = ("A search for modes needs at least two samples on both sides.",)
     else:
-        options = NoveltyResampling(rng=int(rng.integers(2**31)))
+        level = 1.0 - LEVEL * SEARCH
+        options = NoveltyResampling(confidence_level=level, rng=int(rng.integers(2**31)))
         result = kernel_entropic_novelty(
             test.features, base.features, resampling=options, computing=Computing(progress=False)
         )
@@ -123,14 +137,18 @@ def find_modes(
         missing += [
             _described(mode, base, test, encoder, rng, missing=True) for mode in result.missing
         ]
-        p_values.append(result.p_value)
+        # Both sides of the search are tested against one null.
+        novelty_p_value = result.p_value
+        missing_p_value = result.test.missing_p_value
+        p_value = min(p_value, min(novelty_p_value, missing_p_value) / SEARCH)
         low.append(left * result.fraction_interval.low)
         confidence_level = result.fraction_interval.confidence_level
         fraction += left * result.fraction
         found = test.rows[np.argsort(-result.row_scores, kind="stable")]
         newest = np.concatenate([newest, found[~np.isin(found, newest)]])
     return FoundModes(
-        p_value=min(1.0, (1 + bool(shown)) * min([1.0, *p_values])),
+        p_value=min(1.0, p_value),
+        novelty_p_value=novelty_p_value,
         fraction=min(fraction, 1.0),
         interval=Interval(
             low=max([0.0, *low]),

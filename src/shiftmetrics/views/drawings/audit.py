@@ -82,7 +82,8 @@ def draw_columns(result: AuditResult, ax: Any = None) -> Any:
     changes = result.changes.columns[:_MOST_COLUMNS]
     ax = new_axes(ax, height=1.2 + 0.3 * max(len(changes), 1))
     places = name_rows(ax, [change.column for change in changes])
-    colors = [TEST if change.p_value <= 0.05 else MUTED for change in changes]
+    shown = result.changes.changed_columns()
+    colors = [TEST if change in shown else MUTED for change in changes]
     ax.barh(places, [change.effect for change in changes], color=colors, height=0.7)
     highest = max([change.effect for change in changes], default=0.0)
     ax.set_xlim(0.0, min(1.0, max(_SHORTEST_AXIS, 1.1 * highest)))
