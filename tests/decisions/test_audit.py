@@ -278,3 +278,13 @@ def test_a_regression_is_no_classifier():
     model = LinearRegression().fit(reference[["age"]], reference["hours"])
     with pytest.raises(ValueError, match="classifier"):
         audit_samples(reference, current, model=model, label="hours")
+
+
+def test_a_sample_all_of_whose_rows_are_new():
+    rng = np.random.default_rng(10)
+    reference, current = people(rng, 120), people(rng, 120)
+    current["job"] = "rider"
+    result = audit_samples(reference, current, exclude=["day"])
+    assert result.new_fraction == 1.0
+    assert result.changes.new[0].contrasts[0].text == "job = rider"
+    assert result.changes.unmatched_fraction == 1.0

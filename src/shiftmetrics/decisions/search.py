@@ -99,9 +99,10 @@ def find_modes(
     shown = condition_modes(encoder.columns, current, reference, alpha=alpha)
     # What single columns show is set aside on both sides; the search goes on among the rest.
     kept = [_rest(frame, shown, side) for side, frame in enumerate((current, reference))]
-    gone = condition_modes(
-        encoder.columns, reference.iloc[kept[1]], current.iloc[kept[0]], alpha=alpha
-    )
+    gone: list[ConditionMode] = []
+    if all(len(rows) for rows in kept):
+        rest = reference.iloc[kept[1]], current.iloc[kept[0]]
+        gone = condition_modes(encoder.columns, *rest, alpha=alpha)
     gone = [_moved_back(mode, kept[1], kept[0]) for mode in gone]
     parts = []
     for side, frame in enumerate((current, reference)):
@@ -110,7 +111,10 @@ def find_modes(
         rows = np.setdiff1d(rows, np.concatenate([np.empty(0, dtype=np.int64), *taken]))
         if len(rows) > SEARCHED:
             rows = np.sort(rng.choice(rows, SEARCHED, replace=False))
-        parts.append(SearchedSide(frame, rows, encoder.transform(frame.iloc[rows])))
+        features = np.empty((0, 0))
+        if len(rows):
+            features = encoder.transform(frame.iloc[rows])
+        parts.append(SearchedSide(frame, rows, features))
     test, base = parts
     new = [_of_conditions(mode, current, reference, encoder, rng, missing=False) for mode in shown]
     missing = [
