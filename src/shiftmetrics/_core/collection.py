@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy.typing as npt
 
+from shiftmetrics._core.archives import keep_arrays
 from shiftmetrics._core.result import (
     Result,
     document_of,
-    keep_arrays,
     result_from_document,
     write_document,
 )

@@ -8,31 +8,32 @@ import json
 import math
 import os
 import platform
-import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from shiftmetrics._core.archives import (
+    KeepArray,
+    has_foreign_archive,
+    keep_arrays,
+    load_arrays,
+    names_arrays,
+)
 from shiftmetrics._core.drawing import card_of
 from shiftmetrics._core.files import (
     WRITTEN_BY,
     atomic_path,
-    is_ours,
-    is_stream,
     printable,
     write_text,
 )
-from shiftmetrics._core.options import check_memory, check_memory_limit
 from shiftmetrics._core.record import Record, decode, encode
 from shiftmetrics._version import __version__
 
 SCHEMA_VERSION = 2
-
-KeepArray: TypeAlias = Callable[[str, npt.NDArray[Any]], Any]
 
 
 @dataclass(frozen=True)
@@ -238,23 +239,6 @@ def document_of(result: Result, keep_array: KeepArray, path: str = "") -> dict[s
     return {**described, **derived, **encode(result, keep_array, path)}
 
 
-def keep_arrays(
-    arrays: dict[str, npt.NDArray[Any]], path: str | os.PathLike[str] | None
-) -> KeepArray:
-    """Return what stands for an array in the JSON: itself, or its name, where a file beside ``path`` can hold it.
-
-    Arrays for that file are added to ``arrays``.
-    """
-    if path is None or is_stream(path):
-        return _inline
-
-    def keep(name: str, array: npt.NDArray[Any]) -> Any:
-        arrays[name] = array
-        return {"array": name, "dtype": str(array.dtype), "shape": list(array.shape)}
-
-    return keep
-
-
 def write_document(
     document: dict[str, Any],
     arrays: Mapping[str, npt.NDArray[Any]],
@@ -301,16 +285,6 @@ def write_document(
     return text
 
 
-def has_foreign_archive(path: Path) -> bool:
-    """Return True if the ``.npz`` beside a JSON file is someone else's: it exists, and the JSON names no arrays."""
-    return path.with_suffix(".npz").exists() and not names_arrays(path)
-
-
-def names_arrays(path: Path) -> bool:
-    """Return True if a JSON file of ours says that its arrays are in the ``.npz`` beside it."""
-    return is_ours(path, "json") and b'"arrays_sha256"' in path.read_bytes()
-
-
 def result_from_document(document: Any, path: Path | None = None) -> Result:
     """Rebuild a result from parsed JSON; ``path`` is where it came from, for the arrays beside it.
 
@@ -350,7 +324,7 @@ def _result_of(document: Any, path: Path | None) -> Result:
             f"source must have schema_version {SCHEMA_VERSION}, got {version!r}. {remedy}"
         )
     npz = None if path is None else path.with_suffix(".npz")
-    stored = {} if npz is None else _load_arrays(npz, document.get("arrays_sha256"))
+    stored = {} if npz is None else load_arrays(npz, document.get("arrays_sha256"))
 
     def load_array(stand_in: Mapping[str, Any]) -> npt.NDArray[Any]:
         content = stand_in["array"]
@@ -410,25 +384,3 @@ def format_percent(fraction: float, digits: int = 2) -> str:
         places += 1
         text = f"{value:.{places}f}"
     return f"{text} %"
-
-
-def _inline(name: str, array: npt.NDArray[Any]) -> dict[str, Any]:
-    flat = encode(array.ravel().tolist(), lambda _path, part: part)
-    return {"array": flat, "dtype": str(array.dtype), "shape": list(array.shape)}
-
-
-def _load_arrays(npz: Path, digest: str | None) -> dict[str, npt.NDArray[Any]]:
-    """Load the arrays beside a JSON file, if there are any; ``digest`` is what the JSON says about them."""
-    if not npz.is_file():
-        return {}
-    content = npz.read_bytes()
-    if digest is not None and hashlib.sha256(content).hexdigest() != digest:
-        raise ValueError(
-            f"The arrays in {str(npz)!r} must be those that were written with the JSON, got a damaged file or "
-            "one of another result. Write the result again."
-        )
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        size = sum(part.file_size for part in archive.infolist())
-    check_memory(size, check_memory_limit(None), f"The file {str(npz)!r}", "Do not read it.")
-    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-        return {name: stored[name] for name in stored.files}

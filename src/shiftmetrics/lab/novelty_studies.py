@@ -9,14 +9,14 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray, to_float64
-from shiftmetrics._core.blocks import one_blas_thread
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.options import progress_bar
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
 from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
+from shiftmetrics.lab.permuted_scores import PermutedScores, permuted_scores
 from shiftmetrics.novelty.bandwidth import bandwidth_of, check_distances, choose_bandwidth
-from shiftmetrics.novelty.factor import Factor, dense_factor
+from shiftmetrics.novelty.factor import dense_factor
 from shiftmetrics.novelty.gram import Gram, rows_at
 from shiftmetrics.novelty.inputs import (
     KernelChoice,
@@ -26,8 +26,7 @@ from shiftmetrics.novelty.inputs import (
     column_units,
     kernel_of,
 )
-from shiftmetrics.novelty.kernels import EPSILON, GaussianKernel
-from shiftmetrics.novelty.spectrum import difference, entropy
+from shiftmetrics.novelty.kernels import GaussianKernel
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import MUTED, TEST, new_axes
 
@@ -36,9 +35,6 @@ N_BANDWIDTHS = 9
 
 SMALLEST, LARGEST, N_SIZES = 25, 500, 6
 """By default: from 25 rows of each sample to 500, or to the smaller sample."""
-
-_EQUAL = 1e-12
-"""Permutations of equal rows score the same up to this: they count as reaching the observed score."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -197,7 +193,7 @@ def bandwidth_sweep(
             factor = dense_factor(Gram(rows[:n_test], rows[n_test:], GaussianKernel(width)))
             # The same labels at each bandwidth: what differs is the bandwidth.
             points.append(
-                [_scored(factor, n_test, eta, n_permutations, np.random.default_rng(seed))]
+                [permuted_scores(factor, n_test, eta, n_permutations, np.random.default_rng(seed))]
             )
             bar.update()
     return _study("bandwidth", widths, points, n_test, n_reference)
@@ -276,7 +272,7 @@ def novelty_against_size(
                 count = max(
                     1, n_permutations // n_resamples + (draw < n_permutations % n_resamples)
                 )
-                draws.append(_scored(factor, int(size), eta, count, generator))
+                draws.append(permuted_scores(factor, int(size), eta, count, generator))
                 bar.update()
             points.append(draws)
     return _study("size", listed, points, int(listed[-1]), int(listed[-1]))
@@ -332,54 +328,8 @@ def _draw(n_rows: int, size: int, rng: np.random.Generator) -> IntArray:
     return np.arange(n_rows) if n_rows < size else np.sort(rng.choice(n_rows, size, replace=False))
 
 
-@dataclass(frozen=True, eq=False)
-class _Scored:
-    """The score of some rows, and those of the same rows with labels permuted."""
-
-    score: float
-    null: FloatArray
-    n_significant: int
-    mode_count: float
-
-    @property
-    def p_value(self) -> float:
-        return (1 + int((self.null >= self.score - _EQUAL).sum())) / (1 + len(self.null))
-
-
-def _scored(
-    factor: Factor, n_test: int, eta: float, n_permutations: int, rng: np.random.Generator
-) -> _Scored:
-    """Score the rows of a factor under their own labels and under random ones, which one factor serves."""
-    values, n_rows = factor.values, len(factor.values)
-    own, others = (np.full(size, 1.0 / size) for size in (n_test, n_rows - n_test))
-    matrix, counts = difference(factor, n_test, own, others, eta)
-    whole = values.T @ values
-
-    def spectrum(rows: IntArray) -> FloatArray:
-        part = values[rows].T @ values[rows]
-        return _positive(
-            np.linalg.eigvalsh(part / n_test - eta * (whole - part) / (n_rows - n_test))
-        )
-
-    with one_blas_thread():
-        positive = _positive(np.linalg.eigvalsh(matrix))
-        null = [spectrum(rng.permutation(n_rows)[:n_test]) for _ in range(n_permutations)]
-    largest = max((float(part.max(initial=0.0)) for part in null), default=0.0)
-    return _Scored(
-        score=entropy(positive),
-        null=np.array([entropy(part) for part in null]),
-        n_significant=int((positive > largest + _EQUAL).sum()),
-        mode_count=counts[0],
-    )
-
-
-def _positive(eigenvalues: Any) -> FloatArray:
-    positive: FloatArray = eigenvalues[eigenvalues > EPSILON * len(eigenvalues)]
-    return positive
-
-
 def _study(
-    over: str, points: Any, draws: list[list[_Scored]], n_test: int, n_reference: int
+    over: str, points: Any, draws: list[list[PermutedScores]], n_test: int, n_reference: int
 ) -> NoveltyStudy:
     """Gather the draws at each point."""
     scores = np.array([[part.score for part in found] for found in draws])
