@@ -52,7 +52,7 @@ def main() -> None:
                     time.perf_counter() - start,
                 ]
             lines.append(line)
-    heads = ["model", "seed", "R by brute force"]
+    heads = ["model", "seed", "R, reference"]
     for n_queries in N_QUERIES:
         heads += [f"R / it, {n_queries}", "queries a sample", "s"]
     print(table(heads, lines))

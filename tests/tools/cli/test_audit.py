@@ -185,3 +185,18 @@ def test_the_example_is_what_the_first_page_shows(run, tmp_path, monkeypatch):
     assert f"income missing  {current['income'].isna().sum()} samples" in result.stdout
     assert result.stdout.count("since 2024-10-16") == 2
     assert run("example", "audit").exit_code == 2  # nothing is written over
+
+
+def test_a_model_that_ends_the_program_is_no_answer(run, place, typed, tmp_path, monkeypatch):
+    (tmp_path / "leaving_model.py").write_text(
+        "import sys\n"
+        "class Model:\n"
+        "    def predict(self, X):\n"
+        "        sys.exit(0)\n"
+        "model = Model()\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    result = run(*typed, "--model", "leaving_model:model", "--trust")
+    assert result.exit_code == 2
+    assert "sys.exit" in result.output

@@ -82,6 +82,11 @@ class CommandGroup(TyperGroup):
             return None if job is None else job.finish()
         except (UsageError, typer.Exit, typer.Abort, BrokenPipeError):
             raise
+        except SystemExit as error:
+            if error.code:
+                raise
+            # Code of the user's, such as a model, has ended the program: that is no answer.
+            fail("The command was ended by code that it called, by sys.exit(0).")
         except Exception as error:
             fail(message_of(error))
 
