@@ -19,14 +19,13 @@ from shiftmetrics.models.forests.from_model import grid_of_problem
 from shiftmetrics.models.forests.grid import Grid, Standing
 from shiftmetrics.models.forests.neighbourhood import Neighbourhood, climb, first_move, worth
 from shiftmetrics.models.forests.reading import estimator_of
-from shiftmetrics.models.forests.search import ErrorSearch
+from shiftmetrics.models.forests.search import AT_ONCE, ROUNDING, ErrorSearch
 from shiftmetrics.models.importance import Draws
 from shiftmetrics.models.model import LossName, ModelProblem
 from shiftmetrics.models.outputs import last_step
 from shiftmetrics.models.worst_case import Ascent, BestPoints, Route, WorstCase
 from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss
 
-_ROUNDING = 1e-9  # relative; of distances that are one
 _FIRST_MOVES = 2  # best first moves, each on another axis, from which a search goes on, at _QUERIES
 _QUERIES = 500
 _PRICES = (0.1, 1.0, 10.0, 100.0)
@@ -104,6 +103,8 @@ def _worst_case(grid: Grid, problem: ModelProblem) -> WorstCase:
         return ForestAscent(problem, grid).first()
     errors = ErrorSearch(sample, grid, n_queries=problem.n_queries, progress=problem.progress)
     errors.search(np.inf)
+    while sample.n_samples <= AT_ONCE and errors.search(np.inf):
+        pass
     return _of_errors(errors, problem.theta1)
 
 
@@ -120,8 +121,8 @@ def _of_errors(errors: ErrorSearch, theta1: float) -> WorstCase:
             return _of_errors(errors, theta1)
         return None
 
-    left = refine if errors.left.size else None
-    if left is None and (distances <= errors.least * (1.0 + _ROUNDING)).all():
+    left = refine if errors.rows_left(np.inf).size else None
+    if left is None and (distances <= errors.least * (1.0 + ROUNDING)).all():
         return WorstCase(ZeroOneLoss(distances), points)
     lower = ZeroOneLoss(np.minimum(errors.least, distances), kind="lower_bound")
     upper = ZeroOneLoss(distances, kind="upper_bound")

@@ -295,7 +295,7 @@ class Budget(NamedTuple):
     @classmethod
     def of(cls, effort: float, n_rows: int) -> Budget:
         """Return the budget of each of some rows: the more rows, the fewer meetings."""
-        meetings = min(_MOST_MEETINGS, _ALL_MEETINGS // max(n_rows, 1))
+        meetings = min(_MOST_MEETINGS, int(_ALL_MEETINGS * effort) // max(n_rows, 1))
         return cls(int(_MOST_LEAVES * effort), int(_MOST_JOINT * effort), meetings)
 
 

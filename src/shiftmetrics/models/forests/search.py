@@ -14,12 +14,15 @@ from shiftmetrics.models.forests.forest import Forest
 from shiftmetrics.models.forests.grid import Grid, Standing
 from shiftmetrics.models.forests.neighbourhood import Neighbourhood, shortest_errors
 
-_WITHIN = (10.0, 50.0)  # squared distances of the search, relative to the bound
-_FARTHEST = 16.0  # the same, relative to the median of the bounds
+_WITHIN = (16.0, 64.0)  # squared distances of the search, relative to the bound
+_USUAL = 16.0  # the same, relative to the median of the bounds
 _QUERIES = 500
 _NEAR = 0.25  # fraction of the rows, the nearest to an error, that get a sharper bound: these move first
 _MOST_OTHERS = 2000  # rows of other classes among which the nearest is sought
-_AT_ONCE = 256  # rows
+AT_ONCE = 256
+"""Rows that are searched before a price is asked for."""
+ROUNDING = 1e-9
+"""Relative difference of distances that are one."""
 _MOST_PARTS = 20  # of all rows
 
 
@@ -48,8 +51,8 @@ class ErrorSearch:
         Where it stands.
     least : array of shape (n_samples,)
         Distances below which no row has an error.
-    left : array
-        The rows that were not searched yet, the nearest by that bound first.
+    reach : array of shape (n_samples,)
+        Squared distances within which errors were sought.
     """
 
     def __init__(
@@ -73,28 +76,40 @@ class ErrorSearch:
             squared, scanned = least_distances(standing, sample.y[block], n_wanted=n_wanted)
             self.least[block] = np.sqrt(squared)
             self.scale[block] = np.where(squared > 0.0, squared, 0.1 * scanned)
+        self.reach = np.zeros(len(self.least))
         able = right[np.isfinite(self.least[right])]
-        self.farthest = _FARTHEST * float(np.median(self.scale[able])) if able.size else 0.0
-        self.left = able[np.argsort(self.least[able], kind="stable")]
-        self._start_from_other_rows()
+        usual = np.median(self.scale[able]) if able.size else 0.0
+        self.usual = float(np.sqrt(_USUAL * usual))
+        self._start_from_other_rows(able)
+
+    def rows_left(self, farthest: float) -> IntArray:
+        """Return the rows that may have a nearer error within a distance, the nearest by their bounds first."""
+        wanted = np.minimum(_WITHIN[-1] * self.scale, farthest * farthest)
+        known = self.distances <= self.least * (1.0 + ROUNDING)
+        open_rows = (self.least < farthest) & (self.reach < wanted) & ~known
+        open_rows &= self.distances * self.distances > self.reach
+        rows = np.flatnonzero(open_rows)
+        return rows[np.argsort(self.least[rows], kind="stable")]
 
     def search(self, farthest: float) -> bool:
-        """Search the nearest rows that are left, up to a distance; return False where there are none.
+        """Search a batch of rows within a distance, the nearest first; return False where none is left.
 
-        ``farthest`` is a bound that no row whose error is worth its way exceeds.
+        ``farthest`` is a bound that no row whose error is worth its way exceeds. Until it is short, the rows are
+        searched within a usual distance first, which makes it shorter.
         """
-        near = self.left[self.least[self.left] < farthest]
-        if not near.size:
+        for within in (min(farthest, self.usual), farthest):
+            rows = self.rows_left(within)[: max(AT_ONCE, len(self.least) // _MOST_PARTS)]
+            if rows.size:
+                break
+        else:
             return False
-        rows = near[: max(_AT_ONCE, len(self.least) // _MOST_PARTS)]
-        self.left = np.setdiff1d(self.left, rows)
-        self.left = self.left[np.argsort(self.least[self.left], kind="stable")]
         with progress_bar(self.progress, "nearest errors", len(rows), unit=" rows") as bar:
             for block in self._blocks(rows):
-                self._climb(block, min(self.farthest, farthest * farthest))
-                if np.isinf(farthest):
-                    self._take_back(block[self.distances[block] == self.other_distances[block]])
+                self._climb(block, within * within)
                 bar.update(len(block))
+        self.reach[rows] = np.minimum(_WITHIN[-1] * self.scale[rows], within * within)
+        if np.isinf(farthest):
+            self._take_back(rows[self.distances[rows] == self.other_distances[rows]])
         sought = rows[np.argsort(self.distances[rows], kind="stable")[: self.n_sought]]
         self.n_sought -= len(sought)
         for block in self._blocks(sought):
@@ -104,7 +119,7 @@ class ErrorSearch:
     def _blocks(self, rows: IntArray) -> list[IntArray]:
         """Cut rows into blocks for `Standing` and `Neighbourhood`."""
         blocks = self.grid.row_blocks(len(rows), 40 * len(self.grid.axis_of_cell))
-        size = min(_AT_ONCE, blocks[0].stop) if blocks else 1
+        size = min(AT_ONCE, blocks[0].stop) if blocks else 1
         return [rows[k : k + size] for k in range(0, len(rows), size)]
 
     def _climb(self, rows: IntArray, farthest: float) -> None:
@@ -144,20 +159,20 @@ class ErrorSearch:
         self.cells[rows[nearer]] = there[nearer]
         return wrong
 
-    def _start_from_other_rows(self) -> None:
+    def _start_from_other_rows(self, able: IntArray) -> None:
         """Begin with the nearest row that is predicted otherwise: far away, but an error."""
         sample = self.sample
         pool = sample.codes
         if len(pool) > _MOST_OTHERS:
             pool = pool[np.linspace(0, len(pool) - 1, _MOST_OTHERS).astype(int)]
         labels = sample.predict(pool)
-        for rows in self._blocks(self.left):
+        for rows in self._blocks(able):
             start = sample.codes[rows]
             apart = sample.domain.squared_gaps(start, pool)
             apart[labels[None, :] == sample.y[rows][:, None]] = np.inf
             near = sample.domain.clip(pool[apart.argmin(axis=1)], start)
-            able = np.isfinite(apart.min(axis=1))
-            self._keep(rows[able], self.grid.cells(near[able]))
+            some = np.isfinite(apart.min(axis=1))
+            self._keep(rows[some], self.grid.cells(near[some]))
         self.other_distances = self.distances.copy()
 
     def _take_back(self, rows: IntArray) -> None:
