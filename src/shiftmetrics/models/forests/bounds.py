@@ -87,7 +87,7 @@ class _Reached:
         sums = np.cumsum(gain[order])
         first = np.searchsorted(self.row, np.arange(len(self.y)))
         before = np.append(0, sums)[first]
-        return (sums - before[self.row]) / scale
+        return np.asarray((sums - before[self.row]) / scale)
 
     def ahead(self, rival: int, order: IntArray) -> FloatArray:
         """Return how far a class may get ahead of that of the row within each distance; -inf for its own."""
@@ -186,17 +186,17 @@ def _highest_losses(found: _Reached, loss: str) -> FloatArray:
         above = forest.base[0] + rounding + found.highest(values[:, 0], order)
         below = forest.base[0] - rounding - found.highest(-values[:, 0], order)
         residuals = [forest.predictions(end[:, None]) - y for end in (above, below)]
-        return np.maximum(residuals[0] ** 2, residuals[1] ** 2)
+        return np.asarray(np.maximum(residuals[0] ** 2, residuals[1] ** 2))
     if loss == "log_loss" and forest.link == "probability":
         least = -found.highest(-values[np.arange(len(y)), y], order) - rounding
         return -np.log(np.clip(least, forest.clip, 1.0))
     ahead = np.stack([found.ahead(rival, order) for rival in range(forest.n_outputs)])
     if loss == "log_loss":
-        return np.logaddexp(0.0, np.logaddexp.reduce(forest.slope * ahead, axis=0))
+        return np.asarray(np.logaddexp(0.0, np.logaddexp.reduce(forest.slope * ahead, axis=0)))
     margin = -ahead.max(axis=0)
     if loss == "hinge":
-        return np.maximum(1.0 - margin, 0.0)
-    return (margin <= 0.0).astype(np.float64)
+        return np.asarray(np.maximum(1.0 - margin, 0.0))
+    return np.asarray(margin <= 0.0, dtype=np.float64)
 
 
 def _staircase(found: _Reached, losses: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -441,5 +441,6 @@ def _boxes_of(
     costs = np.zeros((len(leaf), len(grid.axes)))
     costs[box, axis] = standing.costs_on(np.full(len(box), row), axis, leaf[box])
     axes = np.flatnonzero(costs.any(axis=0))
-    low, high = (ends[leaf[:, None], axes] for ends in (grid.boxes.low, grid.boxes.high))
+    low: IntArray = grid.boxes.low[leaf[:, None], axes].astype(np.int64)
+    high: IntArray = grid.boxes.high[leaf[:, None], axes].astype(np.int64)
     return _Joint(low, high, costs[:, axes], margins), axes

@@ -185,7 +185,7 @@ class ChoiceScan:
         else:
             losses = forest.losses(outputs, y, self.sample.loss)
             self.kept.append(worthwhile(squared, losses, stay))
-        if self.weights is not None:
+        if self.weights is not None and self.fractions is not None:
             self.risks = self.risks + self.weights[:, rows] @ losses
             self.expected.append(losses @ self.fractions)
 

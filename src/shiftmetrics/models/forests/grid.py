@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
@@ -36,8 +37,8 @@ class Boxes:
         The states that lead there, by the position of their axis.
     """
 
-    low: IntArray
-    high: IntArray
+    low: npt.NDArray[np.int32]
+    high: npt.NDArray[np.int32]
     missing: BoolArray
     states: dict[int, BoolArray]
 
@@ -49,9 +50,9 @@ class Boxes:
         high = np.tile(np.array([axis.n_open - 1 for axis in axes], dtype=np.int32), (shape[0], 1))
         missing = np.ones(shape, dtype=np.bool_)
         states = {}
-        for position, axis in enumerate(axes):
-            if isinstance(axis, StateAxis):
-                states[position] = np.ones((shape[0], axis.n_cells), dtype=np.bool_)
+        for position, part in enumerate(axes):
+            if isinstance(part, StateAxis):
+                states[position] = np.ones((shape[0], part.n_cells), dtype=np.bool_)
         level = forest.roots
         while level.size:
             node = level[forest.feature[level] >= 0]
@@ -269,8 +270,9 @@ class Grid:
         """Return the cells that lead to leaves, on one axis each, as ranges: which leaf, the first cell, the end."""
         boxes = self.boxes
         which = [np.flatnonzero(~self.by_state[axis])]
-        start = [boxes.low[leaf[which[0]], axis[which[0]]]]
-        stop = [boxes.high[leaf[which[0]], axis[which[0]]] + 1]
+        number = leaf[which[0]], axis[which[0]]
+        start: list[IntArray] = [boxes.low[number].astype(np.int64)]
+        stop: list[IntArray] = [boxes.high[number].astype(np.int64) + 1]
         for position, states in boxes.states.items():  # each state is a range of one cell
             here = np.flatnonzero(axis == position)
             box, state = np.nonzero(states[leaf[here]])
@@ -435,7 +437,7 @@ class Standing:
         if self.entries is not None:
             entry = self.entries[row, grid.first[axis] + nearest]
             nearest = np.clip(entry, low, high)
-        costs = self.costs[row, grid.first[axis] + nearest]
+        costs: FloatArray = self.costs[row, grid.first[axis] + nearest]
         costs[low > high] = np.inf
         if self.entries is not None:
             costs[entry != nearest] = np.inf

@@ -102,9 +102,8 @@ class Neighbourhood:
         box_row, leaf, squared = standing.leaves_within(limit)
         box, axis = grid.bounds_of(leaf)
         row = box_row[box]
-        kept = np.zeros(standing.costs.size, dtype=np.bool_)
-        kept[_across_ends(standing, row, axis, leaf[box])] = True
-        kept = kept.reshape(standing.costs.shape)
+        kept = np.zeros(standing.costs.shape, dtype=np.bool_)
+        kept.flat[_across_ends(standing, row, axis, leaf[box])] = True
         kept |= grid.by_state[grid.axis_of_cell]
         kept[np.arange(len(start))[:, None], grid.first + start] = True
         kept &= standing.costs <= limit[:, None]
@@ -281,7 +280,7 @@ def _across_ends(standing: Standing, row: IntArray, axis: IntArray, leaf: IntArr
         row, axis, cell = row[able], axis[able], cell[able]
         if standing.entries is not None:  # the next cell that has a place for the row
             cell = standing.entries[row, grid.first[axis] + cell]
-    return row * len(grid.axis_of_cell) + grid.first[axis] + cell
+    return np.asarray(row * len(grid.axis_of_cell) + grid.first[axis] + cell)
 
 
 def climb(
