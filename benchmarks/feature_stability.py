@@ -14,7 +14,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 
-from shiftmetrics.models import feature_stability
+from shiftmetrics.models import feature_stability, model_stability
 from shiftmetrics.models.forests import forest_of
 from shiftmetrics.models.model import problem_of
 from shiftmetrics.models.routes import worst_cases_by_group
@@ -37,6 +37,7 @@ def main() -> None:
         "trees",
         "thresholds",
         "seconds",
+        "all free",
         "scan",
         "by rows",
         "ratio",
@@ -45,6 +46,7 @@ def main() -> None:
     ]
     print(table(columns, rows, title=f"0/1 loss, {N_FEATURES} features, {N_ROWS:,} rows; seconds"))
     print("seconds: all of feature_stability; scan: its exact distances for all features.")
+    print("all free: seconds of model_stability, where all features move together.")
     print(
         f"by rows: predict for each row at each threshold, from {N_CALLS} calls; by thresholds: predict for all rows"
     )
@@ -55,7 +57,10 @@ def models() -> dict[str, Any]:
     chosen: dict[str, Any] = {
         "gradient boosting": GradientBoostingClassifier(random_state=0),
         "histogram boosting": HistGradientBoostingClassifier(random_state=0),
-        "random forest": RandomForestClassifier(100, min_samples_leaf=5, random_state=0),
+        "random forest, leaves of 5": RandomForestClassifier(
+            100, min_samples_leaf=5, random_state=0
+        ),
+        "random forest": RandomForestClassifier(100, random_state=0),
     }
     try:
         from lightgbm import LGBMClassifier
@@ -72,6 +77,10 @@ def timed(model: Any, X: np.ndarray, y: np.ndarray) -> list[object]:
     result = feature_stability(model, X, y, 0.4)
     whole = time.perf_counter() - start
     assert {part.kind for part in result.features} == {"exact"}
+    start = time.perf_counter()
+    together = model_stability(model, X, y, 0.4)
+    free = time.perf_counter() - start
+    assert together.lower_bound <= together.value <= min(part.value for part in result.features)
     problem = problem_of(model, X, y)
     start = time.perf_counter()
     answers = dict(worst_cases_by_group(problem, [(k,) for k in range(N_FEATURES)]))
@@ -99,6 +108,7 @@ def timed(model: Any, X: np.ndarray, y: np.ndarray) -> list[object]:
         forest.n_trees,
         n_edges,
         whole,
+        free,
         scanning,
         one_row,
         one_row / scanning,
