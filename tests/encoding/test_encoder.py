@@ -213,3 +213,9 @@ def test_wrong_tables_are_refused(rng):
         TableEncoder.fit(frame, frame.assign(age="old"))
     with pytest.raises(ValueError, match="age"):
         TableEncoder.fit(frame).transform(frame.drop(columns="age"))
+
+
+def test_words_among_numbers_are_named():
+    frame = pd.DataFrame({"x": ["1.5", "2.5", "n/a?", "3.5"], "y": range(4)})
+    with pytest.raises(ValueError, match=r"column 'x'.*'n/a\?' in row 2"):
+        TableEncoder.fit(frame)

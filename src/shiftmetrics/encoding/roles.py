@@ -128,6 +128,8 @@ def role_of(name: Any, reference: pd.Series, current: pd.Series, id_column: Any 
     if len(set(kinds)) > 1:
         kinds = _reconciled(name, filled, kinds)
     kind = kinds[0]
+    if kind == "string":
+        _refuse_strays(name, filled)
     if kind in ("integer", "string") and _is_id(name, sides, kind):
         return Column(name, "id", "its values are distinct")
     if kind == "date":
@@ -194,6 +196,19 @@ def _reconciled(name: Any, sides: list[pd.Series], kinds: list[str]) -> list[str
     got = f"{sides[words].iloc[0]!r} in {which} and {sides[1 - words].iloc[0]!r} in the other"
     remedy = "Give both samples one type, or leave the column out with exclude."
     raise ValueError(describe(f"column {name!r}", "of one type in both samples", got, remedy))
+
+
+def _refuse_strays(name: Any, sides: list[pd.Series]) -> None:
+    """Raise a ValueError for a column of numbers with a few words among them: as levels they would mean nothing."""
+    import pandas as pd
+
+    for side in sides:
+        numbers = pd.to_numeric(side.astype(str), errors="coerce").notna()
+        if 0.5 < numbers.mean() < 1.0:
+            stray = side[~numbers]
+            remedy = "Leave such cells empty, or the column out."
+            got = f"{str(stray.iloc[0])[:60]!r} in row {stray.index[0]}"
+            raise ValueError(describe(f"column {name!r}", "of numbers or of words", got, remedy))
 
 
 def _is_id(name: Any, sides: list[pd.Series], kind: str) -> bool:

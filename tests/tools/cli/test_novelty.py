@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from shiftmetrics import Result
+from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.lab.novelty_studies import bandwidth_sweep
 from shiftmetrics.novelty import kernel_entropic_novelty
 
@@ -202,3 +203,31 @@ def test_pairs_are_aligned_by_id_and_intervals_are_made(run, folder, tmp_path):
     )
     assert refused.exit_code == 2
     assert run("novelty", *files, "--confidence-level", "2").exit_code == 2
+
+
+def test_tables_with_words_dates_and_gaps_are_encoded(run, tmp_path):
+    rng = np.random.default_rng(0)
+    tables = []
+    for name in ("new", "reference"):
+        table = pd.DataFrame(
+            {
+                "visit_id": np.arange(200) + 1000,
+                "age": rng.normal(40, 10, 200).round(),
+                "city": rng.choice(["A", "B"], 200),
+            }
+        )
+        if name == "new":
+            table.loc[:49, "city"] = "C"
+            table.loc[:49, "age"] = 90
+        table.loc[60:70, "age"] = np.nan
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+        tables.append(table)
+    result = run("novelty", tmp_path / "new.csv", tmp_path / "reference.csv")
+    assert result.exit_code == 0, result.output
+    assert "New: about 2" in result.stdout  # a quarter of the sample
+    assert "Took `visit_id` as the id" in result.stdout
+    encoder = TableEncoder.fit(tables[1], tables[0])
+    expected = kernel_entropic_novelty(
+        *(pd.DataFrame(encoder.transform(table), columns=encoder.names) for table in tables)
+    )
+    assert f"(p = {expected.p_value:.2g})" in result.stdout

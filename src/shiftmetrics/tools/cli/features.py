@@ -11,8 +11,14 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics.tools.cli.readers import read_source
-from shiftmetrics.tools.cli.samples import Sample, check_length, read_row_values, require_column
-from shiftmetrics.tools.cli.sources import Source, parse_source
+from shiftmetrics.tools.cli.samples import (
+    Sample,
+    check_length,
+    read_row_values,
+    require_column,
+    split_names,
+)
+from shiftmetrics.tools.cli.sources import Source, looks_like_source, parse_source
 from shiftmetrics.views.report import is_image_batch
 
 COMPONENTS = 20
@@ -112,3 +118,57 @@ def images_of(sample: Sample, text: str | None, option: str) -> Any:
     size = " x ".join(str(side) for side in np.shape(values)[1:])
     sample.notes.append(f"{argument} holds images of {size}; its features are their pixels.")
     return values if pictures is None else pictures
+
+
+def mixed_samples(
+    arguments: Sequence[tuple[str, str, str | None]], id_column: str | None, columns: str | None
+) -> list[Sample] | None:
+    """Read two tables that hold words, dates or gaps, and encode them; None where both hold numbers alone.
+
+    Parameters
+    ----------
+    arguments : sequence of two tuples
+        What was typed, what messages call it, and the column of labels.
+    id_column, columns : str, optional
+        From ``--id`` and ``--columns``.
+    """
+    import pandas as pd
+
+    from shiftmetrics.encoding import TableEncoder
+
+    sources = [parse_source(text, argument) for text, argument, _ in arguments]
+    frames = [read_source(source) for source in sources]
+    if not all(isinstance(frame, pd.DataFrame) for frame in frames):
+        return None
+    # a file of labels is no column
+    labels = [label for _, _, label in arguments if label and not looks_like_source(label)]
+    chosen = split_names(columns) if columns else None
+    taken = [name for name in (id_column, *labels) if name is not None]
+    shown = [frame.drop(columns=[name for name in taken if name in frame]) for frame in frames]
+    if chosen is not None:
+        shown = [frame[[name for name in chosen if name in frame]] for frame in shown]
+    # a column of words that one side lacks is more likely a label that was not named
+    if set(shown[0].columns) != set(shown[1].columns):
+        return None
+    if not any(_is_mixed(frame) for frame in shown):
+        return None
+    exclude = [name for name in labels if any(name in frame for frame in frames)]
+    encoder = TableEncoder.fit(
+        frames[1], frames[0], id_column=id_column, columns=chosen, exclude=exclude
+    )
+    samples = []
+    for source, frame, (_, _, label) in zip(sources, frames, arguments, strict=True):
+        features = pd.DataFrame(encoder.transform(frame), columns=list(encoder.names))
+        ids = None
+        if encoder.id_column in frame:
+            ids = [str(name) for name in frame[encoder.id_column]]
+        truth = read_row_values(label, "--label", frame)
+        notes = encoder.notes() if source is sources[0] else []
+        samples.append(Sample(source=source, values=features, label=truth, ids=ids, notes=notes))
+    return samples
+
+
+def _is_mixed(frame: Any) -> bool:
+    """Return True for a table with words, dates or missing cells."""
+    numbers = frame.select_dtypes(["number", "bool"])
+    return numbers.shape[1] < frame.shape[1] or bool(numbers.isna().to_numpy().any())

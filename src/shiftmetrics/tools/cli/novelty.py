@@ -7,7 +7,13 @@ from typing import Any
 
 from shiftmetrics._core.tables import Align
 from shiftmetrics.novelty import kernel_entropic_novelty
-from shiftmetrics.tools.cli.features import encode, images_of, read_images, read_texts
+from shiftmetrics.tools.cli.features import (
+    encode,
+    images_of,
+    mixed_samples,
+    read_images,
+    read_texts,
+)
 from shiftmetrics.tools.cli.outputs import CommandAnswer, Job
 from shiftmetrics.tools.cli.samples import align_samples, read_sample, refuse_options, shared
 from shiftmetrics.tools.cli.signature import Call, measuring
@@ -39,7 +45,8 @@ def novelty(
 
     Each row is one observation, each column a feature: an embedding, principal components, pixels. The samples
     need not be of one size. Arrays of images are taken pixel by pixel, and shown in the report; so are folders of
-    images, as principal components of their pixels. Texts are compared by their words.
+    images, as principal components of their pixels. Texts are compared by their words. Tables with words, dates and
+    gaps are encoded; `shiftmetrics audit` says more of them.
 
     Examples: `shiftmetrics novelty runs.npz:generated runs.npz:real --report report.html`,
     `shiftmetrics novelty new_photos/ old_photos/ --report report.html`,
@@ -78,7 +85,10 @@ def novelty(
     arguments.append(
         (reference, "REFERENCE", None if label and looks_like_source(label) else label)
     )
-    # three kinds of samples: images, columns of text, features
+    mixed = None
+    if not folders and text is None and not images and not reference_images and align == "labels":
+        mixed = mixed_samples(arguments, id_column, columns)
+    # four kinds of samples: images, columns of text, tables of words and gaps, features
     if folders:
         refuse_options({**chosen, "--text": text}, "be left out for folders of images")
         samples = [read_images(*argument, size=size or 32) for argument in arguments]
@@ -87,6 +97,9 @@ def novelty(
         refuse_options(chosen, "be left out beside --text")
         samples = [read_texts(*argument, column=text) for argument in arguments]
         shown = {"texts": samples[0].values, "reference_texts": samples[1].values}
+    elif mixed is not None:
+        samples = mixed
+        shown = {}
     else:
         samples = [
             read_sample(
