@@ -27,6 +27,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "agreement.prediction_rates": (OTHERS, SCORES),
     "comparison.compare_agreement": ({"a": OTHERS, "b": SCORES}, {"a": SCORES, "b": SCORES}),
     "comparison.compare_novelty": ({"a": X, "b": Y}, X),
+    "comparison.compare_regressions": ({"a": OUTPUTS, "b": OUTPUTS}, {"a": OUTPUTS, "b": OUTPUTS}),
     "comparison.compare_results": ({},),
     "comparison.compare_stability": ({"a": LOSS, "b": LOSS}, 0.4),
     "models.feature_stability": (MODEL, X, LABELS, 0.4),

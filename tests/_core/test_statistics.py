@@ -66,12 +66,6 @@ def agreement_at_betas() -> Mapper:
     return agreement(lambda pairs: evaluator(pairs)([0.0, 0.1, 1.0, 50.0]))
 
 
-def confident_changes_at_one() -> Mapper:
-    from shiftmetrics.agreement.statistic import confident_changes
-
-    return agreement(lambda pairs: confident_changes(pairs, 1.0))
-
-
 def agreement_limits() -> Mapper:
     from shiftmetrics.agreement.statistic import limits_of
 
@@ -132,7 +126,6 @@ MAPPERS: dict[str, Callable[[], Mapper]] = {
     "AgreementGridStatistic": agreement_on_grid,
     "AgreementLimits": agreement_limits,
     "AgreementStatistic": agreement_at_betas,
-    "ConfidentChanges": confident_changes_at_one,
     "BaselineStatistic": baseline,
     "ExponentialStatistic": lambda: dual("KullbackLeibler", 0.01),
     "MomentStatistic": lambda: dual("ChiSquared", 0.4),

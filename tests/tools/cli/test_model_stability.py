@@ -324,7 +324,7 @@ def test_the_curve_of_distances(run, folder):
     assert "at risk 0.4\t" in result.stdout
 
 
-@pytest.mark.parametrize("threshold", ["0.01", "1.5"])
+@pytest.mark.parametrize("threshold", ["0.01", "1.0"])
 def test_boundaries_are_answers(run, place, tmp_path, threshold):
     result = run(
         "stability", place / "rows.csv", "--model", place / "model.joblib", "--target", "died", "-r", threshold,
