@@ -110,6 +110,7 @@ def _worst_case(grid: Grid, problem: ModelProblem) -> WorstCase:
 
 def _of_errors(errors: ErrorSearch, theta1: float) -> WorstCase:
     """Return the errors found so far; to refine them is to search the next rows that matter at a price."""
+    errors.certify()
     cells, distances = errors.cells.copy(), errors.distances.copy()
 
     def points(rows: IntArray, apart: FloatArray, choices: IntArray | None) -> FloatArray:

@@ -94,9 +94,14 @@ class Neighbourhood:
 
     @classmethod
     def of(
-        cls, standing: Standing, y: Array, height_of: Height, limit: FloatArray
+        cls,
+        standing: Standing,
+        y: Array,
+        height_of: Height,
+        limit: FloatArray,
+        also: IntArray | None = None,
     ) -> Neighbourhood:
-        """Find the boxes within squared distances, and the cells where one of them begins or ends."""
+        """Find the boxes within squared distances, and the cells where one begins or ends, and ``also`` others."""
         grid, start = standing.grid, standing.cells
         limit = np.minimum(limit * (1.0 + _ROUNDING), _FARTHEST)
         box_row, leaf, squared = standing.leaves_within(limit)
@@ -105,7 +110,8 @@ class Neighbourhood:
         kept = np.zeros(standing.costs.shape, dtype=np.bool_)
         kept.flat[_across_ends(standing, row, axis, leaf[box])] = True
         kept |= grid.by_state[grid.axis_of_cell]
-        kept[np.arange(len(start))[:, None], grid.first + start] = True
+        for cells in (start, start if also is None else also):
+            kept[np.arange(len(start))[:, None], grid.first + cells] = True
         kept &= standing.costs <= limit[:, None]
         place = np.flatnonzero(kept)
         # A bound counts where its row can get outside of the box on that axis.
@@ -342,7 +348,7 @@ def _nearest_error(moves: Moves) -> FloatArray:
     return np.where(moves.heights > 0.0, 1.0 / (1.0 + moves.squared), -np.inf)
 
 
-def _shortest_error(moves: Moves) -> FloatArray:
+def shortest_error(moves: Moves) -> FloatArray:
     """Prefer the error that saves most."""
     return np.where(moves.heights > 0.0, moves.spent - moves.squared, -np.inf)
 
@@ -379,7 +385,7 @@ def shortest_errors(block: Neighbourhood) -> tuple[FloatArray, IntArray]:
         rows, cells = rows[errors], cells[errors]
         reached = part.spent_at(errors, cells).sum(axis=1)
         part = part.take(errors, reached)
-        cells = climb(part, cells, _shortest_error)
+        cells = climb(part, cells, shortest_error)
         squared = part.spent(cells).sum(axis=1)
         nearer = squared < best[rows]
         best[rows[nearer]] = squared[nearer]

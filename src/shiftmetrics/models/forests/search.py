@@ -12,7 +12,12 @@ from shiftmetrics.models.forests.bounds import Budget, certified_distances, leas
 from shiftmetrics.models.forests.exact import ForestSample
 from shiftmetrics.models.forests.forest import Forest
 from shiftmetrics.models.forests.grid import Grid, Standing
-from shiftmetrics.models.forests.neighbourhood import Neighbourhood, shortest_errors
+from shiftmetrics.models.forests.neighbourhood import (
+    Neighbourhood,
+    climb,
+    shortest_error,
+    shortest_errors,
+)
 
 _WITHIN = (16.0, 64.0)  # squared distances of the search, relative to the bound
 _USUAL = 16.0  # the same, relative to the median of the bounds
@@ -77,6 +82,7 @@ class ErrorSearch:
             self.least[block] = np.sqrt(squared)
             self.scale[block] = np.where(squared > 0.0, squared, 0.1 * scanned)
         self.reach = np.zeros(len(self.least))
+        self.certified = np.zeros(len(self.least), dtype=np.bool_)
         able = right[np.isfinite(self.least[right])]
         usual = np.median(self.scale[able]) if able.size else 0.0
         self.usual = float(np.sqrt(_USUAL * usual))
@@ -109,12 +115,17 @@ class ErrorSearch:
                 bar.update(len(block))
         self.reach[rows] = np.minimum(_WITHIN[-1] * self.scale[rows], within * within)
         if np.isinf(farthest):
-            self._take_back(rows[self.distances[rows] == self.other_distances[rows]])
-        sought = rows[np.argsort(self.distances[rows], kind="stable")[: self.n_sought]]
+            self._take_back(rows)
+        return True
+
+    def certify(self) -> None:
+        """Sharpen the bounds of the rows that are nearest to an error, of those that were searched."""
+        rows = np.flatnonzero((self.reach > 0.0) & ~self.certified)
+        sought = rows[np.argsort(self.least[rows], kind="stable")[: self.n_sought]]
         self.n_sought -= len(sought)
+        self.certified[sought] = True
         for block in self._blocks(sought):
             self._certify(block)
-        return True
 
     def _blocks(self, rows: IntArray) -> list[IntArray]:
         """Cut rows into blocks for `Standing` and `Neighbourhood`."""
@@ -174,15 +185,16 @@ class ErrorSearch:
             some = np.isfinite(apart.min(axis=1))
             self._keep(rows[some], self.grid.cells(near[some]))
         self.other_distances = self.distances.copy()
+        self.other_cells = self.cells.copy()
 
     def _take_back(self, rows: IntArray) -> None:
         """Put the cells of errors back to where their rows stand, axis by axis, the most expensive first."""
-        rows = rows[np.isfinite(self.distances[rows])]
+        rows = rows[np.isfinite(self.other_distances[rows])]
         if not rows.size:
             return
         forest, y = self.grid.forest, self.sample.y[rows]
         standing = Standing.of(self.grid, self.sample.codes[rows])
-        there = self.cells[rows].copy()
+        there = self.other_cells[rows].copy()
         everyone = np.arange(len(rows))
         costs = standing.costs[everyone[:, None], self.grid.first + there]
         for axis in np.argsort(-costs, axis=1).T:
@@ -192,6 +204,14 @@ class ErrorSearch:
             wrong = margins < -forest.tolerance
             there[wrong] = tried[wrong]
         self._keep(rows, there)
+        # Then by single moves, where that is not too far: few leaves are within reach.
+        squared = standing.costs[everyone[:, None], self.grid.first + there].sum(axis=1)
+        near = np.flatnonzero(squared <= _WITHIN[-1] * self.scale[rows])
+        if near.size:
+            height_of = functools.partial(_error_height, forest, False)
+            part = standing.take(near)
+            block = Neighbourhood.of(part, y[near], height_of, squared[near], there[near])
+            self._keep(rows[near], climb(block, there[near], shortest_error))
 
     def _certify(self, rows: IntArray) -> None:
         """Sharpen the bounds of a block of rows, and keep errors that this finds."""
