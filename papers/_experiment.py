@@ -96,13 +96,14 @@ def run(
 
 
 def source_of(script: Path) -> str:
-    """Return a hash of what a script computes: of all its lines but those of ``draw`` and of the call at its end."""
-    text = script.read_text(encoding="utf-8")
-    lines = text.splitlines()
-    for node in reversed(ast.parse(text).body):
-        if isinstance(node, ast.If) or getattr(node, "name", "") == "draw":
-            del lines[node.lineno - 1 : node.end_lineno]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+    """Return a hash of what a script computes: its code in any layout, but ``draw`` and the call at its end."""
+    tree = ast.parse(script.read_text(encoding="utf-8"))
+    tree.body = [
+        node
+        for node in tree.body
+        if not (isinstance(node, ast.If) or getattr(node, "name", "") == "draw")
+    ]
+    return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()[:16]
 
 
 def data_folder(name: str) -> Path:

@@ -78,7 +78,7 @@ def measure(seed: int, quick: bool) -> dict:
         "stated": max(abs(stated[name] - PRINTED[name]) for name in SAMPLES),
         "corrected": max(abs(values[name] - PRINTED[name]) for name in SAMPLES),
         "ideal": max(abs(values[name] - IDEAL[name]) for name in SAMPLES),
-        "reverse": max(abs(found[name].reverse - math.log(4)) for name in ("2 new", "4 new")),
+        "reverse": max(abs(found[name].score.reverse - math.log(4)) for name in ("2 new", "4 new")),
         "counts": int(np.abs(np.subtract(counts, expected)).max()),
         "identical": same.value,
         "values": values,

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-import hostile
+import hostile_inputs as hostile
 from shiftmetrics import (
     Computing,
     Perturbation,

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-import hostile
+import hostile_inputs as hostile
 from shiftmetrics import (
     Computing,
     HingeLoss,

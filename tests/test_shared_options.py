@@ -14,6 +14,7 @@ RNG = np.random.default_rng(0)
 SCORES = RNG.normal(size=(40, 3))
 OTHERS = SCORES + 0.5 * RNG.normal(size=SCORES.shape)
 X, Y = RNG.normal(size=(2, 40, 2))
+OUTPUTS = dict(zip("abc", SCORES.T, strict=True))
 LABELS = (X[:, 0] + 0.3 * RNG.normal(size=40) > 0.0).astype(int)
 MODEL = LogisticRegression().fit(X, LABELS)
 LOSS = ZeroOneLoss(RNG.exponential(size=40) * (RNG.random(40) > 0.1))
@@ -27,7 +28,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "agreement.prediction_rates": (OTHERS, SCORES),
     "comparison.compare_agreement": ({"a": OTHERS, "b": SCORES}, {"a": SCORES, "b": SCORES}),
     "comparison.compare_novelty": ({"a": X, "b": Y}, X),
-    "comparison.compare_regressions": ({"a": OUTPUTS, "b": OUTPUTS}, {"a": OUTPUTS, "b": OUTPUTS}),
+    "comparison.compare_regressions": (OUTPUTS, OUTPUTS),
     "comparison.compare_results": ({},),
     "comparison.compare_stability": ({"a": LOSS, "b": LOSS}, 0.4),
     "models.feature_stability": (MODEL, X, LABELS, 0.4),

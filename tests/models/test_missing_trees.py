@@ -23,9 +23,10 @@ from rows_with_holes import assert_reached
 from shiftmetrics.models import Perturbation, Search, model_stability
 from shiftmetrics.models.domain import differs
 from shiftmetrics.models.forests import exact, forest_of
-from shiftmetrics.models.forests.bounds import Budget, certified_distances, lower_loss
+from shiftmetrics.models.forests.bounds import Budget, certified_distances
 from shiftmetrics.models.forests.from_model import grid_of_problem
-from shiftmetrics.models.forests.grid import Standing
+from shiftmetrics.models.forests.loss_bounds import lower_loss
+from shiftmetrics.models.forests.standing import Standing
 from shiftmetrics.models.model import problem_of
 from shiftmetrics.models.routes import find_worst_case
 from shiftmetrics.stability import CandidateLoss, stability_criterion

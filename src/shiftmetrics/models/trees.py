@@ -13,13 +13,15 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.options import progress_bar
 from shiftmetrics.models.forests import exact
-from shiftmetrics.models.forests.bounds import lower_loss
-from shiftmetrics.models.forests.exact import ForestSample, NotTheModel, Reached
+from shiftmetrics.models.forests.exact import Reached
 from shiftmetrics.models.forests.from_model import grid_of_problem
-from shiftmetrics.models.forests.grid import Grid, Standing
+from shiftmetrics.models.forests.grid import Grid
+from shiftmetrics.models.forests.loss_bounds import lower_loss
 from shiftmetrics.models.forests.neighbourhood import Neighbourhood, climb, first_move, worth
 from shiftmetrics.models.forests.reading import estimator_of
+from shiftmetrics.models.forests.sample import ForestSample, NotTheModel
 from shiftmetrics.models.forests.search import AT_ONCE, ROUNDING, ErrorSearch
+from shiftmetrics.models.forests.standing import Standing
 from shiftmetrics.models.importance import Draws
 from shiftmetrics.models.model import LossName, ModelProblem
 from shiftmetrics.models.outputs import last_step

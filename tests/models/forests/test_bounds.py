@@ -18,10 +18,10 @@ from shiftmetrics.models.forests.bounds import (
     Budget,
     certified_distances,
     least_distances,
-    lower_loss,
 )
 from shiftmetrics.models.forests.from_model import grid_of_problem
-from shiftmetrics.models.forests.grid import Standing
+from shiftmetrics.models.forests.loss_bounds import lower_loss
+from shiftmetrics.models.forests.standing import Standing
 from shiftmetrics.models.model import problem_of
 from shiftmetrics.models.routes import find_worst_case
 

@@ -10,8 +10,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 from shiftmetrics.models import Perturbation
 from shiftmetrics.models.forests.from_model import grid_of_problem
-from shiftmetrics.models.forests.grid import Standing
 from shiftmetrics.models.forests.neighbourhood import Neighbourhood, climb
+from shiftmetrics.models.forests.standing import Standing
 from shiftmetrics.models.model import problem_of
 
 MODELS = {

@@ -275,7 +275,7 @@ def test_a_fraction_that_must_be_low_is_not_bounded_from_below(results):
 def test_every_class_whose_value_is_in_nats_has_another_default():
     everything()
     for cls in subclasses(Result):
-        if cls.unit == "nats":
+        if cls.unit == "nats" and cls.__module__.startswith("shiftmetrics."):
             assert cls.rule_field not in ("value", ""), cls.__name__
 
 

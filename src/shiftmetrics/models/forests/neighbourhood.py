@@ -15,7 +15,9 @@ from typing import TypeAlias
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray
-from shiftmetrics.models.forests.grid import Grid, Standing, spread, steps
+from shiftmetrics.models.forests.grid import Grid, spread, steps
+from shiftmetrics.models.forests.moves import Moves
+from shiftmetrics.models.forests.standing import Standing
 
 GAIN = 1e-9
 """Relative gain below which nothing is better."""
@@ -27,26 +29,6 @@ _AXIS = 1 << 24  # above every sum of positions of axes
 
 Height: TypeAlias = Callable[[FloatArray, Array], FloatArray]
 """From outputs of shape (n, n_outputs) and labels, or values, to what a search raises."""
-
-
-@dataclass(frozen=True)
-class Moves:
-    """The moves of rows along one axis, and the rows before them, each of shape (n_cells,).
-
-    Attributes
-    ----------
-    heights : array
-        Height after each move.
-    squared : array
-        Squared distance from the start after each move; inf beyond the limit of the row.
-    height, spent : array
-        Height and squared distance of the row before.
-    """
-
-    heights: FloatArray
-    squared: FloatArray
-    height: FloatArray
-    spent: FloatArray
 
 
 Score: TypeAlias = Callable[[Moves], FloatArray]

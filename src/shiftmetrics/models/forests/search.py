@@ -9,15 +9,16 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.options import progress_bar
 from shiftmetrics.models.forests.bounds import Budget, certified_distances, least_distances
-from shiftmetrics.models.forests.exact import ForestSample
 from shiftmetrics.models.forests.forest import Forest
-from shiftmetrics.models.forests.grid import Grid, Standing
+from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.forests.neighbourhood import (
     Neighbourhood,
     climb,
     shortest_error,
     shortest_errors,
 )
+from shiftmetrics.models.forests.sample import ForestSample
+from shiftmetrics.models.forests.standing import Standing
 
 _WITHIN = (16.0, 64.0)  # squared distances of the search, relative to the bound
 _USUAL = 16.0  # the same, relative to the median of the bounds

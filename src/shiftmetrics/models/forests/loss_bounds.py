@@ -1,0 +1,174 @@
+"""Certified lower bounds of losses: the best that all trees together can give within each distance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiftmetrics._core.arrays import Array, FloatArray, IntArray
+from shiftmetrics.models.forests.forest import Forest
+from shiftmetrics.models.forests.grid import Grid
+from shiftmetrics.models.forests.standing import Standing
+
+_MOST_PAIRS = 60_000_000  # rows times leaves beyond which the bound of losses is not worth its time
+_STEPS = 48
+_BITS = 40  # of the largest leaf value, in sums of integers
+_MOST_JOINT = 4_000  # pairs of boxes beyond which a shorter distance is tried
+_MOST_LEAVES = 6  # leaves within reach, for each tree, at the first distance that is tried
+_SHRINK = 0.7  # factor from one squared distance to the next
+_MOST_TRIALS = 4
+_MOST_MEETINGS = (
+    4_000_000  # pairs with boxes of all trees left, beyond which it tries a shorter one
+)
+_ALL_MEETINGS = 100_000_000  # of all rows together: the more rows, the fewer for each
+_BLOCK_BYTES = 1 << 26
+_LAST = 1 << 30  # beyond every cell
+
+
+# The best of each tree is a running maximum over its leaves by distance. What it gains at each leaf, put in the order
+# of the distances of all trees, adds up to the highest sum within each distance. The values are rounded up to
+# integers first: their sums are exact, and so never too low.
+@dataclass(frozen=True, eq=False)
+class LeafReach:
+    """The leaves within distances of rows, by row and tree, the nearest of a tree first.
+
+    Attributes
+    ----------
+    forest : Forest
+        The trees.
+    y : array of shape (n_rows,)
+        Labels, or values, of the rows.
+    row, leaf, squared : array of shape (n_found,)
+        See `Standing.leaves_within`.
+    group : array of shape (n_found,)
+        The number of the row and tree of each.
+    """
+
+    forest: Forest
+    y: Array
+    row: IntArray
+    leaf: IntArray
+    squared: FloatArray
+    group: IntArray
+
+    @classmethod
+    def of(cls, standing: Standing, y: Array, limit: FloatArray) -> LeafReach:
+        """Find the leaves."""
+        forest = standing.grid.forest
+        row, leaf, squared = standing.leaves_within(limit)
+        group = row * forest.n_trees + standing.grid.tree[leaf]
+        return cls(forest, y, row, leaf, squared, group)
+
+    def order(self) -> IntArray:
+        """Return the leaves of each row by distance."""
+        return np.lexsort((self.squared, self.row))
+
+    def highest(self, values: FloatArray, order: IntArray) -> FloatArray:
+        """Return the highest sums of values within each distance, in this order."""
+        scale = 2.0 ** (_BITS - np.ceil(np.log2(np.abs(values).max(initial=1e-200))))
+        best = np.ceil(values * scale).astype(np.int64)
+        longest = int(np.bincount(self.group).max())
+        shift = 1
+        while shift < longest:
+            same = self.group[shift:] == self.group[:-shift]
+            best[shift:] = np.where(same, np.maximum(best[shift:], best[:-shift]), best[shift:])
+            shift *= 2
+        gain = np.diff(best, prepend=0)
+        starts = np.diff(self.group, prepend=-1) > 0
+        gain[starts] = best[starts]
+        sums = np.cumsum(gain[order])
+        first = np.searchsorted(self.row, np.arange(len(self.y)))
+        before = np.append(0, sums)[first]
+        return np.asarray((sums - before[self.row]) / scale)
+
+    def ahead(self, rival: int, order: IntArray) -> FloatArray:
+        """Return how far a class may get ahead of that of the row within each distance; -inf for its own."""
+        forest = self.forest
+        label = self.y[self.row]
+        values = forest.factor * (forest.value[self.leaf, rival] - forest.value[self.leaf, label])
+        lead = self.highest(values, order) + (forest.base[rival] - forest.base[label])
+        return np.where(label == rival, -np.inf, lead + forest.tolerance)
+
+
+def lower_loss(
+    grid: Grid, start: FloatArray, y: Array, loss: str
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return losses and distances of a certified staircase whose column 0 is the row; None where it takes too long.
+
+    Parameters
+    ----------
+    grid : Grid
+        The forest on its axes.
+    start : array of shape (n_rows, n_features)
+        The rows.
+    y : array of shape (n_rows,)
+        Their labels, or values.
+    loss : str
+        The loss.
+    """
+    n_rows = len(start)
+    n_leaves = int((grid.forest.feature < 0).sum())
+    if n_leaves * n_rows > _MOST_PAIRS:
+        return None
+    squared = np.full((n_rows, _STEPS + 1), np.inf)
+    losses = np.zeros((n_rows, _STEPS + 1))
+    width = 0
+    for rows in grid.row_blocks(n_rows, (60 + 16 * grid.forest.n_outputs) * n_leaves):
+        standing = Standing.of(grid, start[rows])
+        found = LeafReach.of(standing, y[rows], np.full(len(standing.cells), np.inf))
+        near, high = _staircase(found, _highest_losses(found, loss))
+        squared[rows, : near.shape[1]] = near
+        losses[rows, : near.shape[1]] = high
+        width = max(width, near.shape[1])
+    return losses[:, :width], np.sqrt(squared[:, :width])
+
+
+def _highest_losses(found: LeafReach, loss: str) -> FloatArray:
+    """Return the highest loss within the distance of each leaf, by row and distance."""
+    forest, order = found.forest, found.order()
+    y = found.y[found.row]
+    values = forest.factor * forest.value[found.leaf]
+    rounding = forest.tolerance
+    if loss == "squared":
+        above = forest.base[0] + rounding + found.highest(values[:, 0], order)
+        below = forest.base[0] - rounding - found.highest(-values[:, 0], order)
+        residuals = [forest.predictions(end[:, None]) - y for end in (above, below)]
+        return np.asarray(np.maximum(residuals[0] ** 2, residuals[1] ** 2))
+    if loss == "log_loss" and forest.link == "probability":
+        least = -found.highest(-values[np.arange(len(y)), y], order) - rounding
+        return -np.log(np.clip(least, forest.clip, 1.0))
+    ahead = np.stack([found.ahead(rival, order) for rival in range(forest.n_outputs)])
+    if loss == "log_loss":
+        return np.asarray(np.logaddexp(0.0, np.logaddexp.reduce(forest.slope * ahead, axis=0)))
+    margin = -ahead.max(axis=0)
+    if loss == "hinge":
+        return np.asarray(np.maximum(1.0 - margin, 0.0))
+    return np.asarray(margin <= 0.0, dtype=np.float64)
+
+
+def _staircase(found: LeafReach, losses: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Thin running maxima of losses to a few steps, each as high as the end of it."""
+    n_rows, n_trees = len(found.y), found.forest.n_trees
+    order = found.order()
+    first = np.searchsorted(found.row, np.arange(n_rows))
+    column = np.arange(len(order)) - first[found.row]
+    # Sums count once every tree is in them: each row is in a box of each, at no distance.
+    counted = column >= n_trees - 1
+    shape = (n_rows, int(column.max()) - n_trees + 2)
+    where = found.row[counted], column[counted] - n_trees + 1
+    squared, height = np.full(shape, np.inf), np.full(shape, -np.inf)
+    squared[where] = found.squared[order][counted]
+    height[where] = losses[counted]
+    squared[:, 0] = 0.0
+    height = np.maximum.accumulate(height, axis=1)
+    place = np.pad(np.cumsum(height[:, 1:] > height[:, :-1], axis=1), ((0, 0), (1, 0)))
+    # The row itself is a separate step; the others share the rest.
+    coarse = (np.maximum(place - 1, 0) * (_STEPS - 1)) // np.maximum(place[:, -1:], _STEPS - 1)
+    coarse = np.where(place == 0, 0, 1 + coarse)
+    width = int(coarse.max()) + 1
+    near, high = np.full((n_rows, width), np.inf), np.zeros((n_rows, width))
+    row = np.repeat(np.arange(n_rows), shape[1])
+    np.minimum.at(near, (row, coarse.ravel()), squared.ravel())
+    np.maximum.at(high, (row, coarse.ravel()), height.ravel())
+    return near, high
