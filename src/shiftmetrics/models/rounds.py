@@ -23,7 +23,7 @@ from shiftmetrics.stability.problem import Prices, StabilityProblem
 from shiftmetrics.stability.result import StabilityResult
 
 MOST_ROUNDS = 50  # of a search that adds points at the present dual price
-PUSHES = (1e-6, 1e-5, 1e-4)
+PUSHES = (1e-6, 1e-5, 1e-4, 1e-3)
 """Fractions of its way by which a sample goes on where the model, asked again with other rows, rounds otherwise."""
 _SLACK = 1e-3
 """How much of its risk, or cost, a shift may miss when the model predicts its samples again, in its own precision."""
