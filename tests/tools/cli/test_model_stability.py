@@ -220,7 +220,7 @@ def test_features_and_groups_come_beside(run, place, rows, tmp_path):
     ]
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     for part in (
-        "The most influential features.",
+        "The most important features.",
         "Groups, the least stable first.",
         "Values of one feature resampled",
         ">nurse = Ann<",
@@ -285,7 +285,7 @@ def test_numbers_make_ranges_and_too_many_words_are_refused(run, fails, place, r
     assert f"within age = {rows['age'].min():g} to " in result.stdout
     rows.assign(name=[f"n{k}" for k in range(120)]).to_csv(tmp_path / "named.csv")
     message = fails("stability", tmp_path / "named.csv", *arguments, "name")
-    assert "--by must be subgroups of at least 30 rows" in message
+    assert "--by must be subgroups of at least 30 samples" in message
 
 
 def test_costs_by_column(run, fails, place, rows, tmp_path):

@@ -168,7 +168,7 @@ def test_generations_of_a_generator_trained_on_itself(run, data_folder, tmp_path
             "--json", out, "--report", tmp_path / "r.html",
         )  # fmt: skip
         assert result.exit_code == 0, result.output
-        shares.append(json.loads(out.read_text())["total"])
+        shares.append(json.loads(out.read_text())["score"]["total"])
     assert shares[0] < shares[1] < shares[2]
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert page.count("data:image/png") > 20
