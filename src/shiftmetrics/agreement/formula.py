@@ -165,6 +165,6 @@ def _moments(
 def _sum_of_products(terms: FloatArray, factor: FloatArray) -> FloatArray:
     """Return the sums over classes of the products, of shape (3, n_rows)."""
     if terms.shape[2] > FEW_CLASSES:
-        return np.asarray(np.vecdot(terms, factor))
+        return np.asarray(np.einsum("...k,...k->...", terms, factor))
     # The loop of einsum is along the rows, which are the long axis.
     return np.asarray(np.einsum("srk,srk->sr", terms, factor))
