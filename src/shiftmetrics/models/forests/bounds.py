@@ -18,9 +18,6 @@ from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.models.forests.loss_bounds import LeafReach
 from shiftmetrics.models.forests.standing import Standing
 
-_MOST_PAIRS = 60_000_000  # rows times leaves beyond which the bound of losses is not worth its time
-_STEPS = 48
-_BITS = 40  # of the largest leaf value, in sums of integers
 _MOST_JOINT = 4_000  # pairs of boxes beyond which a shorter distance is tried
 _MOST_LEAVES = 6  # leaves within reach, for each tree, at the first distance that is tried
 _SHRINK = 0.7  # factor from one squared distance to the next

@@ -14,16 +14,6 @@ from shiftmetrics.models.forests.standing import Standing
 _MOST_PAIRS = 60_000_000  # rows times leaves beyond which the bound of losses is not worth its time
 _STEPS = 48
 _BITS = 40  # of the largest leaf value, in sums of integers
-_MOST_JOINT = 4_000  # pairs of boxes beyond which a shorter distance is tried
-_MOST_LEAVES = 6  # leaves within reach, for each tree, at the first distance that is tried
-_SHRINK = 0.7  # factor from one squared distance to the next
-_MOST_TRIALS = 4
-_MOST_MEETINGS = (
-    4_000_000  # pairs with boxes of all trees left, beyond which it tries a shorter one
-)
-_ALL_MEETINGS = 100_000_000  # of all rows together: the more rows, the fewer for each
-_BLOCK_BYTES = 1 << 26
-_LAST = 1 << 30  # beyond every cell
 
 
 # The best of each tree is a running maximum over its leaves by distance. What it gains at each leaf, put in the order

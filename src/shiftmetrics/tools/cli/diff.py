@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from shiftmetrics._core.arrays import is_in_chunks
 from shiftmetrics._core.files import atomic_path
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions import DiffResult, diff_models
+from shiftmetrics.tools.cli.decision_tables import check_new_table, read_table
 from shiftmetrics.tools.cli.forms import parse_pairs
 from shiftmetrics.tools.cli.outputs import CommandAnswer, Job
-from shiftmetrics.tools.cli.readers import read_source
 from shiftmetrics.tools.cli.signature import Call, measuring
-from shiftmetrics.tools.cli.sources import Source, parse_source
+from shiftmetrics.tools.cli.sources import parse_source
 from shiftmetrics.views import Context
 
 WORDS = {
@@ -85,9 +83,9 @@ def diff(
         typed["--labels"] = labels
     # files are read as they are: `diff_models` finds ids, labels and scores
     sources = [parse_source(text, argument) for argument, text in typed.items()]
-    contents = [_predictions(source) for source in sources]
+    contents = [read_table(source) for source in sources]
     if changed is not None:
-        _check_changed(changed)
+        check_new_table(changed, "--changed")
     # costs of errors, by the label of the row
     by_label: dict[str, float] = {}
     for text in costs or []:
@@ -118,27 +116,6 @@ def diff(
         )
 
     return Job(inputs=sources, compute=compute)
-
-
-def _predictions(source: Source) -> Any:
-    """Read a file as it is: `diff_models` finds out what its columns are."""
-    content = read_source(source)
-    if is_in_chunks(content):
-        raise ValueError(f"{source.argument} must be one file, got {source}, which are several.")
-    return content
-
-
-def _check_changed(path: Path) -> None:
-    """Raise a ValueError unless a file can be written here; one that is there may hold labels."""
-    if path.suffix != ".csv":
-        raise ValueError(f"--changed must end in .csv, got {str(path)!r}.")
-    if path.exists():
-        raise ValueError(
-            f"--changed must be a new file, got {str(path)!r}, which exists and may hold labels. "
-            f"Give it as --labels, or move it away."
-        )
-    if not path.parent.is_dir():
-        raise ValueError(f"--changed must be in a folder that exists, got {str(path)!r}.")
 
 
 def _notes(result: DiffResult, changed: Path | None) -> list[str]:

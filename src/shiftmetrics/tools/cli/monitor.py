@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from shiftmetrics.decisions import MonitorResult, MonitorState, Passport, monitor_batch
-from shiftmetrics.tools.cli.audit import read_table
+from shiftmetrics.tools.cli.decision_tables import read_table
 from shiftmetrics.tools.cli.objects import check_model, load_object
 from shiftmetrics.tools.cli.outputs import CommandAnswer, Job
 from shiftmetrics.tools.cli.signature import Call, measuring

@@ -7,7 +7,7 @@ from typing import Any
 
 from shiftmetrics._core.files import atomic_path
 from shiftmetrics.decisions import make_passport
-from shiftmetrics.tools.cli.audit import read_table
+from shiftmetrics.tools.cli.decision_tables import read_table
 from shiftmetrics.tools.cli.objects import check_model, load_object
 from shiftmetrics.tools.cli.options import OPENING, Opening
 from shiftmetrics.tools.cli.outputs import say
