@@ -18,12 +18,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from shiftmetrics import Resampling
+from shiftmetrics import Resampling, diff_models
 from shiftmetrics.agreement import (
     agreement_contributions,
     agreement_curves,
     posterior_agreement,
-    prediction_rates,
 )
 from shiftmetrics.views import plot
 
@@ -87,9 +86,9 @@ plot(split, axes[1], kind="contributions")
 
 # %%
 # Some kinds of things are lost in the noise; the intervals are exact.
-rates = prediction_rates(outputs["alexnet"][3], outputs["alexnet"][0], labels, groups=kinds)
-print(rates.summary())
-rates.plot(rate="afr_t")
+lost = diff_models(outputs["alexnet"][0], outputs["alexnet"][3], labels=labels, groups=kinds)
+print(lost.summary())
+lost.plot()
 
 # %%
 # A confidence that fits mild noise is too much for strong noise: beta from level 95 loses nats at 125.

@@ -11,7 +11,6 @@ from _factor_models import LEARNERS, trained
 from scipy.stats import spearmanr
 
 from shiftmetrics import posterior_agreement
-from shiftmetrics.agreement import prediction_rates
 from shiftmetrics.lab.shifts import mix
 
 RATIOS = (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -75,7 +74,7 @@ def measure(seed: int, quick: bool) -> dict:
         before = digits.scores(name, digits.tests[0])
         for column, count in enumerate(FACTORS):
             after = digits.scores(name, digits.tests[count])
-            afr_p[name].append(prediction_rates(after.argmax(axis=1), before.argmax(axis=1)).value)
+            afr_p[name].append(np.mean(after.argmax(axis=1) == before.argmax(axis=1)))
             for row, ratio in enumerate(RATIOS):
                 mixed = mix(after, before, ratio=ratio, rng=seed).sample
                 result = posterior_agreement(mixed, before)

@@ -32,7 +32,6 @@ from shiftmetrics.agreement import (
     agreement_curves,
     agreement_matrix,
     pair_samples,
-    prediction_rates,
 )
 from shiftmetrics.comparison import compare_agreement, compare_novelty, compare_stability
 from shiftmetrics.novelty import NoveltyResampling, choose_bandwidth
@@ -65,9 +64,6 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "scores": SCORES, "reference_scores": REFERENCE, "prior": None, "sample_weight": None,
             "floor": None, "kind": "auto", "resampling": None, "pairing": "labels", "computing": QUIET,
         },
-    ),
-    "prediction_rates": (
-        prediction_rates, {"predictions": LABELS, "reference_predictions": LABELS[::-1], "labels": LABELS},
     ),
     "agreement_curves": (
         agreement_curves, {"scores": {0.0: REFERENCE, 1.0: SCORES}, "reference_scores": REFERENCE},

@@ -28,7 +28,7 @@ from shiftmetrics import (
 )
 from shiftmetrics._core.collection import read_results, write_results
 from shiftmetrics._core.result import Result
-from shiftmetrics.agreement import agreement_curves, agreement_matrix, prediction_rates
+from shiftmetrics.agreement import agreement_curves, agreement_matrix
 from shiftmetrics.comparison import compare_agreement
 from shiftmetrics.novelty import NoveltyResampling
 from shiftmetrics.tools.rules import Rule, check_results, read_rules
@@ -60,7 +60,6 @@ def results() -> dict[str, Result]:
     scores = {"a": SCORES, "b": REFERENCE}
     return {
         "agreement": posterior_agreement(SCORES, REFERENCE, resampling=FEW),
-        "rates": prediction_rates(LABELS, LABELS[::-1]),
         "curves": agreement_curves(SCORES, REFERENCE, resampling=FEW),
         "matrix": agreement_matrix(scores),
         "stability": stability_criterion(HingeLoss(np.abs(SCORES[:, 0]), 1.0), 0.9),

@@ -25,7 +25,6 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "agreement.agreement_matrix": ({"a": OTHERS, "b": SCORES},),
     "agreement.pair_samples": (OTHERS, SCORES),
     "agreement.posterior_agreement": (OTHERS, SCORES),
-    "agreement.prediction_rates": (OTHERS, SCORES),
     "comparison.compare_agreement": ({"a": OTHERS, "b": SCORES}, {"a": SCORES, "b": SCORES}),
     "comparison.compare_novelty": ({"a": X, "b": Y}, X),
     "comparison.compare_regressions": (OUTPUTS, OUTPUTS),

@@ -13,7 +13,6 @@ import pytest
 from optional import torch
 from shiftmetrics import Computing, Resampling, posterior_agreement
 from shiftmetrics._core.chunk_readers import of_batches
-from shiftmetrics.agreement import prediction_rates
 
 RNG = np.random.default_rng(0)
 REFERENCE = 3.0 * RNG.normal(size=(5000, 4))
@@ -59,7 +58,6 @@ def test_files_give_the_number_of_memory(
     result = posterior_agreement(*pair)
     assert result.value == pytest.approx(EXACT.value, rel=1e-12)
     np.testing.assert_allclose(result.per_sample, EXACT.per_sample, rtol=1e-9)
-    assert prediction_rates(*pair).value == prediction_rates(SCORES, REFERENCE).value
     drawn = Resampling(n_resamples=40, rng=0)
     interval = posterior_agreement(*pair, resampling=drawn).interval
     assert interval.low == pytest.approx(

@@ -202,7 +202,7 @@ def test_what_changes_is_bounded_where_the_agreement_is_not():
         scores, 2.0 * scores, resampling=Resampling(confidence_level=0.95, rng=0)
     )
     assert result.changes.disagreement_interval.high == pytest.approx(1.0 - 0.05 ** (1.0 / 50))
-    assert "0 % to 5.82 % of the predictions change (95 %)" in result.summary()
+    assert "0 % to 5.8 % of the predictions change (95 %)" in result.summary()
     shifted, reference = margins((6, -1.0, 1.0), (54, 1.0, 1.0))
     groups = Resampling(confidence_level=0.9, rng=0, groups=np.arange(60) // 5)
     found = posterior_agreement(shifted, reference, resampling=groups).changes.disagreement_interval

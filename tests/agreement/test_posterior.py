@@ -386,7 +386,7 @@ def test_common_fields_and_round_trip(tmp_path: Path) -> None:
 def test_the_summary_reads() -> None:
     text = posterior_agreement(*pairs((700, 1, 1), (300, -1, 1))).summary()
     assert text.startswith("30 % of the predictions change (kappa 0.00)")
-    assert "agreement 0.08228 of a maximum of 0.6931 nats (11.9 %)" in text
+    assert "agreement 0.08228 of a maximum of 0.6931 nats (12 %)" in text
     assert "flipping 30 % of them" in text
     assert "Higher is better" in text
     assert "infinite beta" in posterior_agreement([[0.0, 1.0]], [[0.0, 1.0]]).summary()

@@ -2,7 +2,6 @@
 
 import math
 import tracemalloc
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 
 import oracles
 from shiftmetrics import Computing
-from shiftmetrics.agreement import posterior_agreement, prediction_rates
+from shiftmetrics.agreement import posterior_agreement
 
 LOG2 = math.log(2)
 
@@ -302,26 +301,21 @@ def test_logarithms_of_zero_have_their_own_remedy() -> None:
         posterior_agreement(logs, logs)
 
 
-@pytest.mark.parametrize("function", [posterior_agreement, prediction_rates])
-def test_outputs_of_a_regression_are_refused(function: Callable[..., object]) -> None:
+def test_outputs_of_a_regression_are_refused() -> None:
     prices = np.random.default_rng(0).lognormal(12.0, 0.5, size=200)
     for old, new in ((prices, 1.02 * prices), (prices.round(), (1.02 * prices).round())):
         with pytest.raises((TypeError, ValueError), match="shiftmetrics diff"):
-            function(new, old)
+            posterior_agreement(new, old)
     with pytest.raises((TypeError, ValueError), match="shiftmetrics diff"):
-        function(new[:, None], old[:, None])
-    if function is posterior_agreement:
-        # A model that always gives one answer has such margins: it has to be said.
-        assert function(new, old, kind="scores").changes.disagreement == 0.0
+        posterior_agreement(new[:, None], old[:, None])
+    # A model that always gives one answer has such margins: it has to be said.
+    assert posterior_agreement(new, old, kind="scores").changes.disagreement == 0.0
 
 
 def test_margins_are_not_taken_for_a_regression() -> None:
     """Margins cross 0 in one of the samples at least; few classes may be any integers."""
     rng = np.random.default_rng(0)
     assert posterior_agreement(np.abs(rng.normal(size=50)), rng.normal(size=50)).status.ok
-    assert prediction_rates([1000, 2000, 1000], [1000, 1000, 2000]).n_classes == 2
-    labels = rng.integers(1000, size=(2, 1000))
-    assert prediction_rates(*labels).n_samples == 1000
 
 
 def test_a_class_of_prior_zero_may_hold_anything() -> None:

@@ -5,18 +5,15 @@ from shiftmetrics.agreement.curves_result import AgreementCurvesResult
 from shiftmetrics.agreement.matrix import AgreementMatrixResult, agreement_matrix
 from shiftmetrics.agreement.pairing import pair_samples
 from shiftmetrics.agreement.posterior import agreement_contributions, posterior_agreement
-from shiftmetrics.agreement.rates import PredictionRatesResult, prediction_rates
 from shiftmetrics.agreement.result import PosteriorAgreementResult
 
 __all__ = [
     "AgreementCurvesResult",
     "AgreementMatrixResult",
     "PosteriorAgreementResult",
-    "PredictionRatesResult",
     "agreement_contributions",
     "agreement_curves",
     "agreement_matrix",
     "pair_samples",
     "posterior_agreement",
-    "prediction_rates",
 ]

@@ -12,7 +12,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray, posteriors, to_float64
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import format_number
+from shiftmetrics._core.result import format_number, format_percent
 from shiftmetrics.agreement.scores import ScorePairs
 
 GROUPS = {
@@ -122,7 +122,7 @@ class AgreementContributions(Record):
         texts = ["No pair costs any agreement."]
         if total > 0.0:
             texts = [
-                f"{100 * lost[worst] / total:.3g} % of what is missing to its maximum comes from the "
+                f"{format_percent(lost[worst] / total)} of what is missing to its maximum comes from the "
                 f"{self.groups[worst].n_samples} pairs that are {GROUPS[worst]}."
             ]
         change = self.reference_entropy.change

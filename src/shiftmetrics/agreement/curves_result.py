@@ -10,7 +10,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import Result, Status, format_number
+from shiftmetrics._core.result import Result, Status, format_number, format_percent
 
 Power = float | str
 """Of a shift: a number or a name."""
@@ -114,9 +114,9 @@ class AgreementCurvesResult(Drawn, Result):
         at = f"ratio {format_number(float(self.ratios[-1]))}"
         if len(self.powers) > 1:
             at += f" and power {self.powers[-1]}"
-        kept = format_number(100.0 * float(self.afr_p.value[-1, -1]))
-        last = format_number(100.0 * float(self.normalized[-1, -1]))
-        return f"At {at} {kept} % of the predictions are unchanged, with {last} % of the agreement that is possible."
+        kept = format_percent(float(self.afr_p.value[-1, -1]))
+        last = format_percent(float(self.normalized[-1, -1]))
+        return f"At {at} {kept} of the predictions are unchanged, with {last} of the agreement that is possible."
 
     def to_frame(self) -> Any:
         """Return a tidy pandas DataFrame: one row for each power and ratio."""

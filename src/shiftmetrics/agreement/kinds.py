@@ -188,7 +188,7 @@ def _refuse_labels(*sides: Array) -> None:
         expected = "margins, or one column of scores for each class"
         got = f"whole numbers from {min(found):g} to {max(found):g}, which look like class labels"
         remedy = (
-            "Labels go to shiftmetrics.agreement.prediction_rates; margins that are whole numbers, as two columns "
+            "Labels go to shiftmetrics.diff_models(old, new); margins that are integers, as two columns "
             "(0, margin)."
         )
         raise TypeError(describe("scores", expected, got, remedy))

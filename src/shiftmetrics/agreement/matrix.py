@@ -14,7 +14,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.options import Computing, computing_of, progress_bar
-from shiftmetrics._core.result import Result, Status
+from shiftmetrics._core.result import Result, Status, format_percent
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement.posterior import posterior_agreement
@@ -85,11 +85,11 @@ class AgreementMatrixResult(Drawn, Result):
 
         def pair(place: int) -> str:
             names = f"{self.names[rows[place]]} and {self.names[columns[place]]}"
-            return f"{names} ({100.0 * float(values[place]):.3g} %)"
+            return f"{names} ({format_percent(float(values[place]))})"
 
         return (
             f"Predictions agree most between {pair(near)}, least between {pair(far)}; of the agreement that is "
-            f"possible, the {len(self.names)} keep {100.0 * self.value:.3g} % on average."
+            f"possible, the {len(self.names)} keep {format_percent(self.value)} on average."
         )
 
     def to_frame(self) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from shiftmetrics._core.arrays import FloatArray, entropy
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import Interval, Result, Status, format_number
+from shiftmetrics._core.result import Interval, Result, Status, format_number, format_percent
 from shiftmetrics.agreement.channel import SymmetricChannel, channel_of
 from shiftmetrics.agreement.contributions import AgreementContributions
 from shiftmetrics.agreement.pairing import Pairing
@@ -229,19 +229,19 @@ class PosteriorAgreementResult(Drawn, Result):
         if self.changes.disagreement == 0.0:
             changes = f"None of the {self.n_samples} predictions changes"
         else:
-            changes = f"{_percent(self.changes.disagreement)} of the predictions change"
+            changes = f"{format_percent(self.changes.disagreement)} of the predictions change"
             changes += f" (kappa {self.changes.kappa:.2f})"
             if self.changes.confident is not None and 0.0 < self.beta < math.inf:
-                changes += f"; {_percent(self.changes.confident)} of them confidently"
+                changes += f"; {format_percent(self.changes.confident)} of them confidently"
         if str(self.status) in ("evaluated", "contradiction"):
             return (
                 f"{changes}; {agreement} at beta = {format_number(self.beta)}, where 0 is chance."
             )
         if self.value <= 0.0:
             return f"{changes}; agreement is no better than chance."
-        text = f"{changes}; {agreement} ({_percent(self.normalized)})"
+        text = f"{changes}; {agreement} ({format_percent(self.normalized)})"
         if self.value < self.ceiling - self.error_bound:
-            text += f", like flipping {_percent(self.equivalent_error)} of them at random"
+            text += f", like flipping {format_percent(self.equivalent_error)} of them at random"
         return f"{text}."
 
     def notes(self) -> list[str]:
@@ -258,8 +258,8 @@ class PosteriorAgreementResult(Drawn, Result):
         if self.changes.disagreement_interval is not None:
             ends = self.changes.disagreement_interval
             sentences.append(
-                f"In other samples like this {_percent(ends.low)} to {_percent(ends.high)} of the predictions change "
-                f"({100 * ends.confidence_level:g} %)."
+                f"In other samples like this {format_percent(ends.low)} to {format_percent(ends.high)} of the "
+                f"predictions change ({100 * ends.confidence_level:g} %)."
             )
         if self.changes.n_tied:
             sentences.append(
@@ -276,7 +276,3 @@ class PosteriorAgreementResult(Drawn, Result):
         if self.contributions is not None:
             sentences.extend(self.contributions.sentences(self.beta))
         return [*sentences, *super().notes()]
-
-
-def _percent(share: float) -> str:
-    return f"{100.0 * share:.3g} %"

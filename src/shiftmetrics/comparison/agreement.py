@@ -11,7 +11,7 @@ import numpy as np
 
 from shiftmetrics._core.chunk_readers import in_chunks
 from shiftmetrics._core.options import Computing, Resampling, always_resampling
-from shiftmetrics._core.result import settings_of
+from shiftmetrics._core.result import format_percent, settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement import posterior_agreement
@@ -320,8 +320,8 @@ def _unknown_predictions(names: list[str], classes: Classes) -> Iterator[str]:
         share = float(np.mean(~np.isin(before, known)))
         if share > MOST_UNKNOWN:
             yield (
-                f"{name}: {100 * share:.3g} % of the pairs are predicted to be of classes that it predicts for no "
-                "labelled row, so that the estimate is a guess. Label rows drawn from the same population."
+                f"{name}: {format_percent(share)} of the pairs are predicted to be of classes that it predicts for "
+                "no labelled row, so that the estimate is a guess. Label rows drawn from the same population."
             )
 
 

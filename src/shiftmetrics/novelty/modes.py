@@ -9,6 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float64
 from shiftmetrics._core.record import Record
+from shiftmetrics._core.result import format_percent
 from shiftmetrics._core.validation import check_choice, check_integer, describe
 from shiftmetrics.novelty.amounts import member_fractions
 from shiftmetrics.novelty.contrast import ColumnContrast, contrasts, nearest_known
@@ -164,8 +165,8 @@ class Mode(Record):
 
     def __str__(self) -> str:
         name = "Missing mode" if self.missing else "Mode"
-        own = f"{percent(self.fraction)} of the test sample"
-        other = f"{percent(self.reference_fraction)} of the reference"
+        own = f"{format_percent(self.fraction)} of the test sample"
+        other = f"{format_percent(self.reference_fraction)} of the reference"
         text = f"{name} {self.index + 1}: {own} against {other} (p = {self.p_value:.2g})"
         words = self.in_words()
         return f"{text}: {words}" if words.endswith("...") else f"{text}: {words}."
@@ -304,9 +305,3 @@ def _set_apart(
 
 def _thinned(rows: IntArray, most: int) -> IntArray:
     return rows[:: len(rows) // most + 1]
-
-
-def percent(fraction: float) -> str:
-    """Return a fraction in per cent, as precise as it is known."""
-    digits = ".0f" if fraction >= 0.0095 else ".1g"
-    return f"{100.0 * fraction:{digits}} %"

@@ -12,10 +12,10 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.confidence import normal_interval
 from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.result import Interval, Result, Status, format_number
+from shiftmetrics._core.result import Interval, Result, Status, format_number, format_percent
 from shiftmetrics.novelty.basis import FeatureMap
 from shiftmetrics.novelty.changes import changes_in_words
-from shiftmetrics.novelty.modes import Mode, percent
+from shiftmetrics.novelty.modes import Mode
 from shiftmetrics.novelty.result_parts import (
     NoveltyChanges,
     NoveltyScore,
@@ -281,7 +281,7 @@ class NoveltyResult(Drawn, Result):
         p_missing = self.test.missing_p_value
         changed = self.changes.columns or any(mode.missing for mode in self.changes.modes)
         if self.missing:
-            amount = f"Missing: about {percent(self.missing_fraction)} of the reference"
+            amount = f"Missing: about {format_percent(self.missing_fraction)} of the reference"
             sentences.append(f"{amount}, {_listed(self.missing, p_missing)}")
         elif p_missing <= 1.0 - self.test.confidence_level and not changed:
             sentences.append(f"Something is missing (p = {p_missing:.2g}); no single clear mode.")
@@ -290,8 +290,8 @@ class NoveltyResult(Drawn, Result):
         for word, missing in (("More", False), ("Less", True)):
             modes = [mode for mode in self.changes.modes if mode.missing == missing]
             for mode in modes[:_SHOWN]:
-                own = percent(mode.fraction)
-                other = percent(mode.reference_fraction)
+                own = format_percent(mode.fraction)
+                other = format_percent(mode.reference_fraction)
                 sentences.append(f"{word} frequent: {own} against {other}, {mode.in_words()}.")
         if near := self._near_level:
             what = " and ".join(near)
@@ -303,7 +303,7 @@ class NoveltyResult(Drawn, Result):
         test = self.test
         alpha = 1.0 - test.confidence_level
         if self.modes:
-            amount = f"New: about {percent(self.fraction)} of the sample"
+            amount = f"New: about {format_percent(self.fraction)} of the sample"
             return f"{amount}, {_listed(self.modes, self.p_value)}"
         least = min(test.p_value, test.missing_p_value)
         if self.changes.columns:
@@ -333,7 +333,8 @@ class NoveltyResult(Drawn, Result):
         if low >= _LEAST_SAID:
             confidence = f"{100.0 * self.fraction_interval.confidence_level:g} %"
             sentences.append(
-                f"At least {percent(low)} of the sample is new (lower bound, {confidence}, from cross-fitted scores)."
+                f"At least {format_percent(low)} of the sample is new (lower bound, {confidence}, from cross-fitted "
+                "scores)."
             )
         if not self.modes and min(self.test.sizes) < _SMALL:
             sentences.append(

@@ -10,7 +10,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.record import Record
-from shiftmetrics.stability.words import percent
+from shiftmetrics._core.result import format_percent
 
 # Level of the permutation test of a group.
 LEVEL = 0.05
@@ -138,7 +138,8 @@ class NamedChange(Record):
         if not self.is_found:
             return "no group of at most two conditions has been shown to reach it by growing"
         group = " and ".join(self.conditions)
-        return f"once samples with {group} grow from {percent(self.fraction)} to {percent(self.needed_fraction)}"
+        growth = f"{format_percent(self.fraction)} to {format_percent(self.needed_fraction)}"
+        return f"once samples with {group} grow from {growth}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.result import format_number
+from shiftmetrics._core.result import format_number, format_percent
 
 _LOSSES = {
     "hinge": "hinge loss",
@@ -28,11 +28,6 @@ _MEAN_GAP = 2.0 * math.sqrt(2.0 / math.pi)
 def two_digits(value: float) -> str:
     """Return a number with two significant digits."""
     return f"{float(f'{value:.2g}'):g}"
-
-
-def percent(fraction: float) -> str:
-    """Return a fraction in per cent, with two significant digits."""
-    return f"{two_digits(100.0 * fraction)} %"
 
 
 def at_most(value: float) -> str:
@@ -83,11 +78,13 @@ def shift_in_words(
         far = f"by {two_digits(rms_distance)}{unit} (root mean square)"
         if largest is not None:
             far = f"by at most {at_most(largest)}{unit}"
-        parts.append(f"{percent(changed_fraction)} of the samples change {far}")
+        parts.append(f"{format_percent(changed_fraction)} of the samples change {far}")
     elif effective_sample_fraction > NEARLY_EVEN:
         return "weights hardly change"
     if effective_sample_fraction <= NEARLY_EVEN:
-        parts.append(f"the effective sample size falls to {percent(effective_sample_fraction)}")
+        parts.append(
+            f"the effective sample size falls to {format_percent(effective_sample_fraction)}"
+        )
     return " and ".join(parts)
 
 

@@ -11,7 +11,6 @@ from shiftmetrics.agreement import (
     agreement_curves,
     agreement_matrix,
     posterior_agreement,
-    prediction_rates,
 )
 from shiftmetrics.views import plot
 
@@ -27,7 +26,6 @@ CURVES = {
 }
 SPLIT = agreement_contributions(SHIFTED[0.5], CLEAN, LABELS)
 MATRIX = agreement_matrix({"clean": CLEAN, "half": SHIFTED[0.5], "whole": SHIFTED[1.0]})
-RATES = prediction_rates(SHIFTED[1.0], CLEAN, LABELS, groups=LABELS)
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +35,7 @@ def _close_figures():
 
 
 @pytest.mark.parametrize(
-    "result", [CURVES["a"], SPLIT, MATRIX, RATES], ids=lambda result: result.headline()[:20]
+    "result", [CURVES["a"], SPLIT, MATRIX], ids=lambda result: result.headline()[:20]
 )
 def test_every_result_draws_itself(result):
     axes = result.plot()
@@ -86,12 +84,6 @@ def test_a_matrix_keeps_its_numbers_whatever_the_order():
                     assert shown[i, j] == MATRIX.to_frame().loc[first, second]
 
 
-def test_rates_and_environments():
-    axes = plot(RATES, rate="afr_t")
-    worst = axes.get_yticklabels()[0].get_text()
-    assert worst == min(RATES.groups, key=lambda group: RATES.groups[group].afr_t.value)
-    assert plot(prediction_rates(LABELS, LABELS)).get_yticks().tolist() == [0, 1]
-    with pytest.raises(ValueError, match="rate must be one of afr_p"):
-        plot(RATES, rate="speed")
+def test_contributions_need_a_split():
     with pytest.raises(ValueError, match="split by what happened"):
         plot(posterior_agreement(CLEAN, CLEAN), kind="contributions")

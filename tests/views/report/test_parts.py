@@ -12,10 +12,10 @@ from shiftmetrics.views.report.parts import number, percent
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0.5, "50.0 %"),
-        (1.0, "100.0 %"),
-        (0.0, "0.0 %"),
-        (0.0001, "0.01 %"),
+        (0.5, "50 %"),
+        (1.0, "100 %"),
+        (0.0, "0 %"),
+        (0.0001, "0.010 %"),
         (None, "–"),
         (float("nan"), "–"),
     ],

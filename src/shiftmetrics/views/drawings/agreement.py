@@ -10,7 +10,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray, as_array, to_float64
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.validation import describe
-from shiftmetrics.agreement import PosteriorAgreementResult, PredictionRatesResult
+from shiftmetrics.agreement import PosteriorAgreementResult
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import (
     INK,
@@ -20,9 +20,7 @@ from shiftmetrics.views.drawings.style import (
     integer_ticks,
     line_at,
     mark,
-    name_rows,
     new_axes,
-    percent_axes,
     plain_log_axis,
 )
 
@@ -33,17 +31,6 @@ PAIR_GROUPS = {
     "wrong": "wrong,\nkept",
     "misled": "right,\nmisled",
     "changed": "wrong,\nchanged",
-}
-
-RATE_NAMES = {
-    "afr_p": "unchanged predictions (AFR_P)",
-    "afr_t": "right predictions (AFR_T)",
-    "accuracy": "right before the shift",
-    "delta_afr": "accuracy lost",
-    "misled": "right, then misled",
-    "attack_success_rate": "attack success rate",
-    "macro_f1": "macro F1",
-    "reference_macro_f1": "macro F1 before the shift",
 }
 
 
@@ -178,37 +165,4 @@ def draw_contributions(result: Any, ax: Any = None) -> Any:
     ax.axhline(0, color=MUTED, linewidth=0.8)
     ax.set(ylabel="part of log PA (nats)")
     ax.set_title("What each group takes from perfect agreement")
-    return ax
-
-
-@drawing(PredictionRatesResult, kind="rates")
-def draw_rates(result: Any, ax: Any = None, *, rate: str = "afr_p") -> Any:
-    """Draw a rate in each group, from the worst to the best, and over all samples; without groups, all rates."""
-    overall = dict(result.overall.items())
-    if rate not in overall:
-        raise ValueError(describe("rate", f"one of {', '.join(overall)}", value=rate))
-    if result.groups:
-        by_group = {name: dict(rates.items())[rate] for name, rates in result.groups.items()}
-        shown = dict(sorted(by_group.items(), key=lambda item: item[1].value))
-    else:
-        shown = {RATE_NAMES[name]: part for name, part in overall.items()}
-    ax = new_axes(ax, height=1.0 + 0.27 * len(shown))
-    place = name_rows(ax, list(shown))
-    for row, part in zip(place, shown.values(), strict=True):
-        if part.interval is not None:
-            ax.hlines(row, part.interval.low, part.interval.high, color=TEST, linewidth=1.6)
-    ax.plot([part.value for part in shown.values()], place, "o", color=TEST, markersize=5)
-    if result.groups:
-        whole = overall[rate]
-        if whole.interval is not None:
-            ax.axvspan(
-                whole.interval.low, whole.interval.high, color=REFERENCE, alpha=0.12, linewidth=0
-            )
-        line_at(ax, "x", whole.value, "all samples", color=REFERENCE)
-        ax.set_xlabel(RATE_NAMES[rate])
-        ax.set_title("From group to group")
-    else:
-        ax.set_xlabel("rate")
-        ax.set_title("Prediction rates")
-    percent_axes(ax, "x")
     return ax

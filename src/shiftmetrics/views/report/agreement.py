@@ -70,22 +70,22 @@ class Predictions:
 
 def agreement_facts(result: Any) -> list[Fact]:
     """Return the figures beside the agreement; its sentences hold all but the last."""
-
-    def share(value: float | None) -> Number:
-        return Number("–" if value is None else f"{100 * value:.3g} %")
-
     channel = "flipping this fraction of predictions at random agrees as much"
     classes = f"of {result.n_classes}"
     said = [
-        ("changed predictions", share(result.changes.disagreement), "no predicted class in common"),
+        (
+            "changed predictions",
+            percent(result.changes.disagreement),
+            "no predicted class in common",
+        ),
         ("kappa", Number(f"{result.changes.kappa:.2f}"), "1 is no change, 0 predictions at random"),
         (
             "confident changes",
-            share(result.changes.confident),
+            percent(result.changes.confident),
             "of those; both posteriors are 0.9 or more",
         ),
-        ("of the maximum", share(result.normalized), "agreement over its ceiling"),
-        ("equivalent error", share(result.equivalent_error), channel),
+        ("of the maximum", percent(result.normalized), "agreement over its ceiling"),
+        ("equivalent error", percent(result.equivalent_error), channel),
         ("inverse temperature", number(result.beta), "beta, where the two sides agree best"),
         (
             "effective classes",
@@ -150,7 +150,7 @@ def _add_least(entry: Entry, known: Predictions) -> None:
     ranges = {side: range_of(batch) for side, batch in images.items() if batch is not None}
 
     def cell(side: str, i: int, predicted: IntArray, confidence: FloatArray) -> Markup:
-        text = escape(f" {_class_name(rows, predicted[i])} ({percent(confidence[i], digits=0)})")
+        text = escape(f" {_class_name(rows, predicted[i])} ({percent(confidence[i])})")
         if side not in ranges:
             return text
         return (

@@ -23,7 +23,7 @@ def audit_verdict(result: AuditResult) -> Verdict:
     figures = [
         KeyFigure(
             name="New",
-            value=percent(result.new_fraction, digits=0),
+            value=percent(result.new_fraction),
             meaning=f"of {result.n_samples:,} samples, {p_words(result.p_value)}",
         )
     ]
@@ -36,10 +36,8 @@ def audit_verdict(result: AuditResult) -> Verdict:
     figures.append(KeyFigure(name="Columns changed", value=str(n_changed), meaning=meaning))
     labelled = result.labelled
     if labelled is not None:
-        ends = f"{percent(labelled.interval.low, digits=0)} to {percent(labelled.interval.high, digits=0)}"
-        figures.append(
-            KeyFigure(name="Accuracy", value=percent(labelled.accuracy, digits=0), meaning=ends)
-        )
+        ends = f"{percent(labelled.interval.low)} to {percent(labelled.interval.high)}"
+        figures.append(KeyFigure(name="Accuracy", value=percent(labelled.accuracy), meaning=ends))
     elif result.unlabelled is not None:
         value = "not known"
         meaning = "labels would tell"

@@ -91,7 +91,7 @@ def _figures(result: DiffResult) -> list[KeyFigure]:
 
 
 def _score(result: DiffResult, value: float) -> str:
-    return percent(value) if result.metric == "accuracy" else format_number(value)
+    return percent(value, 3) if result.metric == "accuracy" else format_number(value)
 
 
 def _points(result: DiffResult, value: float) -> str:

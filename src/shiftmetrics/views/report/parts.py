@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from shiftmetrics._core.result import Result, format_number
+from shiftmetrics._core.result import Result, format_number, format_percent
 from shiftmetrics.views.loading import load_views
 from shiftmetrics.views.report.context import Rows
 from shiftmetrics.views.report.pictures import inline_figure
@@ -33,14 +33,11 @@ def number(value: float | None, unit: str = "") -> Number:
     return Number("–" if value is None else f"{format_number(value)} {unit}".strip())
 
 
-def percent(value: float | None, *, digits: int = 1) -> Number:
-    """Print a fraction as a percentage, with more digits where it is small."""
+def percent(value: float | None, digits: int = 2) -> Number:
+    """Print a fraction in per cent, with so many significant digits; None as a dash."""
     if value is None or math.isnan(value):
         return Number("–")
-    # a small fraction must not be printed as 0.0 %
-    if 0.0 < abs(value) < 10.0 ** -(digits + 2):
-        return Number(f"{100 * value:.1g} %")
-    return Number(f"{100 * value:.{digits}f} %")
+    return Number(format_percent(value, digits))
 
 
 def excerpt(text: str) -> str:

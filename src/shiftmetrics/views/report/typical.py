@@ -99,7 +99,7 @@ def typical_columns(positions: Any, table: Any) -> dict[Any, str]:
         if line.level == "":
             columns[name] = f"{name} {_beside(f'{line.after:.3g}', f'{line.before:.3g}')}"
         elif line.difference > 0.0:
-            fractions = _beside(percent(line.after, digits=0), percent(line.before, digits=0))
+            fractions = _beside(percent(line.after), percent(line.before))
             columns[name] = f"{name} {excerpt(line.level)} {fractions}"
         if len(columns) == MOST_COLUMNS:
             break
