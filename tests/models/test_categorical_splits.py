@@ -12,9 +12,9 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from shiftmetrics import feature_stability, model_stability
 from shiftmetrics.models import Perturbation, Search
+from shiftmetrics.models.boosters import known_categories
 from shiftmetrics.models.forests import exact, forest_of
 from shiftmetrics.models.forests.from_model import grid_of_problem
-from shiftmetrics.models.forests.reading import known_categories
 from shiftmetrics.models.model import problem_of
 from shiftmetrics.models.outputs import encoded_categories
 from shiftmetrics.models.routes import find_worst_case

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
 from shiftmetrics._core.validation import check_number, describe, first_few
+from shiftmetrics.models.boosters import estimator_of, known_categories
 from shiftmetrics.models.checks import (
     check_fits_in_memory,
     check_missing_cells,
@@ -24,7 +25,6 @@ from shiftmetrics.models.checks import (
 )
 from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.domain_arguments import domain_of
-from shiftmetrics.models.forests.reading import estimator_of, known_categories
 from shiftmetrics.models.outputs import (
     LEAST_PROBABILITY,
     call,

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics.models.boosters import known_categories, splits_categories
 from shiftmetrics.models.forests.forest import Forest
 
 
@@ -60,40 +57,10 @@ def category_codes(model: Any) -> Callable[[Any], Any] | None:
     if booster is not None:
         lists = getattr(booster, "pandas_categorical", None)
         return None if not lists else lambda rows: _in_order(rows, lists)
-    if not _splits_categories(model):
+    if not splits_categories(model):
         return None
     known = known_categories(model)
     return lambda rows: _by_position(rows, known)
-
-
-def known_categories(model: Any) -> dict[int, list[Any]]:
-    """Return the categories that a fitted XGBoost model knows, by the position of their column."""
-    model = getattr(model, "best_estimator_", model)
-    if not _splits_categories(model):
-        return {}
-    document = json.loads(bytes(model.get_booster().save_raw("json")))
-    booster = document["learner"]["gradient_booster"]
-    stored = booster.get("gbtree", booster).get("model", {}).get("cats") or {}
-    lists = {column: _values(part) for column, part in enumerate(stored.get("enc") or [])}
-    return {column: values for column, values in lists.items() if values}
-
-
-def _splits_categories(model: Any) -> bool:
-    """Return whether a model is one of XGBoost with columns of categories."""
-    if not type(model).__module__.startswith("xgboost") or not hasattr(model, "get_booster"):
-        return False
-    return "c" in (model.get_booster().feature_types or ())
-
-
-def _values(part: Mapping[str, Any]) -> list[Any]:
-    """Return stored categories: numbers, or texts as bytes one after another; none where the texts are not whole.
-
-    XGBoost counts characters where it should count bytes, and so cuts texts that are not ASCII.
-    """
-    if "offsets" not in part:
-        return list(part["values"])
-    text, ends = bytes(value % 256 for value in part["values"]), part["offsets"]
-    return [text[start:stop].decode() for start, stop in pairwise(ends)] if text.isascii() else []
 
 
 def _in_order(rows: Any, lists: Sequence[Sequence[Any]]) -> Any:
@@ -120,57 +87,3 @@ def _by_position(rows: Any, lists: Mapping[int, Sequence[Any]]) -> Any:
         else:
             columns[name] = column.to_numpy(dtype=np.float64, na_value=np.nan)
     return pd.DataFrame(columns)
-
-
-def estimator_of(model: Any) -> Any:
-    """Return a booster as an estimator with labels and probabilities; any other model as it is."""
-    library = type(model).__module__.partition(".")[0]
-    if type(model).__name__ != "Booster" or library not in ("xgboost", "lightgbm"):
-        return model
-    if library == "lightgbm":
-        objective = model.dump_model(num_iteration=1)["objective"].partition(" ")[0]
-        return (LightGBMClassifier if objective in ("binary", "multiclass") else LightGBMRegressor)(
-            model
-        )
-    import xgboost
-
-    objective = json.loads(model.save_config())["learner"]["objective"]["name"]
-    classifies = objective.startswith(("binary:", "multi:"))
-    estimator = (xgboost.XGBClassifier if classifies else xgboost.XGBRegressor)()
-    estimator.load_model(bytearray(model.save_raw("ubj")))
-    return estimator
-
-
-class LightGBMRegressor:
-    """A booster of LightGBM that predicts values."""
-
-    def __init__(self, booster: Any) -> None:
-        self.booster_ = booster
-        self.n_features_in_ = booster.num_feature()
-        names = booster.feature_name()
-        if names != [
-            f"Column_{place}" for place in range(len(names))
-        ]:  # as it calls columns of arrays
-            self.feature_names_in_ = np.array(names, dtype=object)
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the output of the booster."""
-        return np.asarray(self.booster_.predict(X))
-
-
-class LightGBMClassifier(LightGBMRegressor):
-    """A booster of LightGBM that predicts probabilities; its classes are 0, 1, ..."""
-
-    @property
-    def classes_(self) -> npt.NDArray[Any]:
-        """The labels."""
-        return np.arange(max(2, self.booster_.num_model_per_iteration()))
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return probabilities of shape (n, n_classes)."""
-        output = super().predict(X)
-        return np.stack([1.0 - output, output], axis=1) if output.ndim == 1 else output
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of each row."""
-        return np.asarray(self.predict_proba(X).argmax(axis=1))

@@ -16,7 +16,7 @@ from shiftmetrics._core.chunks import Chunks
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.models import Decision, model_stability
 from shiftmetrics.models import feature_stability as stability_of_features
-from shiftmetrics.models.forests.reading import estimator_of
+from shiftmetrics.models.boosters import estimator_of
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion, stability_curve
 from shiftmetrics.tools.cli.forms import parse_pairs
 from shiftmetrics.tools.cli.objects import check_model, load_object
