@@ -14,10 +14,14 @@ from typing import Any
 import numpy as np
 import torch
 from _cache import kept
+from _fab import fab
 
 from shiftmetrics import Computing, Resampling
 from shiftmetrics.agreement import agreement_curves
-from shiftmetrics.attacks import AttackOptions, AttackResult, nearest_error
+from shiftmetrics.attacks import AttackOptions, AttackResult
+from shiftmetrics.attacks.boundary import fmn
+from shiftmetrics.attacks.nearest import search_nearest
+from shiftmetrics.attacks.search import run_search
 from shiftmetrics.lab.attacks import apgd, pgd
 from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.learners import ERM, Adversarial, fit
@@ -28,6 +32,7 @@ POWERS = (8, 16, 32, 64)
 """Bounds of the attacks on a pixel, in 255ths: digits have few pixels with a high contrast."""
 RATIOS = np.linspace(0.0, 1.0, 11)
 OPTIONS = AttackOptions(bounds=(0, 1))
+NEAREST = {"fmn": fmn, "fab": fab}
 KINDS = {"agreement": "agreement (nats)", "afr_t": "AFR_T", "afr_p": "AFR_P"}
 
 
@@ -118,9 +123,9 @@ def attacked(digits: Readers, name: str, kind: str, power: int = 0) -> AttackRes
 
     def attack() -> AttackResult:
         if kind in ("fmn", "fab"):
-            n_steps = 8 if digits.quick else 30
-            return nearest_error(
-                model, x, y, method=kind, norm="linf", n_steps=n_steps, options=OPTIONS
+            search = search_nearest(NEAREST[kind], n_steps=8 if digits.quick else 30)
+            return run_search(
+                search, model, x, y, name=kind, norm="linf", options=OPTIONS, push=True
             )
         within = {"strength": power / 255, "n_steps": 8 if digits.quick else 20, "options": OPTIONS}
         if kind == "pgd":

@@ -12,9 +12,7 @@ from shiftmetrics.lab.attacks import apgd, fgsm, noise, pgd
 
 N_ROWS = 60
 BOX = {"options": AttackOptions(bounds=(0.0, 1.0))}
-fmn, ddn, deepfool = (
-    functools.partial(nearest_error, method=name) for name in ("fmn", "ddn", "deepfool")
-)
+nearest = functools.partial(nearest_error, n_steps=30, restarts=1)
 FIXED = {
     "fgsm": fgsm,
     "pgd": functools.partial(pgd, n_steps=10),
@@ -22,11 +20,8 @@ FIXED = {
     "noise": noise,
 }
 NEAREST = {
-    "fmn": functools.partial(fmn, n_steps=30),
-    "ddn": functools.partial(ddn, n_steps=30),
-    "deepfool": deepfool,
-    "fab": functools.partial(nearest_error, method="fab", n_steps=5),
-    "all": functools.partial(nearest_error, n_steps=20, restarts=2),
+    "from the rows": nearest,
+    "from several starts": functools.partial(nearest_error, n_steps=20, restarts=3),
 }
 
 
@@ -35,23 +30,11 @@ def rows(digits):
     return digits.model, digits.x[:N_ROWS], digits.y[:N_ROWS]
 
 
-def test_fmn_is_at_most_five_percent_above_ddn_and_deepfool(rows):
-    l2 = fmn(*rows, norm="l2", **BOX).median_distance
-    assert l2 <= 1.05 * ddn(*rows, **BOX).median_distance
-    assert l2 <= 1.05 * deepfool(*rows, norm="l2", **BOX).median_distance
-    linf = fmn(*rows, norm="linf", **BOX).median_distance
-    assert linf <= 1.05 * deepfool(*rows, norm="linf", **BOX).median_distance
-    # and deepfool as published, which does not slide along the boundary, is not below the refined one
-    plain = deepfool(*rows, norm="l2", refine=False, **BOX)
-    assert (deepfool(*rows, norm="l2", **BOX).distance <= plain.distance + 1e-6).all()
-
-
 @pytest.mark.slow
-def test_the_nearest_error_is_nearest(rows):
-    best = nearest_error(*rows, **BOX)
-    for attack in (fmn(*rows, **BOX), ddn(*rows, **BOX), deepfool(*rows, **BOX)):
-        assert best.median_distance <= 1.001 * attack.median_distance
-        assert (best.distance <= 1.001 * attack.distance).mean() > 0.9
+def test_more_starts_are_nearer(rows):
+    one, five = nearest(*rows, **BOX), nearest_error(*rows, **BOX)
+    assert np.median(five.distance) <= np.median(one.distance)
+    assert (five.distance <= 1.001 * one.distance).mean() > 0.9
 
 
 @pytest.mark.parametrize(("norm", "strength"), [("linf", 0.1), ("l2", 0.5)])
@@ -79,7 +62,7 @@ def test_a_row_falls_within_a_strength_iff_its_distance_is_below(rows):
 
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_noise_is_as_long_as_the_attack_and_does_less(rows, norm):
-    attack = fmn(*rows, norm=norm, **BOX)
+    attack = nearest(*rows, norm=norm, **BOX)
     random = noise(*rows, strength=attack.distance, norm=norm, **BOX)
     np.testing.assert_allclose(random.distance, attack.distance, rtol=1e-4, atol=1e-6)
     assert random.success.mean() < 0.3 < attack.success.mean()
@@ -98,10 +81,6 @@ def test_results_are_recomputed_from_the_model(rows, name, norm):
     if name in FIXED:
         result = FIXED[name](model, x, y, strength=0.2, norm=norm, options=options)
         assert result.distance.max() <= 0.2 * (1 + 1e-6)
-    elif (name, norm) == ("ddn", "linf"):
-        with pytest.raises(ValueError, match="norm must be 'l2' for DDN"):
-            NEAREST[name](model, x, y, norm=norm, options=options)
-        return
     else:
         result = NEAREST[name](model, x, y, norm=norm, options=options)
     assert torch.equal(x, before)
@@ -137,7 +116,7 @@ def test_a_seed_repeats_an_attack(rows, name):
 def test_batches_change_nothing_but_rounding(rows):
     model, x, y = rows
     whole, parts = (
-        fmn(model, x[:30], y[:30], options=AttackOptions(batch_size=size, bounds=(0, 1)))
+        nearest(model, x[:30], y[:30], options=AttackOptions(batch_size=size, bounds=(0, 1)))
         for size in (256, 7)
     )
     assert np.median(np.abs(whole.distance - parts.distance)) < 1e-3
@@ -147,7 +126,7 @@ def test_batches_change_nothing_but_rounding(rows):
 def test_double_precision_agrees_with_single(rows):
     model, x, y = rows
     double = copy.deepcopy(model).double()
-    single, exact = fmn(model, x, y, **BOX), fmn(double, x.double(), y, **BOX)
+    single, exact = nearest(model, x, y, **BOX), nearest(double, x.double(), y, **BOX)
     assert exact.x_adv.dtype == torch.float64
     assert np.median(np.abs(single.distance - exact.distance)) < 2e-3
 
@@ -181,9 +160,8 @@ def test_distances_follow_the_scale_of_the_inputs(rows):
     for attack in NEAREST.values():
         first = attack(model, x, y, options=AttackOptions(bounds=(0, 1)))
         second = attack(scaled, 100.0 * x, y, options=AttackOptions(bounds=(0, 100)))
-        assert (
-            np.median(np.abs(second.distance / 100.0 - first.distance))
-            < 0.01 * first.median_distance
+        assert np.median(np.abs(second.distance / 100.0 - first.distance)) < 0.01 * np.median(
+            first.distance
         )
 
 
@@ -207,12 +185,7 @@ def test_attacks_on_mnist(data_folder):
             torch.nn.functional.cross_entropy(model(x[part]), y[part]).backward()
             optimiser.step()
     x, y = x[5000:5200], y[5000:5200]
-    l2, plain = fmn(model, x, y, **BOX), ddn(model, x, y, **BOX)
-    assert l2.success.all()
-    assert l2.median_distance <= 1.05 * plain.median_distance
-    assert l2.median_distance <= 1.05 * deepfool(model, x, y, **BOX).median_distance
-    linf = fmn(model, x, y, norm="linf", **BOX)
-    assert linf.median_distance <= 1.05 * deepfool(model, x, y, norm="linf", **BOX).median_distance
+    assert nearest(model, x, y, **BOX).success.all()
     options = {"strength": 0.08, **BOX}
     assert (
         apgd(model, x, y, **options).robust_accuracy <= pgd(model, x, y, **options).robust_accuracy

@@ -18,7 +18,6 @@ SETTINGS = {
     "infinite cost": {"feature_costs": [4.0, np.inf]},
     "costs and bounds": {"feature_costs": [4.0, 1.0], "bounds": (-1.0, 1.0)},
 }
-RESTARTS = {"ddn": 3, "fmn": 3, "fab": 3, "deepfool": 1, "all": 3}
 
 
 @pytest.fixture(scope="module")
@@ -61,36 +60,25 @@ def grid(plane):
 @pytest.mark.slow
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_minimum_norm_attacks_are_within_five_percent_of_the_grid(plane, grid, setting, norm):
+def test_the_nearest_error_is_within_five_percent_of_the_grid(plane, grid, setting, norm):
     expected = grid(setting, norm)
     rows = (expected > 0) & np.isfinite(expected)
     assert rows.sum() > 30
-    shares = {}
     options = AttackOptions(**SETTINGS[setting])
-    for name, restarts in RESTARTS.items():
-        if name == "ddn" and norm == "linf":
-            continue
-        result = nearest_error(
-            plane.model, plane.x[:N_ROWS], plane.y[:N_ROWS], method=name, norm=norm, restarts=restarts,
-            options=options,
-        )  # fmt: skip
-        ratio = result.distance_to_error[rows] / expected[rows]
-        assert np.median(ratio) <= 1.05, name
-        # The grid's own spacing, relative to the shortest distances, is all that may lie below 1.
-        assert ((1.0 - ratio) * expected[rows]).max() < 0.015, name
-        assert (result.distance[expected == 0] == 0).all()
-        assert result.success[expected == 0].all()
-        shares[name] = np.mean(ratio <= 1.05)
-    # DeepFool has one start and may stop at a farther stretch of the boundary; the others begin three times.
-    assert shares.pop("deepfool") >= 0.6
-    assert shares.pop("all") >= 0.95
-    assert min(shares.values()) >= 0.8, shares
+    x, y = plane.x[:N_ROWS], plane.y[:N_ROWS]
+    result = nearest_error(plane.model, x, y, norm=norm, options=options)
+    ratio = result.distance_to_error[rows] / expected[rows]
+    assert np.mean(ratio <= 1.05) >= 0.95
+    # The grid's own spacing, relative to the shortest distances, is all that may lie below 1.
+    assert ((1.0 - ratio) * expected[rows]).max() < 0.015
+    assert (result.distance[expected == 0] == 0).all()
+    assert result.success[expected == 0].all()
 
 
 def test_frozen_features_and_bounds_hold_to_the_last_bit(plane):
     x, y = plane.x[:N_ROWS], plane.y[:N_ROWS]
     options = AttackOptions(frozen=[False, True], bounds=(-1.0, 1.0))
-    result = nearest_error(plane.model, x, y, method="fmn", options=options)
+    result = nearest_error(plane.model, x, y, options=options)
     assert torch.equal(result.x_adv[:, 1], x[:, 1])
     assert bool((result.x_adv.abs() <= 1.0).all())
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from shiftmetrics.attacks import AttackOptions, nearest_error
-from shiftmetrics.lab.attacks import apgd, fgsm, noise, pgd
+from shiftmetrics.lab.attacks import apgd, noise, pgd
 
 X = torch.tensor([[1.0, 0.0], [0.0, 0.6], [0.7, 0.7]])
 Y = [0, 1, 0]
@@ -63,7 +63,7 @@ def attack(model=linear, x=X, y=Y, **arguments):
         ),
         ({"y": [0, 1, -1]}, r"got labels from -1 to 1"),
         ({"y": [0, 0.5, 1]}, r"y must be integers, got 0.5"),
-        ({"bounds": (1, 0)}, r"bounds must be a pair with lowest <= highest"),
+        ({"bounds": (1, 0)}, r"bounds must be a pair .* with lowest <= highest"),
         ({"bounds": 1.0}, r"bounds must be a pair"),
         (
             {"bounds": (0, [1, 1, 1])},
@@ -72,8 +72,7 @@ def attack(model=linear, x=X, y=Y, **arguments):
         ({"feature_costs": [1, 0]}, r"feature_costs must be positive, got 0"),
         ({"feature_costs": [1, np.nan]}, r"feature_costs must be free of NaN"),
         ({"frozen": [True, True]}, r"frozen must be a mask that leaves a feature free"),
-        ({"frozen": [2, 0]}, r"frozen must be a mask of True and False"),
-        ({"strength": -0.1}, r"strength must be a number at least 0"),
+        ({"strength": -0.1}, r"strength must be"),
         (
             {"strength": 8, "bounds": (0, 1)},
             r"strength must be at most 1, the width of bounds, got 8. .*8/255",
@@ -154,18 +153,9 @@ def test_every_loss_of_apgd_runs(loss):
     assert apgd(linear, X, Y, strength=0.6, loss=loss, n_steps=5).success.all()
 
 
-def test_images_without_bounds_are_warned_about():
-    images = torch.rand(2, 1, 4, 4)
-    flat = torch.nn.Flatten()
-    with pytest.warns(UserWarning, match=r"X looks like images .* but bounds is None"):
-        fgsm(flat, images, [0, 1], strength=0.1)
-    with pytest.warns(UserWarning, match=r"less than 1 % of bounds"):
-        fgsm(flat, images, [0, 1], strength=0.1, options=AttackOptions(bounds=(0, 255)))
-
-
 def test_a_gradient_of_zero_is_warned_about():
     with pytest.warns(UserWarning, match="gradient in its input is 0"):
-        result = nearest_error(lambda x: linear(torch.round(x)), X, Y, method="fmn", n_steps=3)
+        result = nearest_error(lambda x: linear(torch.round(x)), X, Y, n_steps=3)
     assert np.isfinite(result.distance).all()
 
 
@@ -185,7 +175,7 @@ def test_modes_gradients_and_statistics_are_left_alone():
     with torch.no_grad():
         attack(model)
     with torch.inference_mode():
-        nearest_error(model, X.clone(), Y, method="ddn", n_steps=3)
+        nearest_error(model, X.clone(), Y, n_steps=3)
     with pytest.raises(ValueError, match="labels"):
         attack(model, y=[0, 1, 5])
     assert model.training

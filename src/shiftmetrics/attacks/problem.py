@@ -8,7 +8,6 @@ feature is a box of width 0. A move has shape ``(n_features,)``, whatever the sh
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,7 +21,6 @@ from shiftmetrics._core.arrays import FloatArray, as_array, to_float64
 from shiftmetrics._core.validation import (
     check_finite,
     check_integer,
-    check_number,
     check_vector,
     describe,
 )
@@ -212,27 +210,6 @@ class AttackProblem:
         blocked = ((gradient < 0) & (move <= low)) | ((gradient > 0) & (move >= high))
         return gradient.masked_fill(blocked, 0.0)
 
-    def class_gradients(self, move: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
-        """Return z_k - z_y for the ``classes`` (n_samples, n_candidates) and their gradients.
-
-        Returns
-        -------
-        gaps : Tensor of shape (n_samples, n_candidates)
-        gradients : Tensor of shape (n_candidates, n_samples, n_features)
-        """
-        with torch.enable_grad():
-            move = move.detach().requires_grad_(True)
-            logits = self.model(self.points(move))
-            gaps = logits.gather(1, classes) - logits.gather(1, self.y[:, None])
-            # samples do not interact, so the gradient of a sum over samples holds that of each sample
-            columns = gaps.sum(dim=0)
-            last = classes.shape[1] - 1
-            gradients = []
-            for k in range(classes.shape[1]):
-                (gradient,) = torch.autograd.grad(columns[k], move, retain_graph=k < last)
-                gradients.append(gradient * self.free)
-        return gaps.detach(), torch.stack(gradients)
-
     def reach(self) -> Tensor:
         """Return the longest move that each row's bounds allow, inf without bounds."""
         low, high = self.box
@@ -268,18 +245,13 @@ def problem_of(
         remedy = "An infinite cost freezes a feature."
         raise ValueError(describe("feature_costs", "positive", f"{float(cost.min()):g}", remedy))
     frozen = False if options.frozen is None else options.frozen
-    mask = _row_array(frozen, "frozen", x)
-    if not bool(((mask == 0) | (mask == 1)).all()):
-        raise ValueError(
-            describe("frozen", "a mask of True and False", f"values up to {float(mask.max()):g}")
-        )
-    # a feature of infinite cost is frozen; its cost is 1, so that no product with it is NaN
-    still = (mask > 0) | torch.isinf(cost)
+    # A feature of infinite cost is frozen; its cost is 1, so that no product with it is NaN.
+    still = (_row_array(frozen, "frozen", x) != 0) | torch.isinf(cost)
     cost = cost.where(~still, 1.0).flatten()
     if bool(still.all()):
         expected = "a mask that leaves a feature free"
         raise ValueError(describe("frozen", expected, "all features frozen", "Free one of them."))
-    # the longest perturbation goes from corner to corner of the bounds
+    # The longest perturbation goes from corner to corner of the bounds.
     width = (upper - lower).where(~still, 0.0).flatten() * cost.sqrt()
     furthest = float(row_norm(width[None], norm))
     return AttackProblem(
@@ -299,10 +271,8 @@ def _check_strength(strength: Any, x: Tensor, furthest: float) -> Tensor:
     """Return one radius for each row; a strength beyond the width of the bounds is an error of units."""
     if strength is None:
         return torch.full_like(x.flatten(1)[:, 0], torch.inf)
-    if np.ndim(strength) == 0:
-        radius = np.full(x.shape[0], check_number(strength, "strength", low=0.0))
-    else:
-        radius = check_vector(strength, "strength", length=x.shape[0], low=0.0)
+    given = np.broadcast_to(strength, len(x)) if np.ndim(strength) == 0 else strength
+    radius = check_vector(given, "strength", length=len(x), low=0.0)
     if radius.max() > furthest * (1 + 1e-6):
         remedy = (
             "It is in the units of X: write 8/255 for 8 of 255 grey levels of images in [0, 1]."
@@ -313,17 +283,22 @@ def _check_strength(strength: Any, x: Tensor, furthest: float) -> Tensor:
 
 
 def _check_x(X: Any, like: Tensor | None) -> Tensor:
+    """Return the inputs as a tensor: tensors of numbers as they are, others in the dtype of the model."""
     array = as_array(X, "X")
     if array.ndim < 2 or math.prod(array.shape) == 0:
         expected = "a batch of shape (n_samples, ...) with at least one row and one feature"
         remedy = "Add an axis: X[None] for one input, X[:, None] for one feature."
         raise ValueError(describe("X", expected, f"shape {tuple(array.shape)}", remedy))
     check_finite(array, "X")
-    is_tensor = isinstance(array, Tensor)
-    x = torch.as_tensor(array.detach() if is_tensor else np.array(array))
-    if not is_tensor or not x.is_floating_point():
+    if isinstance(array, Tensor):
+        x = array.detach()
+        device = x.device
+    else:
+        x = torch.as_tensor(np.array(array))
+        device = x.device if like is None else like.device
+    if not isinstance(array, Tensor) or not x.is_floating_point():
         dtype = torch.get_default_dtype() if like is None else like.dtype
-        x = x.to(dtype=dtype, device=x.device if like is None or is_tensor else like.device)
+        x = x.to(device, dtype)
     if x.dtype not in (torch.float32, torch.float64):
         remedy = "The small steps of an attack get lost in half precision: use X.float() and model.float()."
         raise TypeError(describe("X", "float32 or float64", str(x.dtype), remedy))
@@ -337,46 +312,31 @@ def _check_y(y: Any, x: Tensor) -> Tensor:
         raise ValueError(describe("y", expected, f"shape {labels.shape}"))
     broken = labels[labels != np.round(labels)]
     if broken.size:
-        raise ValueError(
-            describe("y", "integers", f"{broken[0]:g}", "Encode the classes as 0, 1, ...")
-        )
+        remedy = "Encode the classes as 0, 1, ..."
+        raise ValueError(describe("y", "integers", f"{broken[0]:g}", remedy))
     return torch.tensor(labels, dtype=torch.int64, device=x.device)
 
 
 def _check_bounds(bounds: Any, x: Tensor) -> tuple[Tensor, Tensor]:
-    lowest = float(x.min())
-    highest = float(x.max())
+    """Return the bounds of each feature, infinite where there are none; all inputs must lie inside."""
     if bounds is None:
-        if x.ndim == 4 and lowest >= 0.0 and highest <= 255.0:
-            _warn(
-                f"X looks like images (values from {lowest:g} to {highest:g}) but bounds is None, so adversarial "
-                "inputs may leave the range of pixels. Pass bounds=(0, 1) or bounds=(0, 255), or "
-                "bounds=(-inf, inf) if that is meant."
-            )
-        end = torch.full_like(x[0], torch.inf)
-        return -end, end
+        bounds = (-math.inf, math.inf)
+    expected = "a pair (lowest, highest) with lowest <= highest everywhere, or None"
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise ValueError(describe("bounds", "a pair (lowest, highest) or None", value=bounds))
+        raise ValueError(describe("bounds", expected, value=bounds))
     lower = _row_array(bounds[0], "bounds[0]", x)
     upper = _row_array(bounds[1], "bounds[1]", x)
     if not bool((lower <= upper).all()):
-        raise ValueError(
-            describe("bounds", "a pair with lowest <= highest everywhere", value=bounds)
-        )
-    # inputs may lie beyond a bound by a rounding of their units
+        raise ValueError(describe("bounds", expected, value=bounds))
+    # Inputs may lie beyond a bound by a rounding of their units.
     slack = 1e-6 * (upper - lower).clamp_max(1e6)
     outside = (x < lower - slack) | (x > upper + slack)
-    limits = f"from {float(lower.min()):g} to {float(upper.max()):g}"
     if bool(outside.any()):
         row = int(outside.flatten(1).any(dim=1).nonzero()[0])
-        got = f"values from {lowest:g} to {highest:g} (first outside at row {row})"
+        expected = f"inside bounds, from {float(lower.min()):g} to {float(upper.max()):g}"
+        got = f"values from {float(x.min()):g} to {float(x.max()):g} (first outside at row {row})"
         remedy = "Scale X, or pass the bounds that it has; normalisation belongs inside the model."
-        raise ValueError(describe("X", f"inside bounds, {limits}", got, remedy))
-    width = float((upper - lower).max())
-    if math.isfinite(width) and 0.0 < highest - lowest < 0.01 * width:
-        _warn(
-            f"X spans {lowest:g} to {highest:g}, less than 1 % of bounds ({limits}). Are these the bounds of X?"
-        )
+        raise ValueError(describe("X", expected, got, remedy))
     return lower, upper
 
 
@@ -392,8 +352,3 @@ def _row_array(value: Any, argument: str, x: Tensor) -> Tensor:
     if np.isnan(array).any():
         raise ValueError(describe(argument, "free of NaN", "NaN"))
     return torch.as_tensor(array.copy()).to(dtype=x.dtype, device=x.device)
-
-
-def _warn(message: str) -> None:
-    """Warn at the line that called the attack."""
-    warnings.warn(message, UserWarning, stacklevel=6)

@@ -14,7 +14,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, to_numpy
 from shiftmetrics._core.options import progress_bar
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number, settings_of
-from shiftmetrics._core.validation import check_choice, check_rng, describe
+from shiftmetrics._core.validation import check_choice, check_rng
 from shiftmetrics.attacks.geometry import NORMS, Norm
 from shiftmetrics.attacks.model import (
     check_differentiable,
@@ -66,19 +66,13 @@ class AttackResult(Record):
         """Distance where the attack succeeded, inf elsewhere; 0 where a prediction was wrong already."""
         return np.where(self.success, self.distance, np.inf)
 
-    @property
-    def median_distance(self) -> float:
-        """Median of `distance_to_error`: inf when fewer than half of the samples became errors."""
-        return float(np.median(self.distance_to_error))
-
     def summary(self) -> str:
         """Return one sentence: how many samples became errors, and at which distance."""
         reached = self.distance[self.success]
-        text = f"{self.attack}: {int(self.success.sum())} of {self.success.size} samples are errors after the attack"
+        text = f"{self.attack}: {reached.size} of {self.success.size} samples are errors after the attack"
         if reached.size:
-            text += (
-                f", at a median {self.norm} distance of {format_number(float(np.median(reached)))}"
-            )
+            median = format_number(float(np.median(reached)))
+            text += f", at a median {self.norm} distance of {median}"
         return text + "."
 
     def __str__(self) -> str:
@@ -105,7 +99,6 @@ def run_search(
     strength: Any = None,
     needs_gradient: bool = True,
     push: bool = False,
-    min_classes: int = 2,
     **settings: Any,
 ) -> AttackResult:
     """Check the arguments, search batch by batch, and recompute distances and errors from the model.
@@ -122,8 +115,6 @@ def run_search(
         Whether the model must be differentiable.
     push : bool
         Whether errors on the very boundary are moved a rounding beyond it.
-    min_classes : int
-        Fewest classes that the loss needs.
     **settings
         The attack's other arguments, for the settings of the result.
     """
@@ -140,7 +131,7 @@ def run_search(
                 part = problem.take(slice(start, start + options.batch_size))
                 generator = torch.Generator(device=part.x.device)
                 generator.manual_seed(int(rng.integers(2**62)))
-                _check_model(part, min_classes, try_gradient=needs_gradient and start == 0)
+                _check_model(part, try_gradient=needs_gradient and start == 0)
                 move = search(part, generator)
                 x_adv = _pushed(part, move) if push else part.settled(move)
                 with torch.no_grad():
@@ -160,14 +151,11 @@ def run_search(
     )
 
 
-def _check_model(problem: AttackProblem, min_classes: int, *, try_gradient: bool) -> None:
+def _check_model(problem: AttackProblem, *, try_gradient: bool) -> None:
     """Check the model's logits of unmoved rows and, if wanted, that a gradient leads back to the inputs."""
     logits = problem.logits(problem.zeros())
     check_labels(problem.y, logits.shape[1])
     check_logits(logits)
-    if logits.shape[1] < min_classes:
-        expected, got = f"one for {logits.shape[1]} classes", f"one that needs {min_classes}"
-        raise ValueError(describe("loss", expected, got, 'Take "ce".'))
     if try_gradient:
         check_differentiable(problem.model, problem.x[:8], problem.y[:8])
 

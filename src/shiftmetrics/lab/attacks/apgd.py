@@ -16,7 +16,6 @@ from shiftmetrics.attacks.search import AttackResult, run_search
 from shiftmetrics.lab.attacks.gradient import Worst
 from shiftmetrics.lab.attacks.losses import (
     ATTACK_LOSSES,
-    MIN_CLASSES,
     targeted_difference_of_logits_ratio,
 )
 
@@ -107,7 +106,7 @@ def apgd(
 
     return run_search(
         search, model, X, y, name="apgd", norm=norm, options=options, strength=strength,
-        min_classes=MIN_CLASSES[loss], loss=loss, n_steps=n_steps, restarts=restarts, n_targets=n_targets,
+        loss=loss, n_steps=n_steps, restarts=restarts, n_targets=n_targets,
         early_stop=early_stop,
     )  # fmt: skip
 

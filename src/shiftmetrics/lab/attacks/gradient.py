@@ -12,7 +12,7 @@ from shiftmetrics.attacks.geometry import Norm, project_ball, row_norm, steepest
 from shiftmetrics.attacks.model import margin_loss
 from shiftmetrics.attacks.problem import AttackOptions, AttackProblem
 from shiftmetrics.attacks.search import AttackResult, run_search
-from shiftmetrics.lab.attacks.losses import ATTACK_LOSSES, MIN_CLASSES, AttackLoss
+from shiftmetrics.lab.attacks.losses import ATTACK_LOSSES, AttackLoss
 
 
 def fgsm(
@@ -68,7 +68,7 @@ def fgsm(
 
     return run_search(
         search, model, X, y, name="fgsm", norm=norm, options=options, strength=strength,
-        min_classes=MIN_CLASSES[loss], loss=loss,
+        loss=loss,
     )  # fmt: skip
 
 
@@ -173,7 +173,7 @@ def pgd(
 
     return run_search(
         search, model, X, y, name="pgd", norm=norm, options=options, strength=strength,
-        min_classes=MIN_CLASSES[loss], loss=loss, n_steps=n_steps, restarts=restarts, early_stop=early_stop,
+        loss=loss, n_steps=n_steps, restarts=restarts, early_stop=early_stop,
     )  # fmt: skip
 
 

@@ -61,9 +61,7 @@ def run_attack(
     >>> result.distance, result.success
     (array([2.5]), array([False]))
     """
-    name = (
-        getattr(attack, "name", None) or getattr(attack, "__name__", None) or type(attack).__name__
-    )
+    name = getattr(attack, "__name__", type(attack).__name__)
     if not callable(attack):
         raise TypeError(describe("attack", "a callable (model, x, y) -> x_adv", value=attack))
 
