@@ -48,12 +48,6 @@ strategies = {
     "same label, at random": {"method": "label", "rng": 0, **by_label},
     "nearest neighbour": {"method": "neighbour"},
     "nearest within the label": {"method": "neighbour", "within_label": True, **by_label},
-    "nearest within the label, one to one": {
-        "method": "neighbour",
-        "within_label": True,
-        "one_to_one": True,
-        **by_label,
-    },
     "canonical, from class means": by_label,
     "canonical, from 50 known pairs": {"seeds": known},
 }
@@ -70,7 +64,7 @@ for name, options in strategies.items():
         if "seeds" in options:
             found = found[~np.isin(pairing.rows, known[:, 0])]
         row[column] = found.mean()
-    row["agreement"] = posterior_agreement(scores, reference, pairing=pairing).value
+    row["agreement"] = posterior_agreement(*pairing.apply(scores, reference)).value
     row["reused"] = len(pairing.reused)
     rows.append(row)
 print(pd.DataFrame(rows).round(3).to_string(index=False))
@@ -84,7 +78,7 @@ print(
 values = []
 for seed in range(20):
     pairing = pair_samples(scores, reference, method="label", rng=seed, **by_label)
-    values.append(posterior_agreement(scores, reference, pairing=pairing).value)
+    values.append(posterior_agreement(*pairing.apply(scores, reference)).value)
 print(
     f"random partners: {np.mean(values):.3f} nats, spread {np.std(values, ddof=1):.4f} over {len(values)} draws"
 )

@@ -44,7 +44,7 @@ def test_models_that_know_their_losses_are_compared_within_one_budget(tumours, l
     )
     comparison = compare_results({"all columns": linear, "one column": narrow})
     least = min(linear.value, narrow.value)
-    assert comparison.settings["budget"] == least
+    assert comparison.best.secondary_metrics["common_budget"] == least
     risks = {model.name: model.secondary_metrics["worst_case_risk"] for model in comparison.models}
     assert risks["all columns"] == pytest.approx(0.4)
     assert risks["one column"] < 0.4

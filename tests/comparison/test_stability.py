@@ -51,7 +51,7 @@ def test_the_more_stable_model_leads() -> None:
             model.secondary_metrics["effective_sample_fraction"]
             == alone.plan.effective_sample_fraction
         )
-    assert comparison.settings["budget"] == comparison.models[2].value
+    assert comparison.best.secondary_metrics["common_budget"] == comparison.models[2].value
     assert comparison.models[2].secondary_metrics["worst_case_risk"] == pytest.approx(1.0)
     assert comparison.models[0].secondary_metrics["worst_case_risk"] < 1.0
     steep = comparison.models[2].secondary_metrics
@@ -170,7 +170,7 @@ def test_a_model_at_risk_already_is_ranked_with_a_warning() -> None:
         "broken: its sampling error is not known (status already_at_risk)" in w
         for w in comparison.warnings
     )
-    assert comparison.settings["budget"] == comparison.models[2].value > 0.0
+    assert comparison.best.secondary_metrics["common_budget"] == comparison.models[2].value > 0.0
 
 
 def test_bounds_are_said_to_be_bounds() -> None:

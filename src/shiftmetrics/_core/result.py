@@ -8,7 +8,7 @@ import json
 import math
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -128,6 +128,10 @@ class Result(Record):
     @property
     def secondary_metrics(self) -> dict[str, Any]:
         """Return figures that a comparison shows beside the value."""
+        return {}
+
+    def secondary_metrics_among(self, results: Sequence[Result]) -> dict[str, Any]:
+        """Return more figures beside the value, which depend on all results that are compared."""
         return {}
 
     def status_of(self, field: str) -> Status | None:

@@ -9,8 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, as_array, take_rows, to_float64
 from shiftmetrics._core.blocks import row_blocks
-from shiftmetrics._core.neighbours import nearest_neighbours, pairwise_distances
-from shiftmetrics._core.options import Computing, check_memory, check_memory_limit, computing_of
+from shiftmetrics._core.neighbours import nearest_neighbours
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.tables import align_tables, check_labels, label_codes
 from shiftmetrics._core.validation import (
@@ -42,8 +41,6 @@ class Pairing(Record):
         "label" or "neighbour".
     within_label : bool
         Whether both rows of each pair have one label.
-    one_to_one : bool
-        Whether no row was used twice.
     n_samples, n_reference : int
         Rows of both samples.
     distance : ndarray of shape (n_pairs,) or None
@@ -54,7 +51,6 @@ class Pairing(Record):
     reference_rows: IntArray
     method: str
     within_label: bool
-    one_to_one: bool
     n_samples: int
     n_reference: int
     distance: FloatArray | None = None
@@ -79,23 +75,6 @@ class Pairing(Record):
         """Rows of the reference that are in several pairs."""
         rows, counts = np.unique(self.reference_rows, return_counts=True)
         return rows[counts > 1]
-
-    @property
-    def identical(self) -> bool:
-        """Whether the two rows of every pair are the same point, so that the pairs show no shift."""
-        return self.distance is not None and self.n_pairs > 0 and not self.distance.any()
-
-    def measured_on(self, sample: Any, reference: Any) -> bool:
-        """Tell whether the distances of the pairs are those of these two arrays."""
-        if self.distance is None or self.method != "neighbour" or len(sample) != self.n_samples:
-            return False
-        # Some pairs are enough: by chance no distance is that of other features.
-        first, second = (as_columns(side, "sample") for side in (sample, reference))
-        if first.shape[1] != second.shape[1]:
-            return False
-        some = slice(0, 100)
-        found = pair_distances(first, second, self.rows[some], self.reference_rows[some])
-        return bool(np.allclose(found, self.distance[some]))
 
     def apply(self, sample: Any, reference: Any) -> tuple[Any, Any]:
         """Take the pairs out of anything that has a row for each row of the two samples, such as scores.
@@ -138,14 +117,11 @@ class Pairing(Record):
                 f"{len(self.reused)} reference rows are used more than once (at most {most} times)"
             )
         parts = [
-            f"{self.n_pairs} pairs by {_WORDS[self.method]}{within}, "
-            f"{'one to one' if self.one_to_one else 'many to one'}",
+            f"{self.n_pairs} pairs by {_WORDS[self.method]}{within}",
             f"{len(self.dropped)} of {self.n_samples} rows and {len(self.reference_dropped)} of "
             f"{self.n_reference} reference rows are left out",
             reuse,
         ]
-        if self.identical:
-            parts.append("all pairs are identical, so they show no shift")
         return "; ".join(parts) + "."
 
 
@@ -157,9 +133,7 @@ def pair_samples(
     labels: Any = None,
     reference_labels: Any = None,
     within_label: bool = False,
-    one_to_one: bool = False,
     rng: Any = None,
-    computing: Computing | None = None,
 ) -> Pairing:
     """Pair the rows of two samples whose rows do not belong together, so that their agreement can be measured.
 
@@ -178,14 +152,8 @@ def pair_samples(
         the other sample lacks are left out, which the pairing says.
     within_label : bool, default False
         Whether partners must have the same label; always so for "label".
-    one_to_one : bool, default False
-        Whether each row is used at most once: by the assignment of least total squared distance, for which all
-        distances are held in memory. Otherwise each row of the sample gets a partner, and rows of the reference may
-        be used again.
     rng : int or Generator, optional
         Draws the partners of "label".
-    computing : Computing, optional
-        ``memory_limit``: bytes that an assignment may take. Default: half of what is free.
 
     Returns
     -------
@@ -197,12 +165,11 @@ def pair_samples(
         If labels are needed and missing, no class is in both samples, or columns differ where they must not.
     TypeError
         If features are not numbers, or come from two array libraries.
-    MemoryError
-        If an assignment needs more than ``memory_limit``.
 
     See Also
     --------
-    posterior_agreement : Its ``pairing`` takes the result. Several seeds tell what a draw of partners decides.
+    posterior_agreement : Takes the pairs, ``pairing.apply(scores, reference_scores)``. Several seeds tell what a draw
+        of partners decides.
 
     Notes
     -----
@@ -215,13 +182,12 @@ def pair_samples(
     >>> pairing = pair_samples([[0.0], [1.0], [9.0]], [[8.0], [0.2]])
     >>> pairing.reference_rows
     array([1, 1, 0])
-    >>> print(pair_samples([[0.0], [1.0], [9.0]], [[8.0], [0.2]], one_to_one=True))
-    2 pairs by nearest neighbours, one to one; 1 of 3 rows and 0 of 2 reference rows are left out; no reference row is
-    used twice.
+    >>> print(pairing)
+    3 pairs by nearest neighbours; 0 of 3 rows and 0 of 2 reference rows are left out; 1 reference rows are used more
+    than once (at most 2 times).
     """
     # Checked: both samples in one space, and classes where the method needs them.
     method = check_choice(method, "method", ("label", "neighbour"))
-    limit = check_memory_limit(computing_of(computing, memory_limit=None).memory_limit)
     if method == "neighbour":
         features, reference = align_tables(
             features, reference, "features", "reference", rows=False, option=None
@@ -246,9 +212,7 @@ def pair_samples(
     found: list[tuple[IntArray, IntArray]] = []
     for rows, partners in groups:
         if method == "label":
-            found.append(draw_partners(rows, partners, one_to_one, generator))
-        elif one_to_one:
-            found.append(assign_partners(first, second, rows, partners, limit))
+            found.append(draw_partners(rows, partners, generator))
         else:
             nearest = nearest_neighbours(take_rows(first, rows), take_rows(second, partners))[1]
             found.append((rows, partners[nearest[:, 0]]))
@@ -260,7 +224,6 @@ def pair_samples(
         reference_rows=with_rows,
         method=method,
         within_label=within_label,
-        one_to_one=one_to_one,
         n_samples=counts[0],
         n_reference=counts[1],
         distance=None if method == "label" else pair_distances(first, second, taken, with_rows),
@@ -305,36 +268,13 @@ def rows_of_classes(
 
 
 def draw_partners(
-    rows: IntArray, partners: IntArray, one_to_one: bool, rng: np.random.Generator
+    rows: IntArray, partners: IntArray, rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
     """Draw partners at random, none of them again before all were used."""
-    if one_to_one:
-        size = min(len(rows), len(partners))
-        return rng.permutation(rows)[:size], rng.permutation(partners)[:size]
     # Whole rounds of all partners, and a part of one more.
     rounds = -(-len(rows) // len(partners))
     drawn = np.concatenate([rng.permutation(partners) for _ in range(rounds)])
     return rows, rng.permutation(drawn[: len(rows)])
-
-
-def assign_partners(
-    first: Array, second: Array, rows: IntArray, partners: IntArray, limit: int
-) -> tuple[IntArray, IntArray]:
-    """Return the one-to-one pairs of least total squared distance."""
-    from scipy.optimize import linear_sum_assignment
-
-    check_memory(
-        24 * len(rows) * len(partners),
-        limit,
-        f"one_to_one=True with {len(rows)} and {len(partners)} rows",
-        "Pair within labels, take fewer rows, or pass one_to_one=False.",
-    )
-    sides = take_rows(first, rows), take_rows(second, partners)
-    distances = pairwise_distances(*map(to_float64, sides))
-    # Distances are scaled to 1, so that no square overflows.
-    largest = float(distances.max())
-    mine, theirs = linear_sum_assignment((distances / largest) ** 2 if largest > 0.0 else distances)
-    return rows[mine], partners[theirs]
 
 
 def pair_distances(first: Array, second: Array, rows: IntArray, partners: IntArray) -> FloatArray:

@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import take_rows
 from shiftmetrics._core.confidence import ResamplingUnits, binomial_interval
 from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
 from shiftmetrics._core.placement import check_rows_fit
 from shiftmetrics._core.result import Interval, settings_of
-from shiftmetrics._core.tables import Align, align_tables
-from shiftmetrics._core.validation import check_choice, check_number, describe
+from shiftmetrics._core.tables import Align
+from shiftmetrics._core.validation import check_number, describe
 from shiftmetrics.agreement.channel import channel_of
 from shiftmetrics.agreement.contributions import split_agreement
-from shiftmetrics.agreement.pairing import Pairing
 from shiftmetrics.agreement.predictions import label_columns
 from shiftmetrics.agreement.result import PosteriorAgreementResult
 from shiftmetrics.agreement.sampling import sample_agreement
@@ -37,7 +35,7 @@ def posterior_agreement(
     sample_weight: Any = None,
     floor: float | None = None,
     beta: float | None = None,
-    pairing: Any = "labels",
+    pairing: Align = "labels",
     resampling: Resampling | float | None = None,
     computing: Computing | None = None,
 ) -> PosteriorAgreementResult:
@@ -74,9 +72,9 @@ def posterior_agreement(
     beta : float, optional
         A given inverse temperature, infinity included: nothing is searched. Take it, and ``prior``, from the result
         of other pairs to measure the agreement of these at it. Default: the beta of largest agreement.
-    pairing : {"labels", "position"} or Pairing, default "labels"
+    pairing : {"labels", "position"}, default "labels"
         Whether two DataFrames are matched by row and column labels or as they stand. Samples of different
-        observations are paired by `pair_samples`.
+        observations are paired by `pair_samples` first.
     resampling : Resampling or float, optional
         Compute a sampling interval, of this level: by the bootstrap, with beta found anew in each draw; where no pair
         disagrees, by the exact binomial bound on contradictions that were not seen. ``groups`` are pairs that are
@@ -126,22 +124,10 @@ def posterior_agreement(
     if resampling is not None and beta is not None:
         raise ValueError(describe("resampling", "None where beta is given", value=resampling))
     options: dict[str, Any] = {"kind": kind, "prior": prior, "floor": floor}
-    if not isinstance(pairing, str):
-        return _of_pairing(
-            scores,
-            reference_scores,
-            pairing,
-            sample_weight=sample_weight,
-            resampling=resampling,
-            beta=beta,
-            computing=computing,
-            **options,
-        )
     # Validated: pairs in one order, and the rows that memory can hold.
-    align: Align = check_choice(pairing, "pairing", ("labels", "position"))
     drawn = None
     pairs = prepare_pairs(
-        scores, reference_scores, sample_weight=sample_weight, pairing=align, **options
+        scores, reference_scores, sample_weight=sample_weight, pairing=pairing, **options
     )
     row_bytes = 0 if pairs.elsewhere else ROW_BYTES
     check_rows_fit([pairs.scores, pairs.reference_scores], row_bytes, computing, "scores")
@@ -154,7 +140,7 @@ def posterior_agreement(
         )
     # Groups are in the order of the rows.
     if resampling is not None:
-        groups = align_rows(scores, resampling.groups, "groups", align)
+        groups = align_rows(scores, resampling.groups, "groups", pairing)
         resampling = dataclasses.replace(resampling, groups=groups)
         drawn = {
             **resampling.settings(),
@@ -320,50 +306,6 @@ def _changes_interval(pairs: ScorePairs, disagreement: float, resampling: Resamp
     return Interval(
         low=low, high=high, confidence_level=resampling.confidence_level, method="Clopper-Pearson"
     )
-
-
-def _of_pairing(
-    scores: Any,
-    reference_scores: Any,
-    pairing: Any,
-    *,
-    sample_weight: Any,
-    resampling: Resampling | None,
-    **options: Any,
-) -> PosteriorAgreementResult:
-    """Measure the pairs of a pairing; weights and groups are those of the sample."""
-    if not isinstance(pairing, Pairing):
-        expected = '"labels", "position" or a Pairing'
-        raise TypeError(
-            describe("pairing", expected, value=pairing, remedy="Make one with pair_samples.")
-        )
-    scores, reference_scores = align_tables(
-        scores, reference_scores, "scores", "reference_scores", rows=False, option=None
-    )
-    if resampling is not None and resampling.groups is not None:
-        resampling = dataclasses.replace(
-            resampling, groups=take_rows(resampling.groups, pairing.rows)
-        )
-    result = posterior_agreement(
-        *pairing.apply(scores, reference_scores),
-        sample_weight=None if sample_weight is None else take_rows(sample_weight, pairing.rows),
-        pairing="position",
-        resampling=resampling,
-        **options,
-    )
-    # Pairs that agree by construction, or are one sample, say nothing of a shift.
-    warnings = list(result.warnings)
-    if pairing.measured_on(scores, reference_scores):
-        warnings.append(
-            "Neighbours were searched among the scores that are compared, so they agree by construction. "
-            "Pair by features of an earlier layer."
-        )
-    if pairing.identical:
-        warnings.append(
-            "All pairs are identical: the two samples are one. Check that the shifted sample was given."
-        )
-    settings = {**result.settings, "pairing": pairing.method}
-    return dataclasses.replace(result, pairing=pairing, settings=settings, warnings=tuple(warnings))
 
 
 def prior_setting(prior: Any) -> str:

@@ -13,7 +13,6 @@ from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Interval, Result, Status, format_number, format_percent
 from shiftmetrics.agreement.channel import SymmetricChannel, channel_of
 from shiftmetrics.agreement.contributions import AgreementContributions
-from shiftmetrics.agreement.pairing import Pairing
 
 CONVERGED = Status("converged", "The maximum is certified to the tolerance.")
 BOUNDARY = Status(
@@ -120,8 +119,6 @@ class PosteriorAgreementResult(Drawn, Result):
     resampled : ndarray of shape (n_resamples,) or None
         The value in each bootstrap resample, with ``resampling``; resamples of models on the same pairs with one
         seed are paired.
-    pairing : Pairing or None
-        How unpaired samples were paired.
     contributions : AgreementContributions or None
         Of `agreement_contributions`: the split by what happened to each pair.
     """
@@ -139,7 +136,6 @@ class PosteriorAgreementResult(Drawn, Result):
     search: BetaSearch
     per_sample: FloatArray | None = None
     resampled: FloatArray | None = None
-    pairing: Pairing | None = None
     contributions: AgreementContributions | None = None
 
     @property
@@ -245,7 +241,7 @@ class PosteriorAgreementResult(Drawn, Result):
         return f"{text}."
 
     def notes(self) -> list[str]:
-        """Return the sentences on beta, classes, pairing and contributions, and those of every measure."""
+        """Return the sentences on beta, classes and contributions, and those of every measure."""
         # Where it was reached, and on what.
         beta = "infinite beta" if math.isinf(self.beta) else f"beta = {format_number(self.beta)}"
         verb = "Measured" if str(self.status) in ("evaluated", "contradiction") else "Reached"
@@ -271,8 +267,6 @@ class PosteriorAgreementResult(Drawn, Result):
                 "No change was seen, and so not what one would cost: the interval of the agreement allows for those "
                 "that are not seen in so few pairs, at 20 times the margin of the others."
             )
-        if self.pairing is not None:
-            sentences.append(str(self.pairing))
         if self.contributions is not None:
             sentences.extend(self.contributions.sentences(self.beta))
         return [*sentences, *super().notes()]

@@ -99,8 +99,8 @@ def compare_agreement(
         Its scores on the original sample, of the same rows; a single array is the reference of all models.
     labels : array of shape (n_samples,), optional
         True classes of the pairs, where the shift keeps them; with ``labelled_scores`` those of the labelled rows.
-    labelled_scores : mapping of str to array of shape (n_labelled, n_classes) or (n_labelled,), optional
-        Scores, or predicted classes, of each model on other rows, which are not shifted and have labels.
+    labelled_scores : mapping of str to array of shape (n_labelled, n_classes), optional
+        Scores of each model, of the same kind, on other rows, which are not shifted and have labels.
     criterion : str, default "auto"
         What models are ranked by. "vote", "agreement_over_ceiling" and "agreement" (as in the papers) need no labels;
         "source_accuracy" is that on the labelled rows;

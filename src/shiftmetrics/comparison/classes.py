@@ -11,15 +11,15 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray, is_labelled, to_float64
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.chunk_readers import in_chunks
-from shiftmetrics._core.tables import Align, label_codes, match_labels
+from shiftmetrics._core.tables import Align, align_tables, label_codes, match_labels
 from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement.predictions import (
-    check_predictions,
     class_names,
     label_columns,
     predicted_columns,
 )
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, prepare_pairs
+from shiftmetrics.agreement.statistic import limits_of
 from shiftmetrics.comparison.models import check_sizes
 
 THIRDS = 3
@@ -35,16 +35,13 @@ class LabelledPredictions:
     predictions : ndarray of shape (n_models, n_labelled)
         Predicted classes.
     states, pair_states : ndarray of shape (n_models, n_labelled) or (n_models, n_samples)
-        ``n_parts * class + part`` on the labelled rows, and on the pairs before the shift: the part is the third of
-        confidence, among the labelled rows of the model.
-    n_parts : int
-        3, or 1 where confidences are not known.
+        ``THIRDS * class + third`` on the labelled rows, and on the pairs before the shift: the third of confidence,
+        among the labelled rows of the model.
     """
 
     predictions: IntArray
     states: IntArray
     pair_states: IntArray
-    n_parts: int
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -152,11 +149,7 @@ def same_rows(argument: str, tables: Mapping[str, Any], pairing: Align) -> dict[
 
 def same_scores(pairs: ScorePairs) -> bool:
     """Return True if both samples of the pairs are the same rows, up to a constant in each."""
-    for rows in pairs.slices():
-        block = to_float64(pairs.block(rows))
-        if not np.array_equal(block[0], block[1]):
-            return False
-    return True
+    return limits_of(pairs).n_identical == pairs.n_samples
 
 
 def _labelled_rows(
@@ -166,39 +159,32 @@ def _labelled_rows(
     columns: list[IntArray],
     before: IntArray,
 ) -> LabelledPredictions:
-    """Read the predictions on labelled rows; with scores of all models, by thirds of confidence."""
+    """Read the predictions on labelled rows, by thirds of confidence."""
     predictions = []
     parts = []
     pair_parts = []
     for codes, (name, part) in zip(columns, pairs.items(), strict=True):
-        argument = f"labelled_scores[{name!r}]"
-        value = others[name]
-        margins = np.ndim(value) == 1 and part.scores.ndim == 1
-        if margins:
-            limit = 0.5 if part.kind == "probabilities" else 0.0
-            found = (np.asarray(value) > limit).astype(np.int64)
-        else:
-            classes = check_predictions(value, argument)
-            found = label_columns(classes, argument, scores[name], part.n_classes, len(classes))
-        predictions.append(codes[found])
-        if not margins and np.ndim(value) == 1:  # classes have no confidence
-            continue
-        own = prepare_pairs(value, value, pairing="position")
-        if own.kind == part.kind:
-            confidence = _confidence(own)
-            cuts = np.quantile(confidence, np.arange(1, THIRDS) / THIRDS)
-            parts.append(np.searchsorted(cuts, confidence, side="right"))
-            pair_parts.append(np.searchsorted(cuts, _confidence(part), side="right"))
-    predicted = np.stack(predictions)
-    if len(parts) < len(predictions):
-        return LabelledPredictions(
-            predictions=predicted, states=predicted, pair_states=before, n_parts=1
+        called = f"labelled_scores[{name!r}]"
+        _, value = align_tables(
+            scores[name], others[name], f"scores[{name!r}]", called, rows=False, option=None
         )
+        try:
+            own = prepare_pairs(value, value, kind=part.kind, pairing="position")
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{called}: {error}") from error
+        if own.n_classes != part.n_classes:
+            raise ValueError(describe(called, f"of {part.n_classes} classes", own.n_classes))
+        predictions.append(codes[predicted_columns(own)[1]])
+        # How sure the model is, among the labelled rows.
+        confidence = _confidence(own)
+        cuts = np.quantile(confidence, np.arange(1, THIRDS) / THIRDS)
+        parts.append(np.searchsorted(cuts, confidence, side="right"))
+        pair_parts.append(np.searchsorted(cuts, _confidence(part), side="right"))
+    predicted = np.stack(predictions)
     return LabelledPredictions(
         predictions=predicted,
         states=THIRDS * predicted + np.stack(parts),
         pair_states=THIRDS * before + np.stack(pair_parts),
-        n_parts=THIRDS,
     )
 
 

@@ -64,7 +64,7 @@ def normal_errors(
 
 
 def simultaneous_p_values(
-    values: FloatArray, resamples: FloatArray, sides: tuple[FloatArray, FloatArray] | None = None
+    values: FloatArray, resamples: FloatArray, errors: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Return p-values of several values, each against 0, that hold together, and what they rest on.
 
@@ -78,8 +78,8 @@ def simultaneous_p_values(
         The sample's own.
     resamples : ndarray of shape (n_resamples, n_values)
         Theirs in each resample.
-    sides : tuple of ndarray of shape (n_values,), optional
-        Standard errors below and above each value. Default: those of the resamples, around their mean.
+    errors : ndarray of shape (n_values,), optional
+        Standard errors, infinite where they are not known. Default: those of the resamples.
 
     Returns
     -------
@@ -88,25 +88,15 @@ def simultaneous_p_values(
     largest : ndarray of shape (n_resamples,)
         The largest deviation in each resample.
     """
-    centre = resamples.mean(axis=0) if sides is None else values
-    if sides is None:
-        down = up = resamples.std(axis=0)
-    else:
-        down, up = sides
-    # The largest deviation of each resample, in standard errors of the side on which it lies.
-    error = np.where(resamples < centre, down, up)
-    with np.errstate(invalid="ignore"):
-        deviations = np.abs(resamples - centre) / np.where(error > 0.0, error, np.inf)
-    largest = np.nan_to_num(deviations).max(axis=1, initial=0.0)
+    if errors is None:
+        errors = resamples.std(axis=0)
+    # The largest deviation of each resample from their mean, in standard errors.
+    deviations = np.abs(resamples - resamples.mean(axis=0)) / np.where(errors > 0.0, errors, np.inf)
+    largest = deviations.max(axis=1, initial=0.0)
     # A value is as unlikely as the largest deviation that reaches as far as 0 does.
-    far = in_errors(values, down, up)
-    return (1.0 + (largest[:, None] >= far).sum(axis=0)) / (1.0 + len(resamples)), largest
-
-
-def in_errors(values: FloatArray, down: FloatArray, up: FloatArray) -> FloatArray:
-    """Return how far values are from 0, in standard errors of the side on which 0 lies."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(values == 0.0, 0.0, np.abs(values) / np.where(values > 0.0, down, up))
+        far = np.where(values == 0.0, 0.0, np.abs(values) / errors)
+    return (1.0 + (largest[:, None] >= far).sum(axis=0)) / (1.0 + len(resamples)), largest
 
 
 def weights_of_resample(

@@ -14,24 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.confidence import HALF, resampled_interval, resampled_p_value
 from shiftmetrics._core.result import Interval, Result
 from shiftmetrics._core.validation import describe
-from shiftmetrics.comparison.joint_errors import in_errors, normal_errors, simultaneous_p_values
+from shiftmetrics.comparison.joint_errors import normal_errors, simultaneous_p_values
 from shiftmetrics.comparison.result import ModelDifference
 
-SHARED_BY_RESAMPLES = ("rng", "n_resamples", "groups")
-SHARED_BY_INFLUENCE = (
-    "threshold",
-    "budget",
-    "theta1",
-    "theta2",
-    "divergence",
-    "sample_weight",
-    "groups",
-)
-"""Settings that must be the same for all results."""
+Shared = dict[str, tuple[Any, str]]
+"""What results must share, by its name: the value of one of them, and what to do where others differ."""
+
+SHARED_BY_RESAMPLES = {"rng": "seed rng", "n_resamples": "n_resamples", "groups": "groups"}
+"""Settings that resamples must share to be those of the same rows, and what they are called."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,7 +42,7 @@ class PairedValues:
         Values, those of one sample in each row.
     influence : ndarray of shape (n_units, n_models) or None
         What each row or group adds to each value, where the resamples come from it.
-    one_more : ndarray of shape (n_models, n_models)
+    one_more : ndarray of shape (n_models, n_models) or float
         By how much one more row may change each difference.
     """
 
@@ -56,37 +50,58 @@ class PairedValues:
     bounds: FloatArray
     intervals: tuple[Interval, ...]
     resamples: FloatArray
-    one_more: FloatArray
     influence: FloatArray | None = None
+    one_more: FloatArray | float = 0.0
 
     @classmethod
     def of(
         cls, results: Sequence[Any], seed: int, confidence_level: float, scale: Any = 1.0
     ) -> PairedValues:
         """Return those of checked results, times ``scale`` for each; ``seed`` is that of the normal resamples."""
-        factors = np.broadcast_to(np.asarray(scale, dtype=np.float64), len(results))
         values = np.array([result.value for result in results])
         bounds = np.array([result.error_bound for result in results])
-        known = [_interval_of(result, confidence_level) for result in results]
-        influence = None
-        if _is_resampled(results[0]):
-            resamples = np.stack([result.resampled for result in results], axis=1)
-        else:
-            # Nothing was resampled: normal errors with the correlation of the influences stand for resamples.
-            influence = _influence_of(results)
-            resamples = values + normal_errors(influence, values, known, seed)
+        intervals = tuple(_interval_of(result, confidence_level) for result in results)
+        if not _is_resampled(results[0]):
+            return cls.of_influences(values, bounds, intervals, _influence_of(results), seed)
+        factors = np.broadcast_to(np.asarray(scale, dtype=np.float64), len(results))
+        one_more = [[_one_more(result, other) for other in results] for result in results]
+        scaled = []
+        for interval, factor in zip(intervals, factors.tolist(), strict=True):
+            scaled.append(replace(interval, low=factor * interval.low, high=factor * interval.high))
         return cls(
             values=factors * values,
             bounds=factors * bounds,
-            intervals=tuple(
-                replace(interval, low=interval.low * factor, high=interval.high * factor)
-                for interval, factor in zip(known, factors.tolist(), strict=True)
-            ),
-            resamples=factors * resamples,
-            one_more=factors.max()
-            * np.array([[_one_more(r, other) for other in results] for r in results]),
+            intervals=tuple(scaled),
+            resamples=factors * np.stack([result.resampled for result in results], axis=1),
+            one_more=factors.max() * np.array(one_more),
+        )
+
+    @classmethod
+    def of_influences(
+        cls,
+        values: FloatArray,
+        bounds: FloatArray,
+        intervals: tuple[Interval, ...],
+        influence: FloatArray,
+        seed: int,
+    ) -> PairedValues:
+        """Return values that nothing was resampled of: errors with the correlation of the influences stand for it."""
+        resamples = values + normal_errors(influence, values, intervals, seed)
+        return cls(
+            values=values,
+            bounds=bounds,
+            intervals=intervals,
+            resamples=resamples,
             influence=influence,
         )
+
+    def standard_errors(self, first: IntArray, second: IntArray) -> FloatArray:
+        """Return the standard error of the difference of each pair of models."""
+        if self.influence is None:
+            with np.errstate(invalid="ignore"):
+                return np.std(self.resamples[:, first] - self.resamples[:, second], axis=0)
+        # The influence on a difference is the difference of the influences, and its norm the standard error.
+        return np.linalg.norm(self.influence[:, first] - self.influence[:, second], axis=0)
 
 
 def _interval_of(result: Any, confidence_level: float) -> Interval:
@@ -105,27 +120,18 @@ def _influence_of(results: Sequence[Any]) -> FloatArray:
     Results of different samples against one reference have an influence of each part: samples are independent of each
     other, so the influence of a result is 0 on the rows of other samples.
     """
-    if all(hasattr(result, "reference_influence") for result in results):
-        return _against_one_reference(results)
-    known = [result.influence for result in results if result.influence is not None]
-    n_units = len(known[0]) if known else 1
-    influence = np.zeros((n_units, len(results)))
-    for place, result in enumerate(results):
-        if result.influence is not None:
-            influence[:, place] = result.influence
-    return influence
-
-
-def _against_one_reference(results: Sequence[Any]) -> FloatArray:
-    """Return influences over the rows of all samples one after the other, then over those of the reference."""
     own = [result.influence for result in results]
-    shared = [result.reference_influence for result in results]
+    if not all(hasattr(result, "reference_influence") for result in results):
+        n_units = max([len(part) for part in own if part is not None], default=1)
+        columns = [np.zeros(n_units) if part is None else part for part in own]
+        return np.stack(columns, axis=1)
+    # The rows of all samples one after the other, then those of the reference.
+    shared = np.stack([result.reference_influence for result in results], axis=1)
     starts = np.cumsum([0, *map(len, own)])
-    influence = np.zeros((starts[-1] + max(map(len, shared)), len(results)))
-    for place in range(len(results)):
-        influence[starts[place] : starts[place + 1], place] = own[place]
-        influence[starts[-1] : starts[-1] + len(shared[place]), place] = shared[place]
-    return influence
+    influence = np.zeros((starts[-1], len(results)))
+    for place, part in enumerate(own):
+        influence[starts[place] : starts[place + 1], place] = part
+    return np.concatenate([influence, shared])
 
 
 def paired_differences(
@@ -135,59 +141,36 @@ def paired_differences(
     confidence_level: float,
 ) -> tuple[ModelDifference, ...]:
     """Return the difference of each pair of models, alone and together with all others."""
-    from scipy.special import ndtr, ndtri
-
-    normal = float(ndtri(0.5 + 0.5 * confidence_level))
     first, second = np.asarray(pairs).T
     # Differences within the numerical error of both values are none.
     floor = paired.bounds[first] + paired.bounds[second]
     gaps = _above(paired.values[first] - paired.values[second], floor)
-    influence = paired.influence
     with np.errstate(invalid="ignore"):  # inf less inf: nothing is known
-        resamples = paired.resamples[:, first] - paired.resamples[:, second]
-    if influence is None:
-        resamples = _above(resamples, floor)
-        errors = resamples.std(axis=0)
-        down = errors
-        up = errors
-        sides = None
-    else:
-        # The influence on a difference is the difference of the influences, and its norm is the standard error.
-        errors = np.linalg.norm(influence[:, first] - influence[:, second], axis=0)
-        down, up = _sides(resamples, gaps, confidence_level)
-        sides = (down, up)
+        resamples = _above(paired.resamples[:, first] - paired.resamples[:, second], floor)
+    known = np.isfinite(resamples).all(axis=0)
+    resamples = np.where(known, resamples, 0.0)
+    errors = paired.standard_errors(first, second)
     # Together: the largest deviation over all pairs is compared with each difference.
-    together, largest = simultaneous_p_values(gaps, resamples, sides)
+    together, largest = simultaneous_p_values(gaps, resamples, np.where(known, errors, np.inf))
     quantile = float(np.quantile(largest, confidence_level, method="higher"))
-    # Alone: a normal difference, in standard errors of the side on which 0 lies.
-    alone = 2.0 * ndtr(-in_errors(gaps, down, up))
+    one_more = np.broadcast_to(paired.one_more, (len(names), len(names)))
     method = "studentised maxima over all pairs"
     differences = []
     for p, (i, j) in enumerate(pairs):
         gap = float(gaps[p])
-        adjusted = float(together[p])
-        below = float(down[p])
-        above = float(up[p])
-        if influence is None:
-            one_more = float(paired.one_more[i, j])
-            interval, p_value = _by_resampling(resamples[:, p], one_more, confidence_level)
-        else:
-            interval = Interval(
-                low=gap - normal * below,
-                high=gap + normal * above,
-                confidence_level=confidence_level,
-                method="paired intervals",
+        low = high = np.inf
+        p_value = 1.0
+        interval = Interval(low=-np.inf, high=np.inf, confidence_level=confidence_level)
+        if known[p]:
+            interval, p_value = _by_resampling(
+                resamples[:, p], float(one_more[i, j]), confidence_level
             )
-            p_value = float(alone[p])
-            # Resamples cannot resolve p-values below 1 / n_resamples; the bound of Bonferroni can.
-            adjusted = min(adjusted, p_value * len(pairs))
-        # Alone a difference is known no worse than together with the others.
-        low = -np.inf
-        if below < np.inf:
-            low = min(gap - quantile * below, interval.low)
-        high = np.inf
-        if above < np.inf:
-            high = max(gap + quantile * above, interval.high)
+            # Alone a difference is known no worse than together with the others.
+            reach = quantile * float(errors[p])
+            low = max(reach, gap - interval.low)
+            high = max(reach, interval.high - gap)
+        # Resamples cannot resolve the smallest p-values; the bound of Bonferroni holds for all pairs as well.
+        adjusted = min(float(together[p]), p_value * len(pairs))
         differences.append(
             ModelDifference(
                 first=names[i],
@@ -198,29 +181,14 @@ def paired_differences(
                 p_value=p_value,
                 p_adjusted=max(p_value, adjusted),
                 simultaneous_interval=Interval(
-                    low=low, high=high, confidence_level=confidence_level, method=method
+                    low=gap - low,
+                    high=gap + high,
+                    confidence_level=confidence_level,
+                    method=method,
                 ),
             )
         )
     return tuple(differences)
-
-
-def _sides(
-    resamples: FloatArray, gaps: FloatArray, confidence_level: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return how far each difference reaches down and up, in standard errors of that side; inf where not known."""
-    from scipy.special import ndtri
-
-    # The quantiles of the resampled differences, in units of the normal quantile: standard errors of either side.
-    tail = 0.5 - 0.5 * confidence_level
-    quantile = float(ndtri(0.5 + 0.5 * confidence_level))
-    unknown = np.isnan(resamples).any(axis=0)
-    low, high = np.quantile(
-        np.where(unknown, 0.0, resamples), (tail, 1.0 - tail), axis=0, method="nearest"
-    )
-    down = np.maximum(gaps - low, 0.0) / quantile
-    up = np.maximum(high - gaps, 0.0) / quantile
-    return np.where(unknown, np.inf, down), np.where(unknown, np.inf, up)
 
 
 def check_results(results: Mapping[str, Any]) -> None:
@@ -240,42 +208,48 @@ def check_paired(results: Mapping[str, Any]) -> list[str]:
     ValueError
         If they are of several measures, rows, resamples or prices, or a model has no finite value.
     """
-    # Whatever pairs them, results are of one measure, and share what that measure names.
-    _check_shared(results, lambda result: {"measure": (result.measure, ""), **result.comparable})
+    # Whatever pairs them, results are of one measure and of the same rows, and share what that measure names.
+    _check_shared(results, _comparable)
     listed = list(results.values())
     with_influence = all(hasattr(result, "influence") for result in listed)
-    by_resampling = any(map(_is_resampled, listed)) or not with_influence
     warnings: list[str] = []
-    for name, result in results.items():
-        if not by_resampling:
+    if any(map(_is_resampled, listed)) or not with_influence:
+        for name, result in results.items():
+            if not _is_resampled(result):
+                remedy = "Pass resampling."
+                got = "a result without resamples"
+                raise ValueError(describe(f"results[{name!r}]", "resampled", got, remedy))
+        _check_shared(results, _resampling_of)
+    else:
+        for name, result in results.items():
             warnings += _check_influence(name, result)
-        elif not _is_resampled(result):
-            remedy = "Pass resampling."
-            raise ValueError(
-                describe(f"results[{name!r}]", "resampled", "a result without resamples", remedy)
-            )
-    # Resamples are paired where seed and groups are the same, influences where prices and weights are.
-    keys = SHARED_BY_RESAMPLES if by_resampling else SHARED_BY_INFLUENCE
-
-    def shared(result: Any) -> dict[str, tuple[Any, str]]:
-        options = dict(result.settings)
-        resampling = options.get("resampling")
-        if isinstance(resampling, Mapping):
-            options.update(resampling)
-        known: dict[str, tuple[Any, str]] = {"number of rows": (result.n_samples, "")}
-        for key in keys:
-            called = "seed rng" if key == "rng" else key
-            known[called] = (options.get(key), "")
-        if not by_resampling and result.influence is not None:
-            known["number of groups"] = (len(result.influence), "")
-        return known
-
-    _check_shared(results, shared)
+        _check_shared(results, _units_of)
     kinds = {name: getattr(result, "kind", "exact") for name, result in results.items()}
     if set(kinds.values()) != {"exact"}:
         text = ", ".join(f"{name} {kind.replace('_', ' ')}" for name, kind in kinds.items())
         warnings.append(f"Differences are those of bounds where models are not exact: {text}.")
     return warnings
+
+
+def _comparable(result: Any) -> Shared:
+    return {
+        "measure": (result.measure, ""),
+        **result.comparable,
+        "number of rows": (result.n_samples, ""),
+    }
+
+
+def _resampling_of(result: Any) -> Shared:
+    options = result.settings.get("resampling") or result.settings
+    return {called: (options.get(name), "") for name, called in SHARED_BY_RESAMPLES.items()}
+
+
+def _units_of(result: Any) -> Shared:
+    resampling = result.settings.get("resampling") or {}
+    units: Shared = {"groups": (resampling.get("groups"), "")}
+    if result.influence is not None:
+        units["number of groups"] = (len(result.influence), "")
+    return units
 
 
 def _check_shared(results: Mapping[str, Any], shared: Any) -> None:
@@ -294,19 +268,14 @@ def _check_influence(name: str, result: Any) -> list[str]:
     """Refuse a result that cannot be paired; warn of one whose value is known without error."""
     argument = f"results[{name!r}]"
     if not np.isfinite(result.value):
-        remedy = "Choose a lower threshold, or let samples change and be reweighted (finite theta1 and theta2)."
-        raise ValueError(
-            describe(
-                argument, "of finite value", f"{result.value:g} (status {result.status})", remedy
-            )
-        )
+        got = f"{result.value:g} (status {result.status})"
+        raise ValueError(describe(argument, "of finite value", got, result.status.remedy))
     if result.influence is not None:
         return []
     if getattr(result, "standard_error", None) is not None:
         remedy = "Use the result as it was computed, with its rows."
-        raise ValueError(
-            describe(argument, "with the influence of each row", "a result without", remedy)
-        )
+        expected = "with the influence of each row"
+        raise ValueError(describe(argument, expected, "a result without", remedy))
     return [f"{name}: its sampling error is not known (status {result.status}) and counts as none."]
 
 

@@ -13,7 +13,6 @@ from shiftmetrics._core.confidence import ResamplingUnits, skewed_errors
 from shiftmetrics._core.options import Resampling, always_resampling
 from shiftmetrics._core.result import Interval, settings_of
 from shiftmetrics._core.validation import check_vector, check_weights, describe
-from shiftmetrics.comparison.joint_errors import normal_errors
 from shiftmetrics.comparison.models import model_names
 from shiftmetrics.comparison.paired import PairedValues
 from shiftmetrics.comparison.ranking import rank_models
@@ -186,12 +185,5 @@ def _paired(
             method="influence function",
         )
         intervals.append(interval)
-    n_models = len(values)
-    return PairedValues(
-        values=values,
-        bounds=np.zeros(n_models),
-        intervals=tuple(intervals),
-        resamples=values + normal_errors(influence, values, intervals, seed),
-        one_more=np.zeros((n_models, n_models)),
-        influence=influence,
-    )
+    bounds = np.zeros(len(values))
+    return PairedValues.of_influences(values, bounds, tuple(intervals), influence, seed)

@@ -216,7 +216,7 @@ class ComparisonResult(Drawn, Result):
         if "worst_case_risk" not in figures:
             return text
         risk = format_number(figures["worst_case_risk"])
-        budget = format_number(self.settings["budget"])
+        budget = format_number(figures["common_budget"])
         return f"{text}; risk {risk} at worst within a budget of {budget}"
 
     def to_frame(self) -> Any:

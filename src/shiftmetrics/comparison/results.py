@@ -10,7 +10,6 @@ from shiftmetrics._core.validation import check_number, seed_of
 from shiftmetrics.comparison.models import model_names
 from shiftmetrics.comparison.ranking import rank_results
 from shiftmetrics.comparison.result import ComparisonResult
-from shiftmetrics.comparison.stability import risks_within_common_budget
 
 
 def compare_results(
@@ -56,11 +55,9 @@ def compare_results(
     confidence_level = check_number(
         confidence_level, "confidence_level", low=0.0, high=1.0, open_low=True, open_high=True
     )
-    secondary_metrics, settings = risks_within_common_budget(results)
-    return rank_results(
-        results,
-        confidence_level,
-        seed_of(rng),
-        secondary_metrics=secondary_metrics,
-        settings=settings,
-    )
+    listed = list(results.values())
+    beside = {}
+    for name, result in results.items():
+        if isinstance(result, Result):
+            beside[name] = result.secondary_metrics_among(listed)
+    return rank_results(results, confidence_level, seed_of(rng), secondary_metrics=beside)

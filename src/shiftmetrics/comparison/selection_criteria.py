@@ -15,7 +15,7 @@ from shiftmetrics._core.options import Resampling, progress_bar
 from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.agreement.scores import ScorePairs
-from shiftmetrics.comparison.classes import Classes, LabelledPredictions
+from shiftmetrics.comparison.classes import THIRDS, Classes, LabelledPredictions
 from shiftmetrics.comparison.criteria import (
     SCORES,
     accuracy_and_f1,
@@ -120,7 +120,7 @@ def _chained(
 ) -> SelectionCriterion:
     """Return a score of the estimated confusion after the shift."""
     n_classes = classes.n_classes
-    n_states = n_classes * labelled.n_parts
+    n_states = THIRDS * n_classes
 
     def evaluate(weights: FloatArray, others: FloatArray) -> FloatArray:
         weights = classes.weights * weights
@@ -273,7 +273,5 @@ def _paired(
         bounds=np.full(len(values), 1e-12),  # rounding: what is equal by counts is equal
         intervals=tuple(intervals),
         resamples=resamples,
-        one_more=np.full(
-            (len(values), len(values)), 2.0 * one_more
-        ),  # for one model and against the other
+        one_more=2.0 * one_more,  # for one model and against the other
     )

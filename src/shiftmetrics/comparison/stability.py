@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from shiftmetrics._core.options import Computing, Resampling, always_resampling
-from shiftmetrics._core.result import Result
 from shiftmetrics._core.validation import describe
 from shiftmetrics.comparison.models import check_sizes, measure_each, model_names
 from shiftmetrics.comparison.ranking import rank_results
@@ -15,7 +13,7 @@ from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.stability import stability_criterion, worst_case_risk
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses.base import Loss
-from shiftmetrics.stability.result import StabilityResult
+from shiftmetrics.stability.result import common_budget
 
 
 def compare_stability(
@@ -111,53 +109,11 @@ def compare_stability(
         return stability_criterion(losses[name], threshold, **options, computing=computing)
 
     def risk(name: str, computing: Computing) -> dict[str, float]:
-        return {
-            "worst_case_risk": worst_case_risk(
-                losses[name], within, **options, computing=computing
-            ).value
-        }
+        worst = worst_case_risk(losses[name], budget, **options, computing=computing)
+        return {"worst_case_risk": worst.value, "common_budget": budget}
 
     # All models get the same budget: what breaks the least stable one.
     results = measure_each(names, stability, computing)
-    within = common_budget(results)
-    secondary_metrics = measure_each(names, risk, computing)
-    return rank_results(
-        results,
-        drawn.confidence_level,
-        seed,
-        secondary_metrics=secondary_metrics,
-        settings={"budget": within},
-    )
-
-
-def common_budget(results: Mapping[str, Any]) -> float:
-    """Return the smallest stability above 0, which is what breaks the least stable model; 0 where there is none."""
-    return min(
-        (result.value for result in results.values() if 0.0 < result.value < math.inf), default=0.0
-    )
-
-
-def risks_within_common_budget(
-    results: Mapping[str, Result],
-) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
-    """Return the highest risk of each model within the budget that breaks the least stable one, and the budget.
-
-    Both are empty unless all results hold their losses, as those of models do. Results hold no sample weights.
-    """
-    losses: dict[str, Loss] = {}
-    for name, result in results.items():
-        loss = getattr(result, "loss", None)
-        if not isinstance(result, StabilityResult) or not isinstance(loss, Loss):
-            return {}, {}
-        losses[name] = loss
-        if result.settings.get("sample_weight") is not None:
-            return {}, {}
-    # Each model at its worst within the same budget.
-    budget = common_budget(results)
-    risks = {}
-    for name, result in results.items():
-        prices: dict[str, Any] = {
-            price: result.settings[price] for price in ("theta1", "theta2", "divergence")
-        }
-        risks[name] = {"worst_case_risk": worst_case_risk(losses[name], budget, **prices).value}
-    return risks, {"budget": budget}
+    budget = common_budget(results.values())
+    beside = measure_each(names, risk, computing)
+    return rank_results(results, drawn.confidence_level, seed, secondary_metrics=beside)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -9,10 +10,11 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import format_number
+from shiftmetrics._core.result import Result, format_number
 from shiftmetrics.models.table import CodedTable
+from shiftmetrics.stability.criterion import worst_case_risk
 from shiftmetrics.stability.losses import Loss
-from shiftmetrics.stability.result import StabilityResult
+from shiftmetrics.stability.result import StabilityResult, common_budget
 from shiftmetrics.stability.shift import NO_ROWS
 
 
@@ -128,6 +130,21 @@ class ModelStabilityResult(StabilityResult):
     def loss(self) -> Loss | None:
         """The loss of each sample, as far as the route found out: for `stability_curve` and `worst_case_risk`."""
         return self.search.loss
+
+    def secondary_metrics_among(self, results: Sequence[Result]) -> dict[str, Any]:
+        """Return the highest risk within the budget that breaks the least stable of the models.
+
+        Nothing where losses are not known, or samples have weights, which a result does not hold.
+        """
+        losses_known = all(getattr(result, "loss", None) is not None for result in results)
+        if self.loss is None or not losses_known or self.settings.get("sample_weight") is not None:
+            return {}
+        budget = common_budget(results)
+        prices: dict[str, Any] = {}
+        for price in ("theta1", "theta2", "divergence"):
+            prices[price] = self.settings[price]
+        risk = worst_case_risk(self.loss, budget, **prices).value
+        return {"worst_case_risk": risk, "common_budget": budget}
 
     def without_rows(self) -> Self:
         """Return the result without what it holds of each sample: smaller in memory and on disk."""

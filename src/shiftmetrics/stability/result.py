@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -19,6 +21,9 @@ from shiftmetrics.stability.words import (
 )
 
 _INVERSE = {"measure": "worst_case_risk", "title": "Worst-case risk", "higher_is_better": False}
+
+# Settings that results must share to be compared.
+_SHARED = ("threshold", "budget", "theta1", "theta2", "divergence", "sample_weight")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -73,6 +78,11 @@ class StabilityResult(Drawn, Result):
         if "budget" in self.settings:
             for name, value in _INVERSE.items():
                 object.__setattr__(self, name, value)
+
+    @property
+    def comparable(self) -> dict[str, tuple[Any, str]]:
+        """Return what results must share to be compared: the question, its prices and weights."""
+        return {name: (self.settings.get(name), "") for name in _SHARED}
 
     @property
     def secondary_metrics(self) -> dict[str, Any]:
@@ -202,3 +212,9 @@ class StabilityResult(Drawn, Result):
             return f"Worst-case risk {value} at the prices {prices}."
         threshold = format_number(self.settings.get("threshold", self.plan.risk))
         return f"Stability {value} at risk threshold {threshold}: the least cost, at the prices {prices}."
+
+
+def common_budget(results: Iterable[Result]) -> float:
+    """Return the smallest stability above 0, which is what breaks the least stable model; 0 where there is none."""
+    stable = [result.value for result in results if 0.0 < result.value < math.inf]
+    return min(stable, default=0.0)

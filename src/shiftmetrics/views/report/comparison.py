@@ -98,7 +98,9 @@ def fill_comparison(entry: Entry) -> None:
         ]
         caption = "Beside the values"
         if "worst_case_risk" in known:
-            caption += f"; the budget is {format_number(result.settings['budget'])}"
+            caption += (
+                f"; the budget is {format_number(result.best.secondary_metrics['common_budget'])}"
+            )
         entry.add_table(secondary_metrics, caption)
     # every pair, the clearest first
     differences = [
