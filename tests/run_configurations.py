@@ -23,7 +23,6 @@ curve = true
 name = "points"
 test = "points.npz:new"
 reference = "points.npz:reference"
-images = "points.npz:images"
 """
 ONE = CONFIG.split("[[stability]]")[0]
 RULE = """

@@ -261,18 +261,6 @@ def test_labels_of_a_plan_give_the_exact_interval() -> None:
     assert again.interval.equals(answer.interval)
 
 
-def test_labels_may_say_which_answer_is_right() -> None:
-    result = diff_models(OLD, NEW, plan=25, rng=3)
-    table = filled(result, 25)
-    by_class = diff_models(OLD, NEW, labels=table)
-    words = {1: "new", -1: "old", 0: "neither"}
-    table.loc[:24, "label"] = [words[gain] for gain in GAINS[table["id"].to_numpy()[:25]]]
-    by_side = diff_models(OLD, NEW, labels=table)
-    assert by_side.interval is not None
-    assert by_side.interval.equals(by_class.interval)
-    assert by_side.verdict == by_class.verdict
-
-
 def test_before_the_plan_is_finished_the_interval_is_anytime() -> None:
     result = diff_models(OLD, NEW, plan=25, rng=3)
     early = diff_models(OLD, NEW, labels=filled(result, 10))

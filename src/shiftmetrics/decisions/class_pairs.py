@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeGuard
 
 import numpy as np
 
@@ -19,16 +18,12 @@ from shiftmetrics.decisions.predictions import (
     column_classes,
     factorize,
     hard_labels,
-    margins,
-    one_probability,
+    second_class,
     sort_key,
 )
 
 UNLABELLED = -1
 """Code of a label that is not known."""
-
-SIDES = ("old", "new", "neither")
-"""Labels of whoever was asked which of the two answers is right."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,11 +95,7 @@ def _pair_at(
     classes = _all_classes(old, new)
     old_codes = _joint(old, classes)[rows.old_rows]
     new_codes = _joint(new, classes)[rows.new_rows]
-    if _name_sides(labelled, classes):
-        codes, classes = _side_codes(labelled, classes, old_codes, new_codes)
-        warnings: tuple[str, ...] = ()
-    else:
-        codes, classes, warnings = _label_codes(rows, labelled, classes, old, new)
+    codes, classes, warnings = _label_codes(rows, labelled, classes, old, new)
     return ClassPair(
         rows=replace(rows, warnings=(*rows.warnings, *warnings)),
         classes=np.array(classes),
@@ -152,10 +143,8 @@ def _served(file: ClassFile, names: tuple[str, ...], threshold: float | None) ->
     scores = file.columns.scores
     if file.numbers is None and np.ndim(scores) == 2 and scores.shape[1] > 1:
         return class_scores(scores, argument, threshold, names[-1])
-    if file.numbers is not None and file.form == "probability":
-        return one_probability(file.numbers, argument, names, threshold)
-    if file.numbers is not None and file.form == "margin":
-        return margins(file.numbers, argument, names, threshold)
+    if file.numbers is not None and file.form in ("probability", "margin"):
+        return second_class(file.numbers, argument, names, threshold, form=file.form)
     # What is left are answers.
     if threshold is not None:
         remedy = "Labels have no scores that it could cut."
@@ -207,27 +196,6 @@ def _joint(served: ServedPredictions, classes: list[str]) -> IntArray:
     if (places == np.arange(len(places))).all():
         return served.codes
     return places[served.codes]
-
-
-def _name_sides(labelled: KnownLabels | None, classes: list[str]) -> TypeGuard[KnownLabels]:
-    """Return True if labels say which answer is right, instead of the class."""
-    if labelled is None or not labelled.known.any() or set(SIDES) & set(classes):
-        return False
-    return set(labelled.values[labelled.known].tolist()) <= set(SIDES)
-
-
-def _side_codes(
-    labelled: KnownLabels, classes: list[str], old_codes: IntArray, new_codes: IntArray
-) -> tuple[IntArray, list[str]]:
-    """Return the classes that the labels "old", "new" and "neither" mean; the last one is a class of its own."""
-    values = np.where(labelled.known, labelled.values, "")
-    codes = np.full(len(values), UNLABELLED, dtype=np.int64)
-    codes[values == "old"] = old_codes[values == "old"]
-    codes[values == "new"] = new_codes[values == "new"]
-    if (values == "neither").any():
-        codes[values == "neither"] = len(classes)
-        classes = [*classes, "neither"]
-    return codes, classes
 
 
 def _label_codes(

@@ -199,26 +199,21 @@ def _plan_of(
     if not len(rows):
         return None
     # Exact intervals exist for gains of -1, 0 and 1 alone.
-    mode: Mode = "exact" if gains.are_signs else "anytime"
-    if plan == "anytime":
-        mode = "anytime"
-    elif isinstance(plan, str):
+    mode: Mode = "exact" if gains.are_signs and plan != "anytime" else "anytime"
+    if isinstance(plan, str) and plan != "anytime":
         expected = 'a number of labels, "anytime" or a plan'
         raise ValueError(describe("plan", expected, value=plan))
-    elif plan is not None:
-        return draw_plan(
-            rows, n_samples=n, n_labels=check_integer(plan, "plan", low=1), mode=mode, digest=digest,
-            scale=gains.scale, rng=rng,
-        )  # fmt: skip
-    # Wide enough to be cheap, narrow enough to decide on what is allowed.
-    half_width = QUARTER * gains.scale * len(rows) / n
-    if allow is not None:
-        half_width = min(allow, half_width)
-    n_labels = planned_labels(half_width / gains.scale, len(rows), n)
+    if plan is None or plan == "anytime":
+        # Wide enough to be cheap, narrow enough to decide on what is allowed.
+        half_width = QUARTER * gains.scale * len(rows) / n
+        if allow is not None:
+            half_width = min(allow, half_width)
+        n_labels = max(planned_labels(half_width / gains.scale, len(rows), n), 1)
+    else:
+        n_labels = check_integer(plan, "plan", low=1)
     return draw_plan(
-        rows, n_samples=n, n_labels=max(n_labels, 1), mode=mode, digest=digest, scale=gains.scale,
-        rng=rng,
-    )  # fmt: skip
+        rows, n_samples=n, n_labels=n_labels, mode=mode, digest=digest, scale=gains.scale, rng=rng
+    )
 
 
 def _result(

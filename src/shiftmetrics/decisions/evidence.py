@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.decisions.diff_result import DiffEvidence, QualityMeasure
@@ -26,8 +26,6 @@ def evidence_of_classes(pair: ClassPair, *, has_labels: bool) -> DiffEvidence:
     kappa = cohen_kappa(pair.old_codes, pair.new_codes, len(pair.classes))
     if not (pair.old.has_probabilities and pair.new.has_probabilities):
         return DiffEvidence(kappa=kappa)
-    # Whoever was asked which answer is right may have said "neither", which has no probability.
-    has_labels = has_labels and len(pair.classes) == len(pair.old.names)
     agreement, flipped = _agreement(pair)
     return DiffEvidence(
         kappa=kappa,
@@ -137,6 +135,8 @@ def _losses(probabilities: FloatArray, truth: IntArray) -> FloatArray:
 
 def _discrimination(pair: ClassPair) -> list[QualityMeasure]:
     """Return how well the probabilities of two classes order the rows, where labels are of both classes."""
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
     positive = pair.labels == 1
     if positive.all() or not positive.any():
         return []
@@ -144,39 +144,12 @@ def _discrimination(pair: ClassPair) -> list[QualityMeasure]:
     old = pair.probabilities(pair.old, rows)[:, 1]
     new = pair.probabilities(pair.new, rows)[:, 1]
     measures = []
-    for name, function in (("AUC", area_under_curve), ("average precision", average_precision)):
+    for name, score in (("AUC", roc_auc_score), ("average precision", average_precision_score)):
         measure = QualityMeasure(
             name=name,
-            old=function(old, positive),
-            new=function(new, positive),
+            old=float(score(positive, old)),
+            new=float(score(positive, new)),
             higher_is_better=True,
         )
         measures.append(measure)
     return measures
-
-
-def area_under_curve(scores: FloatArray, positive: BoolArray) -> float:
-    """Return the area under the ROC curve: how often a positive row has the higher score; ties count one half."""
-    _, codes, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    # Equal scores share the mean of their ranks.
-    mean_ranks = np.cumsum(counts) - 0.5 * (counts - 1)
-    ranks = mean_ranks[codes.ravel()]
-    n_positive = int(positive.sum())
-    n_negative = len(positive) - n_positive
-    # The ranks of the positive rows, less those that they would have among themselves, count the negative rows below.
-    above = float(ranks[positive].sum()) - 0.5 * n_positive * (n_positive + 1)
-    return above / (n_positive * n_negative)
-
-
-def average_precision(scores: FloatArray, positive: BoolArray) -> float:
-    """Return the precision at each distinct score, weighted by the recall that it adds."""
-    order = np.argsort(-scores, kind="stable")
-    ordered = scores[order]
-    hits = np.cumsum(positive[order])
-    # Rows of one score are taken together: only the last of them is a cut.
-    is_cut = np.append(ordered[1:] != ordered[:-1], True)
-    hits = hits[is_cut]
-    n_taken = np.flatnonzero(is_cut) + 1
-    precision = hits / n_taken
-    gained = np.diff(hits, prepend=0)
-    return float(precision @ gained) / float(hits[-1])

@@ -225,35 +225,38 @@ def _at_threshold(
     return replace(served, codes=codes, confidence=confidence, n_tied=0)
 
 
-def one_probability(
-    values: FloatArray, argument: str, names: tuple[str, ...], threshold: float | None
+def second_class(
+    values: FloatArray,
+    argument: str,
+    names: tuple[str, ...],
+    threshold: float | None,
+    *,
+    form: ColumnForm,
 ) -> ServedPredictions:
-    """Read a column of probabilities of the second class: the answer is the larger one, or cut at a threshold."""
-    is_second = values > 0.5 if threshold is None else values >= threshold
-    return ServedPredictions(
+    """Read a column of probabilities of the second of two classes, or of margins.
+
+    The answer is the second class where the probability is above one half, the margin positive, or either at least
+    the threshold.
+    """
+    is_probability = form == "probability"
+    # between both classes, where the first one is the answer
+    middle = 0.5 if is_probability else 0.0
+    is_second = values > middle if threshold is None else values >= threshold
+    served = ServedPredictions(
         argument=argument,
         names=names,
         codes=is_second.astype(np.int64),
-        confidence=np.where(is_second, values, 1.0 - values),
-        n_tied=int((values == 0.5).sum()) if threshold is None else 0,
-        scores=values,
-        form=f"the probability of {names[1]}",
-        has_columns=True,
-    )
-
-
-def margins(
-    values: FloatArray, argument: str, names: tuple[str, ...], threshold: float | None
-) -> ServedPredictions:
-    """Read a column of binary margins: the second class where they are positive, or from a threshold on."""
-    is_second = values > 0.0 if threshold is None else values >= threshold
-    return ServedPredictions(
-        argument=argument,
-        names=names,
-        codes=is_second.astype(np.int64),
-        n_tied=int((values == 0.0).sum()) if threshold is None else 0,
+        n_tied=int((values == middle).sum()) if threshold is None else 0,
         form=f"scores of {names[1]}",
         has_columns=True,
+    )
+    if not is_probability:
+        return served
+    return replace(
+        served,
+        scores=values,
+        confidence=np.where(is_second, values, 1.0 - values),
+        form=f"the probability of {names[1]}",
     )
 
 

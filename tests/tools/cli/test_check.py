@@ -119,7 +119,7 @@ def test_what_it_refuses(gate, fails, tmp_path):
     assert "at least one [[rule]]" in refused("")
     assert "rules must be a TOML file" in refused("[[rule")
     assert "Did you mean 'at_least'" in refused("[[rule]]\nat_leest = 1")
-    assert "or the first two together, got none" in refused("[[rule]]\nname = 'x'")
+    assert "The bound of a rule must be" in refused("[[rule]]\nname = 'x'")
     assert "something that passes" in refused("[[rule]]\nat_least = 2\nat_most = 1")
     assert "would overwrite RESULTS" in refused(PASSES, "--junit", results / "stability.json")
     assert "must not end like a data file" in refused(PASSES, "--report", results / "stability.npz")

@@ -123,4 +123,4 @@ def test_bad_texts_are_named(fails, reviews, folder):
     pd.DataFrame({"review": ["good film", None]}).to_csv(numbers, index=False)
     assert "column 'review'" in fails("novelty", numbers, files[1], "--text", "review")
     array = f"{folder / 'points.npz'}:new"
-    assert "TEST must be a table for --text" in fails("novelty", array, array, "--text", "review")
+    assert "--text must name a column of TEST" in fails("novelty", array, array, "--text", "review")

@@ -6,7 +6,6 @@ import pytest
 
 from shiftmetrics import Result
 from shiftmetrics.encoding import TableEncoder
-from shiftmetrics.lab.novelty_studies import bandwidth_sweep
 from shiftmetrics.novelty import kernel_entropic_novelty
 
 
@@ -57,19 +56,6 @@ def test_options_reach_the_measure(run, folder):
     assert run("novelty", *source, "--kernel", "cosine").exit_code == 0
 
 
-def test_a_sweep_is_told_and_drawn(run, folder):
-    source = f"{folder / 'points.npz'}:new", f"{folder / 'points.npz'}:reference"
-    result = run("novelty", *source, "--sweep", "--report", folder / "r.html")
-    assert result.exit_code == 0, result.output
-    with np.load(folder / "points.npz") as arrays:
-        told = bandwidth_sweep(arrays["new"], arrays["reference"], rng=0).headline()
-    assert told in result.stdout
-    assert told in shown(folder / "r.html")
-    refused = run("novelty", *source, "--sweep", "--kernel", "cosine")
-    assert refused.exit_code == 2
-    assert "--sweep must go with the Gaussian kernel, got --kernel cosine." in refused.output
-
-
 def test_images_are_features_and_pictures(run, folder):
     rng = np.random.default_rng(0)
     new, known = 0.1 * rng.random(size=(60, 4, 4)), 0.1 * rng.random(size=(60, 4, 4))
@@ -83,16 +69,6 @@ def test_images_are_features_and_pictures(run, folder):
     assert result.exit_code == 0, result.output
     assert "images of 4 x 4; its features are their pixels" in result.stdout
     assert report.read_text().count("data:image/png") >= 3
-
-
-def test_pictures_beside_the_features(run, folder):
-    report = folder / "r.html"
-    source = f"{folder / 'points.npz'}:new", f"{folder / 'points.npz'}:reference"
-    result = run(
-        "novelty", *source, "--images", f"{folder / 'points.npz'}:images", "--report", report
-    )
-    assert result.exit_code == 0, result.output
-    assert "data:image/png" in report.read_text()
 
 
 def test_labels_of_the_test_sample_from_a_file(run, folder):
@@ -152,14 +128,6 @@ def test_columns_in_different_units_are_said_and_scaled(run, folder, tmp_path):
         (
             ["points.npz:new", "points.npz:reference", "--bandwidth", "wide"],
             "--bandwidth must be auto",
-        ),
-        (
-            ["points.npz:new", "points.npz:reference", "--images", "points.npz:new"],
-            "--images must hold images",
-        ),
-        (
-            ["points.npz:reference", "points.npz:new", "--images", "points.npz:images"],
-            "got 60 for 70 rows",
         ),
         (
             ["points.npz:reference", "points.npz:new", "--label", "runs.npz:labels"],

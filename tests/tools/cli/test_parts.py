@@ -5,15 +5,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
 
-from shiftmetrics import Resampling, model_stability, posterior_agreement
+from shiftmetrics import Resampling, posterior_agreement
 from shiftmetrics.comparison import compare_agreement
-from shiftmetrics.stability import ZeroOneLoss, stability_criterion
 
 pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'shiftmetrics[parquet]'")
 
@@ -89,39 +86,9 @@ def test_what_is_wrong_is_named(fails: Callable, folders: tuple[Path, Path]) -> 
     assert f"got '{file}'. It cannot be read (\"no column 'b'\")" in message
 
 
-def test_stability_of_folders(run: Callable, fails: Callable, tmp_path: Path) -> None:
-    labels = np.where(REFERENCE[:, 0] + RNG.normal(size=600) > 0.0, "ill", "well")
-    rows = pd.DataFrame(REFERENCE, columns=["a", "b", "c"])
-    model = LogisticRegression().fit(rows, labels)
-    joblib.dump(model, tmp_path / "m.joblib")
-    rows = rows.assign(died=labels, distance=np.abs(REFERENCE[:, 1]), age=RNG.random(600))
-    (tmp_path / "rows").mkdir()
-    for number in range(2):
-        part = rows.iloc[300 * number : 300 * (number + 1)]
-        part.to_parquet(tmp_path / "rows" / f"{number}.parquet", row_group_size=70)
-    json, folder = tmp_path / "r.json", tmp_path / "rows"
-    of_model = ["--model", tmp_path / "m.joblib", "--trust", "--target", "died"]
-    fitting = ["--threshold", "0.45", "--json", json, "--memory-limit", "100000000"]
-    result = run("stability", folder, *of_model, *fitting, "--weight", "age")
-    assert result.exit_code == 0, result.output
-    assert "the model does not see: 'distance'" in result.output
-    exact = model_stability(model, rows[["a", "b", "c"]], labels, 0.45, sample_weight=rows["age"])
-    assert value_of(json) == pytest.approx(exact.value, rel=1e-12)
-    result = run("stability", folder, "--distances", "distance", *fitting)
-    assert result.exit_code == 0, result.output
-    exact = stability_criterion(ZeroOneLoss(rows["distance"]), 0.45)
-    assert value_of(json) == pytest.approx(exact.value, rel=1e-12)
-    small = ["--threshold", "0.45", "--memory-limit", "1000000"]
-    assert "Out of memory. X, of 600 rows" in fails("stability", folder, *of_model, *small)
-    assert "Out of memory. loss, of 600 rows" in fails(
-        "stability", folder, "--distances", "distance", *small
-    )
-    assert "--target must name a column of FILE" in fails(
-        "stability", folder, *of_model[:-1], "z", *fitting
-    )
-    assert "--id must be left out for several" in fails(
-        "stability", folder, *of_model, *fitting, "--id", "a"
-    )
+def test_stability_takes_one_file(fails: Callable, folders: tuple[Path, Path]) -> None:
+    asked = ["stability", folders[0], "--distances", "a", "--threshold", "0.4"]
+    assert "FILE must be one file" in fails(*asked)
 
 
 def test_agreement_within_a_memory_limit(

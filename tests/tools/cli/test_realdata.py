@@ -88,8 +88,8 @@ def test_a_release_of_networks_in_one_run(run, networks, tmp_path):
         [[rule]]
         name = "the best network stays the best"
         result = "networks"
-        field = "best.name"
-        equal_to = "vgg19"
+        field = "models.vgg19.rank_low"
+        at_most = 1
         [[rule]]
         name = "it survives noise"
         result = "vgg19"
@@ -155,23 +155,20 @@ def test_generations_of_a_generator_trained_on_itself(run, data_folder, tmp_path
     features = {
         f"made{g}": pca.transform(images.reshape(500, -1) / 255) for g, images in enumerate(made)
     }
-    pictures = {f"pictures{g}": images for g, images in enumerate(made)}
     real_features = pca.transform(real.reshape(500, -1) / 255)
-    np.savez(tmp_path / "runs.npz", real=real_features, real_pictures=real, **features, **pictures)
+    np.savez(tmp_path / "runs.npz", real=real_features, **features)
 
     shares = []
     for generation in range(3):
         out, source = tmp_path / f"{generation}.json", tmp_path / "runs.npz"
         result = run(
             "novelty", f"{source}:made{generation}", f"{source}:real", "--bandwidth", "5",
-            "--images", f"{source}:pictures{generation}", "--reference-images", f"{source}:real_pictures",
             "--json", out, "--report", tmp_path / "r.html",
         )  # fmt: skip
         assert result.exit_code == 0, result.output
         shares.append(json.loads(out.read_text())["score"]["total"])
     assert shares[0] < shares[1] < shares[2]
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert page.count("data:image/png") > 20
     assert len(page.encode()) < 1_000_000
 
 

@@ -32,7 +32,7 @@ def test_results_are_those_of_the_commands_alone(run, write, folder, monkeypatch
         ),
         (
             "points",
-            "novelty points.npz:new points.npz:reference --images points.npz:images --seed 3",
+            "novelty points.npz:new points.npz:reference --seed 3",
         ),
     ]
     for name, command in alone:
@@ -56,7 +56,6 @@ def test_the_page_shows_everything_with_its_rows(run, write, folder):
     for shown in (
         "image-1",
         "cat",
-        "data:image/png",
         "patients.csv",
         "Scores of noisy.csv set against those",
     ):

@@ -40,14 +40,9 @@ def said(result, **keys):
         ({"at_least": 0.5, "at_most": 1.5}, "failed"),
         ({"at_least": 0.6, "at_most": 3}, "failed"),
         ({"at_least": 0.8, "using": "value"}, "passed"),
-        ({"equal_to": 1}, "passed"),
-        ({"equal_to": 2}, "failed"),
-        ({"field": "word", "equal_to": "calm"}, "passed"),
-        ({"field": "word", "equal_to": "Calm"}, "failed"),
-        ({"field": "is_new", "equal_to": False}, "passed"),
-        ({"field": "is_new", "equal_to": 0}, "failed"),
-        ({"field": "rank", "equal_to": True}, "failed"),
-        ({"field": "status", "equal_to": "read"}, "passed"),
+        ({"field": "share", "at_least": 0.25, "at_most": 0.25}, "passed"),
+        ({"field": "share", "at_least": 0.5, "at_most": 0.5}, "failed"),
+        ({"field": "status", "at_least": 1}, "error"),
         ({"field": "word", "at_least": 1}, "error"),
         ({"field": "is_new", "at_most": 1}, "error"),
         ({"field": "nothing", "at_most": 1}, "error"),
@@ -118,24 +113,18 @@ def test_sentences_say_what_was_counted(gauge):
         "value 1, counted as 2 (95 % interval): not shown"
     )
     assert said(gauge(0.25), field="share", at_least=0.2) == "share 0.25: at least 0.2."
-    assert said(result, field="word", equal_to="x") == "word is 'calm', not equal to 'x'."
-    assert said(result, field="is_new", equal_to=True) == "is_new is false, not equal to true."
 
 
 def test_numbers_beside_a_bound_are_printed_to_the_last_digit(gauge):
     assert said(gauge(0.79999999), at_least=0.8) == "value 0.79999999: not at least 0.8."
 
 
-def test_a_status_that_is_no_answer_fails_unless_it_is_allowed(gauge):
+def test_a_status_that_is_no_answer_fails(gauge):
     stuck = gauge(status=STUCK)
     assert ended(stuck, at_least=0) == "failed"
-    assert said(stuck, at_least=0) == "Status stuck, not ok: The gauge is stuck. Knock on it."
-    assert ended(stuck, at_least=0, status="any") == "passed"
-    assert ended(stuck, at_least=0, status=["ok", "stuck"]) == "passed"
-    assert ended(stuck, at_least=0, status="read") == "failed"
+    assert "Status stuck" in said(stuck, at_least=0)
+    assert "Knock on it." in said(stuck, at_least=0)
     assert ended(stuck, at_least=0, severity="warn") == "warned"
-    assert ended(gauge(), at_least=0, status="stuck") == "failed"
-    assert "Status read, not stcuk" in said(gauge(), at_least=0, status="stcuk")
 
 
 def test_the_status_of_a_part_counts_too(gauge, gauge_part):
@@ -144,14 +133,13 @@ def test_the_status_of_a_part_counts_too(gauge, gauge_part):
     assert ended(gauge(parts=parts), field="parts.a.value", at_least=0) == "passed"
     assert ended(gauge(parts=parts), field="parts.b.value", at_least=0) == "failed"
     assert ended(gauge(parts=parts), field="parts.1.value", at_least=0) == "failed"
-    assert ended(gauge(parts=parts), field="parts.1.value", at_least=0, status="any") == "passed"
 
 
 def test_rules_choose_results_by_name_and_measure(gauge, results):
     mixed = {"noise/mild": gauge(1.0), "noise/strong": gauge(2.0), "blur": gauge(3.0), **results}
 
     def chosen(**keys):
-        rule = Rule(field="value", at_least=-1e9, status="any", using="value", **keys)
+        rule = Rule(field="value", at_least=-1e9, using="value", **keys)
         checked = check_results(mixed, [rule])
         return [outcome.result for outcome in checked.outcomes if outcome.ended != "error"]
 
@@ -196,7 +184,7 @@ def test_a_rule_that_finds_nothing_is_an_error(keys, message, results):
 
 
 def test_nan_never_passes(gauge):
-    for keys in ({"at_least": -math.inf}, {"at_most": math.inf}, {"equal_to": 1}):
+    for keys in ({"at_least": -math.inf}, {"at_most": math.inf}):
         assert ended(gauge(math.nan), **keys) == "error"
 
 

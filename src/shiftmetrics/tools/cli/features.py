@@ -1,9 +1,8 @@
-"""Features of samples that are no tables of numbers: images, folders of images, and columns of text."""
+"""Features of samples that are no tables of numbers: images, texts, and tables of words and gaps."""
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import numpy as np
 from shiftmetrics.tools.cli.readers import read_source
 from shiftmetrics.tools.cli.samples import (
     Sample,
-    check_length,
     read_row_values,
     require_column,
     split_names,
@@ -42,17 +40,15 @@ def read_texts(file: str, argument: str, label: str | None, column: str) -> Samp
     Raises
     ------
     ValueError
-        If the file is no table, or has no such column.
+        If the file has no such column.
     TypeError
         If a row of the column holds no string.
     """
     source = parse_source(file, argument)
     frame = read_source(source)
-    if not hasattr(frame, "columns"):
-        raise ValueError(f"{argument} must be a table for --text, got {source}.")
     # a gap or a number among strings is an error, not an empty string
-    values = frame[require_column(frame.columns, column, "--text", argument)]
-    texts = values.tolist()
+    names = getattr(frame, "columns", [])
+    texts = frame[require_column(names, column, "--text", argument)].tolist()
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             raise TypeError(
@@ -69,55 +65,45 @@ def encode(samples: Sequence[Sample], *, progress: bool) -> list[Sample]:
     """
     from shiftmetrics.adapters.embeddings import embed, fit_encoder
 
-    # one encoder for all samples: features of two encoders do not compare
-    both = [part.values for part in samples]
-    if isinstance(both[0], list):
-        fitted = fit_encoder("tfidf", list(itertools.chain(*both)), n_components=COMPONENTS)
-        said = "Features are frequencies of words (TF-IDF) in {} latent dimensions."
+    # one encoder for all samples: features of two encoders do not compare, and a word that is new is not left out
+    first, second = (part.values for part in samples)
+    if isinstance(first, list):
+        encoder = fit_encoder("tfidf", [*first, *second], n_components=COMPONENTS)
+        said = "frequencies of words (TF-IDF) in latent dimensions"
     else:
-        fitted = fit_encoder("pca", np.concatenate(both), n_components=COMPONENTS)
-        size = " x ".join(map(str, both[0].shape[1:3]))
-        said = f"Features are {{}} principal components of the pixels of all images, at {size}."
+        encoder = fit_encoder("pca", np.concatenate([first, second]), n_components=COMPONENTS)
+        size = " x ".join(map(str, first.shape[1:3]))
+        said = f"principal components of the pixels of all images, at {size}"
     encoded = []
     for part in samples:
-        features = embed(part.values, encoder=fitted, progress=progress)
+        features = embed(part.values, encoder=encoder, progress=progress)
         encoded.append(dataclasses.replace(part, values=features))
-    encoded[0].notes.append(said.format(encoded[0].values.shape[1]))
+    encoded[0].notes.append(f"Features are {encoded[0].values.shape[1]} {said}.")
     return encoded
 
 
-def images_of(sample: Sample, text: str | None, option: str) -> Any:
-    """Return a picture for each row: those of a file, or the features themselves where they are images; else None.
-
-    Images given as features become rows of pixels, in place.
+def pictures_of(sample: Sample) -> Any:
+    """Return the features where they are images, which become rows of pixels in place; else None.
 
     Raises
     ------
     ValueError
-        If an array of three or more axes is no batch of images, or the file does not hold a picture for each row.
+        If an array of three or more axes is no batch of images.
     """
-    argument, pictures = sample.source.argument, None
-    if text is not None:
-        pictures = read_source(parse_source(text, option))
-        if hasattr(pictures, "columns") or not is_image_batch(pictures):
-            raise ValueError(
-                f"{option} must hold images of shape (n_samples, height, width), got {text!r}."
-            )
-        check_length(pictures, sample, option)
-    values = sample.values
+    images = sample.values
     # a table of numbers is what the measure takes
-    if np.ndim(values) < 3:
-        return pictures
-    if not is_image_batch(values):
+    if np.ndim(images) < 3:
+        return None
+    argument = sample.source.argument
+    if not is_image_batch(images):
         raise ValueError(
             f"{argument} must have shape (n_samples, n_features), or (n_samples, height, width) for images, got "
-            f"{np.shape(values)}."
+            f"{np.shape(images)}."
         )
-    # images become rows of pixels, and stay pictures for the report
-    sample.values = np.asarray(values).reshape(len(values), -1)
-    size = " x ".join(str(side) for side in np.shape(values)[1:])
+    sample.values = np.asarray(images).reshape(len(images), -1)
+    size = " x ".join(str(side) for side in np.shape(images)[1:])
     sample.notes.append(f"{argument} holds images of {size}; its features are their pixels.")
-    return values if pictures is None else pictures
+    return images
 
 
 def mixed_samples(

@@ -11,7 +11,7 @@ import io
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,8 +23,6 @@ from shiftmetrics._core.validation import first_few, needs
 from shiftmetrics.tools.cli.objects import as_content, load_object
 from shiftmetrics.tools.cli.options import OPENING
 from shiftmetrics.tools.cli.sources import OBJECT_SUFFIX, Source
-
-PARQUET_FILES = "a folder or pattern of parquet files"
 
 CAUSES = {
     "loss of data": (
@@ -60,9 +58,10 @@ def read_source(source: Source) -> Any:
         If the file is empty, truncated, too large, not what its suffix says, or holds pickled objects.
     """
     if source.files:
-        stored = stored_rows(source)
-        with _reading(source, PARQUET_FILES):
-            return in_chunks(stored, source.argument)
+        with _reading(source, "a folder or pattern of parquet files"):
+            from pyarrow.dataset import dataset
+
+            return in_chunks(dataset([str(path) for path in source.files]), source.argument)
     if source.is_table:
         content = READERS.get(source.suffix, _read_csv)(source)
     elif source.is_attribute or source.suffix == OBJECT_SUFFIX:
@@ -190,21 +189,6 @@ def _read_parquet(source: Source) -> Any:
         content = Table.from_arrays(columns, schema=file.schema_arrow)
         del columns
         return content.to_pandas(split_blocks=True, self_destruct=True)
-
-
-def stored_rows(source: Source) -> Any:
-    """Return several parquet files as a dataset of pyarrow, which is read chunk by chunk."""
-    with _reading(source, PARQUET_FILES):
-        from pyarrow.dataset import dataset
-
-        return dataset([str(path) for path in source.files])
-
-
-def columns_in(stored: Any, names: Sequence[str]) -> Any:
-    """Return some columns of `stored_rows`."""
-    from pyarrow import schema
-
-    return stored.replace_schema(schema([stored.schema.field(name) for name in names]))
 
 
 def _read_json_lines(source: Source) -> Any:

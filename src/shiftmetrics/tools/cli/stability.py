@@ -11,17 +11,14 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import as_array
-from shiftmetrics._core.chunk_readers import chunks_of
-from shiftmetrics._core.chunks import Chunks
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.models import Decision, model_stability
 from shiftmetrics.models import feature_stability as stability_of_features
+from shiftmetrics.models import model_stability
 from shiftmetrics.models.boosters import estimator_of
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion, stability_curve
-from shiftmetrics.tools.cli.forms import parse_pairs
+from shiftmetrics.tools.cli.decision_tables import read_table
 from shiftmetrics.tools.cli.objects import check_model, load_object
 from shiftmetrics.tools.cli.outputs import CommandAnswer, Job
-from shiftmetrics.tools.cli.readers import columns_in, read_source, stored_rows
 from shiftmetrics.tools.cli.samples import Sample, read_rows, refuse_options, require_column
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import Source, parse_source
@@ -31,14 +28,12 @@ from shiftmetrics.views import Context, Rows
 MODEL = "A model"
 PANELS = {
     **dict.fromkeys(["losses", "distances"], "Losses or distances"),
-    **dict.fromkeys(
-        ["model", "target", "decide_at", "error_costs", "feature_stability", "by"], MODEL
-    ),
+    **dict.fromkeys(["model", "target", "feature_stability"], MODEL),
 }
 TITLE = "Stability of a model"
 
 WORDS = {
-    "losses": "--losses", "distances": "--distances", "X": "FILE", "y": "--target", "model": "--model", "by": "--by",
+    "losses": "--losses", "distances": "--distances", "X": "FILE", "y": "--target", "model": "--model",
 }  # fmt: skip
 
 
@@ -56,10 +51,7 @@ def stability(
     distances: str | None = None,
     model: str | None = None,
     target: str | None = None,
-    decide_at: float | None = None,
-    error_costs: list[str] | None = None,
     feature_stability: bool = False,
-    by: str | None = None,
     curve: bool = False,
     groups: str | None = None,
     id_column: str | None = None,
@@ -88,24 +80,15 @@ def stability(
         A fitted model: a file of skops or joblib, or module:attribute. Opening the last two needs --trust.
     target : COLUMN|FILE
         What the model predicts.
-    decide_at
-        The probability from which on a row is of the second class, in place of the model's own decision.
-    error_costs : LABEL=COST
-        Cost of an error on rows of a label, such as ill=10; 1 for the others. May be repeated.
     feature_stability
         Also what changes of each feature alone do; without reweighting unless --theta2 is given.
-    by : COLUMN|FILE
-        With --feature-stability: also within each group of rows; many numbers are cut at quartiles.
     curve
         Also print the stability over risk thresholds.
     """
     beside = {"label": label, "weight": weight, "groups": groups}
     if model is None:
-        of_models = {
-            "--target": target, "--decide-at": decide_at, "--error-costs": error_costs,
-            "--feature-stability": feature_stability, "--by": by,
-        }  # fmt: skip
         # options of the other way to measure are errors, not ignored
+        of_models = {"--target": target, "--feature-stability": feature_stability}
         refuse_options(of_models, "go with --model")
         call.refuse_all_but(stability_criterion, rule="go with --model")
         return _of_numbers(file, call, losses, distances, id_column, beside, curve=curve)
@@ -113,48 +96,33 @@ def stability(
     call.refuse_all_but(model_stability, rule="not go with --model")
     if target is None:
         raise ValueError("--target COLUMN must say what the model predicts, next to --model.")
-    if not feature_stability:
-        refuse_options({"--by": by}, "go with --feature-stability")
     check_model(model)
-    # costs of errors, by the label of the row
-    costs: dict[str, float] = {}
-    for text in error_costs or []:
-        costs |= parse_pairs(text, "--error-costs", "LABEL=COST", "ill=10")
     source = parse_source(file, "FILE")
-    if source.files:
-        refuse_options(
-            {"--feature-stability": feature_stability}, "not go with several parquet files"
-        )
-    beside |= {"by": by, "target": target}
+    beside["target"] = target
 
     def compute() -> CommandAnswer:
-        import pandas as pd
-
         # opening a model runs code: not before everything else is right
         fitted, notes = load_object(model, "--model")
         sample = _read(source, id_column, beside, leave_out=[target, weight])
         if sample.table is not None:
-            _keep_columns_of(fitted, sample, target, aside=(groups, by))
-        # another decision than the model's own
-        if decide_at is not None or costs:
-            fitted = _deciding(fitted, decide_at, costs)
+            _keep_columns_of(fitted, sample, target, aside=(label, groups))
         rows = (fitted, sample.values, sample.target)
         given = {"sample_weight": sample.weight, "groups": sample.groups}
         # the whole model, then features one by one
         result = call(model_stability, *rows, **given)
         shown = _rows_of(sample, result.loss)
         # the classes that it predicts are labels to show; the numbers of a regression are not
-        if label is None and not source.files and call["loss"] != "squared":
+        if label is None and call["loss"] != "squared":
             shown = dataclasses.replace(shown, labels=sample.target)
         results = {str(source): result}
         if curve:
             results |= _curve(call, result, shown, sample.groups)
         if feature_stability:
             # features are compared by perturbations alone, unless reweighting was asked for
-            asked = call["theta2"] != call.declared["theta2"].default
-            prices = {} if asked else {"theta2": math.inf}
-            groups_by = None if sample.by is None else pd.Series(sample.by, name=by)
-            features = call(stability_of_features, *rows, by=groups_by, **prices, **given)
+            prices = {}
+            if call["theta2"] == call.declared["theta2"].default:
+                prices["theta2"] = math.inf
+            features = call(stability_of_features, *rows, **prices, **given)
             results[features.title] = features
         facts = {
             "Model": Path(model).name,
@@ -217,9 +185,7 @@ def _read(
 
     ``as_table`` names the columns of an array by their places.
     """
-    if source.files:
-        return _read_stored(source, id_column, beside, leave_out)
-    content = read_source(source)
+    content = read_table(source)
     if as_table and not hasattr(content, "columns"):
         content = _table_of(content)
     if not hasattr(content, "columns"):
@@ -236,6 +202,7 @@ def _read(
 
 
 def _table_of(content: Any) -> Any:
+    """Return an array as a table whose columns are named by their places."""
     import pandas as pd
 
     if np.ndim(content) > 2:
@@ -246,55 +213,21 @@ def _table_of(content: Any) -> Any:
     return frame.set_axis(list(map(str, frame.columns)), axis=1)
 
 
-def _read_stored(
-    source: Source,
-    id_column: str | None,
-    beside: dict[str, str | None],
-    leave_out: Sequence[str | None],
-) -> Sample:
-    """Return parquet files as they are stored, with one value a row in memory; the table is one without rows."""
-    refuse_options({"--id": id_column}, "be left out for several parquet files")
-    # parquet files stay on disk: what is one value a row is held
-    stored = stored_rows(source)
-    table = _chunks_of(stored).empty
-    held: dict[str, Any] = {}
-    for name, text in beside.items():
-        if text is None or text not in table.columns:
-            held |= read_rows(table, {name: text}, required=True)
-            continue
-        held[name] = columns_in(stored, [text])
-        # the target goes with the rows, chunk by chunk
-        if name != "target":
-            held[name] = np.concatenate(_chunks_of(held[name]).map(np.ravel))
-    left_out = [name for name in leave_out if name in table.columns]
-    return Sample(source=source, values=stored, table=table.drop(columns=left_out), **held)
-
-
-def _chunks_of(stored: Any) -> Chunks:
-    found = chunks_of(stored, "FILE")
-    assert found is not None
-    return found
-
-
 def _column_of(sample: Sample, column: str, option: str) -> Any:
-    """Return the numbers of one column, out-of-core ones in chunks."""
-    if sample.source.files:
-        require_column(_chunks_of(sample.values).empty.columns, column, option, "FILE")
-        return _chunks_of(columns_in(sample.values, [column])).converted(np.ravel)
-    chosen = sample.values[[require_column(sample.values.columns, column, option, "FILE")]]
-    refuse_text(chosen, option)
-    return np.asarray(as_array(chosen[column], option))
+    """Return the numbers of one column."""
+    require_column(sample.values.columns, column, option, "FILE")
+    refuse_text(sample.values[[column]], option)
+    return np.asarray(as_array(sample.values[column], option))
 
 
 def _rows_of(sample: Sample, loss: Any) -> Rows:
     """Return what the report may show of the rows."""
-    table = None if sample.source.files else sample.table
     return Rows(
         loss=loss,
         sample_weight=sample.weight,
         names=sample.ids,
         labels=sample.label,
-        table=table,
+        table=sample.table,
     )
 
 
@@ -310,14 +243,6 @@ def _curve(call: Call, result: Any, rows: Rows, groups: Any) -> dict[str, Any]:
     return {curve.title: curve}
 
 
-def _deciding(model: Any, decide_at: float | None, costs: dict[str, float]) -> Any:
-    """Return the model with another decision; labels are matched with its classes as they are typed."""
-    classes = np.asarray(getattr(model, "classes_", [])).tolist()
-    known = {str(label): label for label in classes}
-    by_label = {known.get(label, label): cost for label, cost in costs.items()}
-    return Decision(model, decide_at, by_label or None)
-
-
 def _name_of(model: Any) -> str:
     """Return what kind of model this is; of a pipeline, its steps."""
     steps = [step for _, step in getattr(model, "steps", [])]
@@ -327,8 +252,8 @@ def _name_of(model: Any) -> str:
 def _keep_columns_of(model: Any, sample: Sample, target: str, aside: Sequence[str | None]) -> None:
     """Keep the columns that the model predicts on as the values of the sample, and note the others.
 
-    A model that was fitted on a table names its columns; any other gets all of them, as an array if it was fitted on
-    one. Columns of ``aside``, those of ``--groups`` and ``--by``, are left out until the number of columns is right.
+    A model that was fitted on a table names its columns; any other gets all but those of ``aside``, as an array if
+    these are numbers.
 
     Raises
     ------
@@ -336,11 +261,14 @@ def _keep_columns_of(model: Any, sample: Sample, target: str, aside: Sequence[st
         If the table lacks a column of the model, or the target is one of them.
     """
     frame = sample.table
-    model = estimator_of(model)
-    # scikit-learn's two ways to say what a model was fitted on
-    known = getattr(model, "feature_names_in_", None)
-    width = getattr(model, "n_features_in_", None)
-    if known is not None:
+    # what scikit-learn keeps of the table that a model was fitted on
+    known = getattr(estimator_of(model), "feature_names_in_", None)
+    if known is None:
+        values = frame.drop(columns=[name for name in set(aside) if name in frame])
+        sample.values = values
+        if all(dtype.kind in "iuf" for dtype in values.dtypes):
+            sample.values = values.to_numpy(dtype=np.float64)
+    else:
         if target in known:
             raise ValueError(
                 f"--target must name what --model predicts, got {target!r}, which it predicts from."
@@ -351,19 +279,9 @@ def _keep_columns_of(model: Any, sample: Sample, target: str, aside: Sequence[st
                 f"FILE must have the columns that --model was fitted on, got none called {first_few(missing, 8)}; "
                 f"it has {first_few(map(str, frame.columns), 8)}."
             )
-        unseen = [name for name in frame.columns if name not in known]
         values = frame[list(known)]
-    else:
-        unseen = []
-        for name in dict.fromkeys(aside):
-            if name in frame.columns and frame.shape[1] - len(unseen) != width:
-                unseen.append(name)
-        values = frame.drop(columns=unseen)
-        if width is not None and all(dtype.kind in "iuf" for dtype in values.dtypes):
-            values = values.to_numpy(dtype=np.float64)
-    if sample.source.files:
-        values = columns_in(sample.values, [name for name in frame.columns if name not in unseen])
-    sample.values = values
+        sample.values = values
+    unseen = [name for name in frame.columns if name not in values.columns]
     if unseen:
         names = first_few(unseen, 6)
         sample.notes.append(f"Columns that describe rows and the model does not see: {names}.")

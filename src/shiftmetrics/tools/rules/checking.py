@@ -10,7 +10,7 @@ from shiftmetrics._core.result import Result, Status, format_number
 from shiftmetrics._core.validation import describe
 from shiftmetrics.tools.rules.fields import Place, Reading, find, read
 from shiftmetrics.tools.rules.outcomes import Ended, Outcome, RulesResult
-from shiftmetrics.tools.rules.rule import Rule, nearest_names, printed
+from shiftmetrics.tools.rules.rule import Rule, nearest_names
 
 
 def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> RulesResult:
@@ -111,7 +111,7 @@ def _outcome(rule: Rule, name: str, result: Result) -> Outcome:
                 f"A rule on results of {result.measure!r} must name a field, such as models.NAME.rank_low."
             )
         place = find(result, field)
-        text = _unmet_status(rule, field, result, place)
+        text = _unmet_status(field, result, place)
         holds = not text
         if holds:
             reading = read(place, field, rule.using)
@@ -128,42 +128,22 @@ def _outcome(rule: Rule, name: str, result: Result) -> Outcome:
     )
 
 
-def _unmet_status(rule: Rule, field: str, result: Result, place: Place) -> str:
-    """Name the first status on the way to a field that the rule does not accept; nothing where it accepts all."""
+def _unmet_status(field: str, result: Result, place: Place) -> str:
+    """Name the first status on the way to a field that is no answer; nothing where all are."""
     for owner in (result, *place.owners):
         status = getattr(owner, "status", None)
         if owner is result:
             status = result.status_of(field)
         if not isinstance(status, Status):
             continue
-        accepted = {str(status), "any"}
-        if status.ok:
-            accepted.add("ok")
-        if accepted.isdisjoint(rule.status):
-            return f"Status {status}, not {' or '.join(rule.status)}: {status.text}"
+        if not status.ok:
+            return f"Status {status}, which is no answer: {status.text}"
     return ""
 
 
 def _judge(rule: Rule, field: str, result: Result, reading: Reading) -> tuple[bool, str]:
-    """Return whether a bound holds for all that a number may be, and the words for it.
-
-    Raises
-    ------
-    ValueError
-        If the field holds no number, and the rule bounds one.
-    """
+    """Return whether a bound holds for all that a number may be, and the words for it."""
     value, low, high = reading.value, reading.low, reading.high
-    if rule.equal_to is not None:
-        # True equals 1 in Python, but not in a rule
-        is_flag = isinstance(value, bool) or isinstance(rule.equal_to, bool)
-        holds = value is rule.equal_to if is_flag else bool(value == rule.equal_to)
-        demanded = "" if holds else f", not {rule.bound_in_words()}"
-        return holds, f"{field} is {printed(value)}{demanded}."
-    if low is None or high is None:
-        raise ValueError(
-            f"The field {field!r} is {printed(value)}, no number that could be {rule.bound_in_words()}. "
-            "Write equal_to instead."
-        )
     high_enough = low >= rule.lower
     low_enough = high <= rule.upper
     # the end that decides: the lower one, unless only the upper one fails
@@ -174,7 +154,7 @@ def _judge(rule: Rule, field: str, result: Result, reading: Reading) -> tuple[bo
     if high_enough and low_enough:
         return True, f"{found}: {rule.bound_in_words()}.{_wrong_side(rule, field, result)}"
     # the value itself is outside, or only what is uncertain about it
-    if not rule.lower <= float(value) <= rule.upper:
+    if not rule.lower <= value <= rule.upper:
         return False, f"{found}: not {rule.bound_in_words()}."
     remedy = ""
     if rule.using is None:
@@ -203,9 +183,9 @@ def _counted(end: float, reading: Reading, rule: Rule) -> str:
     return f"{counted} ({', '.join(reading.because)})"
 
 
-def _apart(number: Any, rule: Rule) -> str:
+def _apart(number: float, rule: Rule) -> str:
     """Print a number with enough digits to tell it from the bounds."""
-    short = printed(number)
+    short = format_number(number)
     for bound in (rule.lower, rule.upper):
         if bound != number and format_number(bound) == short:
             return repr(number)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.record import Record, public_names
-from shiftmetrics._core.result import Interval, Status
+from shiftmetrics._core.result import Interval
 from shiftmetrics.tools.rules.rule import Using, nearest_names
 
 MAIN = ("value", "difference", "stability")
@@ -33,17 +32,17 @@ class Reading:
 
     Attributes
     ----------
-    value : float, str or bool
+    value : float
         As it stands.
-    low, high : float or None
-        Between what it lies; None where it is no number.
+    low, high : float
+        Between what it lies, once all that is uncertain is counted.
     because : tuple of str
         What puts ``low`` and ``high`` apart from the value.
     """
 
-    value: float | str | bool
-    low: float | None = None
-    high: float | None = None
+    value: float
+    low: float
+    high: float
     because: tuple[str, ...] = ()
 
 
@@ -93,44 +92,34 @@ def names_of(part: Any) -> list[str]:
 
 
 def read(place: Place, path: str, using: Using | None) -> Reading:
-    """Return what a field holds, and between what it lies.
+    """Return the number that a field holds, and between what it lies.
 
     Raises
     ------
     ValueError
-        If it is NaN, is not there, is not a single value, or has no interval and ``using`` demands one.
+        If it is NaN, is not there, is no number, or has no interval and ``using`` demands one.
     """
-    # what is no number is compared as it stands
     value = plain(place.value)
     if value is None:
         raise ValueError(
             f"The field {path!r} is empty: the result was computed without it. Measure with the option that "
             "gives it, or choose another field."
         )
-    if names := names_of(value):
+    names = names_of(value)
+    if names:
         raise ValueError(
             f"The field {path!r} has parts; name one of them. {nearest_names('', names)}"
         )
-    if isinstance(value, bool | str):
-        return Reading(value=value)
-    if not isinstance(value, int | float):
-        raise ValueError(
-            f"The field {path!r} must be a number, a string, true or false, got {type(value).__name__}."
-        )
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"The field {path!r} must be a number, got {value!s:.60}.")
     if math.isnan(value):
         raise ValueError(f"The field {path!r} is NaN, which no bound can judge. Measure again.")
     return _with_uncertainty(place, path, value, using)
 
 
 def plain(value: Any) -> Any:
-    """Return NumPy's scalars as Python's, and a status by its code."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, Status):
-        return str(value)
-    if isinstance(value, numbers.Real) and not isinstance(value, bool | int):
-        return float(value)
-    return value
+    """Return NumPy's scalars as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _step(part: Any, name: str, done: str, path: str) -> Any:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import datetime
-import html
 import json
 import os
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from shiftmetrics._core.files import MARK, WRITTEN_BY, atomic_path, printable, write_text
+from shiftmetrics._core.files import MARK, WRITTEN_BY, atomic_path, write_text
 from shiftmetrics._core.record import Record, encode
 from shiftmetrics._core.result import SCHEMA_VERSION
 from shiftmetrics.tools.rules.rule import Rule
@@ -43,10 +42,9 @@ class Outcome(Record):
         Its measure.
     ended : {"passed", "failed", "warned", "error"}
         "warned": it does not hold, and is no more than a warning. "error": it could not be checked.
-    value : float, str, bool or None
-        What the field holds.
-    low, high : float or None
-        Between what the number was taken to lie: what is uncertain, counted against passing.
+    value, low, high : float or None
+        The number, and between what it was taken to lie: what is uncertain counts against passing. None where the
+        rule was not judged.
     text : str
         What was found, in words.
     """
@@ -55,7 +53,7 @@ class Outcome(Record):
     result: str
     measure: str
     ended: Ended
-    value: float | str | bool | None = None
+    value: float | None = None
     low: float | None = None
     high: float | None = None
     text: str
@@ -125,22 +123,6 @@ class RulesResult(Record):
     def __str__(self) -> str:
         unmet = [str(outcome) for outcome in self.outcomes if outcome.ended != "passed"]
         return "\n".join([self.headline(), *unmet])
-
-    def _repr_html_(self) -> str:
-        table = self.to_frame()[["ended", "rule", "result", "text"]].to_html(index=False)
-        return printable(f"<div><b>{html.escape(self.headline())}</b>{table}</div>")
-
-    def to_frame(self) -> Any:
-        """Return one row for each outcome as a pandas DataFrame."""
-        import pandas as pd
-
-        # a line for each outcome, with its rule beside it
-        rows = []
-        for outcome in self.outcomes:
-            rule = outcome.rule
-            bound = {"field": rule.field, "bound": rule.bound_in_words()}
-            rows.append({**vars(outcome), "rule": rule.name, **bound})
-        return pd.DataFrame(rows)
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the outcomes as JSON, or write them too.

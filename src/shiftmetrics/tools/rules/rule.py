@@ -26,8 +26,8 @@ from shiftmetrics._core.validation import (
 Using = Literal["interval", "value"]
 Severity = Literal["fail", "warn"]
 
-BOUNDS = ("at_least", "at_most", "equal_to")
-"""The keys that bound a field; each rule has one of them, or the first two together."""
+BOUNDS = ("at_least", "at_most")
+"""The keys that bound a field; each rule has one of them, or both."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,15 +49,11 @@ class Rule(Record):
         "models.new.value", "features.age.value", "differences.new-old.difference". Default: what the class of
         the result says: the fraction of changed predictions, the fraction that is new, or the value.
     at_least, at_most : float or None
-        Bounds of a number; they may go together.
-    equal_to : float, str, bool or None
-        What the field must be, exactly as it stands: for counts, words and settings.
+        Bounds of a number; they may go together, and be equal for counts and settings.
     using : {"interval", "value"} or None
         "interval": the unfavourable end of the interval is checked, and there must be one. "value": the number as
         printed, with its numerical error. Default: the interval where there is one, and what a search is certified
         not to have missed.
-    status : tuple of str, default ("ok",)
-        Statuses a result may have: "ok" stands for all that are an answer, "any" for all.
     severity : {"fail", "warn"}, default "fail"
         Whether a rule that does not hold fails the gate.
     reason : str
@@ -81,9 +77,7 @@ class Rule(Record):
     field: str = ""
     at_least: float | None = None
     at_most: float | None = None
-    equal_to: float | str | bool | None = None
     using: Using | None = None
-    status: tuple[str, ...] = ("ok",)
     severity: Severity = "fail"
     reason: str = ""
 
@@ -94,11 +88,6 @@ class Rule(Record):
             text = getattr(self, name)
             if text is not None and not isinstance(text, str):
                 raise TypeError(describe(name, "a string", value=text))
-        if isinstance(self.status, str):
-            object.__setattr__(self, "status", (self.status,))
-        if not self.status or not all(isinstance(part, str) for part in self.status):
-            expected = 'a status or a list of them, such as "ok", "any" or "converged"'
-            raise TypeError(describe("status", expected, value=self.status))
         check_choice(self.severity, "severity", get_args(Severity))
         if self.using is not None:
             check_choice(self.using, "using", get_args(Using))
@@ -118,8 +107,6 @@ class Rule(Record):
 
     def bound_in_words(self) -> str:
         """Say what the field must be: "at least 0.8"."""
-        if self.equal_to is not None:
-            return f"equal to {printed(self.equal_to)}"
         words = []
         if self.at_least is not None:
             words.append(f"at least {format_number(self.at_least)}")
@@ -134,22 +121,14 @@ class Rule(Record):
         return f"{', '.join(which) or 'every result'}: {what}"
 
     def _check_bounds(self) -> None:
-        for name in ("at_least", "at_most"):
+        for name in BOUNDS:
             bound = getattr(self, name)
             if bound is not None:
                 object.__setattr__(self, name, check_number(bound, name, allow_inf=True))
-        if self.equal_to is not None and not isinstance(self.equal_to, bool | int | float | str):
-            raise TypeError(
-                describe("equal_to", "a number, a string, true or false", value=self.equal_to)
-            )
-        if self.equal_to != self.equal_to:
-            raise ValueError(describe("equal_to", "not NaN, which equals nothing", "nan"))
-        # one bound, or a range: anything else contradicts itself
-        given = [name for name in BOUNDS if getattr(self, name) is not None]
-        if len(given) != 1 and given != ["at_least", "at_most"]:
-            expected = f"one of {', '.join(BOUNDS)}, or the first two together"
-            got = " and ".join(given) or "none"
-            raise ValueError(describe("The bound of a rule", expected, got))
+        if self.at_least is None and self.at_most is None:
+            expected = f"{' or '.join(BOUNDS)}, or both"
+            raise ValueError(describe("The bound of a rule", expected, "none"))
+        # a bound that nothing meets is a slip of the pen
         if self.lower > self.upper:
             raise ValueError(
                 f"The rule must leave something that passes, got {self.bound_in_words()}."
@@ -166,13 +145,6 @@ def nearest_names(name: str, known: Iterable[str], *, most: int = 8) -> str:
     if alike:
         return f"Did you mean {' or '.join(map(repr, alike))}?"
     return f"There are {first_few(names, most)}."
-
-
-def printed(value: Any) -> str:
-    """Print what a field holds: numbers short, strings in quotes, flags as in TOML."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return format_number(value) if isinstance(value, int | float) else repr(value)
 
 
 KEYS = tuple(field.name for field in dataclasses.fields(Rule))
