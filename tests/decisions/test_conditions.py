@@ -33,7 +33,7 @@ def test_an_unseen_level_is_a_mode_of_exactly_its_rows(rng):
     other, own = table(rng, 500), table(rng, 400)
     own.loc[7:40, "job"] = "rider"
     (mode,) = modes_of(own, other)
-    assert mode.conditions[0].text == "job = rider"
+    assert mode.contrasts[0].text == "job = rider"
     np.testing.assert_array_equal(mode.own, np.arange(7, 41))
     assert len(mode.other) == 0
     # every level, gap and end of a range that was tried counts in the correction
@@ -45,7 +45,7 @@ def test_gaps_and_ranges_are_conditions(rng):
     other, own = table(rng, 500), table(rng, 500)
     own.loc[:29, "age"] = np.nan
     own.loc[100:139, "since"] = pd.Timestamp("2030-01-01")
-    texts = {mode.conditions[0].text for mode in modes_of(own, other)}
+    texts = {mode.contrasts[0].text for mode in modes_of(own, other)}
     latest = other["since"].max().date()
     assert texts == {"age missing", f"since above {latest}"}
 
@@ -55,7 +55,7 @@ def test_conditions_of_the_same_samples_are_one_mode(rng):
     own.loc[:49, "job"] = "rider"
     own.loc[:46, "age"] = 150.0
     (mode,) = modes_of(own, other)
-    assert {condition.column for condition in mode.conditions} == {"job", "age"}
+    assert {contrast.column for contrast in mode.contrasts} == {"job", "age"}
     np.testing.assert_array_equal(np.sort(mode.own), np.arange(50))
 
 

@@ -125,7 +125,7 @@ def test_samples_that_change_are_never_called_worse(rng):
 
 def test_an_ordered_reference_arms_labels_only(rng):
     frame = table(rng, 2000).sort_values("x")
-    passport = make_passport(frame.assign(guess=frame["x"] > 0), label="label", prediction="guess")
+    passport = make_passport(frame.assign(guess=frame["x"] > 0), label="label", model="guess")
     assert not passport.rows_armed
     assert "exchangeable" in passport.note
     state = MonitorState.start(passport)
@@ -215,7 +215,7 @@ def test_few_monitors_alarm_without_a_change():
 def test_alarms_share_the_level():
     rng = np.random.default_rng(2)
     frame = table(rng, 400)
-    passport = make_passport(frame.assign(guess=frame["x"] > 0), label="label", prediction="guess")
+    passport = make_passport(frame.assign(guess=frame["x"] > 0), label="label", model="guess")
     errors, rows = passport.alarms()
     assert isinstance(errors, Alarm)
     assert errors.alpha + sum(alarm.alpha for alarm in rows) == pytest.approx(0.05)

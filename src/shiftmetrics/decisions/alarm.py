@@ -10,6 +10,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import check_integer, check_number
+from shiftmetrics.decisions.labelled import clopper_pearson
 
 _ODDS_RATIOS = np.array([1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0])
 """How many times higher the odds may have become: one bet on each."""
@@ -62,14 +63,11 @@ class Alarm(Record):
         ValueError
             If the counts do not fit, or alpha is out of range.
         """
-        from scipy.stats import beta
-
         n = check_integer(n, "n", low=1)
         hits = check_integer(hits, "hits", low=0, high=n)
         alpha = check_number(alpha, "alpha", low=0.0, high=1.0, open_low=True, open_high=True)
-        allowed = 1.0
-        if hits < n:
-            allowed = float(beta.ppf(1.0 - 0.5 * alpha, hits + 1, n - hits))  # Clopper and Pearson
+        # The reference's rate is an estimate: held against it alone, 20 % of monitors would alarm without a change.
+        allowed = clopper_pearson(hits, n, 1.0 - alpha)[1]
         return cls(name=name, allowed=allowed, alpha=alpha, bets=np.zeros(len(_ODDS_RATIOS)))
 
     def update(self, hits: int, n: int) -> Alarm:
@@ -84,14 +82,18 @@ class Alarm(Record):
         hits = check_integer(hits, "hits", low=0, high=n)
         t = self.n_batches + 1
         log_ratio = np.zeros(len(_ODDS_RATIOS))
+        # A rate of 1 cannot rise: every bet keeps its value then.
         if self.allowed < 1.0:
             odds = _ODDS_RATIOS * self.allowed / (1.0 - self.allowed)
             raised = odds / (1.0 + odds)
             log_ratio += hits * np.log(raised / self.allowed)
             log_ratio += (n - hits) * np.log((1.0 - raised) / (1.0 - self.allowed))
+        # Old stakes and the new one are put on this batch together.
+        stake = 1.0 / (t * (t + 1.0))
         with np.errstate(over="ignore"):
-            bets = np.exp(log_ratio) * (self.bets + 1.0 / (t * (t + 1.0)))
-        bets = np.minimum(bets, _LARGEST)  # far beyond any alarm, and no infinity in a state file
+            bets = np.exp(log_ratio) * (self.bets + stake)
+        # Far beyond any alarm, and no infinity in a state file.
+        bets = np.minimum(bets, _LARGEST)
         found = replace(
             self,
             bets=bets,
@@ -100,6 +102,7 @@ class Alarm(Record):
             n_hits=self.n_hits + hits,
         )
         found = replace(found, highest=max(self.highest, found.evidence))
+        # Half of alpha was spent on the upper limit of the reference: Ville's inequality has the other half.
         if self.raised_at == 0 and found.highest >= 2.0 / self.alpha:
             found = replace(found, raised_at=t)
         return found

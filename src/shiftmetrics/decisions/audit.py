@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.result import Status, settings_of
 from shiftmetrics._core.validation import check_number, check_rng, describe, seed_of
 from shiftmetrics.decisions.audit_result import AuditResult, SampleChanges, Timeline
 from shiftmetrics.decisions.column_changes import column_changes
-from shiftmetrics.decisions.modelled import Modelled, audited_models, judged
-from shiftmetrics.decisions.new_modes import TableMode
+from shiftmetrics.decisions.modelled import (
+    Modelled,
+    Outputs,
+    audited_models,
+    judged,
+    known_answers,
+    label_plan,
+)
 from shiftmetrics.decisions.search import COLUMNS, LEVEL, find_modes
 from shiftmetrics.decisions.timeline import Periods, change_point, periods_of
 from shiftmetrics.decisions.unlabelled import tell_apart
@@ -43,6 +48,7 @@ def audit_samples(
     labels: Any = None,
     time: str | None = None,
     id_column: str | None = None,
+    columns: Sequence[Any] | None = None,
     exclude: Iterable[Any] = (),
     plan: int | str | None = None,
     threshold: float | None = None,
@@ -70,8 +76,8 @@ def audit_samples(
         A column of dates or numbers of the current sample: since when each mode is there.
     id_column : str, optional
         The column that names the samples. Default: found by its values.
-    exclude : iterable of str, optional
-        Columns to leave out.
+    columns, exclude : sequence of str, optional
+        The only columns to compare, or columns to leave out. The model gets the columns that it was fitted on.
     plan : int or "anytime", optional
         How many samples to draw for labelling; or an order of all of them that may be stopped at any time.
     threshold : float, optional
@@ -111,17 +117,27 @@ def audit_samples(
     """
     generator = check_rng(rng)
     seed = seed_of(generator)
-    base, sample = as_frame(reference, "reference"), as_frame(current, "current")
+    base = as_frame(reference, "reference")
+    sample = as_frame(current, "current")
     _check_names(base, sample, label, time)
     if threshold is not None:
         check_number(threshold, "threshold", low=0.0, high=1.0, open_low=True)
-    models = [] if model is None else audited_models(model, base, sample, label, time, id_column)
-    not_compared = [name for name in (label, time, *_prediction_columns(model)) if name is not None]
-    encoder = TableEncoder.fit(base, sample, exclude=[*exclude, *not_compared], id_column=id_column)
-    names = _names_of(sample, encoder.id_column)
+    # Labels, times and predictions are no columns to compare: they have paragraphs of their own.
+    predictions = [each for each in _listed(model) if isinstance(each, str)]
+    not_compared = [name for name in (label, time, *predictions) if name is not None]
+    models: list[Outputs] = []
+    if model is not None:
+        models = audited_models(_listed(model), base, sample, [*not_compared, id_column])
+    encoder = TableEncoder.fit(
+        base, sample, columns=columns, exclude=[*exclude, *not_compared], id_column=id_column
+    )
+    ids = _ids_of(sample, encoder.id_column)
+    answers, text = known_answers(label, labels, base, sample, ids)
+    drawn = label_plan(models, ids, plan, text, seed)
 
+    # What changed: modes, columns, and how well trees tell the samples apart.
     found = find_modes(encoder, base, sample, generator)
-    columns = column_changes(
+    changed = column_changes(
         _at_most(base, _COLUMN_ROWS, generator),
         _at_most(sample, _COLUMN_ROWS, generator),
         encoder.columns,
@@ -130,50 +146,49 @@ def audit_samples(
         encoder.transform(_at_most(base, _COMPARED_ROWS, generator)),
         encoder.transform(_at_most(sample, _COMPARED_ROWS, generator)),
     )
-    unmatched = max(classifier.alone_fraction, found.fraction if found.new else 0.0)
-    new = [_named(mode, names) for mode in found.new]
+    unmatched = classifier.alone_fraction
+    if found.new:
+        unmatched = max(unmatched, found.fraction)
+    new = [replace(mode, names=ids[mode.order]) for mode in found.new]
+    base_ids = _ids_of(base, encoder.id_column) if found.missing else ids
     timeline = None
     if time is not None:
         periods = periods_of(sample[time])
-        timeline = _timeline(time, periods, new)
-        new = [_dated(mode, periods, generator) for mode in new]
-    base_names = _names_of(base, encoder.id_column)
+        members = [mode.is_member(len(sample)) for mode in new]
+        timeline = _timeline(time, periods, members)
+        new = [
+            replace(mode, change=change_point(periods, inside, generator))
+            for mode, inside in zip(new, members, strict=True)
+        ]
     changes = SampleChanges(
         novelty_p_value=found.novelty_p_value,
         new=tuple(new),
-        missing=tuple(_named(mode, base_names) for mode in found.missing),
-        columns=columns,
+        missing=tuple(replace(mode, names=base_ids[mode.order]) for mode in found.missing),
+        columns=changed,
         auc=classifier.auc,
         unmatched_fraction=unmatched,
-        first_rows=tuple(names(found.newest[:_NEWEST]).tolist()),
+        first_rows=tuple(ids[found.newest[:_NEWEST]].tolist()),
         timeline=timeline,
         column_notes=tuple(encoder.notes()),
     )
+
+    # What that means for the model.
     says = Modelled()
-    if models or plan is not None:
-        says = judged(
-            models,
-            base,
-            sample,
-            label,
-            labels,
-            names,
-            changes,
-            plan=plan,
-            threshold=threshold,
-            seed=seed,
-        )
-    column_p = min([change.p_value for change in columns], default=1.0)
+    if models:
+        says = judged(models, answers, changes, None if text is None else drawn, threshold)
+
+    # Modes and columns share the 5 % of the verdict.
+    column_p = min([change.p_value for change in changed], default=1.0)
     p_value = min(1.0, found.p_value, column_p / COLUMNS)
-    worse = says.labelled is not None and says.labelled.is_worse
     copies = _copies(base, sample, encoder)
-    verdict = "NO CHANGE SHOWN"
-    if worse:
+    if says.labelled is not None and says.labelled.is_worse:
         verdict = "WORSE"
     elif copies:
         verdict = "CANNOT TELL"
     elif p_value <= LEVEL:
         verdict = "CHANGED"
+    else:
+        verdict = "NO CHANGE SHOWN"
     return AuditResult(
         value=found.interval.low,
         error_bound=0.0,
@@ -199,7 +214,7 @@ def audit_samples(
         labelled=says.labelled,
         inside=says.inside,
         tipping=says.tipping,
-        plan=says.plan,
+        plan=drawn,
     )
 
 
@@ -233,28 +248,18 @@ def _check_names(
         raise ValueError(describe("time", "a column of the current sample", got))
 
 
-def _prediction_columns(model: Any) -> list[str]:
-    models = model if isinstance(model, list | tuple) else [model]
-    return [each for each in models if isinstance(each, str)]
+def _listed(model: Any) -> list[Any]:
+    """Return one model, or a sequence of them, as a list."""
+    if isinstance(model, list | tuple):
+        return list(model)
+    return [model]
 
 
-@dataclass(frozen=True, eq=False)
-class RowNames:
-    """The names of the rows of a table: values of its id column, or positions."""
-
-    ids: npt.NDArray[Any] | None
-
-    def __call__(self, rows: IntArray) -> npt.NDArray[np.str_]:
-        """Return the names of some rows."""
-        if self.ids is None:
-            return np.asarray(rows).astype(str)
-        return np.array([str(name) for name in self.ids[rows]], dtype=np.str_)
-
-
-def _names_of(frame: pd.DataFrame, id_column: Any) -> RowNames:
+def _ids_of(frame: pd.DataFrame, id_column: Any) -> npt.NDArray[np.str_]:
+    """Return the names of all rows: the values of the id column, or positions."""
     if id_column is None or id_column not in frame:
-        return RowNames(None)
-    return RowNames(frame[id_column].to_numpy())
+        return np.arange(len(frame)).astype(str)
+    return frame[id_column].astype(str).to_numpy(dtype=np.str_)
 
 
 def _at_most(frame: pd.DataFrame, n: int, rng: np.random.Generator) -> pd.DataFrame:
@@ -264,29 +269,13 @@ def _at_most(frame: pd.DataFrame, n: int, rng: np.random.Generator) -> pd.DataFr
     return frame.iloc[np.sort(rng.choice(len(frame), n, replace=False))]
 
 
-def _named(mode: TableMode, names: RowNames) -> TableMode:
-    return replace(mode, names=names(mode.order))
-
-
-def _timeline(column: str, periods: Periods, modes: Sequence[TableMode]) -> Timeline:
+def _timeline(column: str, periods: Periods, members: Sequence[npt.NDArray[np.bool_]]) -> Timeline:
     """Count the samples and the members of each mode in each period."""
-    counts = [periods.counts(_is_member(mode, len(periods.of_sample))) for mode in modes]
-    shape = (len(modes), len(periods.labels))
+    counts = [periods.counts(inside) for inside in members]
     return Timeline(
         column=column,
         unit=periods.unit,
         periods=periods.labels,
         n_samples=periods.counts(),
-        n_members=np.array(counts, dtype=np.int64).reshape(shape),
+        n_members=np.array(counts, dtype=np.int64).reshape(len(members), len(periods.labels)),
     )
-
-
-def _dated(mode: TableMode, periods: Periods, rng: np.random.Generator) -> TableMode:
-    members = _is_member(mode, len(periods.of_sample))
-    return replace(mode, change=change_point(periods, members, rng))
-
-
-def _is_member(mode: TableMode, n: int) -> npt.NDArray[np.bool_]:
-    members = np.zeros(n, dtype=bool)
-    members[mode.rows] = True
-    return members

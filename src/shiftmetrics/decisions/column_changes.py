@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.record import Record
@@ -18,10 +17,19 @@ from shiftmetrics.encoding.roles import Column, read_dates
 if TYPE_CHECKING:
     import pandas as pd
 
+COMPARED = ("number", "category", "date")
+"""Roles of the columns that are compared by themselves."""
 _NAMED_LEVELS = 3
 _FEW_SAMPLES = 200
 _LEAST_EXPECTED = 5.0
 """Expected count from which a level has a cell of its own in the test of a category."""
+_TAILS = {
+    0.1: "lowest tenth up to",
+    0.25: "lowest quarter up to",
+    0.75: "highest quarter from",
+    0.9: "highest tenth from",
+}
+"""Quantiles that are named where the medians of two samples are one."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,15 +79,16 @@ def column_changes(
     columns : sequence of Column
         The columns and their roles, such as `TableEncoder.columns`.
     """
-    found = [
-        _change(column, reference[column.name], current[column.name])
-        for column in columns
-        if column.role in ("number", "category", "date")
-    ]
+    found = []
+    for column in columns:
+        if column.role == "category":
+            found.append(_levels_change(column, reference[column.name], current[column.name]))
+        elif column.role in COMPARED:
+            found.append(_numbers_change(column, reference[column.name], current[column.name]))
     adjusted = holm(np.array([change.p_value for change in found]))
     changes = [
-        ColumnChange(**{**vars(change), "p_value": float(p_value)})
-        for change, p_value in zip(found, adjusted, strict=True)
+        replace(change, p_value=p_value)
+        for change, p_value in zip(found, adjusted.tolist(), strict=True)
     ]
     return tuple(sorted(changes, key=lambda change: -change.effect))
 
@@ -88,69 +97,58 @@ def holm(p_values: FloatArray) -> FloatArray:
     """Return p-values that hold together (S. Holm, Scandinavian Journal of Statistics 6, 1979)."""
     order = np.argsort(p_values, kind="stable")
     n = len(p_values)
+    # The least p-value counts n times, the next one n - 1 times; none may be below the one before.
     stepped = np.maximum.accumulate(p_values[order] * np.arange(n, 0, -1))
     adjusted = np.empty(n)
     adjusted[order] = np.minimum(stepped, 1.0)
     return adjusted
 
 
-def _change(column: Column, reference: pd.Series, current: pd.Series) -> ColumnChange:
-    gaps = float(reference.isna().mean()), float(current.isna().mean())
-    if column.role == "category":
-        effect, p_value, new, text = _levels_change(reference, current)
-    else:
-        effect, p_value, text = _numbers_change(column.role, reference, current)
-        new = ()
-        # Two questions are asked of a column with gaps: its values, and whether they are there.
-        if max(gaps) > 0.0:
-            counts = [round(gaps[0] * len(reference)), round(gaps[1] * len(current))]
-            p_missing = _two_fractions(counts, [len(reference), len(current)])
-            p_value = min(1.0, 2.0 * min(p_value, p_missing))
-            if abs(gaps[1] - gaps[0]) > effect:
-                effect = abs(gaps[1] - gaps[0])
-                text = f"missing in {format_percent(gaps[1])}, was {format_percent(gaps[0])}"
+def _numbers_change(column: Column, reference: pd.Series, current: pd.Series) -> ColumnChange:
+    """Compare the distribution functions of numbers or dates, and how many cells are missing."""
+    from scipy.stats import fisher_exact, ks_2samp
+
+    gaps = [int(side.isna().sum()) for side in (reference, current)]
+    missing = gaps[0] / len(reference), gaps[1] / len(current)
+    effect, p_value, text = 0.0, 1.0, ""
+    sides = [ordered_values(column.role, side.dropna()) for side in (reference, current)]
+    if all(len(side) for side in sides):
+        # The exact distribution takes long for many samples, and its limit does not hold for few.
+        method = "asymp"
+        if max(map(len, sides)) <= _FEW_SAMPLES:
+            method = "exact"
+        test = ks_2samp(sides[0], sides[1], method=method)
+        effect = float(test.statistic)
+        p_value = float(test.pvalue)
+        text = _quantiles_in_words(column.role, sides)
+    # Two questions are asked of a column with gaps: its values, and whether they are there.
+    if any(gaps):
+        rows = [[gaps[0], len(reference) - gaps[0]], [gaps[1], len(current) - gaps[1]]]
+        p_value = min(1.0, 2.0 * min(p_value, float(fisher_exact(rows).pvalue)))
+        apart = abs(missing[1] - missing[0])
+        if apart > effect:
+            effect = apart
+            text = f"missing in {format_percent(missing[1])}, was {format_percent(missing[0])}"
     return ColumnChange(
         column=str(column.name),
         role=column.role,
         effect=effect,
         p_value=p_value,
-        missing=gaps,
-        new_levels=new,
+        missing=missing,
         text=text,
     )
 
 
-def _numbers_change(
-    role: str, reference: pd.Series, current: pd.Series
-) -> tuple[float, float, str]:
-    """Return the statistic of Kolmogorov and Smirnov, its p-value, and both medians in words."""
-    import pandas as pd
-    from scipy.stats import ks_2samp
-
-    sides = [ordered_values(role, side.dropna()) for side in (reference, current)]
-    if not all(len(side) for side in sides):
-        return 0.0, 1.0, ""
-    # The exact distribution takes long for many samples, and its limit does not hold for few.
-    few = max(map(len, sides)) <= _FEW_SAMPLES
-    test = ks_2samp(sides[0], sides[1], method="exact" if few else "asymp")
-    medians = [np.median(side) for side in sides]
-    if role == "date":
-        dates = [pd.Timestamp(median, unit="s").date() for median in medians]
-        return float(test.statistic), float(test.pvalue), f"median {dates[1]}, was {dates[0]}"
-    before, now = medians
-    if before == now:
-        # The medians say nothing here: name the quartile that moved most.
-        quartiles = [np.quantile(side, [0.1, 0.25, 0.75, 0.9]) for side in sides]
-        place = int(np.argmax(np.abs(quartiles[1] - quartiles[0])))
-        words = (
-            "lowest tenth up to",
-            "lowest quarter up to",
-            "highest quarter from",
-            "highest tenth from",
-        )
-        text = f"{words[place]} {quartiles[1][place]:.4g}, was {quartiles[0][place]:.4g}"
-        return float(test.statistic), float(test.pvalue), text
-    return float(test.statistic), float(test.pvalue), f"median {now:.4g}, was {before:.4g}"
+def _quantiles_in_words(role: str, sides: Sequence[FloatArray]) -> str:
+    """Name both medians; where they are one, the tail that changed most."""
+    before, now = (float(np.median(side)) for side in sides)
+    name = "median"
+    if before == now and role == "number":
+        tails = [np.quantile(side, list(_TAILS)) for side in sides]
+        place = int(np.argmax(np.abs(tails[1] - tails[0])))
+        name = list(_TAILS.values())[place]
+        before, now = tails[0][place], tails[1][place]
+    return f"{name} {in_words(role, now)}, was {in_words(role, before)}"
 
 
 def ordered_values(role: str, values: pd.Series) -> FloatArray:
@@ -163,52 +161,54 @@ def ordered_values(role: str, values: pd.Series) -> FloatArray:
     return numbers[np.isfinite(numbers)]
 
 
-def _levels_change(
-    reference: pd.Series, current: pd.Series
-) -> tuple[float, float, tuple[str, ...], str]:
-    """Return the total variation of two categories, the p-value of a chi-squared test, and what is new."""
+def in_words(role: str, value: float) -> str:
+    """Return what `ordered_values` made of a value as people write it: four digits, or a date."""
+    if role == "date":
+        return str(np.datetime64(int(value), "s").astype("datetime64[D]"))
+    return f"{value:.4g}"
+
+
+def _levels_change(column: Column, reference: pd.Series, current: pd.Series) -> ColumnChange:
+    """Compare how frequent each level of a category is; missing cells are a level."""
     sides = [level_names(reference), level_names(current)]
     levels, codes = np.unique(np.concatenate(sides), return_inverse=True)
+    is_current = np.arange(len(codes)) >= len(reference)
     table = np.stack(
-        [
-            np.bincount(codes[: len(sides[0])], minlength=len(levels)),
-            np.bincount(codes[len(sides[0]) :], minlength=len(levels)),
-        ]
-    ).astype(np.float64)
+        [np.bincount(codes[side], minlength=len(levels)) for side in (~is_current, is_current)]
+    )
     fractions = table / table.sum(axis=1, keepdims=True)
     apart = fractions[1] - fractions[0]
-    new = np.flatnonzero((table[0] == 0.0) & (levels != "missing"))
+    new = np.flatnonzero((table[0] == 0) & (levels != "missing"))
     new = new[np.argsort(-table[1, new], kind="stable")]
-    order = np.argsort(-np.abs(apart), kind="stable")[:_NAMED_LEVELS]
-    parts = [
-        f"{levels[place]} {format_percent(fractions[1, place])}, was {format_percent(fractions[0, place])}"
-        for place in order
-        if apart[place] != 0.0
-    ]
-    named = tuple(str(level) for level in levels[new])
-    return 0.5 * float(np.abs(apart).sum()), _chi_squared(table), named, "; ".join(parts)
+    words = []
+    for place in np.argsort(-np.abs(apart), kind="stable")[:_NAMED_LEVELS]:
+        if apart[place] != 0.0:
+            before, now = map(format_percent, fractions[:, place].tolist())
+            words.append(f"{levels[place]} {now}, was {before}")
+    return ColumnChange(
+        column=str(column.name),
+        role=column.role,
+        effect=0.5 * float(np.abs(apart).sum()),
+        p_value=_one_distribution(table),
+        missing=(float(reference.isna().mean()), float(current.isna().mean())),
+        new_levels=tuple(levels[new].tolist()),
+        text="; ".join(words),
+    )
 
 
-def _chi_squared(table: npt.NDArray[np.float64]) -> float:
-    """Return the p-value of one distribution; levels that are too rare for the test share a cell."""
-    from scipy.stats import chi2_contingency
+def _one_distribution(table: np.ndarray) -> float:
+    """Return the p-value of one distribution in both rows of a table of counts.
+
+    Levels that are too rare for the chi-squared test share a cell; two cells have Fisher's exact test.
+    """
+    from scipy.stats import chi2_contingency, fisher_exact
 
     expected = table.sum(axis=0) * table.sum(axis=1).min() / table.sum()
     rare = expected < _LEAST_EXPECTED
-    cells = table[:, ~rare]
-    if rare.any():
-        cells = np.column_stack([cells, table[:, rare].sum(axis=1)])
-    cells = cells[:, cells.sum(axis=0) > 0.0]
+    cells = np.column_stack([table[:, ~rare], table[:, rare].sum(axis=1)])
+    cells = cells[:, cells.sum(axis=0) > 0]
     if cells.shape[1] < 2:
         return 1.0
     if cells.shape[1] == 2:
-        return _two_fractions(cells[:, 0].tolist(), cells.sum(axis=1).tolist())
+        return float(fisher_exact(cells).pvalue)
     return float(chi2_contingency(cells).pvalue)
-
-
-def _two_fractions(counts: Sequence[float], sizes: Sequence[float]) -> float:
-    """Return Fisher's exact p-value that two fractions are one."""
-    from scipy.stats import fisher_exact
-
-    rows = [[int(k), int(n) - int(k)] for k, n in zip(counts, sizes, strict=True)]
-    return float(fisher_exact(rows).pvalue)

@@ -7,14 +7,15 @@ conditions are counted exactly; the search for modes by kernels goes on among th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, IntArray
+from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.result import format_percent
-from shiftmetrics.decisions.column_changes import ordered_values
+from shiftmetrics.decisions.column_changes import in_words, ordered_values
+from shiftmetrics.decisions.new_modes import Contrast, level_in_words
 from shiftmetrics.encoding.parts import level_names
 from shiftmetrics.encoding.roles import Column
 
@@ -27,57 +28,36 @@ _SAME_ROWS = 0.8
 """Fraction of the samples of the rarer of two conditions that meet both, from which they are one mode."""
 _ALIKE = 0.5
 """Samples that meet both over samples that meet either, from which both conditions define the mode."""
+_NO_ROWS: IntArray = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class MetCondition:
-    """A condition, and the samples of both sides that meet it.
+class ModeRows:
+    """The rows of a mode on both sides, before the mode is described.
 
     Attributes
     ----------
-    column : str
-        The column.
-    text : str
-        In words: "job = rider", "income missing", "age above 90".
-    inside, outside : str
-        The value of the samples that meet it, and what all of the other side has.
     own, other : arrays of int
-        Rows of both sides that meet it.
+        Its rows on the side that has it, and on the other side.
     p_value : float
-        Of "as frequent on both sides" (Fisher, one-sided), adjusted for all conditions that were tried.
+        Of "as frequent on both sides", adjusted for all that was tried.
+    contrasts : tuple of Contrast
+        The conditions on single columns that define it; none for a mode that the search found.
     """
 
-    column: str
-    text: str
-    inside: str
-    outside: str
     own: IntArray
     other: IntArray
-    p_value: float
-
-
-@dataclass(frozen=True, eq=False)
-class ConditionMode:
-    """Conditions that the same samples meet: a mode that needs no search."""
-
-    conditions: tuple[MetCondition, ...]
-    own: IntArray
-    other: IntArray
-
-    @property
-    def p_value(self) -> float:
-        """The least p-value of its conditions."""
-        return min(condition.p_value for condition in self.conditions)
+    p_value: float = 1.0
+    contrasts: tuple[Contrast, ...] = ()
 
 
 def condition_modes(
-    columns: Sequence[Column],
-    own: pd.DataFrame,
-    other: pd.DataFrame,
-    *,
-    alpha: float = 0.025,
-) -> list[ConditionMode]:
-    """Return the modes of a side that single columns show, the largest first.
+    columns: Sequence[Column], own: pd.DataFrame, other: pd.DataFrame, *, alpha: float = 0.025
+) -> list[ModeRows]:
+    """Return the modes of a side that single columns show.
+
+    Each condition has Fisher's one-sided test, by Bonferroni over all conditions that were tried. Those that the
+    same samples meet become one mode.
 
     Parameters
     ----------
@@ -91,132 +71,121 @@ def condition_modes(
     tried = []
     for column in columns:
         if column.role == "category":
-            tried += _unseen_levels(column, own[column.name], other[column.name])
+            tried += _levels(column, own[column.name], other[column.name])
         elif column.role in ("number", "date"):
             tried += _gaps(column, own[column.name], other[column.name])
             tried += _out_of_range(column, own[column.name], other[column.name])
-    sizes = len(own), len(other)
-    met = [_tested(condition, sizes, len(tried)) for condition in tried]
-    met = [condition for condition in met if condition.p_value <= alpha]
+    met = []
+    for condition in tried:
+        p_value = len(tried) * _p_value(condition, len(own), len(other))
+        if p_value <= alpha:
+            met.append(replace(condition, p_value=p_value))
+    # The most frequent condition names the mode, and the rarer ones join it.
     met.sort(key=lambda condition: -len(condition.own))
-    modes: list[ConditionMode] = []
+    modes: list[ModeRows] = []
     for condition in met:
-        place = _mode_of(condition, modes)
-        if place is None:
-            modes.append(ConditionMode((condition,), condition.own, condition.other))
+        for place, mode in enumerate(modes):
+            shared = len(np.intersect1d(condition.own, mode.own, assume_unique=True))
+            if shared >= _SAME_ROWS * min(len(condition.own), len(mode.own)):
+                modes[place] = _joined(mode, condition, shared)
+                break
         else:
-            modes[place] = _joined(modes[place], condition)
+            modes.append(condition)
     return modes
 
 
-def _tested(condition: MetCondition, sizes: tuple[int, int], n_tried: int) -> MetCondition:
-    """Return a condition with its p-value; 1 where it is not several times as frequent as in the other side."""
+def _p_value(condition: ModeRows, n_own: int, n_other: int) -> float:
+    """Return Fisher's one-sided p-value; 1 where the condition is not several times as frequent."""
     from scipy.stats import hypergeom
 
-    k, other = len(condition.own), len(condition.other)
-    n, m = sizes
-    p_value = 1.0
-    if k * m >= _TIMES * other * n:
-        p_value = min(1.0, n_tried * float(hypergeom.sf(k - 1, n + m, k + other, n)))
-    return MetCondition(
-        condition.column, condition.text, condition.inside, condition.outside,
-        condition.own, condition.other, p_value,
-    )  # fmt: skip
+    k = len(condition.own)
+    other = len(condition.other)
+    if k * n_other < _TIMES * other * n_own:
+        return 1.0
+    return float(hypergeom.sf(k - 1, n_own + n_other, k + other, n_own))
 
 
-def _mode_of(condition: MetCondition, modes: Sequence[ConditionMode]) -> int | None:
-    """Return the place of the mode whose samples meet a condition too."""
-    for place, mode in enumerate(modes):
-        shared = len(np.intersect1d(condition.own, mode.own, assume_unique=True))
-        if shared >= _SAME_ROWS * min(len(condition.own), len(mode.own)):
-            return place
-    return None
-
-
-def _joined(mode: ConditionMode, condition: MetCondition) -> ConditionMode:
+def _joined(mode: ModeRows, condition: ModeRows, shared: int) -> ModeRows:
     """Add a condition to a mode: its samples become members where both are nearly the same."""
-    shared = len(np.intersect1d(condition.own, mode.own, assume_unique=True))
     either = len(condition.own) + len(mode.own) - shared
     own, other = mode.own, mode.other
     if shared >= _ALIKE * either:
         own = np.union1d(own, condition.own)
         other = np.union1d(other, condition.other)
-    return ConditionMode((*mode.conditions, condition), own, other)
+    p_value = min(mode.p_value, condition.p_value)
+    return ModeRows(own, other, p_value, (*mode.contrasts, *condition.contrasts))
 
 
-def _unseen_levels(column: Column, own: pd.Series, other: pd.Series) -> list[MetCondition]:
-    """Return one condition for each level of a side: it is much more frequent there."""
-    own_names, other_names = level_names(own), level_names(other)
-    levels, codes = np.unique(own_names, return_inverse=True)
-    places = np.searchsorted(levels, other_names)
-    places[places == len(levels)] = 0
-    known = levels[places] == other_names
-    counts = np.bincount(codes, minlength=len(levels))
-    other_counts = np.bincount(places[known], minlength=len(levels))
+def _levels(column: Column, own: pd.Series, other: pd.Series) -> list[ModeRows]:
+    """Return one condition for each level of a side."""
+    import pandas as pd
+
+    own_names = level_names(own)
+    other_names = level_names(other)
+    counts = pd.Series(own_names).value_counts().sort_index()
+    others = pd.Series(other_names).value_counts()
     found = []
-    for code, level in enumerate(levels.tolist()):
+    for level, n_own in counts.items():
+        n_others = int(others.get(level, 0))
+        rows = ModeRows(_NO_ROWS, _NO_ROWS)
         # Most levels are as frequent on both sides: their rows are not looked up.
-        rows: IntArray = np.empty(0, dtype=np.int64)
-        others = rows
-        if counts[code] * len(other) >= _TIMES * other_counts[code] * len(own):
-            rows = np.flatnonzero(codes == code)
-            others = np.flatnonzero(known & (places == code))
-        name = "missing" if level == "missing" else f"= {level}"
-        inside = "100 %"  # of the samples that meet the condition
-        outside = format_percent(other_counts[code] / len(other))
-        found.append(
-            MetCondition(
-                str(column.name), f"{column.name} {name}", inside, outside, rows, others, 1.0
+        if n_own * len(other) >= _TIMES * n_others * len(own):
+            contrast = Contrast(
+                column=str(column.name),
+                effect=1.0,
+                inside="100 %",
+                outside=format_percent(n_others / len(other)),
+                text=level_in_words(column, str(level)),
             )
-        )
+            own_rows = np.flatnonzero(own_names == level)
+            other_rows = np.flatnonzero(other_names == level)
+            rows = ModeRows(own_rows, other_rows, contrasts=(contrast,))
+        found.append(rows)
     return found
 
 
-def _gaps(column: Column, own: pd.Series, other: pd.Series) -> list[MetCondition]:
-    rows = np.flatnonzero(own.isna().to_numpy())
-    others = np.flatnonzero(other.isna().to_numpy())
+def _gaps(column: Column, own: pd.Series, other: pd.Series) -> list[ModeRows]:
+    """Return the condition that a cell is missing."""
+    rows = np.flatnonzero(own.isna())
+    others = np.flatnonzero(other.isna())
     if not len(rows):
         return []
-    words = ["missing in 100 %", f"missing in {format_percent(len(others) / len(other))}"]
-    return [
-        MetCondition(
-            str(column.name), f"{column.name} missing", words[0], words[1], rows, others, 1.0
-        )
-    ]
+    contrast = Contrast(
+        column=str(column.name),
+        effect=1.0,
+        inside="missing in 100 %",
+        outside=f"missing in {format_percent(len(others) / len(other))}",
+        text=f"{column.name} missing",
+    )
+    return [ModeRows(rows, others, contrasts=(contrast,))]
 
 
-def _out_of_range(column: Column, own: pd.Series, other: pd.Series) -> list[MetCondition]:
+def _out_of_range(column: Column, own: pd.Series, other: pd.Series) -> list[ModeRows]:
     """Return the conditions of lying above, or below, all values of the other side.
 
     Their p-value is exact although the limit is taken from the data: that the k largest of all values are of one
     side has the probability of Fisher's table with k and none.
     """
+    rows = np.flatnonzero(own.notna())
+    values = ordered_values(column.role, own.iloc[rows])
     known = ordered_values(column.role, other.dropna())
-    if not len(known):
+    # Infinite values are no numbers to compare with: such a column is left to the search.
+    if not len(known) or len(values) != len(rows):
         return []
-    present: BoolArray = own.notna().to_numpy()
-    rows = np.flatnonzero(present)
-    values = ordered_values(column.role, own[present])
-    if len(values) != len(rows):
-        return []  # some values are infinite, and are told as gaps
     found = []
-    none: IntArray = np.empty(0, dtype=np.int64)
     for word, opposite, limit, beyond in (
         ("above", "at most", known.max(), values > known.max()),
         ("below", "at least", known.min(), values < known.min()),
     ):
-        if beyond.any():
-            shown = _shown(column, float(limit))
-            middle = _shown(column, float(np.median(values[beyond])))
-            text = f"{column.name} {word} {shown}"
-            condition = MetCondition(
-                str(column.name), text, middle, f"{opposite} {shown}", rows[beyond], none, 1.0
-            )
-            found.append(condition)
+        if not beyond.any():
+            continue
+        shown = in_words(column.role, float(limit))
+        contrast = Contrast(
+            column=str(column.name),
+            effect=1.0,
+            inside=in_words(column.role, float(np.median(values[beyond]))),
+            outside=f"{opposite} {shown}",
+            text=f"{column.name} {word} {shown}",
+        )
+        found.append(ModeRows(rows[beyond], _NO_ROWS, contrasts=(contrast,)))
     return found
-
-
-def _shown(column: Column, value: float) -> str:
-    if column.role == "date":
-        return str(np.datetime64(int(value), "s").astype("datetime64[D]"))
-    return f"{value:.4g}"

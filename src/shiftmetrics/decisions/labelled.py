@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, IntArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Interval
 from shiftmetrics.decisions.anytime import mean_sequence
 from shiftmetrics.decisions.exact import count_interval
+from shiftmetrics.decisions.labels import is_missing
+from shiftmetrics.decisions.matching import as_strings
 from shiftmetrics.decisions.paired import difference_of_rates
 from shiftmetrics.decisions.plan import LabelPlan
-
-HALF_WIDTHS = (0.02, 0.03, 0.05)
-"""Half widths for which the number of labels is planned."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,11 +53,6 @@ class LabelledAccuracy(Record):
     def is_worse(self) -> bool:
         """Whether the accuracy is shown to be lower than in the reference."""
         return self.change_interval is not None and self.change_interval.high < 0.0
-
-    @property
-    def is_better(self) -> bool:
-        """Whether it is shown to be higher."""
-        return self.change_interval is not None and self.change_interval.low > 0.0
 
     def sentence(self) -> str:
         """Say the accuracy and its change with their intervals."""
@@ -108,13 +103,27 @@ class RightOrWrong:
     Attributes
     ----------
     right : array of bool of shape (n_samples,)
-        Whether the prediction is the label; means nothing where the label is not known.
+        Whether the prediction is the label; False where the label is not known.
     known : array of bool of shape (n_samples,)
         Whether the label is known.
     """
 
     right: BoolArray
     known: BoolArray
+
+    def counts(self, rows: IntArray | BoolArray | slice = slice(None)) -> tuple[int, int]:
+        """Return how many predictions are right, and how many are known, among some rows."""
+        return int(self.right[rows].sum()), int(self.known[rows].sum())
+
+
+def right_or_wrong(
+    predicted: npt.NDArray[np.generic], labels: npt.NDArray[np.generic]
+) -> RightOrWrong:
+    """Compare predictions with labels by what they look like, 1 and "1" alike; labels may be missing."""
+    known: BoolArray = ~is_missing(labels)
+    right: BoolArray = np.zeros(len(labels), dtype=bool)
+    right[known] = as_strings(labels[known]) == as_strings(predicted[known])
+    return RightOrWrong(right, known)
 
 
 def labelled_accuracy(
@@ -143,34 +152,28 @@ def labelled_accuracy(
         None where no label counts.
     """
     n = len(current.known)
-    if plan is None:
-        rows: IntArray = np.flatnonzero(current.known)
-        missing: BoolArray = np.zeros(len(rows), dtype=bool)
-        anytime = False
-    else:
-        rows, missing, anytime = _of_plan(current, plan)
-    labelled = rows[~missing]
-    if not len(labelled):
+    is_exact = True
+    rows: IntArray = np.flatnonzero(current.known)
+    if plan is not None:
+        rows, is_exact = _of_plan(current, plan)
+    n_right, n_labelled = current.counts(rows)
+    if n_labelled == 0:
         return None
-    n_right = int(current.right[labelled].sum())
-    if anytime:
-        interval = _anytime(current, rows, missing, n, confidence_level)
+    accuracy = n_right / n_labelled
+    if is_exact:
+        low, high = exact_limits(n, n_labelled, n_right, confidence_level)
+        method = "exact"
     else:
-        low, high = count_interval(
-            n, len(rows), n_right, confidence_level, missing=int(missing.sum())
-        )
-        interval = Interval(
-            low=low / n, high=high / n, confidence_level=confidence_level, method="exact"
-        )
-    accuracy = n_right / len(labelled)
+        low, high = _anytime_limits(current, rows, n, confidence_level)
+        method = "anytime"
+    interval = Interval(low=low, high=high, confidence_level=confidence_level, method=method)
     reference_accuracy = change = change_interval = None
-    if reference is not None and reference.known.any():
-        hits = int(reference.right[reference.known].sum())
-        n_reference = int(reference.known.sum())
+    hits, n_reference = (0, 0) if reference is None else reference.counts()
+    if n_reference:
         reference_accuracy = hits / n_reference
         change = accuracy - reference_accuracy
-        own = (accuracy, interval.low, interval.high)
-        if len(labelled) == n:
+        own = (accuracy, low, high)
+        if n_labelled == n:
             # All labels are known: for samples like these the interval is that of a sample, not a point.
             own = (accuracy, *clopper_pearson(n_right, n, confidence_level))
         theirs = (reference_accuracy, *clopper_pearson(hits, n_reference, confidence_level))
@@ -182,14 +185,14 @@ def labelled_accuracy(
             method="exact, MOVER",
         )
     return LabelledAccuracy(
-        n_labelled=len(labelled),
+        n_labelled=n_labelled,
         n_right=n_right,
         accuracy=accuracy,
         interval=interval,
         reference_accuracy=reference_accuracy,
         change=change,
         change_interval=change_interval,
-        n_unused=int(current.known.sum()) - len(labelled),
+        n_unused=int(current.known.sum()) - n_labelled,
     )
 
 
@@ -197,16 +200,20 @@ def mode_accuracy(
     mode: int, members: IntArray, current: RightOrWrong, confidence_level: float = 0.95
 ) -> ModeAccuracy | None:
     """Return the accuracy inside a mode; None where no member has a label."""
-    labelled = members[current.known[members]]
-    if not len(labelled):
+    n_right, n_labelled = current.counts(members)
+    if n_labelled == 0:
         return None
-    n_right = int(current.right[labelled].sum())
-    n = len(members)
-    low, high = count_interval(n, len(labelled), n_right, confidence_level)
-    interval = Interval(
-        low=low / n, high=high / n, confidence_level=confidence_level, method="exact"
-    )
-    return ModeAccuracy(mode=mode, n_labelled=len(labelled), n_right=n_right, interval=interval)
+    low, high = exact_limits(len(members), n_labelled, n_right, confidence_level)
+    interval = Interval(low=low, high=high, confidence_level=confidence_level, method="exact")
+    return ModeAccuracy(mode=mode, n_labelled=n_labelled, n_right=n_right, interval=interval)
+
+
+def exact_limits(
+    n_samples: int, n_labelled: int, n_right: int, confidence_level: float = 0.95
+) -> tuple[float, float]:
+    """Return the limits of the fraction of all samples that is right, from a random part of them."""
+    low, high = count_interval(n_samples, n_labelled, n_right, confidence_level)
+    return low / n_samples, high / n_samples
 
 
 def clopper_pearson(hits: int, n: int, confidence_level: float = 0.95) -> tuple[float, float]:
@@ -214,14 +221,15 @@ def clopper_pearson(hits: int, n: int, confidence_level: float = 0.95) -> tuple[
     from scipy.stats import beta
 
     tail = 0.5 * (1.0 - confidence_level)
-    low = float(beta.ppf(tail, hits, n - hits + 1)) if hits else 0.0
-    high = float(beta.ppf(1.0 - tail, hits + 1, n - hits)) if hits < n else 1.0
+    low, high = 0.0, 1.0
+    if hits > 0:
+        low = float(beta.ppf(tail, hits, n - hits + 1))
+    if hits < n:
+        high = float(beta.ppf(1.0 - tail, hits + 1, n - hits))
     return low, high
 
 
-def labels_for_accuracy(
-    n_samples: int, accuracy: float, half_width: float, confidence_level: float = 0.95
-) -> int:
+def labels_for_accuracy(n_samples: int, accuracy: float, half_width: float) -> int:
     """Return how many labels give an exact interval of about this half width, at an expected accuracy.
 
     Examples
@@ -230,46 +238,40 @@ def labels_for_accuracy(
     525
     """
     low, high = 1, n_samples
+    # The width falls with the number of labels: bisection.
     while low < high:
         n = (low + high) // 2
-        limits = count_interval(n_samples, n, round(accuracy * n), confidence_level)
-        if 0.5 * (limits[1] - limits[0]) / n_samples <= half_width:
+        limits = exact_limits(n_samples, n, round(accuracy * n))
+        if 0.5 * (limits[1] - limits[0]) <= half_width:
             high = n
         else:
             low = n + 1
     return low
 
 
-def _of_plan(current: RightOrWrong, plan: LabelPlan) -> tuple[IntArray, BoolArray, bool]:
-    """Return the rows of the plan that count, which of them have no label, and whether the interval is anytime.
+def _of_plan(current: RightOrWrong, plan: LabelPlan) -> tuple[IntArray, bool]:
+    """Return the rows of the plan that count, and whether their interval is exact.
 
     An exact interval is given once, when the plan is complete; before, the one that allows for looking is.
     """
     known = current.known[plan.order]
-    planned = known[: plan.n_labels]
-    if plan.mode == "exact" and planned.all():
-        rows = plan.rows
-        return rows, np.zeros(len(rows), dtype=bool), False
-    # Labels count up to the last one in the order of the plan; gaps before it may be right or wrong.
-    last = int(np.flatnonzero(known)[-1]) + 1 if known.any() else 0
-    rows = plan.order[:last]
-    return rows, ~known[:last], True
+    if plan.mode == "exact" and known[: plan.n_labels].all():
+        return plan.rows, True
+    # Labels count up to the last one in the order of the plan.
+    places = np.flatnonzero(known)
+    last = int(places[-1]) + 1 if len(places) else 0
+    return plan.order[:last], False
 
 
-def _anytime(
-    current: RightOrWrong, rows: IntArray, missing: BoolArray, n: int, confidence_level: float
-) -> Interval:
+def _anytime_limits(
+    current: RightOrWrong, rows: IntArray, n: int, confidence_level: float
+) -> tuple[float, float]:
     """Return the limits of the accuracy that hold after every label together."""
-    right = current.right[rows].astype(np.float64)
-    lowest: FloatArray = np.where(missing, 0.0, right)
-    highest: FloatArray = np.where(missing, 1.0, right)
+    # A gap in the order may be right or wrong: leaving out what was hard to label would flatter the model.
+    lowest = current.right[rows].astype(np.float64)
+    highest = lowest + ~current.known[rows]
     low, high = mean_sequence(lowest, highest, n, confidence_level)
-    return Interval(
-        low=float(low[-1]),
-        high=float(high[-1]),
-        confidence_level=confidence_level,
-        method="anytime",
-    )
+    return float(low[-1]), float(high[-1])
 
 
 def _change_words(interval: Interval) -> str:

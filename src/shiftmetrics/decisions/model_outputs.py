@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.validation import describe, first_few
-from shiftmetrics.decisions.predictions import class_key
+from shiftmetrics.decisions.matching import as_strings, positions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,11 @@ class ModelOutputs:
     probabilities: FloatArray | None
     classes: npt.NDArray[Any]
 
-    def positions(self, labels: npt.NDArray[Any], argument: str) -> IntArray:
+    def places(self, labels: npt.NDArray[Any]) -> IntArray:
+        """Return labels as positions of the classes, -1 for those outside; 1 and "1" are one label."""
+        return positions(as_strings(labels), as_strings(self.classes))
+
+    def codes(self, labels: npt.NDArray[Any], argument: str) -> IntArray:
         """Return labels as positions of the classes.
 
         Raises
@@ -43,21 +47,21 @@ class ModelOutputs:
         ValueError
             If a label is outside the classes.
         """
-        places = {class_key(label): place for place, label in enumerate(self.classes.tolist())}
-        names = [class_key(label) for label in labels.tolist()]
-        outside = [name for name in names if name not in places]
-        if outside:
+        places = self.places(labels)
+        outside = labels[places < 0]
+        if len(outside):
             expected = f"labels among the model's classes ({first_few(self.classes.tolist())})"
-            raise ValueError(describe(argument, expected, first_few(outside)))
-        return np.array([places[name] for name in names], dtype=np.int64)
+            raise ValueError(describe(argument, expected, first_few(outside.tolist())))
+        return places
 
 
 def model_outputs(
-    model: Any, table: pd.DataFrame, *, not_features: Iterable[Any] = (), argument: str = "model"
+    model: Any, table: pd.DataFrame, *, not_features: Iterable[Any] = ()
 ) -> ModelOutputs:
     """Ask a fitted classifier for its predictions, and for its probabilities where it has some.
 
-    It gets the columns that it was fitted on, by name; a model that names none gets all but ``not_features``.
+    It gets the columns that it was fitted on, by name; a model that names none gets all but ``not_features``. The
+    name of a column stands for predictions that are there already.
 
     Raises
     ------
@@ -66,51 +70,54 @@ def model_outputs(
     TypeError
         If the model has no ``predict``.
     """
+    if isinstance(model, str):
+        if model not in table:
+            raise ValueError(describe("model", "a model, or a column of both samples", value=model))
+        predicted = table[model].to_numpy()
+        _refuse_numbers(predicted)
+        return ModelOutputs(predicted, None, np.unique(as_strings(predicted)))
     if not hasattr(model, "predict"):
-        raise TypeError(
-            describe(argument, "a fitted classifier with predict", type(model).__name__)
-        )
+        raise TypeError(describe("model", "a fitted classifier with predict", type(model).__name__))
+    features = _features(model, table, set(not_features))
+    given = None
+    try:
+        predicted = np.asarray(model.predict(features))
+        if hasattr(model, "predict_proba"):
+            given = np.asarray(model.predict_proba(features), dtype=np.float64)
+    except Exception as error:  # whatever a user's model raises
+        got = f"{type(error).__name__}: {str(error)[:200]}"
+        raise ValueError(describe("model", "a model that takes these columns", got)) from error
+    if predicted.shape != (len(table),):
+        got = f"predictions of shape {predicted.shape} for {len(table)} samples"
+        raise ValueError(describe("model", "a model with one prediction for each sample", got))
+    _refuse_numbers(predicted)
+    classes = np.asarray(getattr(model, "classes_", np.unique(predicted)))
+    shape = len(table), len(classes)
+    if given is not None and (given.shape != shape or not np.isfinite(given).all()):
+        got = f"shape {given.shape}, or values that are not finite"
+        raise ValueError(describe("model", f"a model with probabilities of shape {shape}", got))
+    return ModelOutputs(predicted, given, classes)
+
+
+def _features(model: Any, table: pd.DataFrame, not_features: set[Any]) -> Any:
+    """Return the columns that a model takes: a table where it knows their names, else an array."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
-        left_out = set(not_features)
-        names = [name for name in table.columns if name not in left_out]
+        return table[[name for name in table.columns if name not in not_features]].to_numpy()
     missing = [name for name in names if name not in table]
     if missing:
         remedy = "Give the table as it was when the model was fitted."
         got = f"none of {first_few(missing)}"
         raise ValueError(describe("table", "with the columns of the model", got, remedy))
-    features: Any = table[list(names)]
-    if not hasattr(model, "feature_names_in_"):
-        features = features.to_numpy()
-    try:
-        predicted = np.asarray(model.predict(features))
-        given = model.predict_proba(features) if hasattr(model, "predict_proba") else None
-    except Exception as error:  # whatever a user's model raises
-        got = f"{type(error).__name__}: {str(error)[:200]}"
-        raise ValueError(describe(argument, "a model that takes these columns", got)) from error
-    if predicted.shape != (len(table),):
-        got = f"predictions of shape {predicted.shape} for {len(table)} samples"
-        raise ValueError(describe(argument, "a model with one prediction for each sample", got))
-    refuse_regression(predicted, argument)
-    classes = np.asarray(getattr(model, "classes_", np.unique(predicted)))
-    probabilities = None
-    if given is not None:
-        probabilities = np.asarray(given, dtype=np.float64)
-        if (
-            probabilities.shape != (len(table), len(classes))
-            or not np.isfinite(probabilities).all()
-        ):
-            got = f"shape {probabilities.shape}, or values that are not finite"
-            expected = f"probabilities of shape {(len(table), len(classes))}"
-            raise ValueError(describe(argument, f"a model with {expected}", got))
-    return ModelOutputs(predicted, probabilities, classes)
+    return table[list(names)]
 
 
-def refuse_regression(predicted: npt.NDArray[Any], argument: str) -> None:
+def _refuse_numbers(predicted: npt.NDArray[Any]) -> None:
     """Raise a ValueError for predictions that are no classes: numbers with a fraction."""
-    if predicted.dtype.kind == "f" and (predicted != np.round(predicted)).any():
-        value = float(predicted[predicted != np.round(predicted)][0])
+    if predicted.dtype.kind != "f":
+        return
+    broken = predicted[predicted != np.round(predicted)]
+    if len(broken):
         remedy = "Compare the predictions of two regressions by `shiftmetrics diff`."
-        raise ValueError(
-            describe(argument, "a classifier", f"predictions such as {value:g}", remedy)
-        )
+        got = f"predictions such as {float(broken[0]):g}"
+        raise ValueError(describe("model", "a classifier", got, remedy))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import BoolArray, IntArray, is_table
+from shiftmetrics._core.arrays import is_table
 from shiftmetrics._core.validation import describe
 from shiftmetrics.decisions.audit_result import SampleChanges
 from shiftmetrics.decisions.labelled import (
@@ -17,22 +17,18 @@ from shiftmetrics.decisions.labelled import (
     ModeAccuracy,
     RightOrWrong,
     labelled_accuracy,
-    labels_for_accuracy,
     mode_accuracy,
+    right_or_wrong,
 )
 from shiftmetrics.decisions.labels import is_missing, labels_of_table
 from shiftmetrics.decisions.matching import as_strings
-from shiftmetrics.decisions.model_outputs import ModelOutputs, model_outputs, refuse_regression
+from shiftmetrics.decisions.model_outputs import ModelOutputs, model_outputs
 from shiftmetrics.decisions.plan import LabelPlan, digest_of, draw_plan, plan_from_text
 from shiftmetrics.decisions.tipping import LEAST_LABELS, Tipping, tipping_fraction
 from shiftmetrics.decisions.unlabelled import UnlabelledAccuracy, estimate_without_labels
 
 if TYPE_CHECKING:
     import pandas as pd
-
-RowNamer = Callable[[IntArray], npt.NDArray[np.str_]]
-
-_USUAL_HALF_WIDTH = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,17 +47,65 @@ class Modelled:
     labelled: LabelledAccuracy | None = None
     inside: tuple[ModeAccuracy, ...] = ()
     tipping: tuple[Tipping, ...] = ()
-    plan: LabelPlan | None = None
     warnings: tuple[str, ...] = ()
 
 
-def audited_models(
-    model: Any,
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Answers:
+    """What is known of the true answers.
+
+    Attributes
+    ----------
+    reference : array of shape (n_reference,) or None
+        Labels of the reference; None where it has none. Cells may be missing.
+    current : array of shape (n_samples,) or None
+        Labels of the current sample.
+    """
+
+    reference: npt.NDArray[Any] | None
+    current: npt.NDArray[Any] | None
+
+
+def known_answers(
+    label: str | None,
+    labels: Any,
     reference: pd.DataFrame,
     current: pd.DataFrame,
-    label: str | None,
-    time: str | None,
-    id_column: str | None,
+    ids: npt.NDArray[np.str_],
+) -> tuple[Answers, str | None]:
+    """Collect the labels of both samples, of a column or of a table of ids and labels, and the plan of that table.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If labels are of samples that are not there.
+    """
+    import pandas as pd
+
+    before = None
+    if label is not None and label in reference:
+        before = reference[label].to_numpy()
+    if labels is None:
+        now = None
+        if label is not None and label in current:
+            now = current[label].to_numpy()
+        return Answers(reference=before, current=now), None
+    if isinstance(labels, pd.Series):
+        labels = pd.DataFrame({"id": labels.index, "label": labels.to_numpy()})
+    if not is_table(labels):
+        expected = "a table of ids and labels, or a Series with ids as its index"
+        raise TypeError(describe("labels", expected, type(labels).__name__))
+    found = labels_of_table(labels, ids)
+    values = found.values.astype(object)
+    values[~found.known] = None
+    return Answers(reference=before, current=values), found.plan
+
+
+def audited_models(
+    models: Sequence[Any],
+    reference: pd.DataFrame,
+    current: pd.DataFrame,
+    not_features: Sequence[Any],
 ) -> list[Outputs]:
     """Return what each model says of both samples; a name stands for a column of predictions.
 
@@ -70,159 +114,121 @@ def audited_models(
     TypeError, ValueError
         If a model refuses the columns, or a column of predictions is not in both samples.
     """
-    models = list(model) if isinstance(model, list | tuple) else [model]
     if not models:
         raise ValueError(describe("model", "a model, or a sequence of at least one", "none"))
-    not_features = {name for name in (label, time, id_column) if name is not None}
-    not_features |= {each for each in models if isinstance(each, str)}
-    found = []
-    for each in models:
-        if not isinstance(each, str):
-            options: dict[str, Any] = {"not_features": not_features}
-            sides = [model_outputs(each, frame, **options) for frame in (reference, current)]
-        else:
-            sides = [_column_outputs(each, frame) for frame in (reference, current)]
-        found.append(Outputs(*sides))
-    return found
+    return [
+        Outputs(
+            model_outputs(each, reference, not_features=not_features),
+            model_outputs(each, current, not_features=not_features),
+        )
+        for each in models
+    ]
 
 
-def _column_outputs(name: str, frame: pd.DataFrame) -> ModelOutputs:
-    if name not in frame:
-        raise ValueError(describe("model", "a model, or a column of both samples", value=name))
-    values = frame[name].to_numpy()
-    refuse_regression(values, f"model: column {name!r}")
-    return ModelOutputs(values, None, np.unique(as_strings(values)))
-
-
-def judged(
+def label_plan(
     models: Sequence[Outputs],
-    reference: pd.DataFrame,
-    current: pd.DataFrame,
-    label: str | None,
-    labels: Any,
-    names: RowNamer,
-    changes: SampleChanges,
-    *,
+    ids: npt.NDArray[np.str_],
     plan: int | str | None,
-    threshold: float | None,
+    text: str | None,
     seed: int,
-) -> Modelled:
-    """Say what is known of the first model, without labels and with those that there are.
+) -> LabelPlan | None:
+    """Rebuild the plan that labels belong to, or draw one: some samples, or an order of all that may be stopped.
 
     Raises
     ------
     ValueError
-        If labels are of samples that are not there, or a plan belongs to others.
+        If the labels' plan is of other samples or other predictions, or the number is not positive.
     """
-    n = len(current)
-    everyone = np.arange(n)
-    ids = names(everyone)
-    if not models:
-        # A plan without a model: which samples to label, and nothing to judge yet.
-        return Modelled(plan=_drawn(plan, n, digest_of(ids), seed))
-    own = models[0]
-    digest = digest_of(ids, as_strings(own.current.predicted))
-    before = _known(own.reference, reference[label].to_numpy()) if label in reference else None
-    values, text = _labels_of(label, labels, current, ids)
-    now = None if values is None else _known(own.current, values)
-    unlabelled = _without_labels(models, reference, label, changes)
+    parts = [ids]
+    if models:
+        parts.append(as_strings(models[0].current.predicted))
+    digest = digest_of(*parts)
+    n = len(ids)
     if text is not None:
-        drawn: LabelPlan | None = plan_from_text(text, everyone, n_samples=n, digest=digest)
-    else:
-        drawn = _drawn(plan, n, digest, seed)
-    warnings = []
+        return plan_from_text(text, np.arange(n), n_samples=n, digest=digest)
+    if plan is None:
+        return None
+    mode: Any = "exact"
+    n_labels: Any = plan
+    if isinstance(plan, str):
+        if plan != "anytime":
+            raise ValueError(describe("plan", 'a number of labels, or "anytime"', value=plan))
+        mode = plan
+        n_labels = n
+    return draw_plan(
+        np.arange(n), n_samples=n, n_labels=n_labels, mode=mode, digest=digest, rng=seed
+    )
+
+
+def judged(
+    models: Sequence[Outputs],
+    answers: Answers,
+    changes: SampleChanges,
+    plan: LabelPlan | None,
+    threshold: float | None,
+) -> Modelled:
+    """Say what is known of the first model: without labels, and with the labels that there are.
+
+    Labels of a plan count in its order; others are taken as those of random samples.
+    """
+    own = models[0]
+    unlabelled = _without_labels(models, answers.reference, changes)
+    if answers.current is None or is_missing(answers.current).all():
+        return Modelled(unlabelled=unlabelled)
+    now = right_or_wrong(own.current.predicted, answers.current)
+    before = None
+    if answers.reference is not None:
+        before = right_or_wrong(own.reference.predicted, answers.reference)
+    warnings: tuple[str, ...] = ()
     labelled = None
-    inside: tuple[ModeAccuracy, ...] = ()
-    tipping: tuple[Tipping, ...] = ()
-    if now is not None and now.known.any():
-        found = [mode_accuracy(place, mode.rows, now) for place, mode in enumerate(changes.new)]
-        inside = tuple(each for each in found if each is not None)
-        if text is not None:
-            labelled = labelled_accuracy(now, before, drawn)
-        elif not _only_in_modes(changes, now):
-            labelled = labelled_accuracy(now, before, None)
-            if not now.known.all():
-                warnings.append(
-                    f"The {int(now.known.sum())} labelled samples are taken as a random part of all: "
-                    "they belong to no plan."
-                )
-        if threshold is not None:
-            tipping = _tipping(changes, now, threshold)
+    if plan is not None or not _only_in_modes(changes, now):
+        labelled = labelled_accuracy(now, before, plan)
+    if plan is None and labelled is not None and not now.known.all():
+        warnings = (
+            f"The {labelled.n_labelled} labelled samples are taken as a random part of all: "
+            "they belong to no plan.",
+        )
+    inside = [mode_accuracy(place, mode.rows, now) for place, mode in enumerate(changes.new)]
     return Modelled(
         unlabelled=unlabelled,
         labelled=labelled,
-        inside=inside,
-        tipping=tipping,
-        plan=drawn,
-        warnings=tuple(warnings),
+        inside=tuple(each for each in inside if each is not None),
+        tipping=() if threshold is None else _tipping(changes, now, threshold),
+        warnings=warnings,
     )
 
 
 def _only_in_modes(changes: SampleChanges, now: RightOrWrong) -> bool:
     """Return True if all labels are of members of new modes: they tell nothing of the other samples."""
-    inside = np.zeros(len(now.known), dtype=bool)
+    n = len(now.known)
+    inside = np.zeros(n, dtype=bool)
     for mode in changes.new:
-        inside[mode.rows] = True
-    return bool(not (now.known & ~inside).any() and not inside.all())
-
-
-def suggested_labels(n_samples: int, accuracy: float) -> int:
-    """Return how many labels tell an accuracy to about 5 points."""
-    return labels_for_accuracy(n_samples, accuracy, _USUAL_HALF_WIDTH)
-
-
-def _known(outputs: ModelOutputs, labels: npt.NDArray[Any]) -> RightOrWrong:
-    """Return which predictions are right; labels compare by what they look like, 1 and "1" alike."""
-    known: BoolArray = ~is_missing(labels)
-    right = np.zeros(len(labels), dtype=bool)
-    right[known] = as_strings(labels[known]) == as_strings(outputs.predicted[known])
-    return RightOrWrong(right, known)
-
-
-def _labels_of(
-    label: str | None, labels: Any, current: pd.DataFrame, ids: npt.NDArray[np.str_]
-) -> tuple[npt.NDArray[Any] | None, str | None]:
-    """Return the labels of the current samples, and what a file of labels says of its plan."""
-    import pandas as pd
-
-    if labels is not None:
-        table = labels
-        if not is_table(labels):
-            if not isinstance(labels, pd.Series):
-                expected = "a table of ids and labels, or a Series with ids as its index"
-                raise TypeError(describe("labels", expected, type(labels).__name__))
-            table = pd.DataFrame({"id": labels.index, "label": labels.to_numpy()})
-        known = labels_of_table(table, ids)
-        values = known.values.astype(object)
-        values[~known.known] = None
-        return values, known.plan
-    if label is not None and label in current:
-        return current[label].to_numpy(), None
-    return None, None
+        inside |= mode.is_member(n)
+    return bool(inside[now.known].all() and not inside.all())
 
 
 def _without_labels(
-    models: Sequence[Outputs], reference: pd.DataFrame, label: str | None, changes: SampleChanges
+    models: Sequence[Outputs], labels: npt.NDArray[Any] | None, changes: SampleChanges
 ) -> UnlabelledAccuracy | None:
     """Estimate the accuracy without labels, where the reference has labels and the model probabilities."""
     own = models[0]
-    if label is None or label not in reference:
+    if labels is None or own.reference.probabilities is None or own.current.probabilities is None:
         return None
-    if own.reference.probabilities is None or own.current.probabilities is None:
-        return None
-    truth = reference[label].to_numpy()
-    known = ~is_missing(truth)
+    known = ~is_missing(labels)
     if not known.any():
         return None
-    positions = own.reference.positions(truth[known], f"column {label!r}")
+    # Classes compare by their places in the audited model; a partner's other classes never agree.
     partners = [
-        (_positions(own, other.reference)[known], _positions(own, other.current))
+        (
+            own.reference.places(other.reference.predicted[known]),
+            own.reference.places(other.current.predicted),
+        )
         for other in models[1:]
     ]
     why = "a new mode" if changes.new else ""
     return estimate_without_labels(
         own.reference.probabilities[known],
-        positions,
+        own.reference.codes(labels[known], "the labels of the reference"),
         own.current.probabilities,
         unmatched_fraction=changes.unmatched_fraction,
         partners=partners,
@@ -230,40 +236,22 @@ def _without_labels(
     )
 
 
-def _positions(own: Outputs, other: ModelOutputs) -> IntArray:
-    """Return the predictions of another model as positions of the classes of the audited one, -1 for others."""
-    places = {str(name): place for place, name in enumerate(own.reference.classes.tolist())}
-    return np.array(
-        [places.get(str(name), -1) for name in other.predicted.tolist()], dtype=np.int64
-    )
-
-
-def _drawn(plan: int | str | None, n: int, digest: str, seed: int) -> LabelPlan | None:
-    if plan is None:
-        return None
-    if isinstance(plan, str) and plan != "anytime":
-        raise ValueError(describe("plan", 'a number of labels, or "anytime"', value=plan))
-    mode: Any = "anytime" if plan == "anytime" else "exact"
-    n_labels: Any = n if plan == "anytime" else plan
-    return draw_plan(
-        np.arange(n), n_samples=n, n_labels=n_labels, mode=mode, digest=digest, rng=seed
-    )
-
-
 def _tipping(changes: SampleChanges, now: RightOrWrong, threshold: float) -> tuple[Tipping, ...]:
     """Return how large each new mode may become, where enough of it is labelled and the answer is narrow enough."""
     found = []
     for place, mode in enumerate(changes.new):
-        inside = np.zeros(len(now.known), dtype=bool)
-        inside[mode.rows] = True
-        counts = []
-        for chosen in (inside & now.known, ~inside & now.known):
-            n = int(chosen.sum())
-            counts.append((n - int(now.right[chosen].sum()), n))
-        within, without = counts
-        if within[1] < LEAST_LABELS or without[1] < 1:
+        inside = mode.is_member(len(now.known))
+        right, n = now.counts(inside)
+        right_outside, n_outside = now.counts(~inside)
+        if n < LEAST_LABELS or n_outside < 1:
             continue
-        tipping = tipping_fraction(within, without, threshold, mode=place, today=mode.fraction)
+        tipping = tipping_fraction(
+            (n - right, n),
+            (n_outside - right_outside, n_outside),
+            threshold,
+            mode=place,
+            today=mode.fraction,
+        )
         if tipping.is_useful:
             found.append(tipping)
     return tuple(found)

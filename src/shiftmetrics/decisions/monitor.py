@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from shiftmetrics._core.drawing import Drawn
-from shiftmetrics._core.files import write_text
-from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Result, Status, format_percent, settings_of
 from shiftmetrics._core.validation import describe
 from shiftmetrics.decisions.alarm import Alarm
 from shiftmetrics.decisions.passport import BatchCounts, Passport
-from shiftmetrics.decisions.records import read_record, to_text
-
-STATE_VERSION = 1
+from shiftmetrics.decisions.records import FileRecord
 
 _WATCHING = Status("watching", "All batches so far were counted.")
 _NOTHING_WATCHED = Status(
@@ -27,7 +22,7 @@ _NOTHING_WATCHED = Status(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MonitorState(Record):
+class MonitorState(FileRecord):
     """What a monitor remembers between batches: a few numbers for each alarm, and no sample.
 
     Attributes
@@ -42,12 +37,13 @@ class MonitorState(Record):
         What was seen so far.
     """
 
+    argument: ClassVar[str] = "state"
+
     passport: str
     errors: Alarm | None
     rows: tuple[Alarm, ...]
     n_batches: int = 0
     n_samples: int = 0
-    version: int = STATE_VERSION
 
     @classmethod
     def start(cls, passport: Passport) -> MonitorState:
@@ -60,10 +56,12 @@ class MonitorState(Record):
         errors = self.errors
         if errors is not None:
             errors = errors.update(counts.errors.hits, counts.errors.n)
+        # Samples that are not watched are counted all the same, and have no alarms: then this is empty.
         rows = tuple(
             alarm.update(count.hits, count.n)
             for alarm, count in zip(self.rows, counts.rows, strict=False)
         )
+        # A passport that watches no samples has no counts of them, only those of labels.
         seen = max([count.n for count in counts.rows], default=counts.errors.n)
         return replace(
             self,
@@ -77,21 +75,6 @@ class MonitorState(Record):
     def alarms(self) -> tuple[Alarm, ...]:
         """All alarms, that of errors first."""
         return self.rows if self.errors is None else (self.errors, *self.rows)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the state as JSON, all of it or nothing."""
-        write_text(path, to_text(self))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> MonitorState:
-        """Read a state file.
-
-        Raises
-        ------
-        ValueError
-            If the file holds no state, or one of another version.
-        """
-        return read_record(path, cls, "state", STATE_VERSION)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

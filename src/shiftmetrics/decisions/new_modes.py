@@ -12,7 +12,7 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_percent
-from shiftmetrics.decisions.column_changes import ordered_values
+from shiftmetrics.decisions.column_changes import COMPARED, in_words, ordered_values
 from shiftmetrics.decisions.timeline import ChangePoint
 from shiftmetrics.encoding.parts import level_names
 from shiftmetrics.encoding.roles import Column
@@ -91,6 +91,12 @@ class TableMode(Record):
         """Members in its own side."""
         return len(self.rows)
 
+    def is_member(self, n_samples: int) -> BoolArray:
+        """Return which of all samples of its own side are members."""
+        members: BoolArray = np.zeros(n_samples, dtype=bool)
+        members[self.rows] = True
+        return members
+
     @property
     def description(self) -> str:
         """The columns in words."""
@@ -122,11 +128,14 @@ def contrasts_of(
     nearest : array of int
         Rows of ``other`` that are most like them.
     """
-    found = [
-        _contrast(column, own[column.name].iloc[members], other[column.name], nearest)
-        for column in columns
-        if column.role in ("number", "category", "date")
-    ]
+    found = []
+    for column in columns:
+        if column.role not in COMPARED:
+            continue
+        inside = own[column.name].iloc[members]
+        near = other[column.name].iloc[nearest]
+        compare = _of_levels if column.role == "category" else _of_numbers
+        found.append(compare(column, inside, near, other[column.name]))
     strong = [contrast for contrast in found if contrast.effect >= _LEAST_EFFECT]
     strong.sort(key=lambda contrast: -contrast.effect)
     return tuple(strong[:MOST_CONTRASTS])
@@ -142,63 +151,53 @@ def nearest_rows(features: FloatArray, others: FloatArray, rng: np.random.Genera
     return np.unique(neighbours.kneighbors(features, return_distance=False))
 
 
-def _contrast(column: Column, inside: pd.Series, other: pd.Series, nearest: IntArray) -> Contrast:
-    near = other.iloc[nearest]
-    gaps = float(inside.isna().mean()) - float(near.isna().mean())
-    if column.role == "category":
-        return _of_levels(column, inside, near, other)
-    contrast = _of_numbers(column, inside, near, other)
-    if gaps > contrast.effect:
-        return Contrast(
-            column=str(column.name),
-            effect=gaps,
-            inside=f"missing in {format_percent(inside.isna().mean())}",
-            outside=f"missing in {format_percent(other.isna().mean())}",
-            text=f"{column.name} missing",
-        )
-    return contrast
-
-
 def _of_levels(column: Column, inside: pd.Series, near: pd.Series, other: pd.Series) -> Contrast:
     """Name the level whose fraction rises most."""
     own = level_names(inside)
     theirs = level_names(near)
     levels = np.unique(own)
-    apart = np.array([float((own == each).mean() - (theirs == each).mean()) for each in levels])
-    level = str(levels[int(apart.argmax())])
+    apart = [float((own == each).mean() - (theirs == each).mean()) for each in levels]
+    highest = int(np.argmax(apart))
+    level = str(levels[highest])
     everywhere = float((level_names(other) == level).mean())
-    name = "missing" if level == "missing" else f"= {level}"
     return Contrast(
         column=str(column.name),
-        effect=float(apart.max()),
+        effect=apart[highest],
         inside=format_percent(float((own == level).mean())),
         outside=format_percent(everywhere),
-        text=f"{column.name} {name}",
+        text=level_in_words(column, level),
     )
 
 
 def _of_numbers(column: Column, inside: pd.Series, near: pd.Series, other: pd.Series) -> Contrast:
-    """Compare the distribution functions; the median of the members is named."""
-    import pandas as pd
+    """Compare how many cells are missing, and the distribution functions; the median of the members is named."""
     from scipy.stats import ks_2samp
 
-    numbers = [ordered_values(column.role, part.dropna()) for part in (inside, near, other)]
-    if not all(len(side) for side in numbers):
-        return Contrast(column=str(column.name), effect=0.0, inside="", outside="", text="")
-    effect = float(ks_2samp(numbers[0], numbers[1], method="asymp").statistic)
-    medians = [float(np.median(numbers[0])), float(np.median(numbers[2]))]
-    if column.role == "date":
-        words = [str(pd.Timestamp(median, unit="s").date()) for median in medians]
-    else:
-        words = [f"{median:.4g}" for median in medians]
-    text = f"{column.name} {words[0]}"
+    gaps = float(inside.isna().mean()) - float(near.isna().mean())
+    effect = 0.0
+    sides = [ordered_values(column.role, part.dropna()) for part in (inside, near, other)]
+    if all(len(side) for side in sides):
+        effect = float(ks_2samp(sides[0], sides[1], method="asymp").statistic)
+    if gaps > effect or not all(len(side) for side in sides):
+        return Contrast(
+            column=str(column.name),
+            effect=max(gaps, 0.0),
+            inside=f"missing in {format_percent(inside.isna().mean())}",
+            outside=f"missing in {format_percent(other.isna().mean())}",
+            text=f"{column.name} missing",
+        )
+    median, elsewhere = (in_words(column.role, float(np.median(sides[side]))) for side in (0, 2))
     return Contrast(
-        column=str(column.name), effect=effect, inside=words[0], outside=words[1], text=text
+        column=str(column.name),
+        effect=effect,
+        inside=median,
+        outside=elsewhere,
+        text=f"{column.name} {median}",
     )
 
 
-def unlike_members(n_rows: int, members: IntArray) -> BoolArray:
-    """Return True for the rows that are no members."""
-    others: BoolArray = np.ones(n_rows, dtype=bool)
-    others[members] = False
-    return others
+def level_in_words(column: Column, level: str) -> str:
+    """Return "job = rider", or "job missing"."""
+    if level == "missing":
+        return f"{column.name} missing"
+    return f"{column.name} = {level}"

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray
-from shiftmetrics._core.files import write_text
+from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import describe
 from shiftmetrics.decisions.alarm import Alarm
-from shiftmetrics.decisions.matching import as_strings
+from shiftmetrics.decisions.labelled import right_or_wrong
 from shiftmetrics.decisions.model_outputs import ModelOutputs, model_outputs
-from shiftmetrics.decisions.records import read_record, to_text
+from shiftmetrics.decisions.records import FileRecord
 from shiftmetrics.decisions.unlabelled import Calibration
 from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.encoding.roles import as_frame
@@ -24,7 +23,8 @@ from shiftmetrics.encoding.roles import as_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-PASSPORT_VERSION = 1
+Readings = Mapping[str, FloatArray]
+"""What is read off each sample: "far", the distance to the nearest centre, and "unsure", minus the confidence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,32 +40,28 @@ class Count(Record):
 
 @dataclass(frozen=True, eq=False)
 class RowTest(Record):
-    """What is counted of the samples: those beyond a distance, or below a confidence."""
+    """What is counted of the samples: readings beyond a quantile of the reference."""
 
     kind: str
     quantile: float
     threshold: float
     reference: Count
 
-    def counted(self, far: FloatArray, unsure: FloatArray | None) -> BoolArray:
-        """Return which samples count, from their distances and from the model's confidence in them."""
-        if self.kind == "far":
-            return far > self.threshold
-        assert (
-            unsure is not None
-        )  # a passport with such a test has a calibration, and asks for the model
-        return unsure < self.threshold
+    def count(self, readings: Readings) -> Count:
+        """Count the samples whose reading lies beyond the threshold."""
+        beyond = readings[self.kind] > self.threshold
+        return Count(int(beyond.sum()), len(beyond))
 
     @property
     def name(self) -> str:
         """What is counted, in words."""
         if self.kind == "far":
             return f"samples farther from the reference than {100 * self.quantile:g} % of it"
-        return f"predictions less sure than {100 * (1 - self.quantile):g} % of the reference's"
+        return f"predictions less sure than {100 * self.quantile:g} % of the reference's"
 
 
 @dataclass(frozen=True, eq=False)
-class Passport(Record):
+class Passport(FileRecord):
     """A frozen profile of a labelled or unlabelled reference, of at most 100 kB.
 
     It holds the encoder of the columns, up to 100 centres of one random half of the reference, how far the other
@@ -95,6 +91,8 @@ class Passport(Record):
         Size of the reference.
     """
 
+    argument: ClassVar[str] = "passport"
+
     encoder: TableEncoder
     centres: FloatArray
     tests: tuple[RowTest, ...]
@@ -106,7 +104,6 @@ class Passport(Record):
     rows_armed: bool
     note: str
     n_reference: int
-    version: int = PASSPORT_VERSION
 
     def count(self, batch: Any, *, model: Any = None) -> BatchCounts:
         """Count one batch, or one part of it: the counts of the parts add up.
@@ -126,14 +123,22 @@ class Passport(Record):
         """
         frame = as_frame(batch, "batch")
         features = self.encoder.transform(frame, "batch")
-        outputs = _outputs(self, model, frame)
-        far = distances(features, self.centres)
-        unsure = confidence_of(self.calibration, outputs)
-        counts = []
-        for test in self.tests:
-            hits = test.counted(far, unsure)
-            counts.append(Count(int(hits.sum()), len(hits)))
-        return BatchCounts(tuple(counts), errors_of(self.label, self.prediction, outputs, frame))
+        outputs = self._outputs(frame, model)
+        readings = readings_of(features, self.centres, self.calibration, outputs)
+        counts = tuple(test.count(readings) for test in self.tests)
+        return BatchCounts(counts, errors_of(outputs, frame, self.label))
+
+    def _outputs(self, frame: pd.DataFrame, model: Any) -> ModelOutputs | None:
+        """Return what the model says of a batch, where the passport needs that."""
+        has_labels = self.errors is not None and self.label in frame
+        if self.calibration is None and not has_labels:
+            return None
+        if self.prediction is not None:
+            model = self.prediction
+        if model is None:
+            remedy = "Its confidence or its errors are watched."
+            raise ValueError(describe("model", "the one of the passport", "None", remedy))
+        return model_outputs(model, frame, not_features=[self.label])
 
     def alarms(self) -> tuple[Alarm | None, tuple[Alarm, ...]]:
         """Return the alarms at their start: of labelled errors, and of each test of the samples.
@@ -141,7 +146,9 @@ class Passport(Record):
         Half of alpha goes to the errors, half to the samples, where both are watched.
         """
         rows = self.tests if self.rows_armed else ()
-        part = 0.5 * self.alpha if rows and self.errors is not None else self.alpha
+        part = self.alpha
+        if rows and self.errors is not None:
+            part = 0.5 * self.alpha
         errors = None
         if self.errors is not None:
             errors = Alarm.against("errors", self.errors.hits, self.errors.n, alpha=part)
@@ -154,22 +161,7 @@ class Passport(Record):
     @property
     def digest(self) -> str:
         """A hash of the content, which states of a monitor carry."""
-        return hashlib.sha256(to_text(self).encode()).hexdigest()[:16]
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the passport as JSON, all of it or nothing."""
-        write_text(path, to_text(self))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Passport:
-        """Read a passport file.
-
-        Raises
-        ------
-        ValueError
-            If the file holds no passport, or one of another version.
-        """
-        return read_record(path, cls, "passport", PASSPORT_VERSION)
+        return hashlib.sha256(self.text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,48 +176,27 @@ class BatchCounts(Record):
         return BatchCounts(rows, self.errors + other.errors)
 
 
-def distances(features: FloatArray, centres: FloatArray) -> FloatArray:
-    """Return the distance of each sample to its nearest centre."""
+def readings_of(
+    features: FloatArray,
+    centres: FloatArray,
+    calibration: Calibration | None,
+    outputs: ModelOutputs | None,
+) -> dict[str, FloatArray]:
+    """Read off how far each sample lies from its nearest centre, and how unsure the model is of it."""
     from sklearn.metrics import pairwise_distances_argmin_min
 
-    return np.asarray(pairwise_distances_argmin_min(features, centres)[1], dtype=np.float64)
+    distances = pairwise_distances_argmin_min(features, centres)[1]
+    readings = {"far": np.asarray(distances, dtype=np.float64)}
+    if calibration is not None and outputs is not None and outputs.probabilities is not None:
+        # The negative confidence, so that what is unusual lies beyond a quantile as distances do.
+        readings["unsure"] = -calibration.confidence(outputs.probabilities)
+    return readings
 
 
-def _outputs(passport: Passport, model: Any, frame: pd.DataFrame) -> ModelOutputs | None:
-    """Return the outputs of the model where the passport needs them."""
-    needs_errors = passport.errors is not None and passport.prediction is None
-    has_labels = passport.label is not None and passport.label in frame
-    if passport.calibration is None and not (needs_errors and has_labels):
-        return None
-    if model is None:
-        remedy = "Its confidence or its errors are watched."
-        raise ValueError(describe("model", "the one of the passport", "None", remedy))
-    not_features = [name for name in (passport.label, passport.prediction) if name is not None]
-    return model_outputs(model, frame, not_features=not_features)
-
-
-def confidence_of(
-    calibration: Calibration | None, outputs: ModelOutputs | None
-) -> FloatArray | None:
-    """Return the model's calibrated confidence in each sample, where both are known."""
-    if calibration is None or outputs is None or outputs.probabilities is None:
-        return None
-    return calibration.confidence(outputs.probabilities)
-
-
-def errors_of(
-    label: str | None, prediction: str | None, outputs: ModelOutputs | None, frame: pd.DataFrame
-) -> Count:
-    """Count the errors among the samples that have a label; cells that are missing have none."""
-    if label is None or label not in frame:
+def errors_of(outputs: ModelOutputs | None, frame: pd.DataFrame, label: str | None) -> Count:
+    """Count the errors among the samples that have a label."""
+    if outputs is None or label is None or label not in frame:
         return Count(0, 0)
-    if prediction is not None and prediction in frame:
-        predicted = frame[prediction].to_numpy()
-    elif outputs is not None:
-        predicted = outputs.predicted
-    else:
-        return Count(0, 0)
-    truth = frame[label]
-    known = truth.notna().to_numpy()
-    wrong = as_strings(truth.to_numpy()[known]) != as_strings(predicted[known])
-    return Count(int(wrong.sum()), int(known.sum()))
+    found = right_or_wrong(outputs.predicted, frame[label].to_numpy())
+    n_right, n = found.counts()
+    return Count(n - n_right, n)

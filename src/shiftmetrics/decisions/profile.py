@@ -14,25 +14,24 @@ from shiftmetrics.decisions.model_outputs import model_outputs
 from shiftmetrics.decisions.passport import (
     Count,
     Passport,
+    Readings,
     RowTest,
-    confidence_of,
-    distances,
     errors_of,
+    readings_of,
 )
 from shiftmetrics.decisions.unlabelled import Calibration
 from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.encoding.roles import as_frame
 
-REPLAYED_BATCH = 50
+_REPLAYED_BATCH = 50
 """Samples of a batch when the reference is replayed in its own order."""
-
-_FAR = (0.5, 0.75, 0.9, 0.97)
-"""Quantiles of the distance to the nearest centre, beyond which samples are counted."""
-_UNSURE = (0.5, 0.25, 0.1, 0.03)
-"""Quantiles of the confidence, below which samples are counted."""
+_QUANTILES = (0.5, 0.75, 0.9, 0.97)
+"""Quantiles of the readings beyond which samples are counted."""
 _MOST_CENTRES = 100
 _MOST_NUMBERS = 6_000
 """Numbers that the centres may take: the passport stays below 100 kB."""
+_MOST_KNOTS = 200
+"""Knots of the calibration that are kept, for the same reason."""
 _LEAST_SAMPLES = 20
 
 
@@ -41,7 +40,6 @@ def make_passport(
     *,
     model: Any = None,
     label: str | None = None,
-    prediction: str | None = None,
     exclude: Iterable[Any] = (),
     columns: Sequence[Any] | None = None,
     alpha: float = 0.05,
@@ -53,12 +51,10 @@ def make_passport(
     ----------
     reference : DataFrame or array of shape (n_reference, n_columns)
         Samples in the order in which they came: the order is replayed before the alarms are armed.
-    model : object, optional
-        A fitted classifier. With probabilities, its confidence is watched too.
+    model : object or str, optional
+        A fitted classifier, or the name of a column of predictions. With probabilities, its confidence is watched.
     label : str, optional
-        The column of the labels. With a model or a column of predictions, errors are watched.
-    prediction : str, optional
-        A column with the predictions, in place of a model.
+        The column of the labels. With a model, its errors are watched.
     exclude, columns : names of columns, optional
         Columns to leave out, or the only ones to use. Text is always left out.
     alpha : float, default 0.05
@@ -84,37 +80,37 @@ def make_passport(
     check_integer(len(frame), "the number of reference samples", low=_LEAST_SAMPLES)
     alpha = check_number(alpha, "alpha", low=0.0, high=1.0, open_low=True, open_high=True)
     generator = check_rng(rng)
-    for argument, name in (("label", label), ("prediction", prediction)):
-        if name is not None and name not in frame:
-            raise ValueError(describe(argument, "a column of the reference", value=name))
+    if label is not None and label not in frame:
+        raise ValueError(describe("label", "a column of the reference", value=label))
+    prediction = model if isinstance(model, str) else None
     not_features = [name for name in (label, prediction) if name is not None]
+    # The terms of a text would fill more space than all other columns together.
     encoder = TableEncoder.fit(
         frame, columns=columns, exclude=[*exclude, *not_features]
     ).without_text()
     features = encoder.transform(frame)
-
     outputs = None
     if model is not None:
         outputs = model_outputs(model, frame, not_features=not_features)
     calibration = None
     if outputs is not None and outputs.probabilities is not None and label is not None:
-        labels = outputs.positions(frame[label].to_numpy(), f"column {label!r}")
+        labels = outputs.codes(frame[label].to_numpy(), f"column {label!r}")
         calibration = _rounded(Calibration.fit(outputs.probabilities, labels))
-    errors = errors_of(label, prediction, outputs, frame)
+    errors = errors_of(outputs, frame, label)
 
-    # Centres on one half, counts on the other: those of the same samples would be too near.
+    # Centres on one half, counts on the other: the samples that set the centres lie too near to them, and samples of
+    # the same source would raise alarms that are not there.
     half: BoolArray = np.zeros(len(frame), dtype=bool)
     half[generator.permutation(len(frame))[: len(frame) // 2]] = True
     centres = _centres(features[half], generator)
-    far = distances(features[~half], centres)
-    unsure = confidence_of(calibration, outputs)
-    if unsure is not None:
-        unsure = unsure[~half]
-    tests = _row_tests(far, unsure)
+    readings = {
+        kind: values[~half]
+        for kind, values in readings_of(features, centres, calibration, outputs).items()
+    }
     passport = Passport(
         encoder=encoder,
         centres=centres,
-        tests=tests,
+        tests=_row_tests(readings),
         errors=errors if errors.n else None,
         calibration=calibration,
         label=label,
@@ -124,7 +120,7 @@ def make_passport(
         note="",
         n_reference=len(frame),
     )
-    return _replayed(passport, far, unsure)
+    return _replayed(passport, readings)
 
 
 def _centres(features: FloatArray, generator: np.random.Generator) -> FloatArray:
@@ -132,43 +128,37 @@ def _centres(features: FloatArray, generator: np.random.Generator) -> FloatArray
     from sklearn.cluster import KMeans
 
     most = max(2, min(_MOST_CENTRES, _MOST_NUMBERS // features.shape[1], len(features) // 5))
+    # Samples that repeat leave fewer places than centres.
     distinct = len(np.unique(features, axis=0))
     model = KMeans(min(most, distinct), n_init=1, random_state=int(generator.integers(2**31)))
     centres: FloatArray = np.asarray(model.fit(features).cluster_centers_, dtype=np.float64)
     return centres.round(4)
 
 
-def _row_tests(far: FloatArray, unsure: FloatArray | None) -> tuple[RowTest, ...]:
+def _row_tests(readings: Readings) -> tuple[RowTest, ...]:
     """Return the tests of the samples, with the counts of the half that had no part in the centres."""
     tests = []
-    for quantile in _FAR:
-        threshold = float(np.quantile(far, quantile))
-        tests.append(
-            RowTest("far", quantile, threshold, Count(int((far > threshold).sum()), len(far)))
-        )
-    if unsure is not None:
-        for quantile in _UNSURE:
-            threshold = float(np.quantile(unsure, quantile))
-            below = Count(int((unsure < threshold).sum()), len(unsure))
-            tests.append(RowTest("unsure", quantile, threshold, below))
+    for kind, values in readings.items():
+        for quantile in _QUANTILES:
+            threshold = float(np.quantile(values, quantile))
+            test = RowTest(kind, quantile, threshold, Count(0, 0))
+            # Counted, not taken from the quantile: where readings repeat, fewer lie beyond it.
+            tests.append(replace(test, reference=test.count(readings)))
     return tuple(tests)
 
 
-def _replayed(passport: Passport, far: FloatArray, unsure: FloatArray | None) -> Passport:
+def _replayed(passport: Passport, readings: Readings) -> Passport:
     """Replay the reference in its order; where it raises an alarm itself, its rows are not exchangeable.
 
     Hours, seasons and sites come in order: later batches of such a source differ from a mixture of all of it
     without any change, and alarms on the samples would mean nothing. Labelled errors are still watched.
     """
-    alarms = passport.alarms()[1]
-    for start in range(0, len(far), REPLAYED_BATCH):
-        rows = slice(start, start + REPLAYED_BATCH)
-        part = None if unsure is None else unsure[rows]
-        hits = [test.counted(far[rows], part) for test in passport.tests]
-        alarms = tuple(
-            alarm.update(int(counted.sum()), len(counted))
-            for alarm, counted in zip(alarms, hits, strict=True)
-        )
+    alarms = list(passport.alarms()[1])
+    for start in range(0, len(readings["far"]), _REPLAYED_BATCH):
+        batch = {kind: values[start : start + _REPLAYED_BATCH] for kind, values in readings.items()}
+        for place, test in enumerate(passport.tests):
+            count = test.count(batch)
+            alarms[place] = alarms[place].update(count.hits, count.n)
     raised = [alarm.name for alarm in alarms if alarm.raised]
     if not raised:
         return passport
@@ -180,8 +170,7 @@ def _replayed(passport: Passport, far: FloatArray, unsure: FloatArray | None) ->
 
 
 def _rounded(calibration: Calibration) -> Calibration:
-    """Return a calibration of at most 200 knots, for a small file."""
-    places = np.unique(np.linspace(0, len(calibration.knots) - 1, 200).astype(int))
-    return Calibration(
-        calibration.temperature, calibration.knots[places], calibration.values[places]
-    )
+    """Return a calibration of fewer knots, for a small file."""
+    n_knots = len(calibration.knots)
+    places = np.unique(np.linspace(0, n_knots - 1, _MOST_KNOTS).astype(int))
+    return replace(calibration, knots=calibration.knots[places], values=calibration.values[places])

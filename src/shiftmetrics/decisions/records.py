@@ -5,52 +5,70 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from shiftmetrics._core.files import write_text
 from shiftmetrics._core.record import Record, decode, encode
 from shiftmetrics._core.validation import describe
 
-AnyRecord = TypeVar("AnyRecord", bound=Record)
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FileRecord(Record):
+    """A record that is a JSON file by itself.
 
-def to_text(record: Record) -> str:
-    """Return a record as JSON in one line."""
-    return json.dumps(encode(record, _keep_inside), separators=(",", ":")) + "\n"
-
-
-def read_record(
-    path: str | os.PathLike[str], cls: type[AnyRecord], argument: str, version: int
-) -> AnyRecord:
-    """Read the record of a class from a JSON file that `to_text` made.
-
-    Raises
-    ------
-    ValueError
-        If the file is no JSON, holds something else, is damaged, or is of another schema version.
+    Attributes
+    ----------
+    version : int
+        Of the schema. A file of another version is refused: guessing what its numbers mean would end in wrong alarms.
     """
-    name = repr(str(path))
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(describe(argument, "a file of JSON", name)) from error
-    kind = content.get("type") if isinstance(content, dict) else None
-    if kind != cls.__name__:
-        raise ValueError(describe(argument, f"a file that holds a {argument}", name))
-    if content.get("version") != version:
-        got = f"version {content.get('version')!r} in {name}"
-        remedy = "Write it again with this release."
-        raise ValueError(describe(argument, f"of schema version {version}", got, remedy))
-    try:
-        record = decode(content, _load_inside)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        got = f"{name}, which is damaged ({error})"
-        raise ValueError(describe(argument, "a complete file", got)) from error
-    assert isinstance(record, cls)
-    return record
+
+    argument: ClassVar[str]
+    """What messages call it."""
+
+    version: int = 1
+
+    @property
+    def text(self) -> str:
+        """The record as JSON in one line."""
+        return json.dumps(encode(self, _keep_inside), separators=(",", ":")) + "\n"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the record as JSON, all of it or nothing."""
+        write_text(path, self.text)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a file that `save` wrote.
+
+        Raises
+        ------
+        ValueError
+            If the file is no JSON, holds something else, is damaged, or is of another schema version.
+        """
+        name = repr(str(path))
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise ValueError(describe(cls.argument, "a file of JSON", name)) from error
+        if not isinstance(content, dict) or content.get("type") != cls.__name__:
+            raise ValueError(describe(cls.argument, f"a file that holds a {cls.argument}", name))
+        if content.get("version") != cls.version:
+            expected = f"of schema version {cls.version}"
+            got = f"version {content.get('version')!r} in {name}"
+            remedy = "Write it again with this release."
+            raise ValueError(describe(cls.argument, expected, got, remedy))
+        try:
+            record = decode(content, _load_inside)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            got = f"{name}, which is damaged ({error})"
+            raise ValueError(describe(cls.argument, "a complete file", got)) from error
+        assert isinstance(record, cls)  # the type was compared above
+        return record
 
 
 def _keep_inside(path: str, array: npt.NDArray[Any]) -> dict[str, Any]:

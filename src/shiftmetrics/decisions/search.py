@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.result import Interval
-from shiftmetrics.decisions.conditions import ConditionMode, condition_modes
+from shiftmetrics.decisions.conditions import ModeRows, condition_modes
 from shiftmetrics.decisions.labelled import clopper_pearson
-from shiftmetrics.decisions.new_modes import (
-    MOST_CONTRASTS,
-    Contrast,
-    TableMode,
-    contrasts_of,
-    nearest_rows,
-    unlike_members,
-)
+from shiftmetrics.decisions.new_modes import MOST_CONTRASTS, TableMode, contrasts_of, nearest_rows
 from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.novelty import NoveltyResampling, kernel_entropic_novelty
 
@@ -76,15 +70,12 @@ class FoundModes:
 
 
 def find_modes(
-    encoder: TableEncoder,
-    reference: pd.DataFrame,
-    current: pd.DataFrame,
-    rng: np.random.Generator,
+    encoder: TableEncoder, reference: pd.DataFrame, current: pd.DataFrame, rng: np.random.Generator
 ) -> FoundModes:
     """Look for modes, describe them, and find their members among all samples.
 
-    First come conditions on single columns, on all samples. Their samples are set aside, and kernels search among the
-    rest, in a part of it where it is large.
+    First come conditions on single columns, on all samples: what they show needs no search. Their samples are set
+    aside on both sides, and kernels search among the rest, in a part of it where it is large.
 
     Parameters
     ----------
@@ -95,194 +86,119 @@ def find_modes(
     rng : Generator
         Draws the part that is searched, and the order in which members are labelled.
     """
+    # 1. What conditions show: first what is new, then, without its samples, what is missing.
     alpha = LEVEL * CONDITIONS
-    shown = condition_modes(encoder.columns, current, reference, alpha=alpha)
-    # What single columns show is set aside on both sides; the search goes on among the rest.
-    kept = [_rest(frame, shown, side) for side, frame in enumerate((current, reference))]
-    gone: list[ConditionMode] = []
-    if all(len(rows) for rows in kept):
-        rest = reference.iloc[kept[1]], current.iloc[kept[0]]
-        gone = condition_modes(encoder.columns, *rest, alpha=alpha)
-    gone = [_moved_back(mode, kept[1], kept[0]) for mode in gone]
-    parts = []
-    for side, frame in enumerate((current, reference)):
-        rows = kept[side]
-        taken = [mode.other if side == 0 else mode.own for mode in gone]
-        rows = np.setdiff1d(rows, np.concatenate([np.empty(0, dtype=np.int64), *taken]))
-        if len(rows) > SEARCHED:
-            rows = np.sort(rng.choice(rows, SEARCHED, replace=False))
-        features = np.empty((0, 0))
-        if len(rows):
-            features = encoder.transform(frame.iloc[rows])
-        parts.append(SearchedSide(frame, rows, features))
-    test, base = parts
-    new = [_of_conditions(mode, current, reference, encoder, rng, missing=False) for mode in shown]
-    missing = [
-        _of_conditions(mode, reference, current, encoder, rng, missing=True) for mode in gone
-    ]
-    p_value = min([1.0, *(mode.p_value for mode in (*shown, *gone))]) / CONDITIONS
+    new = condition_modes(encoder.columns, current, reference, alpha=alpha)
+    left = _without(np.arange(len(current)), [mode.own for mode in new])
+    base_left = _without(np.arange(len(reference)), [mode.other for mode in new])
+    missing = []
+    if len(left) and len(base_left):
+        rest = reference.iloc[base_left], current.iloc[left]
+        missing = [
+            # Back to rows of the whole tables.
+            replace(mode, own=base_left[mode.own], other=left[mode.other])
+            for mode in condition_modes(encoder.columns, *rest, alpha=alpha)
+        ]
+    p_value = min([1.0, *(mode.p_value / CONDITIONS for mode in (*new, *missing))])
+    fraction = sum(_excess(mode, current, reference) for mode in new)
+    limits_level = 1.0 - (1.0 - SEARCH) * LEVEL / max(len(new), 1)
+    lower_limits = [0.0, *(_least_excess(mode, current, reference, limits_level) for mode in new)]
+    newest = np.concatenate([left[:0], *(mode.own for mode in new)])
+
+    # 2. What the search shows among the rest.
+    rows = _at_most(_without(left, [mode.other for mode in missing]), rng)
+    base_rows = _at_most(_without(base_left, [mode.own for mode in missing]), rng)
     novelty_p_value = 1.0
-    low = [_excess(len(mode.own), len(current), len(mode.other), len(reference)) for mode in shown]
-    fraction = sum(max(0.0, mode.fraction - mode.other_fraction) for mode in new)
-    newest = np.concatenate([np.empty(0, dtype=np.int64), *(mode.rows for mode in new)])
-    warnings: tuple[str, ...] = ()
-    confidence_level = 0.95
-    if min(len(test.rows), len(base.rows)) < _LEAST:
-        warnings = ("A search for modes needs at least two samples on both sides.",)
-    else:
-        level = 1.0 - LEVEL * SEARCH
-        options = NoveltyResampling(confidence_level=level, rng=int(rng.integers(2**31)))
+    warnings: tuple[str, ...] = ("A search for modes needs at least two samples on both sides.",)
+    if min(len(rows), len(base_rows)) >= _LEAST:
         result = kernel_entropic_novelty(
-            test.features, base.features, resampling=options, computing=Computing(progress=False)
+            encoder.transform(current.iloc[rows]),
+            encoder.transform(reference.iloc[base_rows]),
+            resampling=NoveltyResampling(
+                confidence_level=1.0 - SEARCH * LEVEL, rng=int(rng.integers(2**31))
+            ),
+            computing=Computing(progress=False),
         )
         warnings = result.warnings
-        left = len(kept[0]) / len(current)  # fraction of the samples that the search is about
-        new += [_described(mode, test, base, encoder, rng, missing=False) for mode in result.modes]
-        missing += [
-            _described(mode, base, test, encoder, rng, missing=True) for mode in result.missing
-        ]
+        sides = (current, rows, "test"), (reference, base_rows, "reference")
+        new += [_members(mode, *sides, encoder) for mode in result.modes]
+        missing += [_members(mode, *sides[::-1], encoder) for mode in result.missing]
         # Both sides of the search are tested against one null.
         novelty_p_value = result.p_value
-        missing_p_value = result.test.missing_p_value
-        p_value = min(p_value, min(novelty_p_value, missing_p_value) / SEARCH)
-        low.append(left * result.fraction_interval.low)
-        confidence_level = result.fraction_interval.confidence_level
-        fraction += left * result.fraction
-        found = test.rows[np.argsort(-result.row_scores, kind="stable")]
-        newest = np.concatenate([newest, found[~np.isin(found, newest)]])
+        p_value = min(p_value, min(novelty_p_value, result.test.missing_p_value) / SEARCH)
+        # The search is about the samples that the conditions left.
+        part = len(left) / len(current)
+        lower_limits.append(part * result.fraction_interval.low)
+        fraction += part * result.fraction
+        order = rows[np.argsort(-result.row_scores, kind="stable")]
+        newest = np.concatenate([newest, order[~np.isin(order, newest)]])
+
+    # 3. The modes in the words of the columns.
+    described = [_described(mode, current, reference, encoder, rng) for mode in new]
+    gone = [
+        replace(_described(mode, reference, current, encoder, rng), missing=True)
+        for mode in missing
+    ]
+    # Of the 5 % by which a limit may be too high, the search has three and the conditions two.
+    interval = Interval(
+        low=max(lower_limits), high=1.0, confidence_level=1.0 - LEVEL, method="largest lower limit"
+    )
     return FoundModes(
-        p_value=min(1.0, p_value),
+        p_value=p_value,
         novelty_p_value=novelty_p_value,
         fraction=min(fraction, 1.0),
-        interval=Interval(
-            low=max([0.0, *low]),
-            high=1.0,
-            confidence_level=confidence_level,
-            method="largest lower limit",
-        ),
-        new=tuple(sorted(new, key=lambda mode: -mode.fraction)),
-        missing=tuple(sorted(missing, key=lambda mode: -mode.fraction)),
+        interval=interval,
+        new=tuple(sorted(described, key=lambda mode: -mode.fraction)),
+        missing=tuple(sorted(gone, key=lambda mode: -mode.fraction)),
         newest=newest,
-        searched=(len(test.rows), len(base.rows)),
+        searched=(len(rows), len(base_rows)),
         warnings=warnings,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class SearchedSide:
-    """The part of a side that is searched: its table, the rows, and their features."""
-
-    frame: pd.DataFrame
-    rows: IntArray
-    features: FloatArray
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it is all of the side."""
-        return len(self.rows) == len(self.frame)
+def _without(rows: IntArray, taken: Iterable[IntArray]) -> IntArray:
+    """Return rows in order, without some of them."""
+    return np.setdiff1d(rows, np.concatenate([rows[:0], *taken]))
 
 
-def _rest(frame: pd.DataFrame, shown: list[ConditionMode], side: int) -> IntArray:
-    """Return the rows of a side that belong to no mode of conditions."""
-    taken = [mode.own if side == 0 else mode.other for mode in shown]
-    return np.setdiff1d(
-        np.arange(len(frame)), np.concatenate([np.empty(0, dtype=np.int64), *taken])
-    )
+def _at_most(rows: IntArray, rng: np.random.Generator) -> IntArray:
+    """Return rows, or a random part of them where there are many."""
+    if len(rows) <= SEARCHED:
+        return rows
+    return np.sort(rng.choice(rows, SEARCHED, replace=False))
 
 
-def _moved_back(mode: ConditionMode, own: IntArray, other: IntArray) -> ConditionMode:
-    """Return a mode of parts of the tables with the rows of the whole tables."""
-    return ConditionMode(mode.conditions, own[mode.own], other[mode.other])
+def _excess(mode: ModeRows, own: pd.DataFrame, other: pd.DataFrame) -> float:
+    """Return how much more frequent a mode is on its own side."""
+    return max(0.0, len(mode.own) / len(own) - len(mode.other) / len(other))
 
 
-def _excess(hits: int, n: int, other_hits: int, other_n: int) -> float:
-    """Return a lower limit of the fraction of a side that is new: both rates at 97.5 %."""
-    low = clopper_pearson(hits, n)[0]
-    high = clopper_pearson(other_hits, other_n)[1]
-    return max(0.0, (low - high) / (1.0 - high)) if high < 1.0 else 0.0
+def _least_excess(
+    mode: ModeRows, own: pd.DataFrame, other: pd.DataFrame, confidence_level: float
+) -> float:
+    """Return a lower limit of the fraction of a side that is new, from the limits of both rates."""
+    low = clopper_pearson(len(mode.own), len(own), confidence_level)[0]
+    high = clopper_pearson(len(mode.other), len(other), confidence_level)[1]
+    if high >= 1.0:
+        return 0.0
+    # A part w of the side is new, and the rest of it meets the conditions as often as the other side does.
+    return max(0.0, (low - high) / (1.0 - high))
 
 
-def _of_conditions(
-    mode: ConditionMode,
-    own: pd.DataFrame,
-    other: pd.DataFrame,
-    encoder: TableEncoder,
-    rng: np.random.Generator,
-    *,
-    missing: bool,
-) -> TableMode:
-    """Return a mode that single columns show, with the other columns that tell it from the nearest other samples."""
-    others = np.flatnonzero(unlike_members(len(other), mode.other))
-    if len(others) > SEARCHED:
-        others = np.sort(rng.choice(others, SEARCHED, replace=False))
-    inside = mode.own
-    if len(inside) > SEARCHED:
-        inside = np.sort(rng.choice(inside, SEARCHED, replace=False))
-    contrasts = [
-        Contrast(
-            column=each.column, effect=1.0, inside=each.inside, outside=each.outside, text=each.text
-        )
-        for each in mode.conditions
-    ]
-    if len(others):
-        features = encoder.transform(own.iloc[inside]), encoder.transform(other.iloc[others])
-        nearest = others[nearest_rows(*features, rng)]
-        said = {contrast.column for contrast in contrasts}
-        contrasts += [
-            contrast
-            for contrast in contrasts_of(encoder.columns, own, other, inside, nearest)
-            if contrast.column not in said
-        ]
-    order = rng.permutation(mode.own)
-    return TableMode(
-        missing=missing,
-        fraction=len(mode.own) / len(own),
-        other_fraction=len(mode.other) / len(other),
-        rows=mode.own,
-        order=order,
-        names=order.astype(str),
-        p_value=mode.p_value,
-        contrasts=tuple(contrasts[:MOST_CONTRASTS]),
-    )
-
-
-def _described(
+def _members(
     mode: Any,
-    own: SearchedSide,
-    other: SearchedSide,
+    own: tuple[pd.DataFrame, IntArray, str],
+    other: tuple[pd.DataFrame, IntArray, str],
     encoder: TableEncoder,
-    rng: np.random.Generator,
-    *,
-    missing: bool,
-) -> TableMode:
-    """Return a mode with all its members, and with the columns that tell them from the nearest other samples."""
-    own_side, other_side = ("reference", "test") if missing else ("test", "reference")
-    inside = mode.members(of=own_side)
-    outside = mode.members(of=other_side)
-    others = np.flatnonzero(unlike_members(len(other.rows), outside))
-    nearest = others
-    if len(others):
-        nearest = others[nearest_rows(own.features[inside], other.features[others], rng)]
-    contrasts = contrasts_of(
-        encoder.columns, own.frame, other.frame, own.rows[inside], other.rows[nearest]
-    )
-    rows = own.rows[inside]
-    n_other = len(outside)
-    if not own.is_whole:
-        rows = members_among(mode, own.frame, encoder)
-    if not other.is_whole:
-        n_other = len(members_among(mode, other.frame, encoder))
-    order = rng.permutation(rows)
-    return TableMode(
-        missing=missing,
-        fraction=len(rows) / len(own.frame),
-        other_fraction=n_other / len(other.frame),
-        rows=rows,
-        order=order,
-        names=order.astype(str),
-        p_value=mode.p_value,
-        contrasts=contrasts,
-    )
+) -> ModeRows:
+    """Return the members of a mode of the search among all rows of both sides, the most typical first."""
+    found = []
+    for frame, searched, name in (own, other):
+        rows = searched[mode.members(of=name)]
+        if len(searched) < len(frame):
+            rows = members_among(mode, frame, encoder)
+        found.append(rows)
+    return ModeRows(found[0], found[1], mode.p_value)
 
 
 def members_among(mode: Any, frame: pd.DataFrame, encoder: TableEncoder) -> IntArray:
@@ -296,3 +212,33 @@ def members_among(mode: Any, frame: pd.DataFrame, encoder: TableEncoder) -> IntA
         strengths.append(membership[rows])
     order = np.argsort(-np.concatenate(strengths), kind="stable")
     return np.concatenate(found)[order]
+
+
+def _described(
+    mode: ModeRows,
+    own: pd.DataFrame,
+    other: pd.DataFrame,
+    encoder: TableEncoder,
+    rng: np.random.Generator,
+) -> TableMode:
+    """Return a mode with the columns that tell it from the nearest samples of the other side."""
+    others = _at_most(_without(np.arange(len(other)), [mode.other]), rng)
+    inside = _at_most(mode.own, rng)
+    contrasts = list(mode.contrasts)
+    if len(others):
+        features = encoder.transform(own.iloc[inside]), encoder.transform(other.iloc[others])
+        nearest = others[nearest_rows(*features, rng)]
+        named = {contrast.column for contrast in contrasts}
+        found = contrasts_of(encoder.columns, own, other, inside, nearest)
+        contrasts += [contrast for contrast in found if contrast.column not in named]
+    order = rng.permutation(mode.own)
+    return TableMode(
+        missing=False,
+        fraction=len(mode.own) / len(own),
+        other_fraction=len(mode.other) / len(other),
+        rows=mode.own,
+        order=order,
+        names=order.astype(str),
+        p_value=mode.p_value,
+        contrasts=tuple(contrasts[:MOST_CONTRASTS]),
+    )

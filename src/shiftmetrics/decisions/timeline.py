@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,8 @@ _ACCEPTED = 3.68
 The limit of twice the difference has the distribution function (1 - exp(-x / 2))^2, whose 95 % quantile is 7.35
 (B. Hansen, Econometrica 68, 2000, table 1).
 """
+_PARTS = 20
+"""Parts of a column of many distinct numbers."""
 _PERMUTATIONS = 999
 
 
@@ -97,29 +100,31 @@ def periods_of(times: pd.Series) -> Periods:
     known = times.dropna()
     if not len(known):
         raise ValueError(describe("time", "a column with times", f"{times.name!r}, all missing"))
-    if pd.api.types.is_numeric_dtype(known.dtype):
-        return _periods_of_numbers(times)
-    dates = read_dates(known)
-    if dates is None:
+    if not pd.api.types.is_datetime64_any_dtype(known.dtype):
         numbers = pd.to_numeric(known, errors="coerce")
         if numbers.notna().all():
-            return _periods_of_numbers(pd.to_numeric(times, errors="coerce"))
-        # name the first value that is no date
-        wrong = next(value for value in known if read_dates(pd.Series([value])) is None)
+            return _periods_of_numbers(pd.to_numeric(times))
+    dates = read_dates(known)
+    if dates is None:
+        # Name the first value that is no date, or is written in another way than the first one.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a format that pandas has to guess
+            unread = pd.to_datetime(known.astype(str), errors="coerce", utc=True).isna()
+        wrong = known[unread] if unread.any() else known
         expected = f"a column of dates or numbers, and {times.name!r} is none"
-        raise ValueError(
-            describe("time", expected, value=wrong, remedy="Write dates as 2024-10-16.")
-        )
-    if getattr(dates.dtype, "tz", None) is not None:
-        dates = dates.dt.tz_convert("UTC").dt.tz_localize(None)
+        remedy = "Write dates as 2024-10-16."
+        raise ValueError(describe("time", expected, value=wrong.iloc[0], remedy=remedy))
+    dates = pd.to_datetime(dates, utc=True).dt.tz_localize(None)
     unit, cut = _calendar(dates)
     first = cut.min()
-    labels = [str(first + step) for step in range((cut.max() - first).n + 1)]
+    last = cut.max()
+    labels = [str(first + step) for step in range((last - first).n + 1)]
     if unit == "week":
-        labels = [label.split("/")[0] for label in labels]  # the Monday
+        # pandas writes both ends of a week: the Monday is enough.
+        labels = [label.split("/")[0] for label in labels]
     places = np.full(len(times), -1, dtype=np.int64)
     ordinals = cut.map(lambda period: period.ordinal).to_numpy(dtype=np.int64)
-    places[np.flatnonzero(times.notna())] = ordinals - first.ordinal
+    places[times.notna().to_numpy()] = ordinals - first.ordinal
     return Periods(labels=tuple(labels), unit=unit, of_sample=places)
 
 
@@ -128,24 +133,28 @@ def _calendar(dates: pd.Series) -> tuple[str, pd.Series]:
     for code, unit in _PERIODS:
         cut = dates.dt.to_period(code)
         if unit == "year" or (cut.max() - cut.min()).n < MOST_PERIODS:
-            return unit, cut
-    raise AssertionError("years are always taken")
+            break
+    return unit, cut
 
 
 def _periods_of_numbers(times: pd.Series) -> Periods:
     """Take few distinct numbers as they are, such as years; cut many into equally frequent parts."""
     values = np.asarray(times, dtype=np.float64)
     known = np.isfinite(values)
-    distinct = np.unique(values[known])
+    edges = np.unique(values[known])
+    unit = "value"
+    if len(edges) > MOST_PERIODS:
+        edges = np.unique(np.quantile(values[known], np.linspace(0.0, 1.0, _PARTS + 1)[:-1]))
+        unit = "part"
+    # A sample belongs to the last edge that it reaches.
     places = np.full(len(values), -1, dtype=np.int64)
-    if len(distinct) <= MOST_PERIODS:
-        places[known] = np.searchsorted(distinct, values[known])
-        return Periods(
-            labels=tuple(f"{value:g}" for value in distinct), unit="value", of_sample=places
-        )
-    edges = np.unique(np.quantile(values[known], np.linspace(0.0, 1.0, 21)[:-1]))
     places[known] = np.searchsorted(edges, values[known], side="right") - 1
-    return Periods(labels=tuple(f"{edge:.4g}" for edge in edges), unit="part", of_sample=places)
+    # As many digits as tell the edges apart: 20241016 and seconds since 1970 differ in the last ones.
+    for digits in range(6, 18):
+        labels = tuple(f"{edge:.{digits}g}" for edge in edges.tolist())
+        if len(set(labels)) == len(labels):
+            break
+    return Periods(labels=labels, unit=unit, of_sample=places)
 
 
 def change_point(
@@ -172,25 +181,29 @@ def change_point(
         None where fewer than two periods have samples, or no sample or all of them are members.
     """
     sizes = periods.counts()
-    counts = periods.counts(members)
+    # Periods without samples, such as nights, tell nothing and are passed over.
     filled = np.flatnonzero(sizes)
+    sizes = sizes[filled]
+    counts = periods.counts(members)[filled]
     total = int(counts.sum())
     if len(filled) < 2 or total in (0, int(sizes.sum())):
         return None
-    sizes, counts = sizes[filled], counts[filled]
     gains = split_gains(counts, sizes)
     best = int(np.argmax(gains))
+    # Permuting samples over the periods keeps both margins: each set of counts is one multivariate draw.
     permuted = rng.multivariate_hypergeometric(sizes, total, size=_PERMUTATIONS, method="marginals")
     highest = split_gains(permuted, sizes).max(axis=-1)
     p_value = (1 + int((highest >= gains[best] - 1e-9).sum())) / (1 + _PERMUTATIONS)
+    # The interval holds the splits whose likelihood is not much lower. Split i lies before period i + 1.
+    after = best + 1
     near = np.flatnonzero(gains >= gains[best] - _ACCEPTED)
-    labels = [periods.labels[place] for place in filled[1:]]  # split i lies before period i + 1
+    labels = [periods.labels[place] for place in filled[1:]]
     return ChangePoint(
         period=labels[best],
         earliest=labels[int(near[0])],
         latest=labels[int(near[-1])],
-        before=float(counts[: best + 1].sum() / sizes[: best + 1].sum()),
-        after=float(counts[best + 1 :].sum() / sizes[best + 1 :].sum()),
+        before=float(counts[:after].sum() / sizes[:after].sum()),
+        after=float(counts[after:].sum() / sizes[after:].sum()),
         p_value=p_value,
     )
 
@@ -201,8 +214,8 @@ def split_gains(counts: npt.NDArray[Any], sizes: npt.NDArray[Any]) -> FloatArray
     n = np.cumsum(sizes)[:-1]
     all_k = counts.sum(axis=-1)[..., None]
     all_n = sizes.sum()
-    gain: FloatArray = _log_likelihood(k, n) + _log_likelihood(all_k - k, all_n - n)
-    return gain - _log_likelihood(all_k, all_n)
+    two: FloatArray = _log_likelihood(k, n) + _log_likelihood(all_k - k, all_n - n)
+    return two - _log_likelihood(all_k, all_n)
 
 
 def _log_likelihood(k: npt.NDArray[Any], n: Any) -> FloatArray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import check_integer, check_number
 
@@ -93,15 +93,9 @@ def tipping_fraction(
         If counts do not fit or the threshold is out of range.
     """
     threshold = check_number(threshold, "threshold", low=0.0, high=1.0, open_low=True)
-    rates = []
-    limits = []
-    for name, (errors, n) in (("inside", inside), ("outside", outside)):
-        n = check_integer(n, f"labels {name}", low=1)
-        errors = check_integer(errors, f"errors {name}", low=0, high=n)
-        rates.append(errors / n)
-        limits.append(wilson(errors, n))
-    p, q = rates
-    (p_low, p_high), (q_low, q_high) = limits
+    p, p_low, p_high = _rate(inside, "inside")
+    q, q_low, q_high = _rate(outside, "outside")
+    # Errors of the mixture, and its limits, at every fraction of a grid.
     w: FloatArray = np.arange(0.0, 1.0 + 0.5 * _STEP, _STEP)
     mixture = w * p + (1.0 - w) * q
     lower = mixture - np.hypot(w * (p - p_low), (1.0 - w) * (q - q_low))
@@ -118,17 +112,18 @@ def tipping_fraction(
     )
 
 
-def wilson(hits: int, n: int, confidence_level: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's limits of a rate (E. B. Wilson, JASA 22, 1927)."""
-    from scipy.special import ndtri
+def _rate(counts: tuple[int, int], name: str) -> tuple[float, float, float]:
+    """Return an error rate with Wilson's limits (E. B. Wilson, JASA 22, 1927)."""
+    from scipy.stats import binomtest
 
-    z = float(ndtri(0.5 + 0.5 * confidence_level))
-    rate = hits / n
-    centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
-    half = z * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return max(0.0, centre - half), min(1.0, centre + half)
+    n = check_integer(counts[1], f"labels {name}", low=1)
+    errors = check_integer(counts[0], f"errors {name}", low=0, high=n)
+    limits = binomtest(errors, n).proportion_ci(0.95, method="wilson")
+    return errors / n, float(limits.low), float(limits.high)
 
 
-def _first(w: FloatArray, holds: np.ndarray) -> float:
+def _first(w: FloatArray, holds: BoolArray) -> float:
     """Return the first w at which a condition holds, inf where it never does."""
-    return float(w[int(np.argmax(holds))]) if holds.any() else math.inf
+    if not holds.any():
+        return math.inf
+    return float(w[int(np.argmax(holds))])

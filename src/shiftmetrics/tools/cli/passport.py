@@ -55,6 +55,8 @@ def passport(
     alpha : NUMBER
         Probability of ever raising an alarm without a change.
     """
+    if model is not None and prediction is not None:
+        raise ValueError("--prediction COLUMN must not be given beside --model: take one of them.")
     OPENING.set(Opening(trust=trust))
     if model is not None:
         check_model(model)
@@ -62,14 +64,13 @@ def passport(
     if output.exists() and not _is_passport(output):
         raise ValueError(f"--output must be a new file or a passport, got {str(output)!r}.")
     frame = read_table(source)
-    opened: Any = None
+    opened: Any = prediction
     if model is not None:
         opened, _ = load_object(model, "--model")
     found = make_passport(
         frame,
         model=opened,
         label=label,
-        prediction=prediction,
         exclude=split_names(exclude) if exclude else (),
         alpha=alpha,
         rng=seed,
