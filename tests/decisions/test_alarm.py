@@ -60,14 +60,6 @@ def test_a_reference_of_errors_only_never_alarms():
     assert not alarm.raised
 
 
-@pytest.mark.parametrize(
-    ("hits", "n", "named"), [(3, 2, "hits"), (-1, 2, "hits"), (1, -2, "n"), (0.5, 2, "hits")]
-)
-def test_counts_are_checked(hits, n, named):
-    with pytest.raises((TypeError, ValueError), match=named):
-        Alarm.against("errors", 1, 10, alpha=0.05).update(hits, n)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("error", [0.08, 0.2])
 def test_false_alarms_and_delays(error):

@@ -33,19 +33,6 @@ def test_a_threshold_that_is_never_passed():
     assert not found.is_useful
 
 
-@pytest.mark.parametrize(
-    ("inside", "outside", "threshold", "named"),
-    [
-        ((1, 0), (1, 2), 0.1, "inside"),
-        ((1, 2), (3, 2), 0.1, "outside"),
-        ((1, 2), (1, 2), 0, "threshold"),
-    ],
-)
-def test_counts_are_checked(inside, outside, threshold, named):
-    with pytest.raises(ValueError, match=named):
-        tipping_fraction(inside, outside, threshold)
-
-
 @pytest.mark.slow
 def test_intervals_cover():
     rng = np.random.default_rng(0)

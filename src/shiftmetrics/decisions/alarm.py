@@ -9,7 +9,6 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.validation import check_integer, check_number
 from shiftmetrics.decisions.labelled import clopper_pearson
 
 _ODDS_RATIOS = np.array([1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0])
@@ -56,30 +55,13 @@ class Alarm(Record):
 
     @classmethod
     def against(cls, name: str, hits: int, n: int, *, alpha: float) -> Alarm:
-        """Start an alarm from the hits among n reference samples; half of alpha covers their own chance.
-
-        Raises
-        ------
-        ValueError
-            If the counts do not fit, or alpha is out of range.
-        """
-        n = check_integer(n, "n", low=1)
-        hits = check_integer(hits, "hits", low=0, high=n)
-        alpha = check_number(alpha, "alpha", low=0.0, high=1.0, open_low=True, open_high=True)
+        """Start an alarm from the hits among n reference samples; half of alpha covers their own chance."""
         # The reference's rate is an estimate: held against it alone, 20 % of monitors would alarm without a change.
         allowed = clopper_pearson(hits, n, 1.0 - alpha)[1]
         return cls(name=name, allowed=allowed, alpha=alpha, bets=np.zeros(len(_ODDS_RATIOS)))
 
     def update(self, hits: int, n: int) -> Alarm:
-        """Return the alarm after a batch of n samples, of which ``hits`` count.
-
-        Raises
-        ------
-        ValueError
-            If the counts do not fit.
-        """
-        n = check_integer(n, "n", low=0)
-        hits = check_integer(hits, "hits", low=0, high=n)
+        """Return the alarm after a batch of n samples, of which ``hits`` count."""
         t = self.n_batches + 1
         log_ratio = np.zeros(len(_ODDS_RATIOS))
         # A rate of 1 cannot rise: every bet keeps its value then.

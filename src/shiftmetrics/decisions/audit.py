@@ -16,13 +16,12 @@ from shiftmetrics.decisions.audit_result import AuditResult, SampleChanges, Time
 from shiftmetrics.decisions.column_changes import column_changes
 from shiftmetrics.decisions.modelled import (
     Modelled,
-    Outputs,
     audited_models,
     judged,
     known_answers,
     label_plan,
 )
-from shiftmetrics.decisions.search import COLUMNS, LEVEL, find_modes
+from shiftmetrics.decisions.search import COLUMNS, LEVEL, at_most, find_modes
 from shiftmetrics.decisions.timeline import Periods, change_point, periods_of
 from shiftmetrics.decisions.unlabelled import tell_apart
 from shiftmetrics.encoding import TableEncoder
@@ -122,38 +121,39 @@ def audit_samples(
     _check_names(base, sample, label, time)
     if threshold is not None:
         check_number(threshold, "threshold", low=0.0, high=1.0, open_low=True)
+    periods = None if time is None else periods_of(sample[time])
+    given = _listed(model)
     # Labels, times and predictions are no columns to compare: they have paragraphs of their own.
-    predictions = [each for each in _listed(model) if isinstance(each, str)]
+    predictions = [each for each in given if isinstance(each, str)]
     not_compared = [name for name in (label, time, *predictions) if name is not None]
-    models: list[Outputs] = []
-    if model is not None:
-        models = audited_models(_listed(model), base, sample, [*not_compared, id_column])
+    models = audited_models(given, base, sample, [*not_compared, id_column])
     encoder = TableEncoder.fit(
         base, sample, columns=columns, exclude=[*exclude, *not_compared], id_column=id_column
     )
     ids = _ids_of(sample, encoder.id_column)
-    answers, text = known_answers(label, labels, base, sample, ids)
+    before, now, text = known_answers(label, labels, base, sample, ids)
     drawn = label_plan(models, ids, plan, text, seed)
 
-    # What changed: modes, columns, and how well trees tell the samples apart.
+    # What changed: modes, columns, and how well trees tell the samples apart. All labels are read by now, so that
+    # what is wrong with them is said before minutes are spent.
     found = find_modes(encoder, base, sample, generator)
     changed = column_changes(
-        _at_most(base, _COLUMN_ROWS, generator),
-        _at_most(sample, _COLUMN_ROWS, generator),
+        _part(base, _COLUMN_ROWS, generator),
+        _part(sample, _COLUMN_ROWS, generator),
         encoder.columns,
     )
     classifier = tell_apart(
-        encoder.transform(_at_most(base, _COMPARED_ROWS, generator)),
-        encoder.transform(_at_most(sample, _COMPARED_ROWS, generator)),
+        encoder.transform(_part(base, _COMPARED_ROWS, generator)),
+        encoder.transform(_part(sample, _COMPARED_ROWS, generator)),
     )
+    # Trees see dense regions of new samples, modes what is new in single columns: the larger one counts.
     unmatched = classifier.alone_fraction
     if found.new:
         unmatched = max(unmatched, found.fraction)
     new = [replace(mode, names=ids[mode.order]) for mode in found.new]
     base_ids = _ids_of(base, encoder.id_column) if found.missing else ids
     timeline = None
-    if time is not None:
-        periods = periods_of(sample[time])
+    if time is not None and periods is not None:
         members = [mode.is_member(len(sample)) for mode in new]
         timeline = _timeline(time, periods, members)
         new = [
@@ -172,12 +172,12 @@ def audit_samples(
         column_notes=tuple(encoder.notes()),
     )
 
-    # What that means for the model.
+    # What that means for the model. Labels of a plan count in its order; others as they are.
     says = Modelled()
     if models:
-        says = judged(models, answers, changes, None if text is None else drawn, threshold)
+        says = judged(models, before, now, changes, None if text is None else drawn, threshold)
 
-    # Modes and columns share the 5 % of the verdict.
+    # Modes and columns share the 5 % of the verdict. What labels show goes first, and copies void every p-value.
     column_p = min([change.p_value for change in changed], default=1.0)
     p_value = min(1.0, found.p_value, column_p / COLUMNS)
     copies = _copies(base, sample, encoder)
@@ -197,9 +197,8 @@ def audit_samples(
         n_samples=len(sample),
         settings=settings_of(
             n_reference=len(base),
-            searched=found.searched,
             id_column=encoder.id_column,
-            has_model=model is not None,
+            has_model=bool(models),
             label=label,
             time=time,
             threshold=threshold,
@@ -222,6 +221,7 @@ def _copies(
     reference: pd.DataFrame, current: pd.DataFrame, encoder: TableEncoder
 ) -> tuple[str, ...]:
     """Return a warning where every row of a sample stands several times: no p-value holds then."""
+    # Copies look like twice the evidence: a random half of such samples would differ "significantly" too often.
     names = [part.name for part in encoder.parts]
     warnings = []
     for argument, frame in (("reference", reference), ("current sample", current)):
@@ -249,7 +249,9 @@ def _check_names(
 
 
 def _listed(model: Any) -> list[Any]:
-    """Return one model, or a sequence of them, as a list."""
+    """Return one model, or a sequence of them, or none, as a list."""
+    if model is None:
+        return []
     if isinstance(model, list | tuple):
         return list(model)
     return [model]
@@ -259,14 +261,12 @@ def _ids_of(frame: pd.DataFrame, id_column: Any) -> npt.NDArray[np.str_]:
     """Return the names of all rows: the values of the id column, or positions."""
     if id_column is None or id_column not in frame:
         return np.arange(len(frame)).astype(str)
-    return frame[id_column].astype(str).to_numpy(dtype=np.str_)
+    return np.asarray(frame[id_column].astype(str), dtype=np.str_)
 
 
-def _at_most(frame: pd.DataFrame, n: int, rng: np.random.Generator) -> pd.DataFrame:
+def _part(frame: pd.DataFrame, n: int, rng: np.random.Generator) -> pd.DataFrame:
     """Return a table, or a random part of it in its order."""
-    if len(frame) <= n:
-        return frame
-    return frame.iloc[np.sort(rng.choice(len(frame), n, replace=False))]
+    return frame.iloc[at_most(np.arange(len(frame)), n, rng)]
 
 
 def _timeline(column: str, periods: Periods, members: Sequence[npt.NDArray[np.bool_]]) -> Timeline:

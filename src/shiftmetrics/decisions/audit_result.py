@@ -12,9 +12,15 @@ from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Result, format_percent
 from shiftmetrics.decisions.column_changes import ColumnChange
-from shiftmetrics.decisions.labelled import LabelledAccuracy, ModeAccuracy
+from shiftmetrics.decisions.labelled import (
+    LabelledAccuracy,
+    ModeAccuracy,
+    expected_half_width,
+    labels_for_accuracy,
+)
 from shiftmetrics.decisions.new_modes import TableMode
 from shiftmetrics.decisions.plan import LabelPlan
+from shiftmetrics.decisions.search import COLUMNS, LEVEL, SEARCH
 from shiftmetrics.decisions.tipping import Tipping
 from shiftmetrics.decisions.unlabelled import UnlabelledAccuracy
 
@@ -22,9 +28,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NAMED_COLUMNS = 3
-_SEARCH_LEVEL = 0.03
-"""Level of the search: its part of the 5 % of an audit."""
 _ADVISED_LABELS = 30
+_USUAL_ACCURACY = 0.8
+_PLANNED = 0.03
+"""Half width of the accuracy for which labels are planned."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -84,9 +91,9 @@ class SampleChanges(Record):
     timeline: Timeline | None = None
     column_notes: tuple[str, ...] = ()
 
-    def changed_columns(self, alpha: float = 0.01) -> tuple[ColumnChange, ...]:
-        """Return the columns that changed by themselves, at a level for all of them together."""
-        return tuple(change for change in self.columns if change.p_value <= alpha)
+    def changed_columns(self) -> tuple[ColumnChange, ...]:
+        """Return the columns that changed by themselves: at a level of 1 % for all of them together."""
+        return tuple(change for change in self.columns if change.p_value <= LEVEL * COLUMNS)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -133,11 +140,6 @@ class AuditResult(Drawn, Result):
     plan: LabelPlan | None = None
 
     @property
-    def has_model(self) -> bool:
-        """Whether a model was given."""
-        return bool(self.settings.get("has_model"))
-
-    @property
     def sentence(self) -> str:
         """What follows the verdict: the worst thing first."""
         if self.labelled is not None and self.labelled.is_worse:
@@ -156,11 +158,14 @@ class AuditResult(Drawn, Result):
         if self.verdict == "NO CHANGE SHOWN":
             return f"Neither a new mode nor a change of one of {len(changes.columns)} columns is shown ({p})."
         columns = changes.changed_columns()
-        if changes.novelty_p_value <= _SEARCH_LEVEL:
+        if changes.novelty_p_value <= LEVEL * SEARCH:
             rows = ", ".join(changes.first_rows[:3])
             return f"Something is new ({p}); no single clear mode; look first at samples {rows}."
+        # The first of these that is shown: a part of the reference that is gone, then single columns.
         if changes.missing:
             return f"A mode of the reference is missing: {changes.missing[0].description} ({p})."
+        if not columns:
+            return f"Something of the reference is missing ({p}); no single clear mode."
         first = columns[0]
         n = len(columns)
         which = "One column" if n == 1 else f"{_count(n).capitalize()} columns"
@@ -177,13 +182,12 @@ class AuditResult(Drawn, Result):
             )
         elif self.verdict == "CHANGED" and self.changes.columns:
             steps.append("Look at the columns that changed.")
-        if self.plan is not None and self.labelled is None:
-            steps.append(
-                f"Label {self.plan.n_labels} samples, drawn at random, to know the accuracy."
-            )
+        is_open = self.settings["has_model"] and self.verdict == "CHANGED"
+        if self.labelled is None and (is_open or self.plan is not None):
+            steps.append(self._label_step())
         if self.labelled is not None and self.labelled.is_worse:
             steps.append("Hold the model back, or retrain it with labelled samples of now.")
-        if self.verdict == "CHANGED" and not self.has_model:
+        if self.verdict == "CHANGED" and not self.settings["has_model"]:
             steps.append(
                 "Give the model that serves these samples, too, to see what is known of its accuracy."
             )
@@ -192,6 +196,24 @@ class AuditResult(Drawn, Result):
         if not steps:
             steps.append("Nothing to do.")
         return steps
+
+    def _label_step(self) -> str:
+        """Say how many labels tell the accuracy, and how well."""
+        if self.plan is not None and self.plan.mode == "anytime":
+            return "Label samples in the order of the plan, and look after any of them."
+        # Without an estimate the plan is for four right answers of five: few models are worse, and need more labels.
+        expected = _USUAL_ACCURACY
+        if self.unlabelled is not None:
+            expected = self.unlabelled.estimate
+        enough = labels_for_accuracy(self.n_samples, expected, _PLANNED)
+        if self.plan is None:
+            return f"Label {enough} samples, drawn at random, to know the accuracy to 3 points."
+        n = self.plan.n_labels
+        points = 100 * expected_half_width(self.n_samples, n, expected)
+        return (
+            f"Label {n} samples, drawn at random, to know the accuracy to about {points:.0f} points; "
+            f"3 points take {enough}."
+        )
 
     def headline(self) -> str:
         """Return the verdict and the sentence."""
@@ -226,7 +248,7 @@ class AuditResult(Drawn, Result):
             sentences.append(self.unlabelled.sentence())
             sentences.append(self.unlabelled.assumption)
         sentences += [part.sentence() for part in self.inside]
-        if self.has_model and self.changes.new and not self.inside:
+        if self.settings["has_model"] and self.changes.new and not self.inside:
             sentences.append(
                 "The model has not seen the new modes: its accuracy there cannot be told without labels."
             )

@@ -23,13 +23,6 @@ _NAMED_LEVELS = 3
 _FEW_SAMPLES = 200
 _LEAST_EXPECTED = 5.0
 """Expected count from which a level has a cell of its own in the test of a category."""
-_TAILS = {
-    0.1: "lowest tenth up to",
-    0.25: "lowest quarter up to",
-    0.75: "highest quarter from",
-    0.9: "highest tenth from",
-}
-"""Quantiles that are named where the medians of two samples are one."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -120,7 +113,7 @@ def _numbers_change(column: Column, reference: pd.Series, current: pd.Series) ->
         test = ks_2samp(sides[0], sides[1], method=method)
         effect = float(test.statistic)
         p_value = float(test.pvalue)
-        text = _quantiles_in_words(column.role, sides)
+        text = _in_words(column.role, *sides)
     # Two questions are asked of a column with gaps: its values, and whether they are there.
     if any(gaps):
         rows = [[gaps[0], len(reference) - gaps[0]], [gaps[1], len(current) - gaps[1]]]
@@ -139,15 +132,15 @@ def _numbers_change(column: Column, reference: pd.Series, current: pd.Series) ->
     )
 
 
-def _quantiles_in_words(role: str, sides: Sequence[FloatArray]) -> str:
-    """Name both medians; where they are one, the tail that changed most."""
-    before, now = (float(np.median(side)) for side in sides)
+def _in_words(role: str, reference: FloatArray, current: FloatArray) -> str:
+    """Name both medians; where they are one, such as those of flags, both means."""
     name = "median"
-    if before == now and role == "number":
-        tails = [np.quantile(side, list(_TAILS)) for side in sides]
-        place = int(np.argmax(np.abs(tails[1] - tails[0])))
-        name = list(_TAILS.values())[place]
-        before, now = tails[0][place], tails[1][place]
+    before = float(np.median(reference))
+    now = float(np.median(current))
+    if before == now:
+        name = "mean"
+        before = float(reference.mean())
+        now = float(current.mean())
     return f"{name} {in_words(role, now)}, was {in_words(role, before)}"
 
 

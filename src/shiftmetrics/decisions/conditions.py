@@ -116,6 +116,15 @@ def _joined(mode: ModeRows, condition: ModeRows, shared: int) -> ModeRows:
     return ModeRows(own, other, p_value, (*mode.contrasts, *condition.contrasts))
 
 
+def _condition(
+    column: Column, text: str, own: IntArray, other: IntArray, *, inside: str, outside: str
+) -> ModeRows:
+    contrast = Contrast(
+        column=str(column.name), effect=1.0, inside=inside, outside=outside, text=text
+    )
+    return ModeRows(own, other, contrasts=(contrast,))
+
+
 def _levels(column: Column, own: pd.Series, other: pd.Series) -> list[ModeRows]:
     """Return one condition for each level of a side."""
     import pandas as pd
@@ -130,16 +139,14 @@ def _levels(column: Column, own: pd.Series, other: pd.Series) -> list[ModeRows]:
         rows = ModeRows(_NO_ROWS, _NO_ROWS)
         # Most levels are as frequent on both sides: their rows are not looked up.
         if n_own * len(other) >= _TIMES * n_others * len(own):
-            contrast = Contrast(
-                column=str(column.name),
-                effect=1.0,
+            rows = _condition(
+                column,
+                level_in_words(column, str(level)),
+                np.flatnonzero(own_names == level),
+                np.flatnonzero(other_names == level),
                 inside="100 %",
                 outside=format_percent(n_others / len(other)),
-                text=level_in_words(column, str(level)),
             )
-            own_rows = np.flatnonzero(own_names == level)
-            other_rows = np.flatnonzero(other_names == level)
-            rows = ModeRows(own_rows, other_rows, contrasts=(contrast,))
         found.append(rows)
     return found
 
@@ -150,14 +157,9 @@ def _gaps(column: Column, own: pd.Series, other: pd.Series) -> list[ModeRows]:
     others = np.flatnonzero(other.isna())
     if not len(rows):
         return []
-    contrast = Contrast(
-        column=str(column.name),
-        effect=1.0,
-        inside="missing in 100 %",
-        outside=f"missing in {format_percent(len(others) / len(other))}",
-        text=f"{column.name} missing",
-    )
-    return [ModeRows(rows, others, contrasts=(contrast,))]
+    text = level_in_words(column, "missing")
+    outside = f"missing in {format_percent(len(others) / len(other))}"
+    return [_condition(column, text, rows, others, inside="missing in 100 %", outside=outside)]
 
 
 def _out_of_range(column: Column, own: pd.Series, other: pd.Series) -> list[ModeRows]:
@@ -180,12 +182,10 @@ def _out_of_range(column: Column, own: pd.Series, other: pd.Series) -> list[Mode
         if not beyond.any():
             continue
         shown = in_words(column.role, float(limit))
-        contrast = Contrast(
-            column=str(column.name),
-            effect=1.0,
-            inside=in_words(column.role, float(np.median(values[beyond]))),
-            outside=f"{opposite} {shown}",
-            text=f"{column.name} {word} {shown}",
+        inside = in_words(column.role, float(np.median(values[beyond])))
+        outside = f"{opposite} {shown}"
+        text = f"{column.name} {word} {shown}"
+        found.append(
+            _condition(column, text, rows[beyond], _NO_ROWS, inside=inside, outside=outside)
         )
-        found.append(ModeRows(rows[beyond], _NO_ROWS, contrasts=(contrast,)))
     return found

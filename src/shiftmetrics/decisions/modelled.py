@@ -30,13 +30,11 @@ from shiftmetrics.decisions.unlabelled import UnlabelledAccuracy, estimate_witho
 if TYPE_CHECKING:
     import pandas as pd
 
+Outputs = tuple[ModelOutputs, ModelOutputs]
+"""What one model says of the reference, and of the current sample."""
 
-@dataclass(frozen=True, eq=False)
-class Outputs:
-    """What one model says of both samples."""
-
-    reference: ModelOutputs
-    current: ModelOutputs
+Labels = npt.NDArray[Any] | None
+"""Labels of a sample, with gaps where they are not known; None where it has none."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,30 +48,14 @@ class Modelled:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Answers:
-    """What is known of the true answers.
-
-    Attributes
-    ----------
-    reference : array of shape (n_reference,) or None
-        Labels of the reference; None where it has none. Cells may be missing.
-    current : array of shape (n_samples,) or None
-        Labels of the current sample.
-    """
-
-    reference: npt.NDArray[Any] | None
-    current: npt.NDArray[Any] | None
-
-
 def known_answers(
     label: str | None,
     labels: Any,
     reference: pd.DataFrame,
     current: pd.DataFrame,
     ids: npt.NDArray[np.str_],
-) -> tuple[Answers, str | None]:
-    """Collect the labels of both samples, of a column or of a table of ids and labels, and the plan of that table.
+) -> tuple[Labels, Labels, str | None]:
+    """Return the labels of the reference and of the current sample, and what a file of them says of its plan.
 
     Raises
     ------
@@ -89,7 +71,7 @@ def known_answers(
         now = None
         if label is not None and label in current:
             now = current[label].to_numpy()
-        return Answers(reference=before, current=now), None
+        return before, now, None
     if isinstance(labels, pd.Series):
         labels = pd.DataFrame({"id": labels.index, "label": labels.to_numpy()})
     if not is_table(labels):
@@ -98,7 +80,7 @@ def known_answers(
     found = labels_of_table(labels, ids)
     values = found.values.astype(object)
     values[~found.known] = None
-    return Answers(reference=before, current=values), found.plan
+    return before, values, found.plan
 
 
 def audited_models(
@@ -114,10 +96,8 @@ def audited_models(
     TypeError, ValueError
         If a model refuses the columns, or a column of predictions is not in both samples.
     """
-    if not models:
-        raise ValueError(describe("model", "a model, or a sequence of at least one", "none"))
     return [
-        Outputs(
+        (
             model_outputs(each, reference, not_features=not_features),
             model_outputs(each, current, not_features=not_features),
         )
@@ -141,7 +121,7 @@ def label_plan(
     """
     parts = [ids]
     if models:
-        parts.append(as_strings(models[0].current.predicted))
+        parts.append(as_strings(models[0][1].predicted))
     digest = digest_of(*parts)
     n = len(ids)
     if text is not None:
@@ -162,7 +142,8 @@ def label_plan(
 
 def judged(
     models: Sequence[Outputs],
-    answers: Answers,
+    reference_labels: Labels,
+    labels: Labels,
     changes: SampleChanges,
     plan: LabelPlan | None,
     threshold: float | None,
@@ -171,14 +152,14 @@ def judged(
 
     Labels of a plan count in its order; others are taken as those of random samples.
     """
-    own = models[0]
-    unlabelled = _without_labels(models, answers.reference, changes)
-    if answers.current is None or is_missing(answers.current).all():
+    base, sample = models[0]
+    unlabelled = _without_labels(models, reference_labels, changes)
+    if labels is None or is_missing(labels).all():
         return Modelled(unlabelled=unlabelled)
-    now = right_or_wrong(own.current.predicted, answers.current)
+    now = right_or_wrong(sample.predicted, labels)
     before = None
-    if answers.reference is not None:
-        before = right_or_wrong(own.reference.predicted, answers.reference)
+    if reference_labels is not None:
+        before = right_or_wrong(base.predicted, reference_labels)
     warnings: tuple[str, ...] = ()
     labelled = None
     if plan is not None or not _only_in_modes(changes, now):
@@ -208,28 +189,25 @@ def _only_in_modes(changes: SampleChanges, now: RightOrWrong) -> bool:
 
 
 def _without_labels(
-    models: Sequence[Outputs], labels: npt.NDArray[Any] | None, changes: SampleChanges
+    models: Sequence[Outputs], labels: Labels, changes: SampleChanges
 ) -> UnlabelledAccuracy | None:
     """Estimate the accuracy without labels, where the reference has labels and the model probabilities."""
-    own = models[0]
-    if labels is None or own.reference.probabilities is None or own.current.probabilities is None:
+    base, sample = models[0]
+    if labels is None or base.probabilities is None or sample.probabilities is None:
         return None
     known = ~is_missing(labels)
     if not known.any():
         return None
     # Classes compare by their places in the audited model; a partner's other classes never agree.
     partners = [
-        (
-            own.reference.places(other.reference.predicted[known]),
-            own.reference.places(other.current.predicted),
-        )
-        for other in models[1:]
+        (base.places(before.predicted[known]), base.places(now.predicted))
+        for before, now in models[1:]
     ]
     why = "a new mode" if changes.new else ""
     return estimate_without_labels(
-        own.reference.probabilities[known],
-        own.reference.codes(labels[known], "the labels of the reference"),
-        own.current.probabilities,
+        base.probabilities[known],
+        base.codes(labels[known], "the labels of the reference"),
+        sample.probabilities,
         unmatched_fraction=changes.unmatched_fraction,
         partners=partners,
         why_unmatched=why,

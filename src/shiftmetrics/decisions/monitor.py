@@ -90,8 +90,6 @@ class MonitorResult(Drawn, Result):
         "ERRORS HAVE RISEN", "THE SAMPLES HAVE CHANGED", or "NO ALARM".
     state : MonitorState
         What the next call takes.
-    batch : BatchCounts
-        The counts of this batch.
     note : str
         Why the samples are not watched, where they are not.
     """
@@ -102,7 +100,6 @@ class MonitorResult(Drawn, Result):
 
     verdict: str
     state: MonitorState
-    batch: BatchCounts
     note: str = ""
 
     @property
@@ -117,19 +114,17 @@ class MonitorResult(Drawn, Result):
         errors = state.errors
         if errors is not None and errors.raised:
             return (
-                f"Alarm at batch {errors.raised_at}: errors exceed {format_percent(errors.allowed)}, what the "
-                f"reference allows; {errors.n_hits} of {errors.n_samples} labelled samples so far are wrong."
+                f"Alarm at batch {errors.raised_at}: errors exceeded {format_percent(errors.allowed)}, what the "
+                f"reference allows; since the start {errors.n_hits} of {errors.n_samples} labelled samples are wrong."
             )
         raised = [alarm for alarm in state.rows if alarm.raised]
         if raised:
             first = min(raised, key=lambda alarm: alarm.raised_at)
             return (
-                f"Alarm at batch {first.raised_at}: {first.name} are {format_percent(first.rate)} of "
-                f"{first.n_samples} so far, at most {format_percent(first.allowed)} in the reference."
+                f"Alarm at batch {first.raised_at}: {first.name} exceeded {format_percent(first.allowed)}, what the "
+                f"reference allows; since the start they are {format_percent(first.rate)} of {first.n_samples}."
             )
-        return (
-            f"{state.n_batches} batches of {state.n_samples} samples in all, as in the reference."
-        )
+        return f"{state.n_batches} batches of {state.n_samples} samples in all show no change."
 
     @property
     def next_steps(self) -> list[str]:
@@ -219,7 +214,6 @@ def monitor_batch(
         settings=settings_of(alpha=passport.alpha, passport=passport.digest),
         verdict=_verdict(state),
         state=state,
-        batch=counts,
         note=passport.note,
     )
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from shiftmetrics._core.archives import keep_arrays
 from shiftmetrics._core.files import write_text
 from shiftmetrics._core.record import Record, decode, encode
 from shiftmetrics._core.validation import describe
@@ -35,7 +36,7 @@ class FileRecord(Record):
     @property
     def text(self) -> str:
         """The record as JSON in one line."""
-        return json.dumps(encode(self, _keep_inside), separators=(",", ":")) + "\n"
+        return json.dumps(encode(self, keep_arrays({}, None)), separators=(",", ":")) + "\n"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the record as JSON, all of it or nothing."""
@@ -69,10 +70,6 @@ class FileRecord(Record):
             raise ValueError(describe(cls.argument, "a complete file", got)) from error
         assert isinstance(record, cls)  # the type was compared above
         return record
-
-
-def _keep_inside(path: str, array: npt.NDArray[Any]) -> dict[str, Any]:
-    return {"array": array.tolist(), "dtype": str(array.dtype), "shape": list(array.shape)}
 
 
 def _load_inside(stand_in: Mapping[str, Any]) -> npt.NDArray[Any]:

@@ -52,8 +52,6 @@ class FoundModes:
         The modes, the largest first; their names are not set yet.
     newest : array of int
         Current samples, those that look newest first.
-    searched : tuple of two ints
-        Samples of the current side and of the reference in which modes were looked for.
     warnings : tuple of str
         Of the search.
     """
@@ -65,7 +63,6 @@ class FoundModes:
     new: tuple[TableMode, ...]
     missing: tuple[TableMode, ...]
     newest: IntArray
-    searched: tuple[int, int]
     warnings: tuple[str, ...] = ()
 
 
@@ -106,8 +103,8 @@ def find_modes(
     newest = np.concatenate([left[:0], *(mode.own for mode in new)])
 
     # 2. What the search shows among the rest.
-    rows = _at_most(_without(left, [mode.other for mode in missing]), rng)
-    base_rows = _at_most(_without(base_left, [mode.own for mode in missing]), rng)
+    rows = at_most(_without(left, [mode.other for mode in missing]), SEARCHED, rng)
+    base_rows = at_most(_without(base_left, [mode.own for mode in missing]), SEARCHED, rng)
     novelty_p_value = 1.0
     warnings: tuple[str, ...] = ("A search for modes needs at least two samples on both sides.",)
     if min(len(rows), len(base_rows)) >= _LEAST:
@@ -151,7 +148,6 @@ def find_modes(
         new=tuple(sorted(described, key=lambda mode: -mode.fraction)),
         missing=tuple(sorted(gone, key=lambda mode: -mode.fraction)),
         newest=newest,
-        searched=(len(rows), len(base_rows)),
         warnings=warnings,
     )
 
@@ -161,11 +157,11 @@ def _without(rows: IntArray, taken: Iterable[IntArray]) -> IntArray:
     return np.setdiff1d(rows, np.concatenate([rows[:0], *taken]))
 
 
-def _at_most(rows: IntArray, rng: np.random.Generator) -> IntArray:
-    """Return rows, or a random part of them where there are many."""
-    if len(rows) <= SEARCHED:
+def at_most(rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
+    """Return rows, or a random part of them, in their order, where there are more than n."""
+    if len(rows) <= n:
         return rows
-    return np.sort(rng.choice(rows, SEARCHED, replace=False))
+    return np.sort(rng.choice(rows, n, replace=False))
 
 
 def _excess(mode: ModeRows, own: pd.DataFrame, other: pd.DataFrame) -> float:
@@ -222,8 +218,8 @@ def _described(
     rng: np.random.Generator,
 ) -> TableMode:
     """Return a mode with the columns that tell it from the nearest samples of the other side."""
-    others = _at_most(_without(np.arange(len(other)), [mode.other]), rng)
-    inside = _at_most(mode.own, rng)
+    others = at_most(_without(np.arange(len(other)), [mode.other]), SEARCHED, rng)
+    inside = at_most(mode.own, SEARCHED, rng)
     contrasts = list(mode.contrasts)
     if len(others):
         features = encoder.transform(own.iloc[inside]), encoder.transform(other.iloc[others])

@@ -9,7 +9,6 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.validation import check_integer, check_number
 
 LEAST_LABELS = 30
 """Labels inside the mode from which a tipping fraction is looked for."""
@@ -86,15 +85,9 @@ def tipping_fraction(
         The error rate that is not to be passed.
     mode, today
         Recorded in the result.
-
-    Raises
-    ------
-    ValueError
-        If counts do not fit or the threshold is out of range.
     """
-    threshold = check_number(threshold, "threshold", low=0.0, high=1.0, open_low=True)
-    p, p_low, p_high = _rate(inside, "inside")
-    q, q_low, q_high = _rate(outside, "outside")
+    p, p_low, p_high = _rate(*inside)
+    q, q_low, q_high = _rate(*outside)
     # Errors of the mixture, and its limits, at every fraction of a grid.
     w: FloatArray = np.arange(0.0, 1.0 + 0.5 * _STEP, _STEP)
     mixture = w * p + (1.0 - w) * q
@@ -112,12 +105,10 @@ def tipping_fraction(
     )
 
 
-def _rate(counts: tuple[int, int], name: str) -> tuple[float, float, float]:
+def _rate(errors: int, n: int) -> tuple[float, float, float]:
     """Return an error rate with Wilson's limits (E. B. Wilson, JASA 22, 1927)."""
     from scipy.stats import binomtest
 
-    n = check_integer(counts[1], f"labels {name}", low=1)
-    errors = check_integer(counts[0], f"errors {name}", low=0, high=n)
     limits = binomtest(errors, n).proportion_ci(0.95, method="wilson")
     return errors / n, float(limits.low), float(limits.high)
 
