@@ -2,17 +2,18 @@
 
 from dataclasses import dataclass, replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from shiftmetrics import Computing
 from shiftmetrics.novelty import (
-    LandmarkMap,
     NoveltyResampling,
     NoveltyResult,
     kernel_entropic_novelty,
+    routes,
 )
-from shiftmetrics.novelty.basis import FeatureMap
+from shiftmetrics.novelty.basis import ScoreBasis
 from shiftmetrics.novelty.routes import solve
 
 RESAMPLING = ("n_resamples", "confidence_level", "paired", "groups", "rng")
@@ -27,15 +28,15 @@ def novelty(features: Any, reference: Any, **options: Any) -> NoveltyResult:
         for names in (RESAMPLING, COMPUTING)
     )
     n_landmarks = options.pop("n_landmarks", None)
-    if options.get("method") == "landmarks" and n_landmarks is not None:
-        options["method"] = LandmarkMap(n_landmarks)
-    return kernel_entropic_novelty(
-        features,
-        reference,
-        resampling=NoveltyResampling(**resampling),
-        computing=Computing(progress=False, **computing),
-        **options,
-    )
+    most = routes._MAX_LANDMARKS if n_landmarks is None else n_landmarks
+    with mock.patch.object(routes, "_MAX_LANDMARKS", most):
+        return kernel_entropic_novelty(
+            features,
+            reference,
+            resampling=NoveltyResampling(**resampling),
+            computing=Computing(progress=False, **computing),
+            **options,
+        )
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,11 @@ class Eigenmode:
     reference_frequency: float
     membership: np.ndarray
     reference_membership: np.ndarray
-    basis: FeatureMap
-    coefficients: np.ndarray
+    basis: ScoreBasis
+    vectors: np.ndarray
 
     def score(self, points: Any) -> np.ndarray:
-        return self.basis.membership(points, self.coefficients)
+        return self.basis.membership(points, self.vectors)
 
     def top(self, k: int) -> np.ndarray:
         return np.argsort(-self.membership, kind="stable")[:k]
@@ -70,7 +71,6 @@ def eigenmodes(result: NoveltyResult, count: int = 10) -> list[Eigenmode]:
     test, reference = (
         np.minimum(np.square(solution.basis.coordinates(side)[0] @ vectors), 1.0) for side in sides
     )
-    coefficients = solution.basis.coefficients(vectors)
     return [
         Eigenmode(
             float(solution.eigenvalues[i]),
@@ -79,7 +79,7 @@ def eigenmodes(result: NoveltyResult, count: int = 10) -> list[Eigenmode]:
             test[:, i],
             reference[:, i],
             solution.basis,
-            coefficients[:, i : i + 1],
+            vectors[:, i : i + 1],
         )
         for i in range(vectors.shape[1])
     ]

@@ -36,7 +36,8 @@ def roles(encoder):
 def squared_distances(encoder, first, second):
     """Return the mean squared distance along each column, by its name."""
     apart = (encoder.transform(first) - encoder.transform(second)) ** 2
-    means = pd.Series(apart.mean(axis=0), index=pd.Index(encoder.sources))
+    sources = [part.name for part in encoder.parts for _ in part.names]
+    means = pd.Series(apart.mean(axis=0), index=pd.Index(sources))
     return means.groupby(level=0).sum()
 
 

@@ -1,10 +1,11 @@
 """Factors: K = F F' + a semidefinite residual whose diagonal is known, without anything added to the diagonal."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics.novelty.factor import Factor, dense_factor, pivoted_factor
+from shiftmetrics.novelty.factor import Factor, pivoted_factor
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.kernels import CallableKernel, CosineKernel, GaussianKernel
 
@@ -29,14 +30,18 @@ def pivoted(
     )
 
 
+def whole(gram: Gram) -> np.ndarray:
+    return gram.among(np.arange(gram.n_rows))
+
+
 def check(gram: Gram, factor: Factor, atol: float = 1e-12) -> None:
-    matrix = gram.dense(symmetric=True)
+    matrix = whole(gram)
     rest = matrix - factor.values @ factor.values.T
     assert np.linalg.eigvalsh(rest)[0] >= -atol
     assert (np.diagonal(rest) <= factor.residual + atol).all()
     assert (factor.residual >= 0.0).all()
     np.testing.assert_array_equal(factor.residual[factor.pivots], 0.0)
-    triangle = factor.triangle
+    triangle = factor.values[factor.pivots]
     np.testing.assert_array_equal(triangle, np.tril(triangle))
     np.testing.assert_allclose(
         triangle @ triangle.T, matrix[np.ix_(factor.pivots, factor.pivots)], rtol=0, atol=atol
@@ -57,26 +62,8 @@ def test_a_pivoted_factor_leaves_a_semidefinite_residual(
     factor = pivoted(gram, rtol)
     check(gram, factor)
     assert factor.converged
-    assert not factor.indefinite
-    trace = (gram.dense(symmetric=True) - factor.values @ factor.values.T).trace() / gram.n_rows
+    trace = (whole(gram) - factor.values @ factor.values.T).trace() / gram.n_rows
     assert trace <= max(rtol, 1e-12)
-
-
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    columns=st.integers(1, 6),
-    bandwidth=st.floats(0.05, 20.0),
-    copies=st.integers(0, 20),
-)
-def test_a_dense_factor_is_complete(seed: int, columns: int, bandwidth: float, copies: int) -> None:
-    gram = gram_of(seed, columns=columns, bandwidth=bandwidth, copies=copies)
-    factor = dense_factor(gram)
-    check(gram, factor)
-    np.testing.assert_allclose(
-        factor.values @ factor.values.T, gram.dense(symmetric=True), atol=1e-12
-    )
-    if factor.in_order:
-        np.testing.assert_array_equal(factor.pivots, np.arange(gram.n_rows))
 
 
 def test_a_singular_matrix_is_factored_up_to_its_rank_without_jitter() -> None:
@@ -84,16 +71,15 @@ def test_a_singular_matrix_is_factored_up_to_its_rank_without_jitter() -> None:
     distinct = rng.normal(size=(12, 3)) * 5
     rows = distinct[rng.integers(12, size=60)]
     gram = Gram(rows[:25], rows[25:], GaussianKernel(1.0))
-    for factor in (dense_factor(gram), pivoted(gram)):
-        assert factor.rank == len(np.unique(rows, axis=0))
-        np.testing.assert_allclose((factor.values**2).sum(axis=1), 1.0, atol=1e-13)
+    factor = pivoted(gram)
+    assert factor.rank == len(np.unique(rows, axis=0))
+    np.testing.assert_allclose((factor.values**2).sum(axis=1), 1.0, atol=1e-13)
 
 
 def test_a_cosine_kernel_has_the_rank_of_its_columns() -> None:
     rng = np.random.default_rng(0)
     gram = Gram(rng.normal(size=(200, 7)), rng.normal(size=(300, 7)), CosineKernel())
     assert pivoted(gram).rank == 7
-    assert dense_factor(gram).rank == 7
 
 
 def test_many_rows_are_factored_in_blocks_and_rounds() -> None:
@@ -147,13 +133,10 @@ def indefinite(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where((a[:, None] == b[None]).all(axis=-1), 1.0, -0.5)
 
 
-def test_a_kernel_that_is_not_semidefinite_is_noticed_and_replaced() -> None:
-    rng = np.random.default_rng(0)
-    gram = Gram(rng.normal(size=(10, 2)), rng.normal(size=(8, 2)), CallableKernel(indefinite))
-    factor = dense_factor(gram)
-    assert factor.indefinite
-    np.testing.assert_allclose((factor.values**2).sum(axis=1), 1.0, atol=1e-12)
-    assert pivoted(gram).indefinite
+def test_a_kernel_that_is_not_semidefinite_is_refused() -> None:
+    x, y = np.random.default_rng(0).normal(size=(2, 10, 2))
+    with pytest.raises(ValueError, match="kernel must be positive semidefinite"):
+        Gram(x, y, CallableKernel(indefinite))
 
 
 def gram_of_matrix(matrix: np.ndarray) -> Gram:
@@ -163,16 +146,29 @@ def gram_of_matrix(matrix: np.ndarray) -> Gram:
     return Gram(positions[:20], positions[20:], kernel)
 
 
-def test_a_contradiction_beyond_the_pivots_is_noticed() -> None:
+def test_a_contradiction_between_pairs_is_refused() -> None:
     """Two pivots explain the diagonal of all rows, yet some pairs are not their products."""
     angles = np.linspace(0.0, 3.0, 60)
-    matrix = np.cos(angles[:, None] - angles)
-    matrix[30:, 30:] = 1.0
-    gram = gram_of_matrix(matrix)
-    assert pivoted(gram, max_rank=2).indefinite
-    assert dense_factor(gram).indefinite
     honest = np.cos(angles[:, None] - angles)
-    assert not pivoted(gram_of_matrix(honest)).indefinite
+    assert pivoted(gram_of_matrix(honest)).rank == 2
+    honest[30:, 30:] = 1.0
+    with pytest.raises(ValueError, match="kernel must be positive semidefinite"):
+        gram_of_matrix(honest)
+
+
+def test_a_contradiction_that_no_probe_shows_is_refused_when_it_is_met() -> None:
+    """One row of thousands is as like as can be to two rows that are not like each other."""
+
+    def kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        values = (a[:, 0][:, None] == b[:, 0]).astype(float)
+        odd = (a[:, 0] == 1001.0)[:, None] & (b[:, 0] < 4.0)
+        return values + odd + ((a[:, 0] < 4.0)[:, None] & (b[:, 0] == 1001.0))
+
+    rows = np.arange(2000.0)[:, None]
+    gram = Gram(rows[:1000], rows[1000:], CallableKernel(kernel))
+    weights = np.where(rows[:, 0] < 4.0, 1.0, 1e-9)
+    with pytest.raises(ValueError, match="kernel must be positive semidefinite"):
+        pivoted(gram, weights=weights)
 
 
 def test_a_function_of_single_precision_is_not_taken_for_indefinite() -> None:
@@ -181,9 +177,6 @@ def test_a_function_of_single_precision_is_not_taken_for_indefinite() -> None:
 
     rng = np.random.default_rng(0)
     gram = Gram(rng.normal(size=(80, 2)), rng.normal(size=(60, 2)), CallableKernel(single))
-    for factor in (dense_factor(gram), pivoted(gram)):
-        assert not factor.indefinite
-        assert factor.converged
-        np.testing.assert_allclose(
-            factor.values @ factor.values.T, gram.dense(symmetric=True), atol=1e-5
-        )
+    factor = pivoted(gram)
+    assert factor.converged
+    np.testing.assert_allclose(factor.values @ factor.values.T, whole(gram), atol=1e-5)

@@ -50,9 +50,8 @@ def test_blocks_and_the_whole_agree_with_the_oracle(gram: Gram, expected: np.nda
         )
     np.testing.assert_allclose(gram.among(chosen), expected[np.ix_(chosen, chosen)], atol=1e-13)
     np.testing.assert_allclose(np.tril(gram.dense()), np.tril(expected), atol=1e-13)
-    whole = gram.dense(symmetric=True)
-    np.testing.assert_allclose(whole, expected, atol=1e-13)
-    np.testing.assert_array_equal(whole, whole.T)
+    whole = gram.dense()
+    np.testing.assert_array_equal(whole, np.tril(whole))
     assert (np.diagonal(whole) == 1.0).all()
 
 
@@ -68,7 +67,7 @@ def test_new_points(
         points = torch.asarray(points)
     array = gram.check_points(points)
     np.testing.assert_allclose(
-        gram.against(array, slice(0, 9), landmarks), expected[:9][:, [3, 40]], atol=1e-13
+        gram.kernel(gram.in_units(array), landmarks), expected[:9][:, [3, 40]], atol=1e-13
     )
 
 
@@ -97,7 +96,7 @@ def test_no_block_crosses_from_one_sample_to_the_other(gram: Gram) -> None:
 def test_a_centre_that_overflows_is_done_without() -> None:
     rows = np.array([[1.7e308, 0.0, 0.0, 0.0], [1.7e308, 0.0, 0.0, 1.0]])
     gram = Gram(rows, rows, GaussianKernel(1.0))
-    np.testing.assert_allclose(gram.dense(symmetric=True)[0, 1], np.exp(-0.5))
+    np.testing.assert_allclose(gram.dense()[1, 0], np.exp(-0.5))
 
 
 def test_functions_that_are_no_kernels(samples: tuple[np.ndarray, np.ndarray]) -> None:
@@ -109,9 +108,7 @@ def test_functions_that_are_no_kernels(samples: tuple[np.ndarray, np.ndarray]) -
 
     with pytest.raises(ValueError, match="kernel must be symmetric"):
         Gram(*samples, CallableKernel(lopsided))
-    with pytest.raises(
-        ValueError, match="kernel must be 1 between a row and itself, got .* row [0-9]+ of"
-    ):
+    with pytest.raises(ValueError, match="kernel must be 1 between a row and itself, got"):
         Gram(*samples, CallableKernel(negative))
 
 
@@ -119,5 +116,5 @@ def test_the_cosine_kernel_needs_no_center(samples: tuple[np.ndarray, np.ndarray
     joint = np.concatenate(samples)
     unit = joint / np.linalg.norm(joint, axis=1, keepdims=True)
     np.testing.assert_allclose(
-        Gram(*samples, CosineKernel()).dense(symmetric=True), unit @ unit.T, atol=1e-14
+        Gram(*samples, CosineKernel()).dense(), np.tril(unit @ unit.T), atol=1e-14
     )

@@ -39,9 +39,6 @@ def test_novel_clusters_are_found_with_their_rows() -> None:
         assert (labels[mode.top(count - 3)] == label).all()
         assert (labels[mode.exemplars] == label).all()
         assert set(mode.members()) == set(np.flatnonzero(mode.membership >= 2 / 3))
-        near = ((y - x[mode.exemplars[0]]) ** 2).sum(axis=1).argmin()
-        assert mode.nearest_reference[0] == near
-        assert mode.width in (0.5, 1.0, 2.0)
         assert np.mean(np.abs(mode.score(x) - mode.membership)) < 0.01
     assert result.missing == ()
     places = {int(labels[mode.exemplars[0]]): mode for mode in result.modes}

@@ -119,12 +119,12 @@ def test_the_degenerate_bandwidths_are_flagged() -> None:
     x, y = two_samples(0, 100, 100)
     narrow = novelty(x, y, bandwidth=1e-3)
     assert narrow.value == pytest.approx(math.log(100), abs=1e-6)
-    assert sum("a mode of its own" in warning for warning in narrow.warnings) == 2
+    assert sum("for 100 modes" in warning for warning in narrow.warnings) == 2
     wide = novelty(x, y, bandwidth=1e3)
     assert wide.value == pytest.approx(0.0, abs=1e-4)
     assert any("nearly alike" in warning for warning in wide.warnings)
     middle = novelty(x, y, bandwidth=0.3)
-    assert any("few rows, 100, for its" in warning for warning in middle.warnings)
+    assert any("few rows, 100 " in warning for warning in middle.warnings)
     assert novelty(x, y, bandwidth=1.5).warnings == ()
 
 

@@ -142,4 +142,4 @@ def test_auto_chooses_by_what_landmarks_tell(monkeypatch: pytest.MonkeyPatch) ->
 def test_what_does_not_fit_is_refused_in_words(arguments: dict, message: str) -> None:
     x, y = samples(6, 1000, 1000, 2)
     with pytest.raises(MemoryError, match=message):
-        novelty(x, y, memory_limit=100 << 20, **arguments)
+        novelty(x, y, memory_limit=20 << 20, **arguments)

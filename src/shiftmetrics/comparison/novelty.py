@@ -55,7 +55,7 @@ def compare_novelty(
     bandwidth : float or "auto", default "auto"
         Of the Gaussian kernel, one for all; "auto" is `choose_bandwidth` of all rows together. Then, where columns
         differ in units, each is divided by its spread in all rows together, and a warning says so.
-    method : str or LandmarkMap, default "auto"
+    method : str, default "auto"
         As for `kernel_entropic_novelty`.
     criteria : mapping of str to callable, optional
         Other scores to set beside the fraction that is new, by name: ``score(sample, reference)`` returns a number,

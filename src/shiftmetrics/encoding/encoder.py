@@ -106,6 +106,7 @@ class TableEncoder(Record):
             )
         names, left_out = common_columns(base, sample, columns, exclude)
         found = [role_of(name, base[name], sample[name], id_column) for name in names]
+        # Parts of what varies; a column without one is left out, with the reason.
         parts: list[Part] = []
         for place, column in enumerate(found):
             part = _fit_part(column, base[column.name], sample[column.name])
@@ -127,11 +128,6 @@ class TableEncoder(Record):
     def names(self) -> tuple[str, ...]:
         """The name of each feature, such as "job = a"."""
         return tuple(name for part in self.parts for name in part.names)
-
-    @property
-    def sources(self) -> tuple[Any, ...]:
-        """The column that each feature comes from."""
-        return tuple(part.name for part in self.parts for _ in range(part.width))
 
     @property
     def id_column(self) -> Any:
@@ -193,12 +189,14 @@ class TableEncoder(Record):
 
 def _fit_part(column: Column, reference: pd.Series, current: pd.Series) -> Part | None:
     """Return the encoding of a column; None where it is no feature or never varies."""
-    if column.role == "number":
-        return NumberPart.fit(column.name, reference, current)
-    if column.role == "category":
-        return CategoryPart.fit(column.name, reference, current)
-    if column.role == "date":
-        return DatePart.fit(column.name, reference, current)
-    if column.role == "text":
-        return TextPart.fit(column.name, reference)
-    return None
+    if column.role in ("id", "left out"):
+        return None
+    return _ENCODINGS[column.role].fit(column.name, reference, current)
+
+
+_ENCODINGS: dict[str, Any] = {
+    "number": NumberPart,
+    "category": CategoryPart,
+    "date": DatePart,
+    "text": TextPart,
+}

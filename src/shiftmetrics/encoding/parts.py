@@ -7,7 +7,6 @@ distance: that is what two independent values of variance 1 do, and what two dif
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -197,17 +196,13 @@ class CategoryPart(Record):
     def transform(self, values: pd.Series) -> FloatArray:
         """Return the one-hot code."""
         codes = {level: place for place, level in enumerate(self.levels)}
-        rare = len(self.levels)
-        rare_levels = set(self.rare)
-        unseen = self.width - 1
-        if not self.has_rare and not self.tells_unseen:
-            unseen = -1  # an unseen level that the fit did not know of: no feature stands for it
+        # An unseen level that the fit did not know of: no feature stands for it, unless one for rare levels does.
+        unseen = self.width - 1 if self.has_rare or self.tells_unseen else -1
+        if self.has_rare:
+            codes.update(dict.fromkeys(self.rare, len(self.levels)))
         levels = level_names(values)
         distinct, inverse = np.unique(levels, return_inverse=True)
-        places = np.empty(len(distinct), dtype=np.int64)
-        for row, level in enumerate(distinct):
-            fallback = rare if level in rare_levels and self.has_rare else unseen
-            places[row] = codes.get(level, fallback)
+        places = np.array([codes.get(level, unseen) for level in distinct], dtype=np.int64)
         code = places[inverse]
         features = np.zeros((len(levels), self.width))
         rows = np.flatnonzero(code >= 0)
@@ -246,11 +241,8 @@ class DatePart(Record):
         if elapsed is None:
             return None
         known = base.dropna()
-        cycles = [
-            cycle
-            for cycle, of in _CYCLES.items()
-            if len(known) and len(np.unique(of(known)[0])) > 1
-        ]
+        # A cycle in which the dates never differ says nothing, such as the hour of days.
+        cycles = [cycle for cycle in _CYCLES if len(np.unique(_places(known, cycle))) > 1]
         return cls(name, elapsed, tuple(cycles))
 
     @property
@@ -271,21 +263,28 @@ class DatePart(Record):
         dates = _dates(values)
         blocks = [self.elapsed.transform(_seconds(dates))]
         for cycle in self.cycles:
-            place, period = _CYCLES[cycle](dates)
-            angle = 2.0 * np.pi * place / period
+            angle = 2.0 * np.pi * _places(dates, cycle) / _CYCLES[cycle][1]
             blocks.append(np.nan_to_num(np.column_stack([np.cos(angle), np.sin(angle)])))
         return np.hstack(blocks)
 
 
-_CYCLES: dict[str, Callable[[Any], tuple[FloatArray, float]]] = {
-    "month": lambda dates: (np.asarray(dates.dt.month, dtype=np.float64) - 1.0, 12.0),
-    "day of the week": lambda dates: (np.asarray(dates.dt.day_of_week, dtype=np.float64), 7.0),
-    "hour": lambda dates: (np.asarray(dates.dt.hour, dtype=np.float64), 24.0),
+_CYCLES = {
+    "month": ("month", 12.0),
+    "day of the week": ("day_of_week", 7.0),
+    "hour": ("hour", 24.0),
 }
+"""What of a date turns in a circle: the attribute in pandas, and how many there are."""
+
+
+def _places(dates: pd.Series, cycle: str) -> FloatArray:
+    """Return the places of dates in a cycle, NaN for missing ones."""
+    return np.asarray(getattr(dates.dt, _CYCLES[cycle][0]), dtype=np.float64)
 
 
 def _dates(values: pd.Series) -> pd.Series:
     """Return a column as dates, with gaps."""
+    import pandas as pd
+
     known = values.dropna()
     dates = read_dates(known)
     if dates is None:
@@ -293,19 +292,9 @@ def _dates(values: pd.Series) -> pd.Series:
         raise ValueError(describe(f"column {values.name!r}", "of dates", got))
     if getattr(dates.dtype, "tz", None) is not None:
         dates = dates.dt.tz_convert("UTC").dt.tz_localize(None)
-    return (
-        dates.astype("datetime64[ns]").reindex(values.index)
-        if values.index.is_unique
-        else _filled(values, dates)
-    )
-
-
-def _filled(values: pd.Series, dates: pd.Series) -> pd.Series:
-    """Return dates at the places of a column whose index repeats."""
-    import pandas as pd
-
-    full = pd.Series(pd.NaT, index=range(len(values)), dtype="datetime64[ns]")
-    full[np.flatnonzero(values.notna())] = dates.to_numpy(dtype="datetime64[ns]")
+    # By position: the index of a table may repeat.
+    full = pd.Series(pd.NaT, index=range(len(values)), dtype="datetime64[ns]", name=values.name)
+    full[values.notna().to_numpy()] = dates.to_numpy(dtype="datetime64[ns]")
     return full
 
 
@@ -327,8 +316,8 @@ class TextPart(Record):
     width: int
 
     @classmethod
-    def fit(cls, name: Any, reference: pd.Series) -> TextPart | None:
-        """Fit terms and components on the reference."""
+    def fit(cls, name: Any, reference: pd.Series, current: pd.Series) -> TextPart | None:
+        """Fit terms and components on the reference alone."""
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.pipeline import make_pipeline

@@ -16,7 +16,7 @@ from shiftmetrics._core.result import format_number
 from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
 from shiftmetrics.lab.permuted_scores import PermutedScores, permuted_scores
 from shiftmetrics.novelty.bandwidth import bandwidth_of, check_distances, choose_bandwidth
-from shiftmetrics.novelty.factor import dense_factor
+from shiftmetrics.novelty.factor import Factor, pivoted_factor
 from shiftmetrics.novelty.gram import Gram, rows_at
 from shiftmetrics.novelty.inputs import (
     KernelChoice,
@@ -190,7 +190,7 @@ def bandwidth_sweep(
     points = []
     with progress_bar(progress, "bandwidth sweep", len(widths)) as bar:
         for width in widths:
-            factor = dense_factor(Gram(rows[:n_test], rows[n_test:], GaussianKernel(width)))
+            factor = _factor(Gram(rows[:n_test], rows[n_test:], GaussianKernel(width)))
             # The same labels at each bandwidth: what differs is the bandwidth.
             points.append(
                 [permuted_scores(factor, n_test, eta, n_permutations, np.random.default_rng(seed))]
@@ -267,7 +267,7 @@ def novelty_against_size(
                     _draw(n_test, size, generator),
                     n_test + _draw(n_reference, size, generator),
                 ]
-                factor = dense_factor(gram.subset(np.concatenate(rows)))
+                factor = _factor(gram.subset(np.concatenate(rows)))
                 # As many permutations in each draw, the first ones having one more where they do not divide.
                 count = max(
                     1, n_permutations // n_resamples + (draw < n_permutations % n_resamples)
@@ -321,6 +321,11 @@ def draw_study(study: Any, ax: Any = None) -> Any:
     ax.set_title(f"Novelty by {short}, and modes that stand out")
     ax.legend(loc="best")
     return ax
+
+
+def _factor(gram: Gram) -> Factor:
+    """Factor the whole kernel matrix."""
+    return pivoted_factor(gram, np.ones(gram.n_rows), rtol=0.0, max_rank=gram.n_rows)
 
 
 def _draw(n_rows: int, size: int, rng: np.random.Generator) -> IntArray:

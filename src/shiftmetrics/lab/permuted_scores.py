@@ -11,7 +11,7 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.blocks import one_blas_thread
 from shiftmetrics.novelty.factor import Factor
 from shiftmetrics.novelty.kernels import EPSILON
-from shiftmetrics.novelty.spectrum import difference, entropy
+from shiftmetrics.novelty.spectrum import entropy
 
 _EQUAL = 1e-12
 """Permutations of equal rows score the same up to this: they count as reaching the observed score."""
@@ -37,8 +37,6 @@ def permuted_scores(
 ) -> PermutedScores:
     """Score the rows of a factor under their own labels and under random ones, which one factor serves."""
     values, n_rows = factor.values, len(factor.values)
-    own, others = (np.full(size, 1.0 / size) for size in (n_test, n_rows - n_test))
-    matrix, counts = difference(factor, n_test, own, others, eta)
     whole = values.T @ values
 
     def spectrum(rows: IntArray) -> FloatArray:
@@ -48,14 +46,15 @@ def permuted_scores(
         )
 
     with one_blas_thread():
-        positive = _positive(np.linalg.eigvalsh(matrix))
+        positive = spectrum(np.arange(n_test))
+        covariance = values[:n_test].T @ values[:n_test] / n_test
         null = [spectrum(rng.permutation(n_rows)[:n_test]) for _ in range(n_permutations)]
     largest = max((float(part.max(initial=0.0)) for part in null), default=0.0)
     return PermutedScores(
         score=entropy(positive),
         null=np.array([entropy(part) for part in null]),
         n_significant=int((positive > largest + _EQUAL).sum()),
-        mode_count=counts[0],
+        mode_count=1.0 / float((covariance**2).sum()),
     )
 
 

@@ -2,11 +2,10 @@
 
 from shiftmetrics.novelty.bandwidth import choose_bandwidth
 from shiftmetrics.novelty.entropic import kernel_entropic_novelty
-from shiftmetrics.novelty.options import LandmarkMap, NoveltyResampling
+from shiftmetrics.novelty.options import NoveltyResampling
 from shiftmetrics.novelty.result import NoveltyResult
 
 __all__ = [
-    "LandmarkMap",
     "NoveltyResampling",
     "NoveltyResult",
     "choose_bandwidth",

@@ -223,6 +223,7 @@ class _Study:
         halves = (np.argsort(rng.random((n_rows, n_resamples)), axis=0) < n_rows // 2).astype(
             np.float64
         )
+        # Every bandwidth gives the same where all rows are equal.
         different = squares[squares > 0.0]
         if not len(different):
             return cls(squares, halves, 1.0, 1.0, None)
@@ -237,6 +238,7 @@ class _Study:
             return width, "all rows are equal, so every bandwidth gives the same"
         if not self.allows(width, limit):
             return width, "it is the widest that was tried: so few rows tell nothing finer"
+        # Down by steps, then by bisection between the last one that is allowed and the first that is not.
         while width > self.finest and self.allows(width / _STEP, limit):
             width /= _STEP
         if width <= self.finest:
@@ -255,11 +257,11 @@ class _Study:
         """Return the number of modes of all rows at a bandwidth, and its variance over the halves."""
         n_rows, size = len(self.squares), len(self.squares) // 2
         with np.errstate(under="ignore", over="ignore"):
-            products = (
-                self.squares / -width
-            )  # in place from here on: memory for each step costs more than the step
+            # In place from here on: memory for each step costs more than the step.
+            products = self.squares / -width
             products /= width
             np.exp(products, out=products)  # k^2
+        # 1 / |C|_F^2 = n^2 / sum of k^2, for all rows and within each half.
         sums = np.einsum("ij,ij->j", self.halves, products @ self.halves)
         return n_rows**2 / float(products.sum()), float(np.var(size**2 / sums, ddof=1))
 

@@ -76,6 +76,7 @@ def column_changes(
         other = reference[:, number]
         if min(len(np.unique(own)), len(np.unique(other))) <= _FEW_VALUES:
             continue
+        # Quantiles, so that a new mode of a sixth of the sample on one side hardly counts.
         own_spread = _spread(own)
         other_spread = _spread(other)
         if not min(own_spread, other_spread) > 0.0:
@@ -116,6 +117,7 @@ def matched(
         if (column == np.round(column)).all():
             # Integers would show by their places that they were moved.
             column += rng.uniform(-0.5, 0.5, size=len(column))
+        # Stretched about its median, then moved to that of the sample.
         center = np.median(column[in_test])
         other = np.median(column[~in_test])
         stretched = (column[~in_test] - other) * change.spread

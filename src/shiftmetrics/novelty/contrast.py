@@ -57,10 +57,12 @@ def nearest_known(members: FloatArray, known: FloatArray) -> IntArray:
     """
     from scipy.cluster.hierarchy import fcluster, linkage
 
+    # Clusters of some 50 samples, at most 15 of them.
     count = int(np.clip(len(known) // _SAMPLES_PER_MODE, 1, _MOST_MODES))
     labels = np.zeros(len(known), dtype=np.int64)
     if count > 1:
         labels = fcluster(linkage(known, method="ward"), count, criterion="maxclust") - 1
+    # Each member votes with its ten nearest known samples.
     nearest = nearest_neighbours(members, known, min(_NEIGHBOURS, len(known)))[1]
     votes = np.bincount(labels[nearest].ravel(), minlength=count)
     return np.flatnonzero(labels == votes.argmax())
@@ -87,6 +89,7 @@ def contrasts(
     varies = np.flatnonzero(spread > 1e-12 * np.abs(both).max(axis=0))
     if not len(varies):
         return ()
+    # Constant columns tell nothing, and the others are compared in standard deviations.
     scaled = (both[:, varies] - center[varies]) / spread[varies]
     alone = np.abs(areas_under_roc(scaled, labels) - 0.5)
     candidates = np.argsort(-alone, kind="stable")[:_CANDIDATES]

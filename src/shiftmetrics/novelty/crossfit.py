@@ -14,6 +14,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.result import Interval
+from shiftmetrics.novelty.ridge import RidgeClassifier
 
 N_FOLDS = 10
 
@@ -25,12 +26,9 @@ _MOST_FITTED = 4000
 
 _THRESHOLDS = 100
 
-Family = tuple[FloatArray, float]
-"""Coordinates of all rows, and the ridge of their classifier."""
-
 
 def crossfitted_members(
-    families: list[Family],
+    fitted: list[tuple[FloatArray, float]],
     labels: BoolArray,
     folds: IntArray,
     weights: FloatArray,
@@ -40,8 +38,8 @@ def crossfitted_members(
 
     Parameters
     ----------
-    families : list of Family
-        What classifiers are fitted on.
+    fitted : list of tuple
+        What classifiers are fitted on: coordinates of all rows, and a ridge.
     labels : ndarray of shape (n_rows,)
         Whether each row is of the test sample.
     folds : ndarray of shape (n_rows,)
@@ -59,19 +57,22 @@ def crossfitted_members(
         if not (labels[others].any() and (~labels[others]).any()):
             continue
         # Scores of the fitted rows leave out their own label; those of the fold have none to leave out.
-        fitted = []
+        known = []
         applied = []
-        for values, ridge in families:
+        for values, ridge in fitted:
             part = ridge * len(others) / len(labels)
-            known, held = _scores(values[others], labels[others], values[inside], part)
-            scale = known.std() + 1e-300
-            fitted.append(known / scale)
-            applied.append(held / scale)
-        fitted.append(np.mean(fitted, axis=0))
+            classifier = RidgeClassifier(values[others], weights[others], part)
+            scores = classifier.scores(labels[None, others])[0]
+            scale = scores.std() + 1e-300
+            known.append(scores / scale)
+            coefficients = classifier.coefficients(labels[None, others])[0]
+            applied.append(values[inside] @ coefficients / scale)
+        known.append(np.mean(known, axis=0))
         applied.append(np.mean(applied, axis=0))
+        # The scores that promise most decide, each with its best threshold.
         choices = [
             _best_threshold(scores, labels[others], weights[others], confidence_level)
-            for scores in fitted
+            for scores in known
         ]
         best = int(np.argmax([bound for bound, _ in choices]))
         members[inside] = applied[best] > choices[best][1]
@@ -87,6 +88,7 @@ def lower_bound(
     """
     from scipy.special import ndtri
 
+    # With s new, 1 - a = (1 - s)(1 - b) at most, so that 1 - s is at least the ratio of those outside.
     outside = ((1.0 - a) * n + 0.5) / (n + 0.5)
     other = ((1.0 - b) * m + 0.5) / (m + 0.5)
     variance = (1.0 - outside) / (outside * n) + (1.0 - other) / (other * m)
@@ -106,23 +108,11 @@ def fraction_interval(a: float, b: float, n: float, m: float, confidence_level: 
     )
 
 
-def _scores(
-    values: FloatArray, labels: BoolArray, others: FloatArray, ridge: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return scores of a ridge classifier: of the fitted rows without their own label, and of others."""
-    targets = labels - labels.mean()
-    products = values.T @ values + ridge * np.eye(values.shape[1])
-    inverse = np.linalg.inv(products)
-    coefficients = inverse @ (values.T @ targets)
-    leverage = np.einsum("ij,ij->i", values @ inverse, values)
-    left_out = (values @ coefficients - leverage * targets) / np.maximum(1.0 - leverage, 1e-9)
-    return left_out, others @ coefficients
-
-
 def _best_threshold(
     scores: FloatArray, labels: BoolArray, weights: FloatArray, confidence_level: float
 ) -> tuple[float, float]:
     """Return the largest bound that a threshold of the scores gives, and the threshold."""
+    # Quantiles of the test sample's scores: a threshold between two of them calls the same samples members.
     thresholds = np.quantile(scores[labels], np.linspace(0.0, 1.0, _THRESHOLDS, endpoint=False))
     fractions = []
     sizes = []

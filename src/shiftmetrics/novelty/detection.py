@@ -11,10 +11,12 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, take_rows, to_float64
 from shiftmetrics._core.result import Interval
 from shiftmetrics.novelty.amounts import (
+    ModeSides,
     effective_size,
     excess_fraction,
     member_fractions,
     more_than_p_value,
+    sorted_modes,
 )
 from shiftmetrics.novelty.bandwidth import MAX_ROWS, bandwidth_by_rule
 from shiftmetrics.novelty.changes import GradualChange
@@ -24,11 +26,11 @@ from shiftmetrics.novelty.kernels import DirectionKernel, Kernel
 from shiftmetrics.novelty.membership import FoundMode, ModeFunction, members_of
 from shiftmetrics.novelty.modes import Mode, describe_mode
 from shiftmetrics.novelty.options import NoveltyResampling
-from shiftmetrics.novelty.permutations import PermutationUnits, make_units
+from shiftmetrics.novelty.permutations import make_units, searched_rows
+from shiftmetrics.novelty.result_parts import NoveltyChanges, NoveltyTest
 from shiftmetrics.novelty.row_scores import RowScorer
-from shiftmetrics.novelty.search import found_in
+from shiftmetrics.novelty.search import find_modes, found_in
 from shiftmetrics.novelty.searched import SearchedSamples, numbered_together
-from shiftmetrics.novelty.sides import ModeSides, sorted_modes
 from shiftmetrics.novelty.solution import NoveltyProblem
 from shiftmetrics.novelty.space import most_rows
 
@@ -38,44 +40,23 @@ _ALL_MISSING = 0.9
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Detection:
-    """What was found: parts of `NoveltyResult`.
+    """What was found: parts of `NoveltyResult` of the same names, and beside them two more.
 
     Attributes
     ----------
-    modes, missing, changed : tuple of Mode
-        What is new, what is missing, and what is more or less frequent.
-    columns : tuple of GradualChange
-        Of a gradual change.
-    p_value, missing_p_value : float
-        Of anything new, and of anything missing.
-    fraction, missing_fraction : float
-        Of the sample that is new, and of the reference that is missing.
-    fraction_interval : Interval
-        A lower bound of the first.
-    first_rows : ndarray of int
-        The samples that look most new, where no mode is clear.
-    dependence : tuple of str
-        Why samples may not be independent.
-    n_resamples : int
-        Permutations behind the p-values.
     searched : tuple of int or None
         Rows of both samples that were drawn to search on; None for all.
     scorer : RowScorer
         Scores of samples.
     """
 
+    fraction: float
+    fraction_interval: Interval
+    missing_fraction: float
     modes: tuple[Mode, ...]
     missing: tuple[Mode, ...]
-    changed: tuple[Mode, ...]
-    columns: tuple[GradualChange, ...]
-    p_value: float
-    missing_p_value: float
-    fraction: float
-    missing_fraction: float
-    fraction_interval: Interval
-    first_rows: IntArray
-    dependence: tuple[str, ...]
-    n_resamples: int
+    changes: NoveltyChanges
+    test: NoveltyTest
     searched: tuple[int, int] | None
     scorer: RowScorer
 
@@ -117,18 +98,31 @@ def detect(
         gram = Gram(gram.features, gram.reference, kernel, gram.units)
     # 1. The rows to search on: all that memory allows, and at eta > 1 one half, so that the other half can test.
     most = most_rows(int(gram.features.shape[1]), problem.memory_limit)
-    units = make_units(sides, groups, paired=options.paired, rng=rng, most_rows=most)
-    if problem.eta > 1.0:
-        units = _half(units, rng)
-    is_searched = units.of_row >= 0
-    rows = np.flatnonzero(is_searched)
+    sizes = (n_test, gram.n_reference)
+    together = numbered_together(groups, sizes, paired=options.paired)
+    having = weights > 0.0
+    if options.paired:
+        having &= np.concatenate([having[n_test:], having[:n_test]])
+    rows = searched_rows(
+        having,
+        gram.in_test,
+        together,
+        most,
+        rng,
+        paired=options.paired,
+        halved=problem.eta > 1.0,
+    )
+    is_searched = np.zeros(gram.n_rows, bool)
+    is_searched[rows] = True
+    if together is not None:
+        together = np.unique(together[rows], return_inverse=True)[1]
+    # Drawn now, so that the gate and the search do not depend on each other's draws.
+    everything = np.ones(len(rows), bool)
+    units = make_units(everything, gram.in_test[rows], together, rng, paired=options.paired)
     search = SearchedSamples(
         gram if is_searched.all() else gram.subset(rows),
-        units=units.at(rows),
         weights=weights[rows],
-        together=numbered_together(
-            groups, (n_test, gram.n_reference), paired=options.paired, rows=rows
-        ),
+        together=together,
         problem=problem,
         options=options,
         rng=rng,
@@ -142,7 +136,17 @@ def detect(
     if stands_out and problem.eta == 1.0:
         changes = search.gradual_changes(tested, columns)
     if stands_out and not changes:
-        rounds = search.rounds(report)
+        rounds = find_modes(
+            search.space,
+            units,
+            weights[rows],
+            together,
+            alpha=alpha,
+            n_resamples=options.n_resamples,
+            rng=rng,
+            executor=problem.executor,
+            report=report,
+        )
     found = found_in(rounds, search.space, gram)
     # 3. Which modes are new, which are missing, and which only more or less frequent?
     counted = weights * is_searched
@@ -180,32 +184,34 @@ def detect(
         for side in (0, 1):
             if bool(side) not in own:
                 p_values[side] = max(p_values[side], left[side])
-    described = [
-        tuple(
+    described = []
+    for side in (modes.new, modes.missing, modes.changed):
+        parts = [
             describe_mode(number, part, search.space, gram, weights, columns)
             for number, part in enumerate(side)
-        )
-        for side in (modes.new, modes.missing, modes.changed)
-    ]
-    scoring = [part.function for part in modes.new] or [search.leading()]
+        ]
+        described.append(tuple(parts))
     searched = None
     if gram.n_rows > most:
         searched = (search.space.gram.n_test, search.space.gram.n_reference)
     return Detection(
+        fraction=max(fraction, interval.low),
+        fraction_interval=interval,
+        missing_fraction=excess_fraction(missing, weights, n_test, missing=True),
         modes=described[0],
         missing=described[1],
-        changed=described[2],
-        columns=changes,
-        p_value=p_values[0],
-        missing_p_value=p_values[1],
-        fraction=max(fraction, interval.low),
-        missing_fraction=excess_fraction(missing, weights, n_test, missing=True),
-        fraction_interval=interval,
-        first_rows=rows[search.first_rows()],
-        dependence=search.dependence(new[rows]),
-        n_resamples=n_resamples,
+        changes=NoveltyChanges(modes=described[2], columns=changes),
+        test=NoveltyTest(
+            p_value=p_values[0],
+            missing_p_value=p_values[1],
+            n_resamples=n_resamples,
+            confidence_level=options.confidence_level,
+            sizes=sizes,
+            dependence=search.dependence(new[rows]),
+            first_rows=rows[search.first_rows()],
+        ),
         searched=searched,
-        scorer=RowScorer(search.space, rows, gram, weights, scoring),
+        scorer=RowScorer(search.space, rows, gram, weights, [part.function for part in modes.new]),
     )
 
 
@@ -237,13 +243,6 @@ def _search_kernel(
         rows = np.sort(rng.choice(rows, min(len(rows), MAX_ROWS), replace=False))
         parts.append(np.asarray(gram.kernel.points(to_float64(take_rows(sample, rows)))))
     return DirectionKernel(bandwidth_by_rule(parts, [None, None], rng).value)
-
-
-def _half(units: PermutationUnits, rng: np.random.Generator) -> PermutationUnits:
-    """Return a random half of the units; the rows of the others are left out."""
-    half = units.half(rng)
-    place = np.append(np.where(half, np.cumsum(half) - 1, -1), -1)
-    return replace(units, of_row=place[units.of_row], in_test=units.in_test[half])
 
 
 def _confirmed(

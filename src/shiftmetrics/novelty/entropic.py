@@ -31,14 +31,9 @@ from shiftmetrics.novelty.inputs import (
     kernel_of,
     units_warning,
 )
-from shiftmetrics.novelty.options import LandmarkMap, NoveltyResampling, novelty_resampling_of
-from shiftmetrics.novelty.result import NoveltyResult
-from shiftmetrics.novelty.result_parts import (
-    NoveltyChanges,
-    NoveltyScore,
-    NoveltySource,
-    NoveltyTest,
-)
+from shiftmetrics.novelty.options import NoveltyResampling, novelty_resampling_of
+from shiftmetrics.novelty.result import NoveltyResult, NoveltySource
+from shiftmetrics.novelty.result_parts import NoveltyScore
 from shiftmetrics.novelty.routes import Method, check_method, solve
 from shiftmetrics.novelty.solution import NoveltyProblem, cautions, status_of
 
@@ -50,7 +45,7 @@ def kernel_entropic_novelty(
     eta: float = 1.0,
     kernel: KernelChoice = "gaussian",
     bandwidth: float | Literal["auto"] = "auto",
-    method: Method | LandmarkMap = "auto",
+    method: Method = "auto",
     sample_weight: Any = None,
     reference_weight: Any = None,
     resampling: NoveltyResampling | Resampling | float | None = None,
@@ -86,7 +81,7 @@ def kernel_entropic_novelty(
         "auto", where one column spreads over 10 times as far as the median column, each is divided by its standard
         deviation in both samples together; a warning says so, and ``settings["column_units"]`` holds them. The score
         is then that of the divided columns.
-    method : str or LandmarkMap, default "auto"
+    method : {"auto", "dense", "landmarks", "cosine"}, default "auto"
         The route to the score; ``settings["reason"]`` of the result says why "auto" took which. Where all rows would
         take more than seconds, "auto" scores 1,000 rows of each sample. What is new is counted in all rows, and
         looked for in as many of them as 256 MiB, or a quarter of ``memory_limit``, hold with their coordinates, some
@@ -95,7 +90,6 @@ def kernel_entropic_novelty(
         - "dense" factors the whole kernel matrix: exact, for some ten thousand rows at most.
         - "landmarks" takes as few of its columns as explain the rows to the tolerance, at most 1,024 by default, and
           passes over all rows once: memory does not grow with the rows, and the error bound covers what is left out.
-          ``LandmarkMap(n_landmarks)`` sets how many.
         - "cosine" is exact for the cosine kernel, with a row and a column for each feature.
     sample_weight, reference_weight : array of shape (n_rows,), optional
         Non-negative weights of the rows of each sample. Rows keep them when labels are permuted.
@@ -158,7 +152,7 @@ def kernel_entropic_novelty(
     # 1. Everything is checked once.
     eta = check_eta(eta)
     kernel = check_kernel(kernel)
-    route, max_rank = check_method(method, kernel)
+    route = check_method(method, kernel)
     options = novelty_resampling_of(resampling)
     computing = computing_of(computing, rtol=1e-12, memory_limit=None)
     rtol = check_number(computing.rtol, "rtol", low=0.0, high=1.0)
@@ -193,7 +187,6 @@ def kernel_entropic_novelty(
         paired=options.paired,
         seed=int(generator.integers(2**63)),
         executor=computing.executor,
-        max_rank=max_rank,
     )
     # 3. The score first, so that its factor gives its memory back before the search.
     with progress_bar(computing.progress, "novelty: the score, then rounds of the search") as bar:
@@ -201,6 +194,7 @@ def kernel_entropic_novelty(
         found = detect(
             problem, options, groups=groups, columns=columns, rng=generator, report=bar.update
         )
+    # 4. The result, in parts.
     value, error_bound, positive = solution.score()
     reverse = solution.score(reverse=True) if eta == 1.0 else (None, None, None)
     part = solution.problem
@@ -219,15 +213,6 @@ def kernel_entropic_novelty(
         reference_mode_count=solution.mode_counts[1],
         sizes=(part.gram.n_test, part.gram.n_reference),
     )
-    test = NoveltyTest(
-        p_value=found.p_value,
-        missing_p_value=found.missing_p_value,
-        n_resamples=found.n_resamples,
-        confidence_level=options.confidence_level,
-        sizes=(problem.gram.n_test, problem.gram.n_reference),
-        dependence=found.dependence,
-        first_rows=found.first_rows,
-    )
     result = NoveltyResult(
         value=value,
         error_bound=error_bound,
@@ -240,7 +225,6 @@ def kernel_entropic_novelty(
             bandwidth_choice=None if choice is None else choice.to_dict(),
             column_units=None if units is None else units.tolist(),
             method=route,
-            n_landmarks=max_rank,
             reason=solution.reason,
             weighted=(sample_weight is not None, reference_weight is not None),
             searched=found.searched,
@@ -248,7 +232,7 @@ def kernel_entropic_novelty(
             computing=computing.settings(),
         ),
         warnings=(
-            *found.dependence,
+            *found.test.dependence,
             *cautions(problem, solution, score.total),
             *units_warning(differing, divided=units is not None),
         ),
@@ -257,9 +241,9 @@ def kernel_entropic_novelty(
         missing_fraction=found.missing_fraction,
         modes=found.modes,
         missing=found.missing,
-        changes=NoveltyChanges(modes=found.changed, columns=found.columns),
+        changes=found.changes,
         score=score,
-        test=test,
+        test=found.test,
         source=NoveltySource(part, solution.method, found.scorer),
     )
     return result.named(*names)

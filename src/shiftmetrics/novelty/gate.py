@@ -17,19 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float64
 from shiftmetrics._core.blocks import one_blas_thread, row_blocks
 from shiftmetrics._core.neighbours import nearest_neighbours
+from shiftmetrics.novelty.ridge import KERNEL_RIDGE, RidgeClassifier
 from shiftmetrics.novelty.space import SearchSpace
 
-KERNEL_RIDGE = 10.0
-"""Of the kernel ridge classifier, in units of the kernel matrix's eigenvalues."""
-
 LINEAR_RIDGE = 0.1
-"""Of the linear one, for each sample."""
+"""Of the linear classifier, for each sample."""
 
 _DIRECTIONS = 60
 """Most singular directions of the columns."""
@@ -62,9 +61,17 @@ class GateStatistics:
     @property
     def p_values(self) -> tuple[float, float]:
         """The p-values of both sides, which hold together."""
+        # The larger side of each permutation is what either side has to beat.
         largest = self.values.max(axis=0)
         reached = (largest >= self.values[:, :1] - 1e-9).mean(axis=1)
         return float(reached[0]), float(reached[1])
+
+
+class Scan(Protocol):
+    """Places where one side may be more frequent."""
+
+    def scanned(self, labels: BoolArray) -> FloatArray:
+        """Return the largest log likelihood ratio of both sides: (2, n_permutations)."""
 
 
 class Gate:
@@ -81,7 +88,7 @@ class Gate:
 
     Attributes
     ----------
-    families : list
+    fitted : list
         Coordinates of all rows and the ridge of their classifier, for each scan by one.
     """
 
@@ -89,16 +96,10 @@ class Gate:
         gram = space.gram
         # Equal scores are ordered by position, which must not tell a sample's side: rows are shuffled.
         self._order = rng.permutation(gram.n_rows)
-        weights = weights[self._order]
-        self._classifiers = [
-            _RidgeClassifier(values[self._order], weights, KERNEL_RIDGE)
-            for values in space.coordinates
-        ]
-        self._linear: list[_RidgeClassifier] = []
-        self.families: list[tuple[FloatArray, float]] = [
-            (values, KERNEL_RIDGE) for values in space.coordinates
-        ]
         self._in_test = gram.in_test
+        weights = weights[self._order]
+        self.fitted = [(values, KERNEL_RIDGE) for values in space.coordinates]
+        n_widths = len(self.fitted)
         points = gram.kernel.points(gram.take(np.arange(gram.n_rows)))
         if points is None:
             # No columns are known to mean anything: the tree is of the coordinates.
@@ -107,10 +108,16 @@ class Gate:
             points = to_float64(points)
             directions = _directions(points)
             if directions.shape[1]:
-                ridge = LINEAR_RIDGE * len(points)
-                self._linear = [_RidgeClassifier(directions[self._order], weights, ridge)]
-                self.families.append((directions, ridge))
-        self._tree = _WardTree(points[self._order], weights, rng)
+                self.fitted.append((directions, LINEAR_RIDGE * len(points)))
+        self._rankings = [
+            _Ranking(values[self._order], weights, ridge) for values, ridge in self.fitted
+        ]
+        tree = _WardTree(points[self._order], weights, rng)
+        # Families of scans: the widths of the kernel, the columns, the tree.
+        families: list[Sequence[Scan]] = [self._rankings[:n_widths]]
+        families.append(self._rankings[n_widths:])
+        families.append([tree])
+        self._families = [family for family in families if family]
 
     def statistics(self, labels: BoolArray) -> GateStatistics:
         """Return the statistics of both sides.
@@ -120,77 +127,55 @@ class Gate:
         labels : ndarray of shape (n_permutations, n_rows)
             Whether each row counts as one of the test sample; the true labels first.
         """
-        families: list[Sequence[_RidgeClassifier | _WardTree]] = [
-            self._classifiers,
-            self._linear,
-            [self._tree],
-        ]
         total = np.zeros((2, len(labels)))
+        blocks = row_blocks(len(labels), 1, block_bytes=_TOGETHER)
         with one_blas_thread():
-            for family in families:
-                if family:
-                    scores = np.stack(
-                        [_standardised(self._scanned(scan, labels)) for scan in family]
-                    )
-                    # Of several widths the one counts at which the side stands out most.
-                    total += np.maximum(scores.max(axis=0), 0.0)
+            for family in self._families:
+                scores = []
+                for scan in family:
+                    parts = [scan.scanned(labels[block][:, self._order]) for block in blocks]
+                    found = np.concatenate(parts, axis=1)
+                    # In standard deviations above its mean over the permutations.
+                    mean = found.mean(axis=1, keepdims=True)
+                    spread = found.std(axis=1, keepdims=True)
+                    scores.append((found - mean) / np.maximum(spread, 1e-12))
+                # Of several widths the one counts at which the side stands out most; a family below its mean
+                # takes nothing from the others.
+                largest = np.max(scores, axis=0)
+                total += np.maximum(largest, 0.0)
         return GateStatistics(total)
 
     def row_scores(self) -> FloatArray:
         """Return how new each row looks to the classifiers, which do not know its label."""
         labels = self._in_test[self._order][None]
-        scores = [scan.scores(labels)[0] for scan in [*self._classifiers, *self._linear]]
-        mean = np.empty(len(self._order))
-        mean[self._order] = np.mean([part / (part.std() + 1e-300) for part in scores], axis=0)
-        return mean
-
-    def _scanned(self, scan: _RidgeClassifier | _WardTree, labels: BoolArray) -> FloatArray:
-        blocks = row_blocks(len(labels), 1, block_bytes=_TOGETHER)
-        parts = [scan.scanned(labels[block][:, self._order]) for block in blocks]
-        return np.concatenate(parts, axis=1)
+        total = np.zeros(len(self._order))
+        for ranking in self._rankings:
+            scores = ranking.classifier.scores(labels)[0]
+            total[self._order] += scores / (scores.std() + 1e-300)
+        return total
 
 
-class _RidgeClassifier:
-    """Scores of samples by a ridge classifier without their own label, and the scan of the highest."""
+class _Ranking:
+    """The samples with the highest, and the lowest, scores of a classifier."""
 
     def __init__(self, values: FloatArray, weights: FloatArray, ridge: float) -> None:
-        from scipy.linalg import solve_triangular
-
+        self.classifier = RidgeClassifier(values, weights, ridge)
         self._weights = weights
-        products = (values * weights[:, None]).T @ values
-        triangle = np.linalg.cholesky(products + ridge * np.eye(len(products)))
-        # The classifier's predictions are half half' (weights * targets).
-        self._half = solve_triangular(triangle, values.T, lower=True).T
-        self._leverage = weights * np.einsum("ij,ij->i", self._half, self._half)
         most = len(values) // 2
         steps = np.geomspace(min(_LEAST_SCANNED, most), most, _SCANNED)
         self._counts = np.unique(steps.astype(np.int64))
 
-    def scores(self, labels: BoolArray) -> FloatArray:
-        """Return the scores for each permutation of the labels: (n_permutations, n_rows)."""
-        weights = self._weights
-        fraction = labels @ weights / weights.sum()
-        targets = labels - fraction[:, None]
-        predicted = (targets * weights) @ self._half @ self._half.T
-        left_out = np.maximum(1.0 - self._leverage, 1e-9)
-        scores: FloatArray = (predicted - self._leverage * targets) / left_out
-        return scores
-
     def scanned(self, labels: BoolArray) -> FloatArray:
-        """Return the largest log likelihood ratio among the highest, and the lowest, samples: (2, n_permutations)."""
-        order = np.argsort(-self.scores(labels).astype(np.float32), axis=1, kind="stable")
+        """Return the largest ratios among the m highest, and the m lowest, for several m."""
+        scores = self.classifier.scores(labels).astype(np.float32)
+        order = np.argsort(-scores, axis=1, kind="stable")
+        labels = np.take_along_axis(labels, order, axis=1)
         weights = self._weights[order]
-        of_test = np.cumsum(weights * np.take_along_axis(labels, order, axis=1), axis=1)
-        everything = np.cumsum(weights, axis=1)
-        n_test = of_test[:, -1:]
-        n_rows = everything[:, -1:]
-        highest = self._counts - 1
-        lowest = len(self._weights) - self._counts - 1
-        new = likelihood_ratio(of_test[:, highest], everything[:, highest], n_test, n_rows)
-        below = n_rows - everything[:, lowest]
-        of_reference = below - (n_test - of_test[:, lowest])
-        missing = likelihood_ratio(of_reference, below, n_rows - n_test, n_rows)
-        return np.stack([new.max(axis=1), missing.max(axis=1)])
+        # The first m places for what is new, the last m for what is missing.
+        last = np.full(len(self._counts), len(self._weights))
+        new = _largest_ratio(labels, weights, last - last, self._counts)
+        missing = _largest_ratio(~labels, weights, last - self._counts, last)
+        return np.stack([new, missing])
 
 
 class _WardTree:
@@ -202,6 +187,7 @@ class _WardTree:
         n_rows = len(points)
         leaves: IntArray = np.arange(n_rows)
         if n_rows > _TREE_ROWS:
+            # A tree takes the square of its leaves: the other rows go to the nearest leaf.
             drawn = np.sort(rng.choice(n_rows, _TREE_ROWS, replace=False))
             blocks = row_blocks(n_rows, 1, block_bytes=_TREE_ROWS)
             nearest = [nearest_neighbours(points[block], points[drawn], 1)[1] for block in blocks]
@@ -223,19 +209,26 @@ class _WardTree:
         self._weights = weights
 
     def scanned(self, labels: BoolArray) -> FloatArray:
-        """Return the largest log likelihood ratio of both sides over the nodes: (2, n_permutations)."""
+        """Return the largest ratios over the nodes."""
         if not len(self._start):
             return np.zeros((2, len(labels)))
-        weights = self._weights[self._rows]
-        of_test = _cumulated(labels[:, self._rows] * weights)
-        everything = _cumulated(weights[None])
-        n_test = of_test[:, -1:]
-        n_rows = everything[:, -1:]
-        inside = of_test[:, self._stop] - of_test[:, self._start]
-        size = everything[:, self._stop] - everything[:, self._start]
-        new = likelihood_ratio(inside, size, n_test, n_rows)
-        missing = likelihood_ratio(size - inside, size, n_rows - n_test, n_rows)
-        return np.stack([new.max(axis=1), missing.max(axis=1)])
+        weights = self._weights[None, self._rows]
+        labels = labels[:, self._rows]
+        new = _largest_ratio(labels, weights, self._start, self._stop)
+        missing = _largest_ratio(~labels, weights, self._start, self._stop)
+        return np.stack([new, missing])
+
+
+def _largest_ratio(
+    labels: BoolArray, weights: FloatArray, start: IntArray, stop: IntArray
+) -> FloatArray:
+    """Return the largest log likelihood ratio of the labelled samples over places start to stop of an order."""
+    labelled = _cumulated(labels * weights)
+    everything = _cumulated(weights)
+    inside = labelled[:, stop] - labelled[:, start]
+    size = everything[:, stop] - everything[:, start]
+    ratios = likelihood_ratio(inside, size, labelled[:, -1:], everything[:, -1:])
+    return np.asarray(ratios.max(axis=1))
 
 
 def likelihood_ratio(
@@ -246,8 +239,9 @@ def likelihood_ratio(
     Under the alternative the side's fraction inside is one number and outside another (M. Kulldorff, Communications
     in Statistics, 1997).
     """
-    outside = n_rows - size
-    ratio = _entropy(inside, size) + _entropy(total - inside, outside) - _entropy(total, n_rows)
+    # Two fractions, inside and outside, against one for all.
+    two = _entropy(inside, size) + _entropy(total - inside, n_rows - size)
+    ratio = two - _entropy(total, n_rows)
     return np.where(inside * n_rows > total * size, ratio, 0.0)
 
 
@@ -257,17 +251,15 @@ def _entropy(part: FloatArray, whole: FloatArray) -> FloatArray:
 
     whole = np.maximum(whole, 1e-300)
     fraction = np.clip(part / whole, 0.0, 1.0)
-    return np.asarray(whole * (xlogy(fraction, fraction) + xlogy(1.0 - fraction, 1.0 - fraction)))
-
-
-def _standardised(found: FloatArray) -> FloatArray:
-    mean = found.mean(axis=1, keepdims=True)
-    spread = found.std(axis=1, keepdims=True)
-    return np.asarray((found - mean) / np.maximum(spread, 1e-12))
+    other = 1.0 - fraction
+    return np.asarray(whole * (xlogy(fraction, fraction) + xlogy(other, other)))
 
 
 def _cumulated(values: FloatArray) -> FloatArray:
-    return np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1)
+    """Return the sums up to each place of each row, 0 before the first."""
+    sums = np.zeros((len(values), values.shape[1] + 1))
+    np.cumsum(values, axis=1, out=sums[:, 1:])
+    return sums
 
 
 def _directions(points: FloatArray) -> FloatArray:
@@ -292,8 +284,9 @@ def _directions(points: FloatArray) -> FloatArray:
 def _intervals(links: FloatArray, place: IntArray) -> tuple[IntArray, IntArray]:
     """Return the first place and the number of leaves of each node of a tree, leaves first."""
     n_leaves = len(place)
-    first = np.concatenate([place, np.zeros(len(links), dtype=np.int64)])
-    size = np.concatenate([np.ones(n_leaves, dtype=np.int64), links[:, 3].astype(np.int64)])
+    first = np.append(place, np.zeros(len(links), dtype=np.int64))
+    size = np.append(np.ones(n_leaves, dtype=np.int64), links[:, 3].astype(np.int64))
+    # Each link joins two nodes that stand side by side.
     for number, (left, right) in enumerate(links[:, :2].astype(np.int64)):
         first[n_leaves + number] = min(first[left], first[right])
     return first, size

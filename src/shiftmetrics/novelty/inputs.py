@@ -81,12 +81,14 @@ def check_samples(features: Any, reference: Any, kernel: KernelChoice) -> tuple[
     ValueError, TypeError
         Naming the argument that is wrong.
     """
+    # 1. Batches, stored arrays and data frames of Dask become chunks; tables are matched by the names of columns.
     features, reference = pair_in_chunks(features, reference, "features", "reference", paired=False)
     in_chunks = is_in_chunks(features) or is_in_chunks(reference)
     if not in_chunks:
         features, reference = align_tables(
             features, reference, "features", "reference", rows=False, option=None
         )
+    # 2. Each sample, then both together.
     test, base = _check_rows(features, "features"), _check_rows(reference, "reference")
     if not in_chunks:
         check_same_library(test, base, "features", "reference")
@@ -143,12 +145,14 @@ def column_units(
             np.arange(int(sample.shape[0])) if weights is None else np.flatnonzero(weights[place])
         )
         parts.append(to_float64(take_rows(sample, rows[:: len(rows) // _SPREAD_ROWS + 1])))
+    # A spread of rounding is no spread.
     drawn = np.concatenate(parts)
     with np.errstate(over="ignore", invalid="ignore"):
         spread = drawn.std(axis=0)
         varies = spread > _NOISE * np.abs(drawn).max(axis=0)
     if not np.isfinite(spread).all() or not varies.any():
         return None
+    # The widest column against the median of those that vary.
     if not spread.max() > _UNITS * np.quantile(spread[varies], 0.5, method="lower"):
         return None
     if len(spread) >= _COMPONENTS and (spread[1:] <= _IN_ORDER * spread[:-1]).all():

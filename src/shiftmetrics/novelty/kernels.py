@@ -6,10 +6,9 @@ leave as NumPy float64. A kernel is a frozen record that follows the protocol `K
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NoReturn, Protocol, Self
 
 import numpy as np
 
@@ -25,7 +24,7 @@ _FEW_COLUMNS = 3
 """Up to here differences column by column cost no more than a matrix product."""
 
 _FLOAT32 = 1e-8
-"""Error that is allowed to a user's kernel, such as one in float32."""
+"""Error that is allowed to a user's kernel of any precision."""
 
 
 class Kernel(Protocol):
@@ -38,10 +37,6 @@ class Kernel(Protocol):
     @property
     def bandwidth(self) -> float | None:
         """The distance at which samples are 61 % similar, or None: then the kernel has one width alone."""
-
-    @property
-    def positive_semidefinite(self) -> bool:
-        """Whether it is known to be so; otherwise the solution checks."""
 
     @property
     def linear(self) -> bool:
@@ -79,7 +74,6 @@ class GaussianKernel:
     center: FloatArray | None = None
 
     name: ClassVar[str] = "gaussian"
-    positive_semidefinite: ClassVar[bool] = True
     linear: ClassVar[bool] = False
 
     def __call__(self, rows: Array, points: Array) -> FloatArray:
@@ -94,8 +88,11 @@ class GaussianKernel:
 
     def entry_error(self, spread: float) -> float:
         """Bound the rounding error of one similarity; ``spread`` is in squared units of the features."""
-        relative = spread / self.bandwidth / self.bandwidth if math.isfinite(spread) else math.inf
-        return EPSILON * (8.0 + (4.0 * relative if relative <= _EXPANDED_LIMIT else 0.0))
+        relative = spread / self.bandwidth / self.bandwidth
+        # Beyond the limit, and where the spread overflows, differences are taken column by column: exact.
+        if not relative <= _EXPANDED_LIMIT:
+            return 8.0 * EPSILON
+        return EPSILON * (8.0 + 4.0 * relative)
 
     def fitted(self, center: FloatArray | None, probes: Callable[[], Array]) -> GaussianKernel:
         """Return the kernel with the mean of the data as its center."""
@@ -115,10 +112,12 @@ class GaussianKernel:
         points = self._in_bandwidths(xp, points)
         row_norms = xp.sum(rows * rows, axis=1)
         point_norms = xp.sum(points * points, axis=1)
+        # Cancellation loses as many digits as the norms have beyond the distances.
         largest = max(_largest(xp, row_norms), _largest(xp, point_norms))
         # NaN counts as too large: it comes from an overflow.
         if not largest <= _EXPANDED_LIMIT:
             return None
+        # -|x - y|^2 / 2 = x.y - |x|^2 / 2 - |y|^2 / 2
         exponent = rows @ points.T
         exponent -= 0.5 * row_norms[:, None]
         exponent -= 0.5 * point_norms[None, :]
@@ -134,6 +133,7 @@ class GaussianKernel:
         """Return -|x - y|^2 / (2 sigma^2) from differences: exact wherever the data lie, a pass for each column."""
         exponent = 0.0
         for column in range(rows.shape[1]):
+            # Divided before it is squared, so that nothing overflows that the kernel can tell apart.
             difference = (rows[:, column, None] - points[None, :, column]) / self.bandwidth
             difference *= difference
             exponent = exponent + difference if column else difference
@@ -147,7 +147,6 @@ class CosineKernel:
 
     name: ClassVar[str] = "cosine"
     bandwidth: ClassVar[None] = None
-    positive_semidefinite: ClassVar[bool] = True
     linear: ClassVar[bool] = True
 
     def __call__(self, rows: Array, points: Array) -> FloatArray:
@@ -208,7 +207,6 @@ class CallableKernel:
     precision: float = EPSILON
 
     bandwidth: ClassVar[None] = None
-    positive_semidefinite: ClassVar[bool] = False
     linear: ClassVar[bool] = False
 
     @property
@@ -231,25 +229,35 @@ class CallableKernel:
         return max(16.0 * EPSILON, 4.0 * self.precision)
 
     def fitted(self, center: FloatArray | None, probes: Callable[[], Array]) -> CallableKernel:
-        """Return the kernel with its precision, once it was found to be symmetric.
+        """Return the kernel with its precision, once it was found to be a kernel on the probes.
 
         Raises
         ------
         ValueError
-            If it is not symmetric.
+            If it is not symmetric, not 1 between a sample and itself, or not positive semidefinite.
         """
         rows = probes()
         values = self._evaluate(rows, rows)
         dtype = to_numpy(values).dtype
         precision = float(np.finfo(dtype).eps) if dtype.kind == "f" else EPSILON
-        kernel = replace(self, precision=precision)
         among = to_float64(values)
+        allowed = max(_FLOAT32, 256.0 * precision)
+        # A kernel in float32 passes all three tests; a mistake in a formula is larger by orders of magnitude.
         asymmetry = float(np.abs(among - among.T).max())
-        largest = max(1.0, float(np.abs(among).max()))
-        if asymmetry > allowed_error(kernel.entry_error(0.0)) * largest:
+        if asymmetry > allowed * max(1.0, float(np.abs(among).max())):
             got = f"kernel(x, y) and kernel(y, x) that differ by {asymmetry:.2g}"
             raise ValueError(describe("kernel", "symmetric", got))
-        return kernel
+        diagonal = np.diagonal(among)
+        furthest = int(np.abs(diagonal - 1.0).argmax())
+        gap = abs(float(diagonal[furthest]) - 1.0)
+        if gap > allowed:
+            remedy = "Divide k(x, y) by sqrt(k(x, x) k(y, y))."
+            got = f"{diagonal[furthest]:g}"
+            raise ValueError(describe("kernel", "1 between a row and itself", got, remedy))
+        lowest = float(np.linalg.eigvalsh(among)[0])
+        if lowest < -allowed * len(among):
+            refuse_indefinite(f"an eigenvalue of {lowest:.2g}")
+        return replace(self, precision=max(precision, gap))
 
     def check(self, array: Array, argument: str) -> None:
         """Accept all samples."""
@@ -272,9 +280,10 @@ class CallableKernel:
         return values
 
 
-def allowed_error(entry_error: float) -> float:
-    """Return how far a user's kernel may be from symmetric, or from 1 on its diagonal."""
-    return max(_FLOAT32, 64.0 * entry_error)
+def refuse_indefinite(got: str) -> NoReturn:
+    """Raise a ValueError for a function under which novelty is not defined."""
+    remedy = "Use a positive semidefinite kernel, such as 'gaussian'."
+    raise ValueError(describe("kernel", "positive semidefinite", got, remedy))
 
 
 def _exponential(exponent: Array) -> FloatArray:

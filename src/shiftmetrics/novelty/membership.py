@@ -132,19 +132,21 @@ def calibrated(
     """
     from scipy.optimize import isotonic_regression
 
+    # 1. Strengths: the squared function over its mean among the members, weighted by itself.
     squares = np.square(np.maximum(values, 0.0))
     weight = weights[own] * squares[own]
     scale = max(float(weight @ squares[own]) / max(float(weight.sum()), TINY), TINY)
     rows = np.flatnonzero(own | other)
     strengths = squares[rows] / scale
     of_own = own[rows]
-    # Both samples count as equally large.
+    # 2. The fraction of the mode's side among samples as strong, were both samples equally large.
     fraction = weights[rows] / np.where(of_own, weights[own].sum(), weights[other].sum())
     order = np.argsort(strengths, kind="stable")
     # Equal strengths get equal memberships.
     levels, first = np.unique(strengths[order], return_index=True)
     weight = np.add.reduceat(fraction[order], first)
     mean = np.add.reduceat((fraction * of_own)[order], first) / weight
+    # 3. It may only rise with the strength, and says nothing of the faintest.
     fitted = isotonic_regression(mean, weights=weight).x
     fitted = np.where(levels < _FAINT, np.minimum(fitted, 0.5), fitted)
     starts = np.append(True, np.diff(fitted) > 0.0)
@@ -168,8 +170,10 @@ def merged(found: list[FoundMode], gram: Gram, own_rows: BoolArray) -> list[Mode
     functions = [part.function for part in found]
     if len(functions) < 2:
         return functions
+    # 1. Each row goes to the mode in which it is strongest.
     strengths = np.stack([np.where(part.members, part.strengths, -1.0) for part in found])
     of_row = np.where(strengths.max(axis=0) > -1.0, strengths.argmax(axis=0), -1)
+    # 2. Modes that touch each other, directly or through others, are one.
     touching = touching_fractions(gram, of_row, [part.members for part in found], own_rows)
     labels = _joined(np.minimum(touching, touching.T) >= _TOUCHING)
     together = []
@@ -203,14 +207,14 @@ def touching_fractions(
     """
     fractions = np.zeros((len(members), len(members)))
     for place in range(len(members)):
-        rows = _thinned(np.flatnonzero((of_row == place) & own_rows), _MEMBERS_COMPARED)
-        others = _thinned(np.flatnonzero(of_row != place), _ROWS_COMPARED)
+        rows = thinned(np.flatnonzero((of_row == place) & own_rows), _MEMBERS_COMPARED)
+        others = thinned(np.flatnonzero(of_row != place), _ROWS_COMPARED)
         if not len(rows) or not len(others):
             continue
         own = gram.take(rows)
-        similar = gram.between(others, own)
+        similar = gram.kernel(gram.take(others), own)
         # Modes that are far apart have nearest rows too: only those as near as the mode's own rows count.
-        near = similar.max(axis=0) > np.median(gram.between(rows, own), axis=0)
+        near = similar.max(axis=0) > np.median(gram.kernel(own, own), axis=0)
         nearest = others[similar.argmax(axis=0)]
         fractions[place] = [(flags[nearest] & near).mean() for flags in members]
     return fractions
@@ -223,5 +227,6 @@ def _joined(touching: BoolArray) -> IntArray:
     return np.asarray(connected_components(touching, directed=False)[1], dtype=np.int64)
 
 
-def _thinned(rows: IntArray, most: int) -> IntArray:
+def thinned(rows: IntArray, most: int) -> IntArray:
+    """Return rows drawn evenly, at most ``most`` of them."""
     return rows[:: len(rows) // most + 1]

@@ -14,7 +14,7 @@ from shiftmetrics._core.validation import check_choice, check_integer, describe
 from shiftmetrics.novelty.amounts import member_fractions
 from shiftmetrics.novelty.contrast import ColumnContrast, contrasts, nearest_known
 from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.membership import FoundMode, ModeFunction
+from shiftmetrics.novelty.membership import FoundMode, ModeFunction, thinned
 from shiftmetrics.novelty.space import SearchSpace
 
 N_EXEMPLARS = 25
@@ -59,12 +59,6 @@ class Mode(Record):
         How many samples these are.
     exemplars, reference_exemplars : ndarray of int
         The positions of the samples that are most typical of it, most typical first (at most 25).
-    nearest_reference : ndarray of int
-        For each exemplar, the sample of the reference most similar to it (for a missing mode, of the test sample to
-        each
-        of the ``reference_exemplars``).
-    width : float or None
-        Bandwidth at which it was found; None for kernels without one.
     columns : tuple of ColumnContrast
         The columns that set the members apart from the nearest known mode, most telling first, with the means inside
         and outside: `nearest_known` says which samples of the other side that mode is.
@@ -86,8 +80,6 @@ class Mode(Record):
     n_reference_members: int
     exemplars: IntArray
     reference_exemplars: IntArray
-    nearest_reference: IntArray
-    width: float | None
     columns: tuple[ColumnContrast, ...] = ()
     nearest_known: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
     names: tuple[str, ...] = ()
@@ -235,15 +227,10 @@ def describe_mode(
     function = found.function
     members = found.members
     sides = slice(0, n_test), slice(n_test, None)
-    own, other = (1, 0) if function.missing else (0, 1)
     # Members first, the strongest of them before all others.
     order = tuple(np.lexsort((-found.strengths[side], ~members[side])) for side in sides)
     fractions = member_fractions(members, weights, n_test)
-    typical = order[own][:N_EXEMPLARS] + sides[own].start
-    columns_of_mode, nearest = _set_apart(gram, members, own, columns)
-    width = gram.kernel.bandwidth
-    if width is not None:
-        width *= space.basis.widths[function.width]
+    columns_of_mode, nearest = _set_apart(gram, members, int(function.missing), columns)
     return Mode(
         index=index,
         missing=function.missing,
@@ -254,8 +241,6 @@ def describe_mode(
         n_reference_members=int(members[sides[1]].sum()),
         exemplars=order[0][:N_EXEMPLARS],
         reference_exemplars=order[1][:N_EXEMPLARS],
-        nearest_reference=_nearest(gram, typical, sides[other]),
-        width=width,
         columns=columns_of_mode,
         nearest_known=nearest,
         membership=found.memberships[sides[0]],
@@ -265,32 +250,17 @@ def describe_mode(
     )
 
 
-def _nearest(gram: Gram, rows: IntArray, side: slice) -> IntArray:
-    """Return for each of some rows the most similar row of a sample."""
-    landmarks = gram.take(rows)
-    best = np.full(len(rows), -np.inf)
-    place = np.zeros(len(rows), dtype=np.int64)
-    for block in gram.blocks(8 * len(rows)):
-        if (block.start >= gram.n_test) == (side.start > 0):
-            similarities = gram.block(block, landmarks)
-            top = similarities.argmax(axis=0)
-            highest = similarities[top, np.arange(len(rows))]
-            closer = highest > best
-            best = np.where(closer, highest, best)
-            place = np.where(closer, block.start - side.start + top, place)
-    return place
-
-
 def _set_apart(
     gram: Gram, members: BoolArray, own: int, names: tuple[str, ...]
 ) -> tuple[tuple[ColumnContrast, ...], IntArray]:
     """Return the columns that set members apart from the nearest known mode, and samples of that mode."""
     in_own = (np.arange(len(members)) >= gram.n_test) == bool(own)
-    inside = _thinned(np.flatnonzero(members & in_own), _COMPARED_MEMBERS)
-    outside = _thinned(np.flatnonzero(~members & ~in_own), _COMPARED_ROWS)
+    inside = thinned(np.flatnonzero(members & in_own), _COMPARED_MEMBERS)
+    outside = thinned(np.flatnonzero(~members & ~in_own), _COMPARED_ROWS)
     nothing = np.zeros(0, np.int64)
     if not (len(inside) and len(outside)):
         return (), nothing
+    # The nearest known mode: a cluster of the other side, by the distances that the kernel goes by.
     parts = [gram.take(rows) for rows in (inside, outside)]
     points = [gram.kernel.points(part) for part in parts]
     if points[0] is None:
@@ -301,7 +271,3 @@ def _set_apart(
     values = [to_float64(part) * units for part in parts]
     found = contrasts(values[0], values[1][near], names)
     return found, outside[near][:N_EXEMPLARS] - (0 if own else gram.n_test)
-
-
-def _thinned(rows: IntArray, most: int) -> IntArray:
-    return rows[:: len(rows) // most + 1]

@@ -1,4 +1,4 @@
-"""Options of novelty: how it is set against chance, and landmarks as a method."""
+"""Options of novelty: how it is set against chance."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ class NoveltyResampling(Resampling):
         ``paired`` the groups of sample i of both must be the same.
     rng : int or Generator, optional
         Draws everything that is random: samples of the bandwidth's rule, landmarks, permutations. Default: a fixed
-        seed,
-        so that equal data give equal results.
+        seed, so that equal data give equal results.
 
     Raises
     ------
@@ -82,24 +81,3 @@ def novelty_resampling_of(
         value, "resampling", low=0.0, high=1.0, open_low=True, open_high=True
     )
     return NoveltyResampling(confidence_level=confidence_level)
-
-
-@dataclass(frozen=True)
-class LandmarkMap:
-    """Similarities to a few samples (Nystrom), as a ``method`` of `kernel_entropic_novelty`.
-
-    Parameters
-    ----------
-    n_landmarks : int, default 1024
-        Most landmarks. Fewer are taken where they leave out less than the tolerance.
-
-    Examples
-    --------
-    >>> LandmarkMap(200).n_landmarks
-    200
-    """
-
-    n_landmarks: int = 1024
-
-    def __post_init__(self) -> None:
-        check_integer(self.n_landmarks, "n_landmarks", low=1)

@@ -13,16 +13,13 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.confidence import normal_interval
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Interval, Result, Status, format_number, format_percent
-from shiftmetrics.novelty.basis import FeatureMap
+from shiftmetrics.novelty.basis import Route, ScoreBasis
 from shiftmetrics.novelty.changes import changes_in_words
 from shiftmetrics.novelty.modes import Mode
-from shiftmetrics.novelty.result_parts import (
-    NoveltyChanges,
-    NoveltyScore,
-    NoveltySource,
-    NoveltyTest,
-)
+from shiftmetrics.novelty.result_parts import NoveltyChanges, NoveltyScore, NoveltyTest
 from shiftmetrics.novelty.routes import solve
+from shiftmetrics.novelty.row_scores import RowScorer
+from shiftmetrics.novelty.solution import NoveltyProblem
 
 _SHOWN = 3
 """Modes whose samples stand in the headline."""
@@ -35,6 +32,15 @@ _SMALLEST_MODE = 15
 """Permutations of fewer samples of a mode are often enough as extreme, whatever is scanned."""
 
 _READ_BACK = "The result must come from a computation, got one read from a file. Compute the novelty again to {what}."
+
+
+@dataclass(frozen=True, eq=False)
+class NoveltySource:
+    """What a result computes from on demand; files do not hold it."""
+
+    problem: NoveltyProblem
+    method: Route
+    scorer: RowScorer
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -150,9 +156,7 @@ class NoveltyResult(Drawn, Result):
     def status_of(self, field: str) -> Status | None:
         """Return the status that a field depends on: that of the score is of no concern to what is new."""
         of_score = field.startswith(("value", "error_bound", "score", "status"))
-        if of_score or self.status.code == "indefinite":
-            return self.status
-        return None
+        return self.status if of_score else None
 
     def named(self, names: Any, reference_names: Any) -> NoveltyResult:
         """Return the result with names for the samples of both sides in its headline; None for none.
@@ -216,15 +220,15 @@ class NoveltyResult(Drawn, Result):
         -----
         The first call repeats the decomposition, for the eigenvectors this time.
         """
-        basis, coefficients = self._eigenfunctions
-        return basis.membership(points, coefficients)
+        basis, vectors = self._eigenfunctions
+        return basis.membership(points, vectors)
 
     @cached_property
-    def _eigenfunctions(self) -> tuple[FeatureMap, FloatArray]:
+    def _eigenfunctions(self) -> tuple[ScoreBasis, FloatArray]:
         source = self._source("score points")
         solution = solve(source.problem, source.method, vectors=True)
         assert solution.basis is not None  # vectors are of a basis
-        return solution.basis, solution.basis.coefficients(solution.vectors)
+        return solution.basis, solution.vectors
 
     def _source(self, what: str) -> NoveltySource:
         if self.source is None:
@@ -249,6 +253,7 @@ class NoveltyResult(Drawn, Result):
         members, others = self._members
         if self.fraction == 0.0:
             return np.zeros(len(members))
+        # The derivative by a, times what a sample adds to the mean.
         return np.asarray((members - members.mean()) / (1.0 - others.mean()) / len(members))
 
     @property
@@ -257,6 +262,7 @@ class NoveltyResult(Drawn, Result):
         members, others = self._members
         if self.fraction == 0.0:
             return np.zeros(len(others))
+        # The derivative of (a - b) / (1 - b) by b.
         slope = -(1.0 - members.mean()) / (1.0 - others.mean()) ** 2
         return np.asarray(slope * (others - others.mean()) / len(others))
 
@@ -277,6 +283,7 @@ class NoveltyResult(Drawn, Result):
 
     def headline(self) -> str:
         """Return what is new, what is missing, and what else changed, in words."""
+        # What makes p-values void stands before them; then new, missing, changed, and how sure the verdicts are.
         sentences = [*self.test.dependence, self._new_in_words()]
         p_missing = self.test.missing_p_value
         changed = self.changes.columns or any(mode.missing for mode in self.changes.modes)

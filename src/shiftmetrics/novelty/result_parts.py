@@ -1,4 +1,4 @@
-"""Parts of the result of novelty: its score, its test, what changed without being new, and what it computes from."""
+"""Parts of the result of novelty: its score, its test, and what changed without being new."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from dataclasses import dataclass
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.record import Record
-from shiftmetrics.novelty.basis import Route
 from shiftmetrics.novelty.changes import GradualChange
 from shiftmetrics.novelty.modes import Mode
-from shiftmetrics.novelty.row_scores import RowScorer
 from shiftmetrics.novelty.search import near_level
-from shiftmetrics.novelty.solution import NoveltyProblem
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -110,12 +107,3 @@ class NoveltyChanges(Record):
 
     modes: tuple[Mode, ...] = ()
     columns: tuple[GradualChange, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class NoveltySource:
-    """What a result computes from on demand; files do not hold it."""
-
-    problem: NoveltyProblem
-    method: Route
-    scorer: RowScorer

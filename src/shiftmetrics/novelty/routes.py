@@ -14,11 +14,16 @@ import numpy as np
 from shiftmetrics._core.blocks import cpu_count
 from shiftmetrics._core.options import check_memory
 from shiftmetrics._core.validation import check_choice, describe
-from shiftmetrics.novelty.basis import ColumnFeatures, FactorMap, FeatureMap, LandmarkFeatures
-from shiftmetrics.novelty.factor import Factor, dense_factor, pivoted_factor
+from shiftmetrics.novelty.basis import ColumnBasis, PivotBasis, Route, ScoreBasis
+from shiftmetrics.novelty.factor import Factor, pivoted_factor
 from shiftmetrics.novelty.gram import TILE_ROWS
-from shiftmetrics.novelty.options import LandmarkMap
-from shiftmetrics.novelty.solution import LANDMARK_RTOL, NoveltyProblem, NoveltySolution, solve_in
+from shiftmetrics.novelty.solution import (
+    LANDMARK_RTOL,
+    NoveltyProblem,
+    NoveltySolution,
+    solve_dense,
+    solve_in,
+)
 from shiftmetrics.novelty.spectrum import moments_bytes
 
 Method = Literal["auto", "dense", "landmarks", "cosine"]
@@ -47,25 +52,23 @@ _SCORE_ROWS = 1000
 """Rows of each sample for a score where no route serves all rows."""
 
 _OVERHEAD = 64 << 20
-_REMEDY = "Take fewer rows, choose fewer landmarks by method=LandmarkMap(n), or raise memory_limit."
+_REMEDY = "Take fewer rows, or raise memory_limit."
 
 
-def check_method(method: Any, kernel: Any) -> tuple[Method, int | None]:
-    """Return the name of a route, and the most landmarks where the user set them.
+def check_method(method: Any, kernel: Any) -> Method:
+    """Return the name of a route.
 
     Raises
     ------
     ValueError
         If the route is unknown, or does not serve the kernel.
     """
-    if isinstance(method, LandmarkMap):
-        return "landmarks", method.n_landmarks
     name = check_choice(method, "method", METHODS)
     if name == "cosine" != kernel:
         got = kernel if isinstance(kernel, str) else "a function"
         expected = "'cosine' with method='cosine'"
         raise ValueError(describe("kernel", expected, value=got, remedy="Choose method='auto'."))
-    return name, None
+    return name
 
 
 def solve(problem: NoveltyProblem, method: Method, *, vectors: bool = False) -> NoveltySolution:
@@ -85,18 +88,33 @@ def solve(problem: NoveltyProblem, method: Method, *, vectors: bool = False) -> 
     MemoryError
         If the route does not fit in the memory limit.
     """
-    if method != "auto":
-        return solve_in(_by_name(problem, method), problem, "chosen by name", vectors=vectors)
-    basis, reason = _chosen(problem)
-    if basis is None:
-        problem = _part_of(problem, _SCORE_ROWS)
-        _refuse(problem, "dense")
-        basis = _dense(problem)
+    reason = "chosen by name"
+    basis = None
+    if method == "auto":
+        basis, reason, takes_part = _chosen(problem)
+        if takes_part:
+            problem = _part_of(problem, _SCORE_ROWS)
+            _refuse(problem, "dense")
+    else:
+        _refuse(problem, method)
+        if method == "cosine":
+            basis = ColumnBasis(problem.gram)
+        elif method == "landmarks":
+            basis = _landmarks(problem, _landmark_rank(problem))[0]
+    if basis is not None:
+        return solve_in(basis, problem, reason, vectors=vectors)
+    solution = solve_dense(problem, reason, vectors=vectors)
+    if solution is not None:
+        return solution
+    # A singular matrix is factored with pivots, up to its rank.
+    factor = _pivoted(problem, problem.gram.n_rows, 0.0)
+    basis = _pivot_basis(problem, problem, factor, "dense")
     return solve_in(basis, problem, reason, vectors=vectors)
 
 
 def _part_of(problem: NoveltyProblem, size: int) -> NoveltyProblem:
     """Return a problem of at most ``size`` rows of weight of each sample, drawn at random; pairs together."""
+    # Rows without weight are no part of a sample, and of pairs both need weight.
     rng, weights = problem.rng(), (problem.test_weights, problem.reference_weights)
     having = [side > 0.0 for side in weights]
     if problem.paired:
@@ -112,70 +130,74 @@ def _part_of(problem: NoveltyProblem, size: int) -> NoveltyProblem:
         side[part] / side[part].sum() for side, part in zip(weights, drawn, strict=True)
     )
     joined = np.concatenate([drawn[0], drawn[1] + problem.gram.n_test])
+    # A part that is all there is needs no copy, unless chunks have to be read.
     whole = len(joined) == problem.gram.n_rows and not problem.gram.sequential
     gram = problem.gram if whole else problem.gram.subset(joined)
-    return replace(
-        problem, gram=gram, test_weights=test, reference_weights=reference, max_rank=None
-    )
+    return replace(problem, gram=gram, test_weights=test, reference_weights=reference)
 
 
-def _by_name(problem: NoveltyProblem, method: Method) -> FeatureMap:
-    _refuse(problem, method)
-    if method == "dense":
-        return _dense(problem)
-    if method == "cosine":
-        return ColumnFeatures(problem.gram)
-    return _landmarks(problem, _landmark_rank(problem))[0]
+def _chosen(problem: NoveltyProblem) -> tuple[ScoreBasis | None, str, bool]:
+    """Choose the route that gives most for seconds of time.
 
-
-def _chosen(problem: NoveltyProblem) -> tuple[FeatureMap | None, str]:
-    """Choose the route that gives most for seconds of time, and say why; None where none serves all rows."""
+    Returns
+    -------
+    tuple
+        Its basis, None for the dense route; why; and whether a part of the rows has to do.
+    """
     gram, limit, n_rows = problem.gram, problem.memory_limit, problem.gram.n_rows
+    # 1. Columns, where they are fewer.
     if gram.kernel.linear:
         columns = int(gram.features.shape[1])
         if columns < n_rows and columns <= _FEW_COLUMNS and _needs(problem, "cosine") <= limit:
-            return ColumnFeatures(gram), f"the cosine kernel is exact in {columns} columns"
+            return ColumnBasis(gram), f"the cosine kernel is exact in {columns} columns", False
+    # 2. All of the matrix, where it is small.
     seconds = _SECONDS * n_rows**3
     fits = seconds <= DENSE_SECONDS and not gram.sequential and _needs(problem, "dense") <= limit
     if n_rows <= _FEW_ROWS and fits:
-        return _dense(problem), f"{n_rows} rows are few enough to factor the whole matrix"
-    most = max(n_rows // 4, _LEAST_RANK) if fits else _landmark_rank(problem)
+        return None, f"{n_rows} rows are few enough to factor the whole matrix", False
     if not fits and _needs(problem, "landmarks") > limit:
-        return None, f"no route to the score of {n_rows} rows fits into the memory limit"
+        return None, f"no route to the score of {n_rows} rows fits into the memory limit", True
+    # 3. Landmarks, where they leave out little enough; otherwise all of the matrix, or that of a part of the rows.
+    most = max(n_rows // 4, _LEAST_RANK) if fits else _landmark_rank(problem)
     landmarks, factor = _landmarks(problem, most)
     left_out = float(factor.residual.mean())
     reason = f"{landmarks.size} landmarks leave out {left_out:.1e} of the {n_rows} rows, or of a part of them"
-    if factor.converged and not factor.indefinite:
-        return landmarks, reason
+    if factor.converged or (left_out <= LANDMARK_RTOL and not fits):
+        return landmarks, reason, False
     if fits:
-        return _dense(problem), f"{reason}, and so few rows are factored whole in seconds"
-    if left_out <= LANDMARK_RTOL and not factor.indefinite:
-        return landmarks, reason
-    return None, f"{reason}, and method='dense' would take about {seconds:.0f} s"
+        return None, f"{reason}, and so few rows are factored whole in seconds", False
+    return None, f"{reason}, and method='dense' would take about {seconds:.0f} s", True
 
 
-def _dense(problem: NoveltyProblem) -> FactorMap:
-    return FactorMap(problem.gram, dense_factor(problem.gram, executor=problem.executor), "dense")
-
-
-def _landmarks(problem: NoveltyProblem, most: int) -> tuple[FeatureMap, Factor]:
+def _landmarks(problem: NoveltyProblem, most: int) -> tuple[PivotBasis, Factor]:
     """Choose landmarks among a random part of the rows, where there are many; return the factor of this part too."""
     part = _part_of(replace(problem, paired=False), _PILOT_ROWS)
-    factor = pivoted_factor(
-        part.gram, part.row_weights, rtol=problem.rtol, max_rank=most, executor=problem.executor
-    )
-    if part.gram.n_rows == problem.gram.n_rows:
-        return FactorMap(part.gram, factor, "landmarks"), factor
-    return LandmarkFeatures(problem.gram, part.gram, factor), factor
+    factor = _pivoted(part, most, problem.rtol)
+    return _pivot_basis(problem, part, factor, "landmarks"), factor
+
+
+def _pivoted(problem: NoveltyProblem, most: int, rtol: float) -> Factor:
+    weights, executor = problem.row_weights, problem.executor
+    return pivoted_factor(problem.gram, weights, rtol=rtol, max_rank=most, executor=executor)
+
+
+def _pivot_basis(
+    problem: NoveltyProblem, part: NoveltyProblem, factor: Factor, method: Route
+) -> PivotBasis:
+    """Return the basis of the pivots of the factor of a part of the rows."""
+    known = factor if part.gram.n_rows == problem.gram.n_rows else None
+    landmarks = part.gram.take(factor.pivots)
+    return PivotBasis(problem.gram, method, landmarks, factor.values[factor.pivots], known)
 
 
 def _needs(problem: NoveltyProblem, method: Method) -> int:
     """Estimate the peak memory of a route."""
     gram = problem.gram
     columns = int(gram.features.shape[1])
-    if method == "dense":  # the factor, and the matrix of the eigenproblem
-        tiles = 32 * TILE_ROWS * columns * cpu_count()
-        return (20 if gram.trusted else 44) * gram.n_rows**2 + tiles + _OVERHEAD
+    if method == "dense":
+        # The factor, and the matrix of the eigenproblem.
+        tiles = 32 * TILE_ROWS * gram.n_rows * cpu_count()
+        return 20 * gram.n_rows**2 + tiles + _OVERHEAD
     if method == "cosine":
         return moments_bytes(columns, columns)
     rank = _landmark_rank(problem)
@@ -197,8 +219,7 @@ def _refuse(problem: NoveltyProblem, method: Method) -> None:
 
 
 def _landmark_rank(problem: NoveltyProblem) -> int:
-    """Return the most landmarks: those that the user set, or as many as the time for all rows allows."""
-    n_rows, most = problem.gram.n_rows, problem.max_rank
-    if most is None:
-        most = min(_MAX_LANDMARKS, max(_LEAST_RANK, int((_PRODUCT / n_rows) ** 0.5)))
-    return min(most, n_rows)
+    """Return the most landmarks: as many as the time for all rows allows."""
+    n_rows = problem.gram.n_rows
+    in_time = max(_LEAST_RANK, int((_PRODUCT / n_rows) ** 0.5))
+    return min(_MAX_LANDMARKS, in_time, n_rows)

@@ -25,6 +25,7 @@ from shiftmetrics.novelty.basis import Function
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.membership import ModeFunction
 from shiftmetrics.novelty.permutations import RIDGE
+from shiftmetrics.novelty.ridge import RidgeClassifier
 from shiftmetrics.novelty.space import SearchSpace
 
 N_NEIGHBOURS = 15
@@ -86,6 +87,7 @@ class RowScorer:
         array = self._space.gram.check_points(points)
         values = self._space.values_at(array, self._functions)
         parts = [*self._scored(values), self._neighbour_fractions(array)]
+        # New rows are ranked among the rows of both samples; ties count by half.
         ranked = []
         for known, part in zip(map(np.sort, self._parts), parts, strict=True):
             below = np.searchsorted(known, part, "left")
@@ -97,46 +99,31 @@ class RowScorer:
     @cached_property
     def _parts(self) -> list[FloatArray]:
         values = self._space.values_in(self._gram, self._functions)
-        strengths, ridge = self._scored(values)
-        ridge[self._part] = self._ridge[0]
-        return [strengths, ridge, self._neighbour_fractions(None)]
+        scored = self._scored(values)
+        scored[-1][self._part] = self._ridge[0]
+        return [*scored, self._neighbour_fractions(None)]
 
     @property
     def _functions(self) -> list[Function]:
         """The functions of the modes, and that of the ridge classifier."""
-        ridge = self._space.middle, self._ridge[1][:-1, None]
+        ridge = self._space.middle, self._ridge[1]
         return [*(mode.function for mode in self._modes), ridge]
 
-    def _scored(self, values: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """Return the largest strength of rows in any mode, and their values of the ridge classifier."""
-        ridge = values[-1][:, 0] + self._ridge[1][-1]
+    def _scored(self, values: list[FloatArray]) -> list[FloatArray]:
+        """Return the largest strength of rows in any mode, where there are modes, and the classifier's values."""
+        ridge = values[-1][:, 0].copy()
+        if not self._modes:
+            return [ridge]
         strengths = [mode.at(part)[0] for mode, part in zip(self._modes, values[:-1], strict=True)]
-        return np.max([np.zeros(len(ridge)), *strengths], axis=0), ridge
+        return [np.max(strengths, axis=0), ridge]
 
     @cached_property
     def _ridge(self) -> tuple[FloatArray, FloatArray]:
-        """Values of a ridge classifier at each row of the part without that row, and its coefficients."""
-        labels = np.where(self._gram.in_test[self._part], 1.0, -1.0)
-        weights = self._balanced[self._part] * (0.5 * len(labels))
+        """Scores of a ridge classifier for each row of the part without that row, and its coefficients."""
         coordinates = self._space.coordinates[self._space.middle]
-        size = coordinates.shape[1] + 1
-        products = RIDGE * np.eye(size)
-        targets = np.zeros(size)
-        blocks = row_blocks(len(labels), 1, block_bytes=_BLOCK_ROWS)
-        for block in blocks:
-            rows = _with_one(coordinates[block])
-            weighted = rows * weights[block, None]
-            products += rows.T @ weighted
-            targets += weighted.T @ labels[block]
-        inverse = np.linalg.inv(products)
-        coefficients: FloatArray = np.asarray(inverse @ targets, dtype=np.float64)
-        left_out = np.empty(len(labels))
-        for block in blocks:
-            rows = _with_one(coordinates[block])
-            leverage = weights[block] * ((rows @ inverse) * rows).sum(axis=1)
-            values = rows @ coefficients - leverage * labels[block]
-            left_out[block] = values / np.maximum(1.0 - leverage, 1e-9)
-        return left_out, coefficients
+        labels = self._gram.in_test[None, self._part]
+        classifier = RidgeClassifier(coordinates, self._weights[self._part], RIDGE)
+        return classifier.scores(labels)[0], classifier.coefficients(labels).T
 
     @cached_property
     def _balanced(self) -> FloatArray:
@@ -177,7 +164,3 @@ class RowScorer:
             return nearest_neighbours(to_float64(near), others, count)[1]
         similar = gram.kernel(block, landmarks)
         return np.argsort(-similar, axis=1, kind="stable")[:, :count]
-
-
-def _with_one(rows: FloatArray) -> FloatArray:
-    return np.hstack([rows, np.ones((len(rows), 1))])

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.membership import (
@@ -30,6 +30,7 @@ from shiftmetrics.novelty.permutations import (
     PermutationUnits,
     differences,
     extremes,
+    make_units,
     symmetric,
     whitening_of,
 )
@@ -65,6 +66,7 @@ _ERRORS = 1.64
 
 def found_in(rounds: list[list[ModeFunction]], space: SearchSpace, gram: Gram) -> list[FoundMode]:
     """Return the modes of all rounds with all rows of a kernel matrix: a round leaves members to those before it."""
+    # One pass over the rows for all modes of all rounds.
     values = iter(space.values_in(gram, [mode.function for found in rounds for mode in found]))
     taken = np.zeros(gram.n_rows, bool)
     everything = []
@@ -79,6 +81,7 @@ def find_modes(
     space: SearchSpace,
     units: PermutationUnits,
     weights: FloatArray,
+    together: IntArray | None,
     *,
     alpha: float,
     n_resamples: int,
@@ -96,6 +99,8 @@ def find_modes(
         Rows whose labels are permuted together: each row is in one.
     weights : ndarray of shape (n_rows,)
         Weights of the rows, 1 on average in each sample.
+    together : ndarray of shape (n_rows,), optional
+        Number of the group, or the pair, of each row.
     alpha : float
         Level of the test of each side in the first round, and of both together in each later one.
     n_resamples : int
@@ -140,25 +145,17 @@ def find_modes(
             # Nearly all of this sample is gone: what the other one has left is set against all of it.
             sides = [side for side in sides if side != look.side]
             kept |= look.own_rows
-        units = units.among(kept, rng)
+        # Where one sample has lost more rows, its units would be smaller: they are drawn again.
+        units = make_units(kept, in_test, together, rng, paired=units.paired)
         del rows, looks, look  # their sums take as much memory as those of the next round
     return rounds
-
-
-def leading_mode(
-    space: SearchSpace, units: PermutationUnits, weights: FloatArray, rng: np.random.Generator
-) -> ModeFunction:
-    """Return what leads in the test sample at the bandwidth, whether it stands out or not."""
-    none = np.zeros(len(weights), bool)
-    rows = _SearchRows(space, units, weights, ~none, none, rng)
-    everything = np.ones(len(rows.half), bool)
-    return _modes_among(rows, 0, space.middle, everything, np.inf, 1, 1.0)[0]
 
 
 def near_level(p_value: float, n_resamples: int, alpha: float) -> bool:
     """Return whether other permutations could turn the verdict: the exact interval of the p-value holds the level."""
     if not n_resamples:  # so few rows that nothing was permuted
         return False
+    # p = (1 + reached) / (1 + permutations)
     reached = p_value * (n_resamples + 1) - 1
     low, high = binomial_interval(reached / n_resamples, n_resamples, 0.95)
     return low < alpha < high
@@ -186,7 +183,6 @@ class _SearchRows:
         taken: BoolArray,
         rng: np.random.Generator,
     ) -> None:
-        kept &= units.of_row >= 0
         n_units = len(units.in_test)
         self.space = space
         self.units = units
@@ -210,6 +206,7 @@ class _SearchRows:
         times: int,
     ) -> _Eigenvalues:
         """Return the largest eigenvalues of the true labels and of permuted ones."""
+        # The same permutations at all widths, so that the largest over widths has a null of its own.
         permuted = self.units.permuted(self.size, n_resamples, rng)
         labels = differences(np.vstack([self.units.in_test, permuted]), self.size)
         parts = [
@@ -270,12 +267,14 @@ class _Look:
         p_value = tested.p_values[side]
         everything = np.ones(len(rows.half), bool)
         modes = _modes_among(rows, side, width, everything, cut, MOST_TOGETHER, p_value)
+        # Parts that show the same samples are one mode; a mode of one or two samples is none.
         self.found = []
         for mode in merged([self._at(mode) for mode in modes], gram, self.own_rows):
             part = self._at(mode)
             if (part.members & rows.kept & self.own_rows).sum() >= LEAST_MEMBERS:
                 self.found.append(part)
         self.found.sort(key=lambda part: -int((part.members & self.own_rows).sum()))
+        # Fitted on each half, and applied to the other: what was fitted to noise finds nothing there.
         held_out = np.zeros(len(rows.kept), bool)
         for half in (rows.half, ~rows.half):
             there = half[rows.units.of_row] & rows.kept

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float64
@@ -13,16 +10,9 @@ from shiftmetrics.novelty.crossfit import N_FOLDS, crossfitted_members
 from shiftmetrics.novelty.dependence import duplicate_warnings, order_warnings
 from shiftmetrics.novelty.gate import Gate, GateStatistics
 from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.membership import ModeFunction
 from shiftmetrics.novelty.options import NoveltyResampling
-from shiftmetrics.novelty.permutations import PermutationUnits, permuted_rows
-from shiftmetrics.novelty.search import (
-    LEAST_ROWS,
-    MORE_RESAMPLES,
-    find_modes,
-    leading_mode,
-    near_level,
-)
+from shiftmetrics.novelty.permutations import permuted_labels
+from shiftmetrics.novelty.search import LEAST_ROWS, MORE_RESAMPLES, near_level
 from shiftmetrics.novelty.solution import NoveltyProblem
 from shiftmetrics.novelty.space import SearchSpace
 
@@ -40,14 +30,12 @@ class SearchedSamples:
         self,
         gram: Gram,
         *,
-        units: PermutationUnits,
         weights: FloatArray,
         together: IntArray | None,
         problem: NoveltyProblem,
         options: NoveltyResampling,
         rng: np.random.Generator,
     ) -> None:
-        self._units = units
         self._weights = weights
         self._together = together
         self._options = options
@@ -71,6 +59,7 @@ class SearchedSamples:
         n_resamples = self._options.n_resamples
         self._labels = np.vstack([in_test, self._permuted(n_resamples)])
         tested = self._gate.statistics(self._labels)
+        # Near the level a verdict would depend on the seed: more permutations settle it.
         if any(near_level(p, n_resamples, self._alpha) for p in tested.p_values):
             more = self._permuted((MORE_RESAMPLES - 1) * (n_resamples + 1))
             self._labels = np.vstack([self._labels, more])
@@ -84,20 +73,23 @@ class SearchedSamples:
         in_test = gram.in_test[kept]
         if min(in_test.sum(), (~in_test).sum()) < LEAST_ROWS:
             return 1.0, 1.0
+        # A space of its own: that of all rows was made with the members.
         left = Gate(self._space_of(gram.subset(kept)), self._weights[kept], self._rng)
-        together = None
-        if self._together is not None:
-            together = np.unique(self._together[kept], return_inverse=True)[1]
-        permuted = permuted_rows(
-            in_test, together, self._options.n_resamples, self._rng, paired=self._options.paired
-        )
+        permuted = self._permuted(self._options.n_resamples, kept)
         return left.statistics(np.vstack([in_test, permuted])).p_values
 
-    def _permuted(self, n_resamples: int) -> BoolArray:
-        in_test = self.space.gram.in_test
-        return permuted_rows(
-            in_test, self._together, n_resamples, self._rng, paired=self._options.paired
-        )
+    def _permuted(self, n_resamples: int, rows: IntArray | None = None) -> BoolArray:
+        """Return permuted labels of some rows, by default of all: pairs are swapped, groups stay together."""
+        rows = np.arange(self.space.gram.n_rows) if rows is None else rows
+        in_test = self.space.gram.in_test[rows]
+        if self._together is None:
+            return permuted_labels(in_test, None, n_resamples, self._rng)
+        together = np.unique(self._together[rows], return_inverse=True)[1]
+        if self._options.paired:
+            return permuted_labels(in_test, together, n_resamples, self._rng)
+        of_group = np.zeros(int(together.max()) + 1, bool)
+        of_group[together] = in_test
+        return permuted_labels(of_group, None, n_resamples, self._rng)[:, together]
 
     def gradual_changes(
         self, tested: GateStatistics, columns: tuple[str, ...]
@@ -112,6 +104,7 @@ class SearchedSamples:
         changes = column_changes(features[in_test], features[~in_test], columns, self._alpha)
         if not is_gradual(changes):
             return ()
+        # Undo the changes in the reference, and ask the gate again with the same labels.
         moved = matched(features, in_test, columns, changes, self._rng)
         again = self._space_of(Gram(moved[in_test], moved[~in_test], gram.kernel))
         left = Gate(again, self._weights, self._rng).statistics(self._labels)
@@ -119,22 +112,10 @@ class SearchedSamples:
             return ()
         return changes
 
-    def rounds(self, report: Callable[[], Any]) -> list[list[ModeFunction]]:
-        """Return the modes of each round of the search."""
-        return find_modes(
-            self.space,
-            self._units,
-            self._weights,
-            alpha=self._alpha,
-            n_resamples=self._options.n_resamples,
-            rng=self._rng,
-            executor=self._problem.executor,
-            report=report,
-        )
-
     def crossfitted(self) -> BoolArray:
         """Return which samples are members by scores that they had no part in."""
         in_test = self.space.gram.in_test
+        # Whole groups go to one fold, so that no sample has a copy among those that judge it.
         folds = np.empty(len(in_test), dtype=np.int64)
         if self._together is None:
             for side in (in_test, ~in_test):
@@ -143,7 +124,7 @@ class SearchedSamples:
             n_groups = int(self._together.max()) + 1
             folds[:] = self._rng.permutation(np.arange(n_groups) % N_FOLDS)[self._together]
         return crossfitted_members(
-            self._gate.families, in_test, folds, self._weights, self._options.confidence_level
+            self._gate.fitted, in_test, folds, self._weights, self._options.confidence_level
         )
 
     def independent(self, side: int) -> float:
@@ -172,23 +153,14 @@ class SearchedSamples:
         scores = self._gate.row_scores()
         return order_warnings((scores[in_test & ~members], scores[~in_test]))
 
-    def leading(self) -> ModeFunction:
-        """Return what leads in the test sample."""
-        return leading_mode(self.space, self._units, self._weights, self._rng)
-
 
 def numbered_together(
-    groups: tuple[IntArray, IntArray] | None,
-    sizes: tuple[int, int],
-    *,
-    paired: bool,
-    rows: IntArray,
+    groups: tuple[IntArray, IntArray] | None, sizes: tuple[int, int], *, paired: bool
 ) -> IntArray | None:
-    """Return the number of the group of each searched row, or of its pair; None where rows are independent."""
+    """Return the number of the group of each row, or of its pair; None where rows are independent."""
     if groups is None and not paired:
         return None
     if groups is None:
         groups = np.arange(sizes[0]), np.arange(sizes[1])
-    numbers = groups[0], groups[1] + (0 if paired else int(groups[0].max()) + 1)
-    found = np.concatenate(numbers)[rows]
-    return np.unique(found, return_inverse=True)[1]
+    first = 0 if paired else int(groups[0].max()) + 1
+    return np.concatenate([groups[0], groups[1] + first])

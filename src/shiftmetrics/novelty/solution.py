@@ -1,44 +1,34 @@
 """From two weighted samples under one kernel to the spectrum of the difference of their kernel covariances.
 
-With how the computation ended, and what to know beside its score: narrow bandwidths, few rows, pairs.
+With how the computation ended, and what to know beside its score: narrow bandwidths and few rows.
 """
 
 from __future__ import annotations
 
-import math
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.blocks import map_reduce
 from shiftmetrics._core.result import Status
-from shiftmetrics.novelty.basis import FactorMap, FeatureMap, Route
+from shiftmetrics.novelty.basis import PivotBasis, Route, ScoreBasis
+from shiftmetrics.novelty.factor import Factor
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.spectrum import (
-    SUM_BYTES,
-    Moments,
-    difference,
     eigenvalues_and_vectors,
     entropy,
     entropy_slack,
     moments_of,
     rounding,
+    truncation,
 )
 
 LANDMARK_RTOL = 1e-4
 """Landmarks count as enough when they leave out at most this fraction of the trace (or rtol, where that is more)."""
 
-_IDENTITY = 0.5
 _ROWS_PER_MODE = 20
 _CONSTANT = 1.05
-_EVEN = 0.95
-
-_PAIRS = 200
-_LEAST_PAIRS = 20
-_LOOK_PAIRED = 0.9
 
 
 EXACT = Status("exact", "All rows were factored: the value is exact up to rounding.")
@@ -59,13 +49,6 @@ SAMPLED = Status(
     "Choose method='dense' or 'landmarks' for the score of all rows.",
     ok=False,
 )
-INDEFINITE = Status(
-    "indefinite",
-    "The kernel is not positive semidefinite, so novelty is not defined for it: the value is that of the nearest "
-    "kernel that is.",
-    "Use a positive semidefinite kernel, such as 'gaussian'.",
-    ok=False,
-)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -79,8 +62,6 @@ class NoveltyProblem:
     eta: float
     rtol: float
     memory_limit: int
-    max_rank: int | None = None
-    """Most landmarks."""
     paired: bool = False
     """Whether row i of both samples belong together: random parts then hold both or none."""
     seed: int = 0
@@ -99,7 +80,7 @@ class NoveltyProblem:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NoveltySolution:
-    """The spectrum of C_X - eta C_Y in the basis of a feature map.
+    """The spectrum of C_X - eta C_Y in a basis.
 
     Attributes
     ----------
@@ -107,7 +88,7 @@ class NoveltySolution:
         The samples: a random part of the rows where all would take too long.
     method, rank : str, int
         The route, and the size of the eigenproblem.
-    basis : FeatureMap or None
+    basis : ScoreBasis or None
         The coordinates that the vectors are of; without vectors it gives its memory back.
     reason : str
         Why this route was taken.
@@ -117,28 +98,26 @@ class NoveltySolution:
         Of the positive eigenvalues that stand out from rounding, where they were asked for.
     mode_counts : tuple of float
         1 / |C|_F^2 of the test sample and of the reference.
-    truncated, reverse_truncated : float
-        How much the truncation may have taken off the sum of the positive eigenvalues, in either direction.
+    truncated : tuple of float
+        How much the truncation may have taken off the sum of the positive eigenvalues, and of the negative ones.
     rounding, cutoff : float
         Sum of the rounding errors, and the size up to which an eigenvalue is one of the eigensolver.
-    converged, indefinite : bool
-        Whether the route reached its tolerance, and whether the kernel was found not to be positive semidefinite.
+    converged : bool
+        Whether the route reached its tolerance.
     """
 
     problem: NoveltyProblem
     method: Route
     rank: int
-    basis: FeatureMap | None
+    basis: ScoreBasis | None
     reason: str
     eigenvalues: FloatArray
     vectors: FloatArray
     mode_counts: tuple[float, float]
-    truncated: float
-    reverse_truncated: float
+    truncated: tuple[float, float]
     rounding: float
     cutoff: float
     converged: bool
-    indefinite: bool
 
     def score(self, *, reverse: bool = False) -> tuple[float, float, FloatArray]:
         """Return the entropy of the positive eigenvalues, its error bound, and these eigenvalues.
@@ -148,29 +127,28 @@ class NoveltySolution:
         reverse : bool, default False
             Whether to score the reference against the sample, at eta = 1.
         """
-        eigenvalues, truncated = self.eigenvalues, self.truncated
+        eigenvalues = self.eigenvalues
+        weights = self.problem.test_weights
         if reverse:
-            eigenvalues, truncated = -eigenvalues[::-1], self.reverse_truncated
+            eigenvalues = -eigenvalues[::-1]
+            weights = self.problem.reference_weights
         positive = eigenvalues[eigenvalues > self.cutoff]
-        if self.indefinite:
-            return entropy(positive), math.inf, positive
         # The sum never exceeds the trace of the sample's own covariance, 1.
-        truncated = min(truncated, max(0.0, 1.0 - float(positive.sum())))
+        truncated = min(self.truncated[reverse], max(0.0, 1.0 - float(positive.sum())))
         dropped = float(eigenvalues[(eigenvalues > 0.0) & (eigenvalues <= self.cutoff)].sum())
         # No more eigenvalues are positive than rows of the sample have weight.
-        weights = self.problem.reference_weights if reverse else self.problem.test_weights
         slack = entropy_slack(truncated + dropped + self.rounding, int(np.count_nonzero(weights)))
         return entropy(positive), slack, positive
 
 
 def solve_in(
-    basis: FeatureMap, problem: NoveltyProblem, reason: str, *, vectors: bool
+    basis: ScoreBasis, problem: NoveltyProblem, reason: str, *, vectors: bool
 ) -> NoveltySolution:
-    """Solve the eigenproblem in the basis of a feature map.
+    """Solve the eigenproblem in a basis, with an error bound for what it leaves out.
 
     Parameters
     ----------
-    basis : FeatureMap
+    basis : ScoreBasis
         Coordinates of the rows of both samples.
     problem : NoveltyProblem
         The samples.
@@ -179,20 +157,70 @@ def solve_in(
     vectors : bool
         Whether to compute the eigenvectors.
     """
-    gram, eta = problem.gram, problem.eta
-    dense = isinstance(basis, FactorMap) and basis.method == "dense"
-    errors = rounding(basis.diagonal, gram.n_test, gram.n_reference, eta, basis.entry_error)
-    if isinstance(basis, FactorMap) and dense:
-        weights = problem.test_weights, problem.reference_weights
-        matrix, counts = difference(basis.factor, gram.n_test, *weights, eta, overwrite=not vectors)
-        test, reference = _left_out(basis.factor.residual, problem)
-    else:
-        test, reference = _moments(basis, problem)
-        counts = test.mode_count, reference.mode_count
-        matrix = test.products - eta * reference.products
-    eigenvalues, columns = eigenvalues_and_vectors(matrix, vectors=vectors)
+    eta, executor = problem.eta, problem.executor
+    test = moments_of(basis, problem.test_weights, of_test=True, executor=executor)
+    reference = moments_of(basis, problem.reference_weights, of_test=False, executor=executor)
+    # The fraction of the trace that lies outside the basis.
     left_out = (test.residual + eta * reference.residual) / (1.0 + eta)
-    enough = left_out <= max(problem.rtol, LANDMARK_RTOL)
+    return _solution(
+        basis,
+        problem,
+        reason,
+        test.products - eta * reference.products,
+        vectors=vectors,
+        mode_counts=(test.mode_count, reference.mode_count),
+        truncated=(truncation(test, reference, eta), truncation(reference, test, eta)),
+        converged=left_out <= max(problem.rtol, LANDMARK_RTOL),
+    )
+
+
+def solve_dense(problem: NoveltyProblem, reason: str, *, vectors: bool) -> NoveltySolution | None:
+    """Solve the eigenproblem of all rows; None where the kernel matrix is singular.
+
+    With the kernel matrix K = L L' and D = diag(+w, .. , -eta w), L' D L has the spectrum of C_X - eta C_Y, and
+    column-major LAPACK finds it in place of D.
+    """
+    from scipy.linalg import lapack
+
+    gram = problem.gram
+    matrix = gram.dense(executor=problem.executor)
+    counts = _mode_count(matrix, problem, of_test=True), _mode_count(matrix, problem, of_test=False)
+    # The lower triangle in C order is the upper one in Fortran order.
+    upper, info = lapack.dpotrf(matrix.T, lower=0, clean=1, overwrite_a=1)
+    del matrix
+    if info != 0:
+        return None
+    signed = np.concatenate([problem.test_weights, -problem.eta * problem.reference_weights])
+    reduced, _ = lapack.dsygst(np.diag(signed).T, upper, itype=2, lower=0, overwrite_a=1)
+    rows = np.arange(gram.n_rows)
+    factor = Factor(upper.T, np.zeros(gram.n_rows), rows, converged=True)
+    return _solution(
+        PivotBasis(gram, "dense", gram.take(rows), factor.values, factor),
+        problem,
+        reason,
+        reduced,
+        vectors=vectors,
+        mode_counts=counts,
+        truncated=(0.0, 0.0),
+        converged=True,
+    )
+
+
+def _solution(
+    basis: ScoreBasis,
+    problem: NoveltyProblem,
+    reason: str,
+    matrix: FloatArray,
+    *,
+    vectors: bool,
+    mode_counts: tuple[float, float],
+    truncated: tuple[float, float],
+    converged: bool,
+) -> NoveltySolution:
+    """Return the spectrum of a matrix, of which the upper triangle counts."""
+    sizes = (problem.gram.n_test, problem.gram.n_reference)
+    errors = rounding(basis.diagonal, *sizes, problem.eta, basis.entry_error)
+    eigenvalues, columns = eigenvalues_and_vectors(matrix, vectors=vectors)
     return NoveltySolution(
         problem=problem,
         method=basis.method,
@@ -202,83 +230,26 @@ def solve_in(
         eigenvalues=eigenvalues,
         # Where nothing is novel the eigenvectors of rounding errors would be taken for modes.
         vectors=columns[:, : int((eigenvalues > errors[1]).sum())],
-        mode_counts=counts,
-        truncated=truncation(test, reference, eta),
-        reverse_truncated=truncation(reference, test, eta),
+        mode_counts=mode_counts,
+        truncated=truncated,
         rounding=errors[0],
         cutoff=errors[2],
-        converged=enough,
-        indefinite=basis.indefinite or test.contradicted or reference.contradicted,
+        converged=converged,
     )
 
 
-def truncation(own: Moments, other: Moments, eta: float) -> float:
-    """Bound how much a truncated factor takes off the sum of the positive eigenvalues (it never adds to them).
-
-    The off-diagonal block of Lambda is a mean of products of rank one, |f| |rest| each, and the block outside the
-    span is at most the residual of the test sample.
-    """
-    return own.spread + own.residual + eta * other.spread
-
-
-def _moments(basis: FeatureMap, problem: NoveltyProblem) -> tuple[Moments, Moments]:
-    """Add up both samples."""
-    gram = problem.gram
-    blocks = gram.blocks(8 * basis.size, block_bytes=SUM_BYTES)
-    test, reference = (
-        _moments_of_side(
-            basis,
-            weights,
-            [rows for rows in blocks if (rows.start < gram.n_test) == of_test],
-            problem.executor,
-        )
-        for weights, of_test in ((problem.test_weights, True), (problem.reference_weights, False))
-    )
-    return test, reference
-
-
-def _moments_of_side(
-    basis: FeatureMap,
-    weights: FloatArray,
-    blocks: list[slice],
-    executor: Executor | None,
-) -> Moments:
-    """Add up one sample: by threads, or, of Dask, on the workers, which send back one sum for each partition."""
-    gram = basis.gram
-    options: dict[str, Any] = {"noise": basis.noise, "in_order": gram.sequential}
-    if not gram.on_workers:
-        return moments_of(
-            basis.coordinates, weights, blocks, basis.size, executor=executor, **options
-        )
-    first, equal = blocks[0].start, weights.min() == weights.max()
-    sent = weights[:1] if equal else weights
-
-    def kernel(rows: slice) -> Moments:
-        count = rows.stop - rows.start
-        here = np.repeat(sent, count) if equal else sent[rows.start - first : rows.stop - first]
-        return moments_of(basis.coordinates, here, [rows], basis.size, **options)
-
-    return map_reduce(kernel, gram.placed(blocks))
-
-
-def _left_out(residual: FloatArray, problem: NoveltyProblem) -> tuple[Moments, Moments]:
-    """Return the moments of a dense factor without the products: what a singular matrix leaves out."""
-    spread = np.sqrt(residual * (1.0 - residual))
-    n_test, nothing = problem.gram.n_test, np.empty((0, 0))
-    test, reference = (
-        Moments(nothing, float(weights @ residual[rows]), float(weights @ spread[rows]))
-        for weights, rows in (
-            (problem.test_weights, slice(0, n_test)),
-            (problem.reference_weights, slice(n_test, None)),
-        )
-    )
-    return test, reference
+def _mode_count(matrix: FloatArray, problem: NoveltyProblem, *, of_test: bool) -> float:
+    """Return 1 / |C|_F^2 of a sample from the lower triangle of the kernel matrix: |C|^2 = sum w_i w_j k_ij^2."""
+    n_test = problem.gram.n_test
+    weights = problem.test_weights if of_test else problem.reference_weights
+    rows = slice(0, n_test) if of_test else slice(n_test, None)
+    among = matrix[rows, rows]
+    lower = float(np.einsum("i,ij,ij,j->", weights, among, among, weights))
+    return 1.0 / (2.0 * lower - float(weights @ weights))
 
 
 def status_of(solution: NoveltySolution, n_rows: int) -> Status:
     """Return how a route ended on ``n_rows`` rows of both samples."""
-    if solution.indefinite:
-        return INDEFINITE
     if not solution.converged:
         return RANK_LIMITED
     if solution.problem.gram.n_rows < n_rows:
@@ -306,47 +277,19 @@ def cautions(problem: NoveltyProblem, solution: NoveltySolution, total: float) -
             f"The score is that of {sizes[0]} rows of the sample and {sizes[1]} of the reference, drawn at random: "
             "compare it only with scores of as many rows. What is new was counted in all rows."
         )
-    has_width = problem.gram.kernel.bandwidth is not None
-    place = "At this bandwidth" if has_width else "With this kernel"
+    remedy = ""
+    if problem.gram.kernel.bandwidth is not None:
+        remedy = ", or widen the bandwidth"
     weights = (part.test_weights, part.reference_weights)
-    for name, count, n_rows, weight in zip(
-        ("features", "reference"), solution.mode_counts, sizes, weights, strict=True
-    ):
+    names = ("features", "reference")
+    for name, count, weight in zip(names, solution.mode_counts, weights, strict=True):
         # Uneven weights make a sample as noisy as one of so many rows.
         n_effective = 1.0 / float(weight @ weight)
-        uneven = n_effective < _EVEN * n_rows
-        by_weights = f", as good as {n_effective:.3g} by their weights" if uneven else ""
-        if count > _IDENTITY * n_effective:
+        if count * _ROWS_PER_MODE > n_effective:
             found.append(
-                f"{place} nearly every row of {name} is a mode of its own ({count:.3g} modes, {n_rows} "
-                f"rows{by_weights}): the score is mostly log(n_samples)."
-                + (" Widen the bandwidth." if has_width else "")
-            )
-        elif count * _ROWS_PER_MODE > n_effective:
-            found.append(
-                f"{name} has few rows, {n_rows}{by_weights}, for its {count:.3g} modes {place.lower()}: much "
-                f"of the score is sampling noise. Take more rows{', or widen the bandwidth' if has_width else ''}."
+                f"{name} has few rows, {n_effective:.3g} by their weights, for {count:.3g} modes: much of the score "
+                f"is sampling noise, and near one mode a row nothing else. Take more rows{remedy}."
             )
     if max(solution.mode_counts) < _CONSTANT and total < _CONSTANT - 1.0:
-        remedy = " Narrow the bandwidth." if has_width else ""
-        found.append(f"{place} all rows are nearly alike, and novelty near 0.{remedy}")
-    if not problem.paired and _look_paired(problem):
-        found.append(
-            "Row i of features is far more like row i of reference than like another: where rows come in pairs, "
-            "permuted samples differ more than the true ones, and no p-value is right. Pass "
-            "resampling=NoveltyResampling(paired=True)."
-        )
+        found.append("All rows are nearly alike under this kernel, and novelty near 0.")
     return tuple(found)
-
-
-def _look_paired(problem: NoveltyProblem) -> bool:
-    """Return whether rows at the same place are alike far more often than rows at different places."""
-    gram = problem.gram
-    if gram.n_test != gram.n_reference or gram.n_test < _LEAST_PAIRS:
-        return False
-    rows = np.unique(np.linspace(0, gram.n_test - 1, _PAIRS).astype(np.int64))
-    both = np.concatenate([rows, rows + gram.n_test])
-    similarities = gram.among(both)[: len(rows), len(rows) :]
-    # Chance puts the partner first in one row of all.
-    closest = np.diagonal(similarities) > np.sort(similarities, axis=1)[:, -2]
-    return bool(np.mean(closest) > _LOOK_PAIRED)

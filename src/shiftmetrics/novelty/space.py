@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, float64_rows
 from shiftmetrics._core.blocks import map_blocks, one_blas_thread, row_blocks
 from shiftmetrics.novelty.basis import Function, LandmarkBasis, at_relative_width
 from shiftmetrics.novelty.gram import Gram
@@ -32,7 +32,6 @@ WIDTHS = (0.5, 1.0, 2.0)
 _MATRIX_BYTES = 128
 """For each pair of landmarks: the kernel matrix at all widths, and what makes it."""
 
-_CHUNK_ROWS = 16_384
 _TILE_ROWS = 2048
 _NEGLIGIBLE = 1e-8
 _TOLERANCE = 1e-6
@@ -78,12 +77,15 @@ class SearchSpace:
         self.gram = gram
         self._executor = executor
         n_rows = gram.n_rows
+        # 1. Landmarks: all rows, or as many at random as there is memory for.
         most = min(LANDMARKS, max(RANK, int((memory_limit / _MATRIX_BYTES) ** 0.5)))
         rows = np.arange(n_rows)
         if n_rows > most:
             rows = np.sort(rng.choice(n_rows, most, replace=False))
+        # More coordinates than a third of the rows would fit their noise.
         rank = max(1, min(RANK, n_rows // 3, len(rows) - 2))
         widths = (1.0,) if gram.kernel.bandwidth is None else WIDTHS
+        # 2. Their kernel matrix at each width, a power of that at the bandwidth, gives the projections.
         among = gram.among(rows)
 
         def project(place: slice) -> FloatArray:
@@ -92,9 +94,10 @@ class SearchSpace:
         each = [slice(number, number + 1) for number in range(len(widths))]
         with one_blas_thread():
             projections = tuple(map_blocks(project, each, executor=executor))
+        # 3. One pass over all rows gives their coordinates.
         self._each = each
         self.basis = LandmarkBasis(gram.take(rows), projections, widths)
-        self.coordinates = self._evaluated(gram, self.basis.functions)
+        self.coordinates = self._evaluated(gram, list(enumerate(projections)))
 
     @property
     def middle(self) -> int:
@@ -121,6 +124,7 @@ class SearchSpace:
         -------
         list of ndarray of shape (n_units, rank (rank + 1) / 2)
         """
+        # Rows of one unit side by side, so that each unit is one matrix product.
         counted = np.flatnonzero(rows)
         counted = counted[np.argsort(units[counted], kind="stable")]
         bounds = np.searchsorted(units[counted], np.arange(n_units + 1))
@@ -150,16 +154,14 @@ class SearchSpace:
 
     def values_at(self, points: Any, functions: list[Function]) -> list[FloatArray]:
         """Return functions of the coordinates at new points."""
-        array = self.gram.check_points(points)
+        gram, landmarks = self.gram, self.basis.landmarks
+        array = gram.check_points(points)
         coefficients = self._of_similarities(functions)
-        n_points = int(array.shape[0])
-        found = [np.empty((n_points, part.shape[1])) for _, part in functions]
-        for rows in row_blocks(n_points, 1, block_bytes=_TILE_ROWS):
-            similarities = self.gram.against(array, rows, self.basis.landmarks)
-            values = self.basis.evaluate(similarities, coefficients)
-            for whole, block in zip(found, values, strict=True):
-                whole[rows] = block
-        return found
+        parts = []
+        for rows in row_blocks(int(array.shape[0]), 1, block_bytes=_TILE_ROWS):
+            similarities = gram.kernel(gram.in_units(float64_rows(array, rows)), landmarks)
+            parts.append(self.basis.evaluate(similarities, coefficients))
+        return [np.concatenate(blocks) for blocks in zip(*parts, strict=True)]
 
     def _of_similarities(self, functions: list[Function]) -> list[Function]:
         """Return functions of the coordinates as functions of the similarities to the landmarks."""
@@ -174,14 +176,12 @@ class SearchSpace:
         def evaluate(rows: slice) -> list[FloatArray]:
             return basis.evaluate(gram.block(rows, basis.landmarks), functions)
 
+        tiles = gram.blocks(1, block_bytes=_TILE_ROWS)
         with one_blas_thread():
-            for chunk in gram.blocks(1, block_bytes=_CHUNK_ROWS):
-                starts = range(chunk.start, chunk.stop, _TILE_ROWS)
-                tiles = [slice(start, min(start + _TILE_ROWS, chunk.stop)) for start in starts]
-                parts = map_blocks(evaluate, gram.placed(tiles), executor=self._executor)
-                for tile, part in zip(tiles, parts, strict=True):
-                    for whole, block in zip(found, part, strict=True):
-                        whole[tile] = block
+            parts = map_blocks(evaluate, tiles, executor=self._executor)
+            for tile, part in zip(tiles, parts, strict=True):
+                for whole, block in zip(found, part, strict=True):
+                    whole[tile] = block
         return found
 
 
@@ -190,6 +190,7 @@ def _projection(matrix: FloatArray, rank: int) -> FloatArray:
     from scipy.linalg import eigh
     from scipy.sparse.linalg import eigsh
 
+    # Directions of the least eigenvalues are rounding: divided by their roots they would be noise of size 1.
     if len(matrix) <= _WHOLE:
         eigenvalues, vectors = eigh(matrix, subset_by_index=(len(matrix) - rank, len(matrix) - 1))
     else:

@@ -8,7 +8,6 @@ over the reference, and the positive eigenvalues of their difference are the nov
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
@@ -16,164 +15,74 @@ import numpy as np
 
 from shiftmetrics._core import arrays
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.blocks import map_blocks, one_blas_thread, row_blocks
-from shiftmetrics.novelty.factor import Factor
+from shiftmetrics._core.blocks import Statistic, cpu_count, map_reduce, one_blas_thread
+from shiftmetrics.novelty.basis import ScoreBasis
 from shiftmetrics.novelty.kernels import EPSILON
 
-Coordinates = tuple[FloatArray, FloatArray | None]
-"""Coordinates of rows, (n_rows, size), and 1 - |f|^2 of each, None where it is 0."""
-
-SUM_BYTES = 32 << 20
-"""Coordinates of so many bytes are computed at a time, by threads, and added by one product."""
-
-_TILE_BYTES = 1 << 19
-_INDEFINITE = 1e-6
-"""1 - |f|^2 below minus this shows that the kernel is not positive semidefinite."""
-
-_COLUMNS = 512
-"""So many columns at a time make matrix products that run at full speed, in blocks much smaller than the matrix."""
+_BLOCK_BYTES = 8 << 20
+"""Coordinates of so many bytes make one product."""
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class Moments(Statistic):
     """Sums over the rows of one sample, with weights w that sum to 1: its kernel covariance, and what is left out."""
 
     products: FloatArray
-    """Lower triangle of the sum of w f f', of shape (size, size), in Fortran order."""
-    residual: float = 0.0
+    """The sum of w f f', of shape (size, size)."""
+    residual: float
     """Sum of w e, where e = 1 - |f|^2 is the part of a row outside the span."""
-    spread: float = 0.0
+    spread: float
     """Sum of w sqrt(e (1 - e))."""
-    contradicted: bool = False
-    """Whether a row has a squared length of more than 1, which a positive semidefinite kernel does not allow."""
-
-    def __add__(self, other: Moments) -> Moments:
-        return Moments(
-            self.products + other.products,
-            self.residual + other.residual,
-            self.spread + other.spread,
-            self.contradicted or other.contradicted,
-        )
 
     @property
     def mode_count(self) -> float:
         """Return 1 / |C|_F^2, the effective number of modes of the sample."""
-        lower = self.products
-        diagonal = np.diagonal(lower)
-        square = 2.0 * float(np.einsum("ij,ij->", lower, lower)) - float(diagonal @ diagonal)
+        square = float(np.einsum("ij,ij->", self.products, self.products))
         return 1.0 / square if square > 0.0 else 1.0
 
 
 def moments_of(
-    coordinates: Callable[[slice, FloatArray], Coordinates],
-    weights: FloatArray,
-    blocks: list[slice],
-    size: int,
-    *,
-    noise: float = 0.0,
-    in_order: bool = False,
-    executor: Executor | None = None,
+    basis: ScoreBasis, weights: FloatArray, *, of_test: bool, executor: Executor | None = None
 ) -> Moments:
     """Add up the moments of the rows of one sample; the result does not depend on the number of threads.
 
     Parameters
     ----------
-    coordinates : callable
-        Maps a slice of rows to their coordinates, which it writes to an array.
+    basis : ScoreBasis
+        Coordinates of the rows.
     weights : ndarray of shape (n_rows,)
-        Weight of each row of ``blocks``, counted from the start of the first.
-    blocks : list of slice
-        Blocks of about `SUM_BYTES`, one after the other.
-    size : int
-        How many coordinates a row has.
-    noise : float, default 0.0
-        Rounding error of 1 - |f|^2.
-    in_order : bool, default False
-        Whether rows must be taken in order, in one thread.
+        Weights of the rows of that sample, summing to 1.
+    of_test : bool
+        Whether it is the test sample.
     executor : concurrent.futures.Executor, optional
-        Threads that compute coordinates.
+        Threads; rows in partitions of Dask are added up on its workers.
     """
-    products = np.zeros((size, size), order="F")
-    residual = spread = 0.0
-    contradicted = False
-    first = blocks[0].start
-    buffer = np.empty((max(block.stop - block.start for block in blocks), size))
-    for block in blocks:
-        n_rows, start = block.stop - block.start, block.start
+    gram = basis.gram
+    first = 0 if of_test else gram.n_test
+    blocks = gram.blocks(8 * basis.size, block_bytes=_BLOCK_BYTES)
+    blocks = gram.placed([rows for rows in blocks if (rows.start < gram.n_test) == of_test])
+    # Equal weights are sent to workers as one number.
+    sent = weights[:1] if weights.min() == weights.max() else weights
 
-        def place(tile: slice, start: int = start) -> Coordinates:
-            return coordinates(slice(start + tile.start, start + tile.stop), buffer[tile])
+    def kernel(rows: slice) -> Moments:
+        values, outside = basis.coordinates(rows)
+        fractions = sent if len(sent) == 1 else sent[rows.start - first : rows.stop - first]
+        scaled = values * np.sqrt(fractions)[:, None]
+        products = scaled.T @ scaled
+        if outside is None:
+            return Moments(products, 0.0, 0.0)
+        residual = float((fractions * outside).sum())
+        spread = float((fractions * np.sqrt(outside * (1.0 - outside))).sum())
+        return Moments(products, residual, spread)
 
-        tiles = row_blocks(n_rows, 8 * size, block_bytes=_TILE_BYTES)
-        with one_blas_thread():
-            parts = list(
-                map(place, tiles) if in_order else map_blocks(place, tiles, executor=executor)
-            )
-        fraction = weights[start - first : block.stop - first]
-        products = _add_rank_update(products, buffer[:n_rows], fraction)
-        if parts[0][1] is not None:
-            outside = np.concatenate([np.asarray(part) for _, part in parts])
-            contradicted = contradicted or bool((outside < -_INDEFINITE).any())
-            outside = np.clip(np.maximum(outside, 0.0) + noise, 0.0, 1.0)
-            residual += float(fraction @ outside)
-            spread += float(fraction @ np.sqrt(outside * (1.0 - outside)))
-    return Moments(products, residual, spread, contradicted)
+    with one_blas_thread():
+        return map_reduce(kernel, blocks, executor=executor)
 
 
 def moments_bytes(size: int, n_columns: int) -> int:
-    """Estimate the peak memory of the moments under a feature map and of the eigenproblem that follows."""
-    return 48 * size**2 + 4 * SUM_BYTES + 16 * size * n_columns
-
-
-def difference(
-    factor: Factor,
-    n_test: int,
-    test_weights: FloatArray,
-    reference_weights: FloatArray,
-    eta: float,
-    *,
-    overwrite: bool = False,
-) -> tuple[FloatArray, tuple[float, float]]:
-    """Return C_X - eta C_Y of a factor as large as the sample, with one matrix of that size beside it.
-
-    Parameters
-    ----------
-    factor : Factor
-        Of the test rows, then the reference rows.
-    n_test : int
-        Number of test rows.
-    test_weights, reference_weights : ndarray
-        Weights of the rows of each sample, summing to 1.
-    eta : float
-        Multiplier of the reference.
-    overwrite : bool, default False
-        Whether a triangular factor, which is of no more use then, may give its place to the result.
-
-    Returns
-    -------
-    tuple
-        The lower triangle of the matrix, in Fortran order, and the mode counts ``1 / |C|_F^2`` of both samples.
-    """
-    values = factor.values
-    # In C order, so that what is the lower triangle in Fortran order stands above the diagonal: where a triangular
-    # factor has room for it, since no later block reads the diagonal tile that is lost.
-    matrix = values if overwrite and factor.in_order else np.zeros((factor.rank, factor.rank))
-    test_square = reference_square = 0.0
-    for columns in row_blocks(factor.rank, 1, block_bytes=_COLUMNS):
-        # Above this row a triangular factor has nothing in these columns.
-        first = columns.start if factor.in_order else 0
-        rows = slice(max(first, n_test), None)
-        block = _block_of_products(
-            values, rows, columns, -eta * reference_weights[rows.start - n_test :]
-        )
-        reference_square += _block_square(block, columns)
-        if first < n_test:
-            rows = slice(first, n_test)
-            own = _block_of_products(values, rows, columns, test_weights[rows])
-            test_square += _block_square(own, columns)
-            block += own
-        matrix[: columns.stop, columns] = block
-    return matrix.T, (1.0 / test_square, eta * eta / reference_square)
+    """Estimate the peak memory of the moments in a basis and of the eigenproblem that follows."""
+    waiting = 4 * cpu_count()
+    return 8 * (waiting + 6) * size**2 + 4 * cpu_count() * _BLOCK_BYTES + 16 * size * n_columns
 
 
 def entropy(eigenvalues: FloatArray) -> float:
@@ -192,6 +101,15 @@ def entropy_slack(change: float, count: int) -> float:
     if not change > 0.0:
         return 0.0
     return min(most, change * (most + 1.0 - math.log(min(change, 1.0))))
+
+
+def truncation(own: Moments, other: Moments, eta: float) -> float:
+    """Bound how much a truncated factor takes off the sum of the positive eigenvalues (it never adds to them).
+
+    The off-diagonal block of Lambda is a mean of products of rank one, |f| |rest| each, and the block outside the
+    span is at most the residual of the test sample.
+    """
+    return own.spread + own.residual + eta * other.spread
 
 
 def rounding(
@@ -231,43 +149,16 @@ def eigenvalues_and_vectors(matrix: FloatArray, *, vectors: bool) -> tuple[Float
     Parameters
     ----------
     matrix : ndarray of shape (rank, rank)
-        Symmetric; its lower triangle is read, and overwritten when the matrix is in Fortran order.
+        Symmetric; its upper triangle is read, and overwritten when the matrix is in Fortran order.
     vectors : bool
         Whether to compute the eigenvectors. The eigenvalues are the same to the last digit with them.
     """
     from scipy.linalg import eigvalsh
 
-    columns = np.linalg.eigh(matrix)[1][:, ::-1] if vectors else np.empty((len(matrix), 0))
+    columns = np.empty((len(matrix), 0))
     if not len(matrix):
         return np.empty(0), columns
-    return np.asarray(eigvalsh(matrix, overwrite_a=True, check_finite=False))[::-1].copy(), columns
-
-
-def _block_of_products(
-    values: FloatArray, rows: slice, columns: slice, weights: FloatArray
-) -> FloatArray:
-    """Return the sum of w f f' over ``rows``, its ``columns`` down to the last of them on the diagonal."""
-    product: FloatArray = values[rows, : columns.stop].T @ (
-        values[rows, columns] * weights[:, None]
-    )
-    return product
-
-
-def _block_square(block: FloatArray, columns: slice) -> float:
-    """Return what a block of columns above the diagonal, and its mirror image, add to the squared Frobenius norm."""
-    above, tile = block[: columns.start], block[columns.start :]
-    return 2.0 * float(np.vdot(above, above)) + float(np.vdot(tile, tile))
-
-
-def _add_rank_update(products: FloatArray, values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Add the sum of w f f' of a block, of which only the lower triangle is computed; ``values`` are scaled."""
-    from scipy.linalg import blas
-
-    if not values.shape[1]:
-        return products
-    weight = float(weights[0])
-    if weights.min() != weights.max():
-        values *= np.sqrt(weights)[:, None]
-        weight = 1.0
-    updated: FloatArray = blas.dsyrk(weight, values.T, beta=1.0, c=products, lower=1, overwrite_c=1)
-    return updated
+    if vectors:
+        columns = np.linalg.eigh(matrix, UPLO="U")[1][:, ::-1]
+    ascending = eigvalsh(matrix, lower=False, overwrite_a=True, check_finite=False)
+    return np.asarray(ascending)[::-1].copy(), columns
