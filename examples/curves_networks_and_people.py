@@ -65,10 +65,11 @@ print(frame.query("ratio == 1")[columns].round(3).droplevel(1).to_string())
 # People stay right longer than most networks, and yet agree least with themselves: when the noise takes hold, their
 # answers scatter.
 figure, axes = plt.subplots(2, 2, figsize=(12, 7.5), layout="constrained")
-plot(curves, axes[0, 0], kind="curves")
-plot(curves, axes[0, 1], kind="curves", y="afr_t")
-plot(curves, axes[1, 0], kind="curves", x="ratio")
-plot(curves, axes[1, 1], kind="curves", x="ratio", y="afr_p")
+for name, one in curves.items():
+    plot(one, axes[0, 0], label=name)
+    plot(one, axes[0, 1], y="afr_t", label=name)
+    plot(one, axes[1, 0], x="ratio", label=name)
+    plot(one, axes[1, 1], x="ratio", y="afr_p", label=name)
 
 # %%
 # Where does disagreement come from? Pairs that were right and are misled cost most, and the confidence of the
@@ -80,9 +81,7 @@ print(
     .round(2)
     .to_string(index=False)
 )
-figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
-plot(split, axes[0])
-plot(split, axes[1], kind="contributions")
+plot(split)
 
 # %%
 # Some kinds of things are lost in the noise; the intervals are exact.

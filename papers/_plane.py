@@ -27,6 +27,17 @@ def clouds(seed: int) -> tuple[Any, np.ndarray, np.ndarray]:
             return model, points, labels
 
 
+def draw_boundary(ax: Any, model: Any) -> None:
+    """Draw the line where the model's decision changes, over the axes as they are."""
+    left, right = ax.get_xlim()
+    bottom, top = ax.get_ylim()
+    x = np.linspace(left, right, 300)
+    y = np.linspace(bottom, top, 300)
+    grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    margins = model.decision_function(grid).reshape(300, 300)
+    ax.contour(x, y, margins, levels=[0.0], colors="black", linewidths=1.2)
+
+
 def boundary_distance(model: Any, points: np.ndarray) -> np.ndarray:
     """Return how far points lie from the line where the model's decision changes."""
     return np.abs(model.decision_function(points)) / np.linalg.norm(model.coef_)

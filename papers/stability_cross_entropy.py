@@ -7,7 +7,7 @@ use 100.
 import numpy as np
 from _claims import Claim
 from _experiment import run
-from _plane import PRICES, boundary_distance, clouds
+from _plane import PRICES, boundary_distance, clouds, draw_boundary
 
 from shiftmetrics import Perturbation, model_stability
 from shiftmetrics.views import plot
@@ -89,7 +89,8 @@ def draw(runs: list[dict]):
     model, _, labels = clouds(0)
     figure, axes = pyplot.subplots(1, 3, figsize=(11, 3.8), layout="constrained")
     for ax, (name, result) in zip(axes, results(0).items(), strict=False):
-        plot(result, ax, labels=labels, predict=model.predict, kind="sample")
+        plot(result, ax, labels=labels, kind="sample")
+        draw_boundary(ax, model)
         ax.set_title(f"{name}: R = {result.value:.3f}", loc="left")
     return figure
 

@@ -7,7 +7,7 @@ two points.
 import numpy as np
 from _claims import Claim
 from _experiment import run
-from _plane import PRICES, boundary_distance, clouds
+from _plane import PRICES, boundary_distance, clouds, draw_boundary
 
 from shiftmetrics import Perturbation, model_stability
 from shiftmetrics.views import plot
@@ -111,7 +111,8 @@ def draw(runs: list[dict]):
     titled = [(f"{name}, 30 %", result) for name, result in third.items()]
     titled += [(f"error rate {risk:.0%}", result) for risk, result in fourth.items()]
     for ax, (title, result) in zip((*axes[0, :3], *axes[1]), titled, strict=True):
-        plot(result, ax, labels=labels, predict=model.predict, kind="sample")
+        plot(result, ax, labels=labels, kind="sample")
+        draw_boundary(ax, model)
         ax.set_title(f"{title}: R = {result.value:.3f}", loc="left")
     axes[0, 3].axis("off")
     return figure

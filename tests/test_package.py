@@ -2,6 +2,7 @@
 
 import email.message
 import email.parser
+import re
 import subprocess
 import sys
 import tarfile
@@ -49,7 +50,13 @@ def test_both_carry_the_licence_the_readme_and_the_links(
         links = dict(link.split(", ", 1) for link in found.get_all("Project-URL", []))
         assert len(links) >= 3
         assert all(link.startswith("https://") for link in links.values())
-        assert "# shiftmetrics" in str(found.get_payload())
+        description = str(found.get_payload())
+        assert "# shiftmetrics" in description
+        # no file lies beside the description on an index
+        targets = re.findall(r"\]\(([^)]+)\)", description)
+        assert len(targets) > 10
+        assert all(target.startswith(("https://", "#")) for target in targets)
+        assert any(target.endswith("/docs/diff.md") for target in targets)
 
 
 def test_both_carry_every_file_that_is_read_and_nothing_else(

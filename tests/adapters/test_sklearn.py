@@ -19,8 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from shiftmetrics import Resampling, posterior_agreement
-from shiftmetrics.adapters.sklearn import AgreementScorer
-from shiftmetrics.adapters.sklearn.scorer import response_of
+from shiftmetrics.adapters.sklearn import AgreementScorer, response_of
 
 IRIS = load_iris(return_X_y=True)
 DIGITS = tuple(part[:500] for part in load_digits(return_X_y=True))

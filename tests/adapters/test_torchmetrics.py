@@ -172,7 +172,7 @@ def test_merge_state_is_the_union(exact: bool) -> None:
     first.merge_state(second)
     assert first.compute().item() == pytest.approx(whole, abs=1e-12)
     third = fed(PosteriorAgreement(K, exact=exact, prior="uniform"), parts[:1])
-    third.merge_state(second.metric_state)
+    third.merge_state(second)
     assert third.compute().item() == pytest.approx(whole, abs=1e-12)
     third.merge_state(PosteriorAgreement(K, exact=exact, prior="uniform"))  # one that saw nothing
     assert third.compute().item() == pytest.approx(whole, abs=1e-12)
@@ -193,11 +193,10 @@ def test_merge_state_is_the_union(exact: bool) -> None:
 def test_other_settings_are_refused(other: dict) -> None:
     metric = PosteriorAgreement(K, exact=False, prior="uniform")
     stranger = PosteriorAgreement(**{"num_classes": K, "exact": False, "prior": "uniform", **other})
-    for state in (stranger, stranger.metric_state):
-        with pytest.raises(
-            ValueError, match="must share num_classes, kind, prior, floor, beta_range and exact"
-        ):
-            metric.merge_state(state)
+    with pytest.raises(ValueError, match="incoming_state must be of"):
+        metric.merge_state(stranger)
+    with pytest.raises(TypeError, match="incoming_state must be a PosteriorAgreement"):
+        metric.merge_state(stranger.metric_state)
 
 
 def test_clone_copy_and_pickle(exact: bool) -> None:
@@ -371,7 +370,7 @@ def test_bad_input_of_attack_failure_rate(arguments: tuple, message: str) -> Non
         ({"num_classes": 3, "kind": "logits"}, "kind must be one of"),
         ({"num_classes": 3, "exact": False, "beta_range": 64}, "beta_range must be two numbers"),
         ({"beta_range": (0.1, 10.0)}, "beta_range must be None where exact=True"),
-        ({"exact": False}, "num_classes must be given where exact=False"),
+        ({"exact": False, "prior": "uniform"}, "num_classes must be given where exact=False"),
         ({"num_classes": 3, "floor": 2.0}, "floor must be"),
         ({"num_classes": 3, "unknown": 1}, "Unexpected keyword"),
     ],

@@ -33,7 +33,7 @@ def test_forbidden_moves_are_put_back_with_a_warning(digits):
 
     options = AttackOptions(bounds=(0.0, 1.0), frozen=frozen)
     with pytest.warns(
-        UserWarning, match="outside returned inputs outside the bounds, or moved frozen features"
+        UserWarning, match="outside returned inputs outside the bounds, or changed frozen features"
     ):
         result = run_attack(outside, digits.model, x, y, options=options)
     assert torch.equal(result.x_adv, x * frozen)

@@ -1,10 +1,10 @@
-"""Novelty at several bandwidths and numbers of rows: each is what a call there gives."""
+"""Novelty at several bandwidths: each is what a call there gives."""
 
 import numpy as np
 import pytest
 
 from calls import novelty
-from shiftmetrics.lab.novelty_studies import bandwidth_sweep, novelty_against_size
+from shiftmetrics.lab.novelty_studies import bandwidth_sweep
 from shiftmetrics.novelty import choose_bandwidth
 from shiftmetrics.views import plot
 
@@ -111,74 +111,4 @@ def test_distances_that_do_not_fit_in_memory_are_refused_in_words(
         MemoryError, match="max_rows, with 120 rows of both samples, needs .* Lower max_rows"
     ):
         choose_bandwidth(x, y)
-    with pytest.raises(
-        MemoryError, match="sizes, with 100 rows of both samples, needs .* Lower sizes"
-    ):
-        novelty_against_size(x, y, bandwidth=1.0, sizes=[10, 50])
     assert choose_bandwidth(x, y, max_rows=20).n_rows == 40
-
-
-# --- numbers of rows -------------------------------------------------------------------------------------
-
-
-def samples(seed: int, n: int, m: int, columns: int = 8) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, columns)), rng.normal(size=(m, columns))
-
-
-def test_scores_of_one_distribution_grow_as_relabelled_rows_do() -> None:
-    x, y = samples(0, 300, 250, 30)
-    found = novelty_against_size(x, y, bandwidth=3.0, sizes=[20, 60, 200], n_resamples=4)
-    assert found.scores[0] < found.scores[1] < found.scores[2]
-    assert (np.abs(found.excess) < 3.0 * (found.null_spreads + found.score_spreads) + 0.02).all()
-    assert found.n_significant.max() <= 1
-
-
-def test_what_is_new_stays() -> None:
-    x, y = samples(1, 300, 300)
-    x[:60, 0] += 9.0
-    x[60:120, 1] += 9.0
-    found = novelty_against_size(x, y, bandwidth=4.0, sizes=[300, 40, 100])
-    np.testing.assert_array_equal(found.points, [40, 100, 300])
-    assert (found.excess > 0.15).all()
-    assert found.n_significant[-1] == 2
-    frame = found.to_frame()
-    np.testing.assert_allclose(frame["excess"], found.excess)
-    assert list(frame["size"]) == [40, 100, 300]
-
-
-def test_all_rows_score_what_they_score() -> None:
-    x, y = samples(2, 50, 50)
-    found = novelty_against_size(x, y, bandwidth=3.0, eta=2.0, sizes=[50], n_resamples=2)
-    expected = novelty(x, y, bandwidth=3.0, eta=2.0)
-    assert found.scores[0] == pytest.approx(expected.value, abs=1e-9)
-    assert found.score_spreads[0] == pytest.approx(0.0, abs=1e-9)
-    assert found.n_resamples == 2
-
-
-def test_the_default_sizes_reach_the_smaller_sample() -> None:
-    x, y = samples(3, 80, 60)
-    found = novelty_against_size(x, y, n_resamples=1, n_permutations=2)
-    assert found.points[0] == 25
-    assert found.points[-1] == 60
-    assert found.equals(novelty_against_size(x, y, n_resamples=1, n_permutations=2))
-    cosine = novelty_against_size(x, y, kernel="cosine", sizes=[10], n_resamples=1)
-    assert cosine.points.tolist() == [10]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"sizes": [10, 61]}, "sizes must be at most the rows of the smaller sample, 60, got 61"),
-        ({"sizes": []}, "sizes must be a sequence"),
-        ({"sizes": "all"}, "sizes must be a sequence"),
-        ({"sizes": [1]}, r"sizes\[0\] must be"),
-        ({"n_resamples": 0}, "n_resamples must be"),
-        ({"n_permutations": 0}, "n_permutations must be"),
-        ({"eta": 0.0}, "eta must be"),
-    ],
-)
-def test_bad_input_is_named(change: dict, message: str) -> None:
-    x, y = samples(3, 80, 60)
-    with pytest.raises(ValueError, match=message):
-        novelty_against_size(x, y, **change)

@@ -81,6 +81,7 @@ def log_result(
     mlflow.set_tag(f"{name}/status", str(result.status))
     mlflow.set_tag(f"{name}/headline", result.headline()[:LONGEST_TAG])
     mlflow.set_tag("shiftmetrics.version", __version__)
+    # the whole result goes to the artifacts, because metrics and tags hold a part of it
     with tempfile.TemporaryDirectory() as folder:
         result.to_json(Path(folder) / "result.json")
         if report:
@@ -99,6 +100,7 @@ def metrics_of(result: Result) -> dict[str, float]:
     >>> metrics_of(stability_criterion(FixedLoss([0.0, 0.0, 1.0, 0.0]), 0.5))["base_risk"]
     0.25
     """
+    # fields and properties that anybody may read, then what belongs to no field
     found = {key: getattr(result, key) for key in public_names(type(result))}
     found.update(result.secondary_metrics)
     if result.interval is not None:
@@ -109,6 +111,7 @@ def metrics_of(result: Result) -> dict[str, float]:
             found[f"model/{_name(model.name)}"] = model.value
     metrics = {}
     for key, value in found.items():
+        # stores of MLflow change or refuse NaN and infinity; True is no number
         is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
         if is_number and math.isfinite(value):
             metrics[key] = float(value)

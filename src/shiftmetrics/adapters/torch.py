@@ -95,7 +95,7 @@ def agreement_loss(
     scores, reference_scores : Tensor of shape (n_rows, n_classes) or (n_rows,)
         Of the shifted and of the original sample; the gradient flows to both. Detach one to pull only the other.
     prior : array of shape (n_classes,), "uniform" or "predicted", default "predicted"
-        Class prior. With the shares of the predicted classes of the batch a model that collapses to one class has
+        Class prior. With the fractions of the predicted classes of the batch a model that collapses to one class has
         loss 0, the worst of an agreeing one; with the uniform one collapse would be a minimum, ``-log K``.
     beta : float, optional
         A positive inverse temperature to use instead of the best one, such as that of `posterior_agreement` on more
@@ -180,8 +180,10 @@ class _Envelope(torch.autograd.Function):
         given = scores, reference_scores
         sides = [side for side in (0, 1) if ctx.needs_input_grad[side]]
         value, gradients = pairs.value_and_gradients(beta, sides)
+        # checks take longer than the sums, so they are made when these have failed
         if not math.isfinite(value):
             prepare_pairs(scores, reference_scores, prior=prior)  # names what is not finite
+        # classes that were left out have gradient 0
         if places is not None:
             for k, gradient in enumerate(gradients):
                 whole = gradient.new_zeros(
@@ -195,6 +197,7 @@ class _Envelope(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Tensor, _: Any) -> Any:
+        # a margin is the second of two scores, the first of which is fixed at 0
         parts: list[Any] = [None] * 5
         for part, (side, ndim, dtype) in zip(ctx.saved_tensors, ctx.like, strict=True):
             parts[side] = (gradient * (part if ndim == 2 else part[:, 1])).to(dtype)
@@ -247,6 +250,7 @@ class _Pairs:
             places = weights.nonzero()[:, 0]
             both = both.index_select(2, places)
             weights = weights[places]
+        # a constant added to a row changes no posterior, and without it no exponential overflows
         return cls(both - both.amax(dim=2, keepdim=True), weights), places
 
     def sums(self, betas: Sequence[float], derivatives: int) -> list[list[float]]:
@@ -310,11 +314,13 @@ class _Pairs:
                 left = beta
             else:
                 right = beta
+            # where the curve bends up, a step by a factor of e uphill; else Newton's, at most as long
             step = math.copysign(1.0, rise)
             if curvature < 0.0:
                 step = max(-1.0, min(1.0, -rise / curvature))
             before = beta
             beta = min(high, max(low, beta * math.exp(step)))
+            # a step beyond the bracket is replaced by one to its middle
             if not left <= beta <= right:
                 beta = math.sqrt(left * right)
             if not abs(beta - before) > TOLERANCE[self.both.dtype] * before:

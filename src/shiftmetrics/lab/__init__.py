@@ -1,6 +1,6 @@
 """The laboratory: shifted data, training, data sets, and what the papers run. The measures do not need it.
 
-- `shiftmetrics.lab.shifts`: corruptions of images, tables and texts, partly shifted samples, image factors, defences.
+- `shiftmetrics.lab.shifts`: corruptions of images, tables and strings, partly shifted samples, factors, defences.
 - `shiftmetrics.lab.attacks`: attacks of given strength, noise, and attacks of other libraries.
 - `shiftmetrics.lab.learners`: training for robustness in torch.
 - `shiftmetrics.lab.datasets`: loaders of published data, and samples with known answers.

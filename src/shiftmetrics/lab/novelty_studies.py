@@ -1,10 +1,10 @@
-"""Studies of novelty: its score at several bandwidths and numbers of rows, against permuted labels."""
+"""The score of novelty at several bandwidths, against permuted labels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -14,60 +14,44 @@ from shiftmetrics._core.options import progress_bar
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
 from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
-from shiftmetrics.lab.permuted_scores import PermutedScores, permuted_scores
-from shiftmetrics.novelty.bandwidth import bandwidth_of, check_distances, choose_bandwidth
+from shiftmetrics.lab.permuted_scores import permuted_scores
+from shiftmetrics.novelty.bandwidth import check_distances, choose_bandwidth
 from shiftmetrics.novelty.factor import Factor, pivoted_factor
 from shiftmetrics.novelty.gram import Gram, rows_at
-from shiftmetrics.novelty.inputs import (
-    KernelChoice,
-    check_eta,
-    check_kernel,
-    check_samples,
-    column_units,
-    kernel_of,
-)
+from shiftmetrics.novelty.inputs import check_eta, check_samples, column_units
 from shiftmetrics.novelty.kernels import GaussianKernel
 from shiftmetrics.views.drawings.kinds import drawing
-from shiftmetrics.views.drawings.style import MUTED, TEST, new_axes
+from shiftmetrics.views.drawings.style import MUTED, TEST, mark, new_axes
 
 N_BANDWIDTHS = 9
 """By default: from a quarter of the bandwidth of the variance rule to four times it."""
 
-SMALLEST, LARGEST, N_SIZES = 25, 500, 6
-"""By default: from 25 rows of each sample to 500, or to the smaller sample."""
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NoveltyStudy(Drawn, Record):
-    """Novelty at several bandwidths or numbers of rows, each against permuted labels.
+    """Novelty at several bandwidths, each against permuted labels.
 
     Attributes
     ----------
-    over : str
-        What changes: "bandwidth" or "size".
     points : ndarray of shape (n_points,)
-        The bandwidths, narrowest first, or the rows of each sample, fewest first.
-    scores, score_spreads : ndarray of shape (n_points,)
-        Mean and standard deviation of the scores of the draws, in nats.
+        The bandwidths, narrowest first.
+    scores : ndarray of shape (n_points,)
+        In nats.
     null_means, null_spreads : ndarray of shape (n_points,)
-        Those of permuted labels.
+        Mean and standard deviation of the scores of permuted labels.
     p_values : ndarray of shape (n_points,)
-        Fraction of the permutations that score at least as much, the median of the draws.
+        Fraction of the permutations that score at least as much.
     n_significant : ndarray of shape (n_points,)
-        Eigenvalues above the largest of permuted labels, the median of the draws.
+        Eigenvalues above the largest of permuted labels.
     mode_counts : ndarray of shape (n_points,)
         Effective number of modes of the sample, ``1 / |C|_F^2``: near the number of rows the bandwidth is too
         narrow, near 1 too wide.
     n_test, n_reference : int
-        Most rows of each sample that were used.
-    n_resamples : int
-        Draws at each point.
+        Rows of each sample that were used.
     """
 
-    over: str
     points: FloatArray
     scores: FloatArray
-    score_spreads: FloatArray
     null_means: FloatArray
     null_spreads: FloatArray
     p_values: FloatArray
@@ -75,7 +59,6 @@ class NoveltyStudy(Drawn, Record):
     mode_counts: FloatArray
     n_test: int
     n_reference: int
-    n_resamples: int
 
     @property
     def excess(self) -> FloatArray:
@@ -83,27 +66,26 @@ class NoveltyStudy(Drawn, Record):
         return self.scores - self.null_means
 
     def headline(self) -> str:
-        """Return how often the sample scores more than relabelled rows, and how many modes stand out."""
+        """Return how often the sample scores more than permuted labels, and how many modes stand out."""
         count = len(self.points)
-        what = "bandwidths" if self.over == "bandwidth" else "numbers of rows"
         span = f"{format_number(self.points[0])} to {format_number(self.points[-1])}"
         beyond = int((self.excess > 2.0 * self.null_spreads).sum())
-        least, most = int(self.n_significant.min()), int(self.n_significant.max())
+        least = int(self.n_significant.min())
+        most = int(self.n_significant.max())
         modes = str(most) if least == most else f"{least} to {most}"
         return (
-            f"At {beyond} of {count} {what} from {span} the score is more than two deviations above that of "
+            f"At {beyond} of {count} bandwidths from {span} the score is more than two deviations above that of "
             f"permuted labels; {modes} {'mode stands' if modes == '1' else 'modes stand'} out."
         )
 
     def to_frame(self) -> Any:
-        """Return a DataFrame with a row for each bandwidth or size."""
+        """Return a DataFrame with a row for each bandwidth."""
         import pandas as pd
 
         return pd.DataFrame(
             {
-                self.over: self.points,
+                "bandwidth": self.points,
                 "score": self.scores,
-                "score_spread": self.score_spreads,
                 "null_mean": self.null_means,
                 "null_spread": self.null_spreads,
                 "excess": self.excess,
@@ -192,133 +174,45 @@ def bandwidth_sweep(
         for width in widths:
             factor = _factor(Gram(rows[:n_test], rows[n_test:], GaussianKernel(width)))
             # The same labels at each bandwidth: what differs is the bandwidth.
-            points.append(
-                [permuted_scores(factor, n_test, eta, n_permutations, np.random.default_rng(seed))]
-            )
+            labels = np.random.default_rng(seed)
+            points.append(permuted_scores(factor, n_test, eta, n_permutations, labels))
             bar.update()
-    return _study("bandwidth", widths, points, n_test, n_reference)
-
-
-def novelty_against_size(
-    features: Any,
-    reference: Any,
-    *,
-    sizes: Sequence[int] | None = None,
-    eta: float = 1.0,
-    kernel: KernelChoice = "gaussian",
-    bandwidth: float | Literal["auto"] = "auto",
-    n_resamples: int = 5,
-    n_permutations: int = 20,
-    rng: Any = None,
-    progress: bool = True,
-) -> NoveltyStudy:
-    """Score random parts of both samples of several sizes: how much of a score is there because rows are few.
-
-    Parameters
-    ----------
-    features, reference, eta, rng, progress
-        As for `bandwidth_sweep`.
-    sizes : sequence of int, optional
-        Rows of each sample. Default: six, from 25 to 500 or to the smaller sample.
-    kernel, bandwidth
-        As for `kernel_entropic_novelty`; the bandwidth is chosen once, on all rows.
-    n_resamples : int, default 5
-        Draws at each size.
-    n_permutations : int, default 20
-        Permutations at each size, over all of its draws.
-
-    Returns
-    -------
-    NoveltyStudy
-
-    Raises
-    ------
-    ValueError, TypeError, MemoryError
-        As `bandwidth_sweep`, or if a size is larger than a sample.
-
-    Examples
-    --------
-    Two samples of one distribution: the score is that of permuted labels, whatever the size.
-
-    >>> import numpy as np
-    >>> from shiftmetrics.lab.novelty_studies import novelty_against_size
-    >>> features, reference = np.random.default_rng(0).normal(size=(2, 200, 10))
-    >>> study = novelty_against_size(features, reference, sizes=[25, 100, 200], bandwidth=3.0)
-    >>> bool(np.ptp(study.scores) > 0.1), bool((abs(study.excess) < 0.1).all())
-    (True, True)
-    """
-    eta = check_eta(eta)
-    kernel = check_kernel(kernel)
-    n_resamples = check_integer(n_resamples, "n_resamples", low=1)
-    n_permutations = check_integer(n_permutations, "n_permutations", low=1)
-    generator = check_rng(0 if rng is None else rng)
-    test, base = check_samples(features, reference, kernel)
-    n_test, n_reference = int(test.shape[0]), int(base.shape[0])
-    listed = _sizes(sizes, min(n_test, n_reference))
-    check_distances(2 * int(listed[-1]), copies=8, argument="sizes")
-    width, _ = bandwidth_of(bandwidth, kernel, (test, base), (None, None), generator)
-    gram = Gram(test, base, kernel_of(kernel, width))
-    points = []
-    with progress_bar(progress, "novelty against size", len(listed) * n_resamples) as bar:
-        for size in listed:
-            draws = []
-            for draw in range(n_resamples):
-                rows = [
-                    _draw(n_test, size, generator),
-                    n_test + _draw(n_reference, size, generator),
-                ]
-                factor = _factor(gram.subset(np.concatenate(rows)))
-                # As many permutations in each draw, the first ones having one more where they do not divide.
-                count = max(
-                    1, n_permutations // n_resamples + (draw < n_permutations % n_resamples)
-                )
-                draws.append(permuted_scores(factor, int(size), eta, count, generator))
-                bar.update()
-            points.append(draws)
-    return _study("size", listed, points, int(listed[-1]), int(listed[-1]))
+    return NoveltyStudy(
+        points=np.asarray(widths),
+        scores=np.array([point.score for point in points]),
+        null_means=np.array([point.null.mean() for point in points]),
+        null_spreads=np.array([_spread(point.null) for point in points]),
+        p_values=np.array([point.p_value for point in points]),
+        n_significant=np.array([point.n_significant for point in points]),
+        mode_counts=np.array([point.mode_count for point in points]),
+        n_test=n_test,
+        n_reference=n_reference,
+    )
 
 
 @drawing(NoveltyStudy, kind="study")
 def draw_study(study: Any, ax: Any = None) -> Any:
-    """Draw the score at each point against permuted labels, with the number of modes that stand out."""
+    """Draw the score at each bandwidth against permuted labels, with the number of modes that stand out."""
     ax = new_axes(ax)
-    by_size = study.over == "size"
-    points, scores, means = study.points, study.scores, study.null_means
-    spreads, score_spreads = 2.0 * study.null_spreads, 2.0 * study.score_spreads
-    ax.fill_between(points, means - spreads, means + spreads, color=MUTED, alpha=0.3, linewidth=0)
-    ax.plot(points, means, color=MUTED, linewidth=1.2, label="permuted labels, ± 2 deviations")
-    label = (
-        f"score, ± 2 deviations of {study.n_resamples} draws" if study.n_resamples > 1 else "score"
-    )
-    ax.errorbar(
-        points,
-        scores,
-        score_spreads,
-        fmt="o-",
-        color=TEST,
-        markersize=5,
-        elinewidth=1.2,
-        label=label,
-    )
-    for point, score, count in zip(points, scores, study.n_significant, strict=True):
-        ax.annotate(
-            str(int(count)),
-            (point, score),
-            (0, 7),
-            textcoords="offset points",
-            ha="center",
-            fontsize=9,
-        )
+    points = study.points
+    low = study.null_means - 2.0 * study.null_spreads
+    high = study.null_means + 2.0 * study.null_spreads
+    ax.fill_between(points, low, high, color=MUTED, alpha=0.3, linewidth=0)
+    label = "permuted labels, ± 2 deviations"
+    ax.plot(points, study.null_means, color=MUTED, linewidth=1.2, label=label)
+    ax.plot(points, study.scores, "o-", color=TEST, markersize=5, label="score")
+    for point, score, count in zip(points, study.scores, study.n_significant, strict=True):
+        mark(ax, str(count), (point, score), shift=(0, 7), ha="center")
     ax.set_xscale("log")
-    ax.set_xticks(points, [f"{int(point):,}" if by_size else f"{point:.2g}" for point in points])
+    ax.set_xticks(points, [f"{point:.2g}" for point in points])
     ax.minorticks_off()
-    highest = max(float((scores + score_spreads).max()), float((means + spreads).max()), 1e-9)
-    ax.set_ylim(0.0, 1.3 * highest)
-    name, short = (
-        ("rows of each sample", "the number of rows") if by_size else ("bandwidth", "bandwidth")
+    highest = max(float(study.scores.max()), float(high.max()), 1e-9)
+    ax.set(
+        ylim=(0.0, 1.3 * highest),
+        xlabel="bandwidth (log scale)",
+        ylabel="novelty in nats",
+        title="Novelty by bandwidth, and modes that stand out",
     )
-    ax.set(xlabel=f"{name} (log scale)", ylabel="novelty in nats")
-    ax.set_title(f"Novelty by {short}, and modes that stand out")
     ax.legend(loc="best")
     return ax
 
@@ -333,54 +227,11 @@ def _draw(n_rows: int, size: int, rng: np.random.Generator) -> IntArray:
     return np.arange(n_rows) if n_rows < size else np.sort(rng.choice(n_rows, size, replace=False))
 
 
-def _study(
-    over: str, points: Any, draws: list[list[PermutedScores]], n_test: int, n_reference: int
-) -> NoveltyStudy:
-    """Gather the draws at each point."""
-    scores = np.array([[part.score for part in found] for found in draws])
-    nulls = [np.concatenate([part.null for part in found]) for found in draws]
-    return NoveltyStudy(
-        over=over,
-        points=np.asarray(points),
-        scores=scores.mean(axis=1),
-        score_spreads=_spreads(scores),
-        null_means=np.array([null.mean() for null in nulls]),
-        null_spreads=_spreads(nulls),
-        p_values=np.array([np.median([part.p_value for part in found]) for found in draws]),
-        n_significant=np.array(
-            [int(np.median([part.n_significant for part in found])) for found in draws]
-        ),
-        mode_counts=np.array([np.mean([part.mode_count for part in found]) for found in draws]),
-        n_test=n_test,
-        n_reference=n_reference,
-        n_resamples=scores.shape[1],
-    )
-
-
-def _spreads(values: Any) -> FloatArray:
-    return np.array([float(np.std(part, ddof=1)) if len(part) > 1 else 0.0 for part in values])
+def _spread(values: FloatArray) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
 def _sequence(values: Any, argument: str) -> list[Any]:
     if isinstance(values, str) or not np.iterable(values) or not list(values):
         raise ValueError(describe(argument, "a sequence of at least one number", value=values))
     return list(values)
-
-
-def _sizes(sizes: Sequence[int] | None, most: int) -> IntArray:
-    """Return the sizes, fewest rows first."""
-    if sizes is None:
-        largest = min(LARGEST, most)
-        return np.unique(
-            np.geomspace(min(SMALLEST, largest), largest, N_SIZES).round().astype(np.int64)
-        )
-    checked = [
-        check_integer(size, f"sizes[{i}]", low=2)
-        for i, size in enumerate(_sequence(sizes, "sizes"))
-    ]
-    if max(checked) > most:
-        expected = f"at most the rows of the smaller sample, {most}"
-        raise ValueError(
-            describe("sizes", expected, max(checked), "Rows are drawn without replacement.")
-        )
-    return np.unique(np.asarray(checked, dtype=np.int64))

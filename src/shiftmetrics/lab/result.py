@@ -12,8 +12,9 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.confidence import normal_interval
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Result, Status, format_number, settings_of
+from shiftmetrics._core.validation import describe
 from shiftmetrics.views.drawings.kinds import drawing
-from shiftmetrics.views.drawings.stability import draw_search
+from shiftmetrics.views.drawings.style import TEST, integer_ticks, line_at, new_axes
 
 CONFIDENCE_LEVEL = 0.95
 
@@ -67,7 +68,20 @@ class LabResult(Drawn, Result):
         return f"{text}. {self.remark}".rstrip()
 
 
-drawing(LabResult, kind="search", default=True)(draw_search)
+@drawing(LabResult, kind="search")
+def draw_trace(result: Any, ax: Any = None) -> Any:
+    """Draw the risk after each step of a gradient method, which ends at the threshold."""
+    if "trace_risk" not in result.parts:
+        raise ValueError(describe("result", "of a solver in steps", "one without a trace"))
+    ax = new_axes(ax)
+    ax.plot(result.parts["trace_risk"], color=TEST)
+    threshold = float(result.settings["threshold"])
+    line_at(ax, "y", threshold, f"threshold {threshold:.3g}", zorder=1)
+    integer_ticks(ax.xaxis)
+    ax.set(
+        xlabel="step", ylabel="risk of the worst case", title="How the risk comes to the threshold"
+    )
+    return ax
 
 
 def mean_distance(

@@ -24,7 +24,7 @@ def test_the_withheld_digit_is_found_in_a_small_sample_too(small):
     assert small.withheld.found
     assert small.withheld.digit == 0
     assert "first novel mode is that digit" in str(small.withheld)
-    assert str(small.withheld) in small.context.conclusions.values()
+    assert str(small.withheld) in small.context.remarks.values()
 
 
 def test_the_seed_fixes_everything(small):

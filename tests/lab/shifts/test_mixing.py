@@ -109,7 +109,7 @@ def test_tables_texts_and_tensors_are_mixed():
             ValueError,
             "columns of reference",
         ),
-        ("text", "tuxt", 0.5, TypeError, "a list of texts"),
+        ("text", "tuxt", 0.5, TypeError, "a list of strings"),
     ],
 )
 def test_bad_input_is_named(shifted, reference, ratio, error, message):

@@ -90,7 +90,7 @@ def test_replaced_words_keep_the_number_of_words_and_the_spaces():
 @pytest.mark.parametrize(
     ("shift", "texts", "error", "message"),
     [
-        (CharacterEdits(), "one text", TypeError, "a list or pandas Series of texts"),
+        (CharacterEdits(), "one text", TypeError, "a list or pandas Series of strings"),
         (CharacterEdits(), [], ValueError, "at least one text"),
         (CharacterEdits(), ["a", None], TypeError, "got None at row 1"),
         (CharacterEdits(), pd.DataFrame({"a": ["b"]}), TypeError, "Pass one column"),

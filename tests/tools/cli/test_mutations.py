@@ -26,7 +26,6 @@ from PIL import Image
 
 from shiftmetrics import Result, posterior_agreement
 from shiftmetrics._core.collection import read_results, write_results
-from shiftmetrics.adapters.embeddings import EmbeddingCache
 from shiftmetrics.lab.datasets.dataset import image_files
 from shiftmetrics.tools.cli.config import read_config
 from shiftmetrics.tools.cli.errors import message_of
@@ -79,9 +78,6 @@ def originals(folder: Path) -> dict[Path, Callable[[Path], Any]]:
         'seed = 1\ntrust = false\n[[agreement]]\nname = "n"\nshifted = "s.csv"\nreference = ["s.csv"]\nbeta = 2.0\n'
     )
     readers["config.toml"] = read_config
-    cache = EmbeddingCache(folder=folder)
-    cache.put("cache", values)
-    readers["cache.npz"] = lambda path: cache.get(path.stem)
 
     def trusted(path: Path) -> None:
         token = OPENING.set(Opening(trust=True))

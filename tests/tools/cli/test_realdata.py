@@ -140,7 +140,7 @@ def test_patients_of_a_logistic_regression(run, data_folder, tmp_path):
     assert 0.0 < values[0] < values[1]
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert ">Age<" in page
-    assert "Who changes, by column" in page or "Upweighted group" in page
+    assert "Who the worst case is about" in page or "Upweighted group" in page
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ def test_distances_from_a_column(run, folder):
     assert expected.headline() in result.stdout
     assert Result.from_json(folder / "out.json").equals(expected)
     page = (folder / "r.html").read_text(encoding="utf-8")
-    assert "What each level of risk would cost" in page
+    assert "How far the worst case perturbs samples" in page
     assert ">age<" in page
 
 

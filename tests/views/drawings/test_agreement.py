@@ -10,7 +10,6 @@ from shiftmetrics.agreement import (
     agreement_contributions,
     agreement_curves,
     agreement_matrix,
-    posterior_agreement,
 )
 from shiftmetrics.views import plot
 
@@ -44,18 +43,19 @@ def test_every_result_draws_itself(result):
 
 
 def test_curves_are_the_numbers():
-    axes = plot(CURVES, kind="curves")
+    axes = None
+    for name, curves in CURVES.items():
+        axes = plot(curves, axes, label=name)
     for line, curves in zip(axes.get_lines(), CURVES.values(), strict=True):
         np.testing.assert_array_equal(line.get_xdata(), [0.5, 1.0])
         np.testing.assert_array_equal(line.get_ydata(), curves.normalized[:, -1])
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["a", "b"]
+    assert len({line.get_color() for line in axes.get_lines()}) == 2
     axes = plot(CURVES["a"], x="ratio", y="afr_t")
     np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), CURVES["a"].afr_t.value[-1])
     assert "power 1" in axes.get_title(loc="left")
-    axes = plot(agreement_curves(SHIFTED, CLEAN, ratios=[0.0]), y="beta")
-    assert np.isnan(axes.get_lines()[0].get_ydata()).all(), (
-        "an infinite beta has no place on the axis"
-    )
+    with pytest.raises(ValueError, match="y must be"):
+        plot(CURVES["a"], y="beta")
 
 
 def test_what_a_curve_lacks_is_said():
@@ -66,24 +66,12 @@ def test_what_a_curve_lacks_is_said():
         plot(without, y="afr_t")
 
 
-def test_bars_are_parts_of_the_agreement():
-    heights = [bar.get_height() for bar in plot(SPLIT, kind="contributions").patches]
-    np.testing.assert_array_equal(
-        heights, [group.log_pa for group in SPLIT.contributions.groups.values()]
-    )
-
-
 def test_a_matrix_keeps_its_numbers_whatever_the_order():
-    for sort in (True, False):
-        axes = plot(MATRIX, sort=sort)
-        names = [label.get_text() for label in axes.get_xticklabels()]
-        shown = np.ma.filled(axes.get_images()[0].get_array(), np.nan)
-        for i, first in enumerate(names):
-            for j, second in enumerate(names):
-                if i != j:
-                    assert shown[i, j] == MATRIX.to_frame().loc[first, second]
-
-
-def test_contributions_need_a_split():
-    with pytest.raises(ValueError, match="split by what happened"):
-        plot(posterior_agreement(CLEAN, CLEAN), kind="contributions")
+    axes = plot(MATRIX)
+    names = [label.get_text() for label in axes.get_xticklabels()]
+    assert sorted(names) == sorted(MATRIX.names)
+    shown = np.ma.filled(axes.get_images()[0].get_array(), np.nan)
+    for i, first in enumerate(names):
+        for j, second in enumerate(names):
+            if i != j:
+                assert shown[i, j] == MATRIX.to_frame().loc[first, second]

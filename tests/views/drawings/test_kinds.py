@@ -21,7 +21,7 @@ from shiftmetrics.views.drawings.kinds import kinds_of
 RNG = np.random.default_rng(0)
 SCORES = RNG.normal(size=(80, 3))
 AGREEMENT = posterior_agreement(SCORES + 0.5 * RNG.normal(size=(80, 3)), SCORES)
-MOVES = stability_criterion(ZeroOneLoss(RNG.random(50)), 0.3)
+PERTURBED = stability_criterion(ZeroOneLoss(RNG.random(50)), 0.3)
 WEIGHTS = stability_criterion(FixedLoss(RNG.random(50)), 0.7)
 NOVELTY = kernel_entropic_novelty(
     RNG.normal(size=(40, 2)) + 2, RNG.normal(size=(50, 2)), bandwidth=1.0
@@ -35,7 +35,7 @@ def _close_figures():
 
 
 @pytest.mark.parametrize(
-    "result", [AGREEMENT, MOVES, WEIGHTS, NOVELTY], ids=lambda result: result.title
+    "result", [AGREEMENT, PERTURBED, WEIGHTS, NOVELTY], ids=lambda result: result.title
 )
 def test_every_result_draws_itself(result):
     axes = result.plot()
@@ -89,19 +89,19 @@ def test_weights_rise_from_nothing_to_all():
     assert (held >= curve.get_xdata() - 1e-12).all()
 
 
-def test_moves_count_the_rows_that_move():
-    axes = plot(MOVES, kind="moves")
-    assert sum(patch.get_height() for patch in axes.patches) == (MOVES.plan.distances > 0).sum()
+def test_distances_count_the_rows_that_change():
+    axes = plot(PERTURBED, kind="distances")
+    assert sum(patch.get_height() for patch in axes.patches) == (PERTURBED.plan.distances > 0).sum()
 
 
 def test_the_drawing_of_stability_follows_what_changes():
     assert plot(WEIGHTS).get_ylabel() == "fraction of the weight"
-    cheap_moves = stability_criterion(ZeroOneLoss(0.01 * RNG.random(50)), 0.3)
-    assert plot(cheap_moves).get_ylabel() == "samples that change"
+    cheap_changes = stability_criterion(ZeroOneLoss(0.01 * RNG.random(50)), 0.3)
+    assert plot(cheap_changes).get_ylabel() == "samples that change"
 
 
 def test_confidence_before_and_after():
-    axes = AGREEMENT.plot(kind="confidence", scores=SCORES[:30], reference_scores=-SCORES)
+    axes = AGREEMENT.plot(kind="confidence", scores=SCORES[:30], reference_scores=-SCORES[:30])
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["reference", "shifted"]
     assert sum(patch.get_height() for patch in axes.patches if hasattr(patch, "get_height")) == 30
     assert axes.get_xlim() == (1 / 3, 1.0)

@@ -44,9 +44,7 @@ def clouds(ax) -> list[np.ndarray]:
 
 
 def test_rows_stand_where_they_stood_and_where_they_end():
-    ax = plot(
-        RESULT, table=POINTS, after=places(), predict=lambda rows: rows[:, 0] > 0, kind="sample"
-    )
+    ax = plot(RESULT, table=POINTS, after=places(), kind="sample")
     before, *_, after = [cloud for cloud in clouds(ax) if len(cloud) >= 60]
     assert set(map(tuple, before.round(9))) == set(map(tuple, POINTS.round(9)))
     assert (after[:, 0] <= 1e-12).mean() > 0.3
@@ -63,7 +61,7 @@ def test_rows_stand_where_they_stood_and_where_they_end():
 def test_colours_tell_labels_or_moves():
     ax = plot(RESULT, table=POINTS, after=places(), kind="sample")
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert texts == ["rows that change", "rows that do not", "as it was"]
+    assert texts == ["rows that change", "rows that stay", "as it was"]
     labelled = plot(RESULT, table=POINTS, labels=["cat", "dog"] * 30, kind="sample")
     assert [text.get_text() for text in labelled.get_legend().get_texts()] == [
         "cat",
@@ -72,7 +70,7 @@ def test_colours_tell_labels_or_moves():
     ]
     weights = stability_criterion(FixedLoss(np.linspace(0, 1, 60)), 0.6)
     ax = plot(weights, table=POINTS, kind="sample")
-    assert ax.get_legend().get_texts()[0].get_text() == "as large as its weight"
+    assert ax.get_legend().get_texts()[0].get_text() == "rows that stay"
 
 
 def test_of_many_columns_two_are_drawn():
@@ -80,20 +78,11 @@ def test_of_many_columns_two_are_drawn():
     table = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd")).assign(
         ward=["A", "B"] * 30
     )
-    asked = []
-
-    def predict(rows):
-        asked.append(rows)
-        return (rows["b"] > 0).astype(int)
-
-    ax = plot(RESULT, table=table, predict=predict, max_rows=20, kind="sample")
+    ax = plot(RESULT, table=table, max_rows=20, kind="sample")
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "b")
     assert "(20 of 60 rows)" in ax.get_title(loc="left")
-    assert list(asked[0].columns) == list(table.columns)
-    assert set(asked[0]["ward"]) == {"A"}
-    ax = plot(RESULT, table=table, columns=["b", "ward"], kind="sample")
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("b", "ward")
-    assert {cloud[:, 1].max() for cloud in clouds(ax) if len(cloud) >= 60} == {1.0}
+    ax = plot(RESULT, table=table[["b", "d"]], kind="sample")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("b", "d")
 
 
 def test_the_columns_that_change_most_are_drawn_in_their_own_units():
@@ -112,26 +101,20 @@ def test_the_columns_that_change_most_are_drawn_in_their_own_units():
 def test_rows_with_missing_numbers_are_left_out_and_counted():
     table = pd.DataFrame({"a": POINTS[:, 0], "b": POINTS[:, 1], "ward": ["A", None] * 30})
     table.loc[:9, "a"] = np.nan
-    ax = plot(RESULT, table=table, columns=["a", "b"], kind="sample")
+    ax = plot(RESULT, table=table, kind="sample")
     before = next(cloud for cloud in clouds(ax) if len(cloud) >= 50)
     np.testing.assert_allclose(
         np.unique(before, axis=0), np.unique(table[["a", "b"]].dropna(), axis=0)
     )
     assert "(50 of 60 rows)" in ax.get_title(loc="left")
-    flipped = plot(RESULT, table=table, columns=["ward", "a"], kind="sample")
-    cloud = next(cloud for cloud in clouds(flipped) if len(cloud) >= 50)
-    assert set(cloud[:, 0]) == {0.0, 1.0}
     table["b"] = np.nan
-    assert "(0 of 60 rows)" in plot(
-        RESULT, table=table, columns=["a", "b"], kind="sample"
-    ).get_title(loc="left")
+    assert "(0 of 60 rows)" in plot(RESULT, table=table, kind="sample").get_title(loc="left")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({}, "table must be the rows"),
-        ({"table": POINTS, "columns": ["x", "y"]}, "columns must be two of"),
         ({"table": POINTS, "labels": [0, 1]}, "labels must be of shape"),
         ({"table": pd.DataFrame({"w": ["A"] * 60})}, "at least two columns of numbers"),
         ({"table": POINTS, "max_rows": 0}, "max_rows must"),
@@ -140,18 +123,6 @@ def test_rows_with_missing_numbers_are_left_out_and_counted():
 def test_what_cannot_be_drawn_is_said(options, message):
     with pytest.raises(ValueError, match=message):
         plot(RESULT, **options, kind="sample")
-
-
-def test_categories_have_no_boundary():
-    table = pd.DataFrame({"x": POINTS[:, 0], "ward": ["A", "B"] * 30})
-    with pytest.raises(ValueError, match="columns of numbers only"):
-        plot(
-            RESULT,
-            table=table,
-            columns=["x", "ward"],
-            predict=lambda rows: rows["x"] > 0,
-            kind="sample",
-        )
 
 
 def test_curves_over_thresholds_and_prices_draw_themselves():
@@ -164,11 +135,11 @@ def test_curves_over_thresholds_and_prices_draw_themselves():
         assert axes.get_xlabel()
         axes.figure.canvas.draw()
         assert plot(result, axes) is axes
-    axes = plot(curve, threshold=1.0)
+    axes = plot(curve)
     line = axes.lines[0].get_xydata()
     np.testing.assert_allclose(line[:, 1], curve.points.stability)
     assert axes.get_ylim()[1] > np.nanmax(curve.points.interval_high)
-    assert plot(surface, kind="excess_risk").get_ylabel() == "added risk"
+    assert plot(surface).get_ylabel() == "added risk"
 
 
 def test_infinite_points_are_left_out():
@@ -179,7 +150,7 @@ def test_infinite_points_are_left_out():
     for axes in (
         plot(curve),
         plot(trade_off(loss, 2.0, cheapness=cheapness)),
-        plot(trade_off(loss, 0.7, cheapness=cheapness), kind="excess_risk"),
+        plot(trade_off(loss, 0.7, cheapness=cheapness)),
     ):
         axes.figure.canvas.draw()
         for line in axes.lines:

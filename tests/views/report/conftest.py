@@ -34,7 +34,6 @@ def context():
         scores=clean + 0.2, reference_scores=clean, labels=labels, images=images, reference_images=images[::-1],
         class_names=["cat", "dog", "eel"], names=[f"image-{i}" for i in range(60)],
     )  # fmt: skip
-    loss = ZeroOneLoss(np.maximum(np.random.default_rng(1).normal(1, 1, 60), 0))
     table = pd.DataFrame(
         {"age": rng.integers(20, 90, 60), "height": rng.normal(170, 9, 60), "word": "x"}
     )
@@ -44,9 +43,8 @@ def context():
         rows={
             "mild": pair,
             "strong": pair,
-            "break": Rows(loss=loss, labels=labels, table=table),
+            "break": Rows(labels=labels, table=table),
             "new": Rows(labels=labels, images=images, reference_images=images[:50]),
         },
-        remarks={"break": "Distances are in metres."},
-        conclusions={"new": "Twenty rows are new."},
+        remarks={"break": "Distances are in metres.", "new": "Twenty rows are new."},
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -68,7 +67,7 @@ class PosteriorAgreement(LabelFreeMetric):
     ------
     TypeError, ValueError
         If an argument is out of range; on ``update``, if scores have another shape or are not finite; on ``compute``,
-        if there was no pair; on ``merge_state`` and between processes, if settings differ.
+        if there was no pair; on ``merge_state``, if settings differ.
 
     Notes
     -----
@@ -86,7 +85,6 @@ class PosteriorAgreement(LabelFreeMetric):
     (0.082283, 0.3)
     """
 
-    signature: Tensor
     sums: Tensor
     scores: list[Tensor]
     reference_scores: list[Tensor]
@@ -103,57 +101,39 @@ class PosteriorAgreement(LabelFreeMetric):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        prior = named_prior(prior)
-        given = prior is not None and not isinstance(prior, str)
-        if num_classes is None and given:
-            num_classes = len(prior)
-        if num_classes is None and not exact:
-            raise TypeError(
-                describe(
-                    "num_classes",
-                    "given where exact=False",
-                    "None",
-                    "Pass num_classes, or exact=True.",
-                )
-            )
-        self.num_classes = (
-            None if num_classes is None else check_integer(num_classes, "num_classes", low=2)
-        )
-        self.kind = check_choice(kind, "kind", KINDS)
-        self.floor = (
-            None
-            if floor is None
-            else check_number(floor, "floor", low=0.0, high=1.0, open_low=True)
-        )
         self.exact = bool(exact)
+        self.kind = check_choice(kind, "kind", KINDS)
+        self.floor = floor
+        if floor is not None:
+            self.floor = check_number(floor, "floor", low=0.0, high=1.0, open_low=True)
         if self.exact and beta_range is not None:
             remedy = "It is the grid of sums: pass exact=False."
-            raise ValueError(
-                describe("beta_range", "None where exact=True", value=beta_range, remedy=remedy)
-            )
+            expected = "None where exact=True"
+            raise ValueError(describe("beta_range", expected, value=beta_range, remedy=remedy))
         self.beta_range = check_range(BETA_RANGE if beta_range is None else beta_range)
+        prior = named_prior(prior)
         if isinstance(prior, str) and not exact:
-            raise ValueError(
-                describe(
-                    "prior",
-                    'an array or "uniform" where exact=False',
-                    value=prior,
-                    remedy='Pass exact=True, or prior="uniform" and watch result().effective_classes.',
-                )
-            )
-        if given:
-            blank = np.zeros((1, self.num_classes or 0))
+            remedy = 'Pass exact=True, or prior="uniform" and watch result().effective_classes.'
+            expected = 'an array or "uniform" where exact=False'
+            raise ValueError(describe("prior", expected, value=prior, remedy=remedy))
+        if num_classes is not None:
+            num_classes = check_integer(num_classes, "num_classes", low=2)
+        # a prior for each class says how many there are
+        if prior is not None and not isinstance(prior, str):
+            num_classes = num_classes or len(prior)
+            blank = np.zeros((1, num_classes))
             prior = prepare_pairs(blank, blank, prior=prior).prior
+        if num_classes is None and not exact:
+            remedy = "Pass num_classes, or exact=True."
+            raise TypeError(describe("num_classes", "given where exact=False", "None", remedy))
+        self.num_classes = num_classes
         self.prior = prior
-        self.add_state("signature", default=self._signature(), dist_reduce_fx=_one_signature)
         if self.exact:
             self.add_state("scores", default=[], dist_reduce_fx="cat")
             self.add_state("reference_scores", default=[], dist_reduce_fx="cat")
         else:
-            size = self._empty_statistic().pack().size
-            self.add_state(
-                "sums", default=torch.zeros(size, dtype=torch.float64), dist_reduce_fx="sum"
-            )
+            sums = torch.from_numpy(self._empty_statistic().pack())
+            self.add_state("sums", default=sums, dist_reduce_fx="sum")
 
     def update(self, scores: Tensor, reference_scores: Tensor) -> None:
         """Add a batch of pairs.
@@ -175,19 +155,17 @@ class PosteriorAgreement(LabelFreeMetric):
             floor=self.floor,
             n_classes=self._n_classes() or None,
         )
-        if (
-            self._update_count == 1
-            and self.kind == "scores"
-            and look_like_probabilities(pairs.scores)
-        ):
-            warnings.warn(
-                'scores look like probabilities. If they are, pass kind="probabilities".',
-                stacklevel=3,
-            )
+        # one warning a metric, not one a batch
+        is_first = self._update_count == 1
+        if is_first and self.kind == "scores" and look_like_probabilities(pairs.scores):
+            remedy = 'If they are, pass kind="probabilities".'
+            warnings.warn(f"scores look like probabilities. {remedy}", stacklevel=3)
         if self.exact:
+            # copies, because the loop that feeds the metric may reuse its tensors
             self.scores.append(_two_columns(scores, self.kind))
             self.reference_scores.append(_two_columns(reference_scores, self.kind))
         else:
+            # the sums of each beta of the grid, in float64 whatever the scores
             added = torch.from_numpy(grid_statistic(pairs, grid_betas(*self.beta_range)).pack())
             self.sums = self.sums + added.to(self.sums.device)
 
@@ -208,20 +186,23 @@ class PosteriorAgreement(LabelFreeMetric):
             return self._result()
 
     def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
-        """Add the pairs of another metric, or of its ``metric_state``.
+        """Add the pairs of another metric.
 
         Raises
         ------
+        TypeError
+            If it is none: the bare states of a metric do not say what they were added up for.
         ValueError
-            If its settings differ (beta_range, classes, prior, kind, floor, exact or not).
+            If its settings differ (num_classes, kind, prior, floor, beta_range, exact).
         """
-        theirs: Any = (
-            incoming_state.metric_state if isinstance(incoming_state, Metric) else incoming_state
-        )
-        if isinstance(theirs, dict) and "signature" in theirs:
-            _one_signature(
-                torch.stack([self.signature, theirs["signature"].to(self.signature.device)])
-            )
+        if not isinstance(incoming_state, PosteriorAgreement):
+            got = type(incoming_state).__name__
+            raise TypeError(describe("incoming_state", "a PosteriorAgreement", got))
+        ours = self._settings()
+        theirs = incoming_state._settings()
+        if ours != theirs:
+            remedy = "Construct metrics that are merged with the same arguments."
+            raise ValueError(describe("incoming_state", f"of {ours}", f"{theirs}", remedy))
         super().merge_state(incoming_state)
 
     def sync(
@@ -231,23 +212,17 @@ class PosteriorAgreement(LabelFreeMetric):
         should_sync: bool = True,
         distributed_available: Callable[[], bool] | None = None,
     ) -> None:
-        """Gather the states of all processes; settings are compared first, and a process may have no pairs."""
+        """Gather the states of all processes; one of them may have no pairs."""
         available = distributed_available or self.distributed_available_fn
-        if should_sync and not self._is_synced and callable(available) and available():
+        is_due = should_sync and not self._is_synced
+        if self.exact and is_due and callable(available) and available():
+            # torchmetrics waits for ever for a process without rows: each gets one type and one shape
             gather = dist_sync_fn or gather_all_tensors
-            _one_signature(
-                torch.stack(gather(self.signature, group=process_group or self.process_group))
-            )
-            if self.exact:  # one type and one shape everywhere, also where there are no rows
-                own = torch.tensor([self._n_classes()], device=self.device)
-                n_columns = int(
-                    torch.stack(gather(own, group=process_group or self.process_group)).max()
-                )
-                blank = torch.zeros((0, n_columns), dtype=torch.float64, device=self.device)
-                self.scores = [torch.cat([blank, *(part.double() for part in self.scores)])]
-                self.reference_scores = [
-                    torch.cat([blank, *(part.double() for part in self.reference_scores)])
-                ]
+            own = torch.tensor([self._n_classes()], device=self.device)
+            n_columns = torch.stack(gather(own, group=process_group or self.process_group)).max()
+            blank = torch.zeros((0, int(n_columns)), dtype=torch.float64, device=self.device)
+            self.scores = [torch.cat([blank, *self.scores])]
+            self.reference_scores = [torch.cat([blank, *self.reference_scores])]
         super().sync(dist_sync_fn, process_group, should_sync, distributed_available)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], exclude_state: Sequence[str] = "") -> Any:
@@ -255,22 +230,20 @@ class PosteriorAgreement(LabelFreeMetric):
 
     def _result(self) -> PosteriorAgreementResult:
         if self.exact:
-            scores, reference_scores = (
-                dim_zero_cat(part) if len(part) else torch.zeros(0)
-                for part in (self.scores, self.reference_scores)
-            )
+            check_seen(len(self.scores))
+            scores = dim_zero_cat(self.scores)
             check_seen(len(scores))
-            return posterior_agreement(
-                scores, reference_scores, kind=self.kind, prior=self.prior, floor=self.floor
-            )
+            reference_scores = dim_zero_cat(self.reference_scores)
+            options = {"kind": self.kind, "prior": self.prior, "floor": self.floor}
+            return posterior_agreement(scores, reference_scores, **options)
         statistic = self._empty_statistic().unpack(self.sums.cpu().numpy())
         check_seen(statistic.weight)
-        uniform = self.prior is None
+        is_uniform = self.prior is None
         n_classes = self._n_classes()
-        prior = np.full(n_classes, 1.0 / n_classes) if uniform else np.asarray(self.prior)
+        prior = np.full(n_classes, 1.0 / n_classes) if is_uniform else np.asarray(self.prior)
         betas = grid_betas(*self.beta_range)
         return grid_result(
-            statistic, betas, prior, kind=self.kind, floor=self.floor, uniform=uniform
+            statistic, betas, prior, kind=self.kind, floor=self.floor, uniform=is_uniform
         )
 
     def _empty_statistic(self) -> AgreementGridStatistic:
@@ -282,31 +255,16 @@ class PosteriorAgreement(LabelFreeMetric):
             return self.num_classes or 0
         return int(self.scores[0].shape[-1])
 
-    def _signature(self) -> Tensor:
-        """Return numbers that stand for the settings."""
-        code = zlib.crc32(
-            repr(None if self.prior is None else np.asarray(self.prior).tolist()).encode()
-        )
-        floor = -1.0 if self.floor is None else self.floor
-        settings = (
-            self.exact,
-            self.num_classes or 0,
-            KINDS.index(self.kind),
-            floor,
-            code,
-            *self.beta_range,
-        )
-        return torch.tensor([float(part) for part in settings], dtype=torch.float64)
-
-
-def _one_signature(stacked: Tensor) -> Tensor:
-    """Return the one signature that all share."""
-    if not bool((stacked == stacked[0]).all()):
-        raise ValueError(
-            "PosteriorAgreement metrics that are merged must share num_classes, kind, prior, floor, beta_range and "
-            "exact, got different ones. Construct them with the same arguments."
-        )
-    return stacked[0]
+    def _settings(self) -> dict[str, Any]:
+        prior = None if self.prior is None else np.asarray(self.prior).tolist()
+        return {
+            "num_classes": self.num_classes,
+            "kind": self.kind,
+            "prior": prior,
+            "floor": self.floor,
+            "beta_range": self.beta_range,
+            "exact": self.exact,
+        }
 
 
 def _two_columns(scores: Tensor, kind: str) -> Tensor:
@@ -314,5 +272,6 @@ def _two_columns(scores: Tensor, kind: str) -> Tensor:
     scores = scores.detach().clone()
     if scores.ndim == 2:
         return scores
+    # the first class of a margin has score 0; probabilities of both classes sum to 1
     other = torch.zeros_like(scores) if kind == "scores" else 1.0 - scores
     return torch.stack([other, scores], dim=1)

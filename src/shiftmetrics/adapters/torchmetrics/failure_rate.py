@@ -12,10 +12,10 @@ from shiftmetrics.adapters.torchmetrics.states import LabelFreeMetric, check_see
 
 
 class AttackFailureRate(LabelFreeMetric):
-    """Share of predictions that a shift or an attack leaves unchanged, or right: higher is better.
+    """Fraction of predictions that a shift or an attack leaves unchanged, or right: higher is better.
 
-    Without labels it is AFR_P, the share of shifted predictions equal to the original ones; with labels AFR_T, the
-    share of shifted predictions that are right.
+    Without labels it is AFR_P, the fraction of shifted predictions equal to the original ones; with labels AFR_T, the
+    fraction of shifted predictions that are right.
 
     Parameters
     ----------
@@ -52,9 +52,10 @@ class AttackFailureRate(LabelFreeMetric):
 
     def __init__(self, *, against: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.against = (
-            None if against is None else check_choice(against, "against", ("predictions", "labels"))
-        )
+        if against is not None:
+            check_choice(against, "against", ("predictions", "labels"))
+        self.against = against
+        # counts add up over batches and processes
         for name in ("kept", "right", "labelled", "total"):
             self.add_state(name, default=torch.zeros((), dtype=torch.long), dist_reduce_fx="sum")
 
@@ -71,10 +72,8 @@ class AttackFailureRate(LabelFreeMetric):
         labels : Tensor of shape (n_rows,), optional
             True classes.
         """
-        shifted, reference = (
-            _predicted(scores, "scores"),
-            _predicted(reference_scores, "reference_scores"),
-        )
+        shifted = _predicted(scores, "scores")
+        reference = _predicted(reference_scores, "reference_scores")
         _check_length(reference, "reference_scores", len(shifted))
         self.kept = self.kept + (shifted == reference).sum()
         self.total = self.total + len(shifted)
@@ -85,10 +84,16 @@ class AttackFailureRate(LabelFreeMetric):
 
     def compute(self) -> Tensor:
         """Return the rate among all rows so far, over all processes: a float64 scalar."""
-        total, labelled = int(self.total), int(self.labelled)
+        total = int(self.total)
+        labelled = int(self.labelled)
         check_seen(total)
-        if self.against == "predictions" or (self.against is None and labelled == 0):
+        against = self.against
+        # labels decide where they are given
+        if against is None:
+            against = "labels" if labelled else "predictions"
+        if against == "predictions":
             return scalar(int(self.kept) / total, self.device)
+        # a rate over some of the rows would pass for one over all
         if labelled < total:
             got = f"{labelled} labels for {total} rows"
             remedy = 'Pass labels=..., or choose AttackFailureRate(against="predictions").'
@@ -97,17 +102,16 @@ class AttackFailureRate(LabelFreeMetric):
 
 
 def _predicted(scores: Tensor, argument: str) -> Tensor:
-    if not isinstance(scores, Tensor) or scores.ndim not in (1, 2):
-        got = (
-            f"shape {tuple(scores.shape)}" if isinstance(scores, Tensor) else type(scores).__name__
-        )
-        raise TypeError(
-            describe(argument, "a tensor of shape (n_rows, n_classes) or (n_rows,)", got)
-        )
-    if scores.is_floating_point() and not bool(torch.isfinite(scores).all()):
+    shape = tuple(getattr(scores, "shape", ()))
+    if not isinstance(scores, Tensor) or len(shape) not in (1, 2):
+        got = f"{type(scores).__name__} of shape {shape}"
+        expected = "a tensor of shape (n_rows, n_classes) or (n_rows,)"
+        raise TypeError(describe(argument, expected, got))
+    if not bool(torch.isfinite(scores).all()):
         raise ValueError(describe(argument, "finite everywhere", "NaN or infinity"))
     if scores.ndim == 2:
         return scores.argmax(dim=1)
+    # integers are classes already; a margin above 0 is the second class
     return (scores > 0).long() if scores.is_floating_point() else scores.long()
 
 

@@ -19,7 +19,7 @@ from shiftmetrics.lab.attacks.losses import (
     targeted_difference_of_logits_ratio,
 )
 
-_RHO = 0.75  # share of steps that must raise the loss
+_RHO = 0.75  # fraction of steps that must raise the loss
 _MOMENTUM = 0.75
 
 
@@ -114,7 +114,7 @@ def apgd(
 def checkpoints(n_steps: int) -> list[int]:
     """Return the steps at which the length is looked at.
 
-    Section 3.2: p_0 = 0, p_1 = 0.22, p_{j+1} = p_j + max(p_j - p_{j-1} - 0.03, 0.06), in shares of all steps.
+    Section 3.2: p_0 = 0, p_1 = 0.22, p_{j+1} = p_j + max(p_j - p_{j-1} - 0.03, 0.06), in fractions of all steps.
     """
     shares = [0.0, 0.22]
     while shares[-1] < 1.0:

@@ -25,18 +25,18 @@ def fgsm(
     loss: AttackLoss = "ce",
     options: AttackOptions | None = None,
 ) -> AttackResult:
-    """Move each row once by ``strength`` along its steepest ascent: the fast gradient sign method (arXiv:1412.6572).
+    """Move each row by ``strength`` along its steepest ascent: the fast gradient sign method (arXiv:1412.6572).
 
     Parameters
     ----------
     model, X, y
         The model and its rows; see `pgd`.
     strength : float or array of shape (n_samples,)
-        Length of the move, in the norm; 0 is the identity.
+        Length of the perturbation, in the norm; 0 is the identity.
     norm : {"linf", "l2"}, default "linf"
-        "linf" moves by the sign of the gradient.
+        "linf" goes by the sign of the gradient.
     loss : {"ce", "dlr", "margin"}, default "ce"
-        What the move raises.
+        What the perturbation raises.
     options : AttackOptions, optional
         Bounds, feature costs, frozen features, batch size, seed and progress bar.
 
@@ -112,7 +112,7 @@ def pgd(
         Runs, each from another random start.
     early_stop : bool, default False
         Whether a row is left alone as soon as it is an error. Faster, and enough for accuracy under attack; not
-        for measures that look at the scores, which want the strongest move.
+        for measures that look at the scores, which want the strongest perturbation.
     options : AttackOptions, optional
         Bounds, feature costs, frozen features, batch size, seed and progress bar.
 
@@ -186,9 +186,9 @@ def noise(
     norm: Norm = "linf",
     options: AttackOptions | None = None,
 ) -> AttackResult:
-    """Move each row by ``strength`` in a random direction: noise of the same norm as an attack.
+    """Perturb each row by ``strength`` in a random direction: noise of the same norm as an attack.
 
-    Pass the ``distance`` of an attack as ``strength`` to give each row noise as long as its adversarial move. Inside
+    Pass the ``distance`` of an attack as ``strength`` to give each row noise as long as its adversarial one. Inside
     bounds the direction is bent so that the length is kept where the bounds leave room for it. The model needs
     no gradient.
 
@@ -197,9 +197,9 @@ def noise(
     model, X, y
         The model and its rows; see `pgd`.
     strength : float or array of shape (n_samples,)
-        Length of the move, in the norm; 0 is the identity.
+        Length of the perturbation, in the norm; 0 is the identity.
     norm : {"linf", "l2"}, default "linf"
-        "l2" takes a Gaussian direction; "linf" moves every feature by the strength, up or down.
+        "l2" takes a Gaussian direction; "linf" changes every feature by the strength, up or down.
     options : AttackOptions, optional
         Bounds, feature costs, frozen features, batch size, seed and progress bar.
 
@@ -250,7 +250,9 @@ def noise(
 def _stretch(problem: AttackProblem, direction: Tensor) -> Tensor:
     """Return the clipped multiple of each direction whose length is the radius, or the longest there is."""
     low, high = torch.zeros_like(problem.radius), problem.radius.clone()
-    for _ in range(40):  # double until the clipped move is long enough, or nothing moves any more
+    for _ in range(
+        40
+    ):  # double until the clipped perturbation is long enough, or nothing changes any more
         short = row_norm(problem.clip(direction * high[:, None]), problem.norm) < problem.radius
         if not bool(short.any()):
             break
@@ -263,7 +265,7 @@ def _stretch(problem: AttackProblem, direction: Tensor) -> Tensor:
 
 
 class Worst:
-    """The strongest move so far for each row: an error before no error, then the higher loss."""
+    """The strongest perturbation so far for each row: an error before no error, then the higher loss."""
 
     def __init__(self, problem: AttackProblem) -> None:
         self.move = problem.zeros()

@@ -26,8 +26,8 @@ def run_attack(
 ) -> AttackResult:
     """Run any attack and recompute its result: distances in this norm and metric, and errors of this model.
 
-    Inputs that the attack left outside the bounds, or moved in frozen features, are put back first, with a
-    warning: only allowed moves count.
+    Inputs that the attack left outside the bounds, or changed in frozen features, are put back first, with a
+    warning: only allowed changes count.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def run_attack(
         excess = float((allowed - move).abs().amax())
         if excess > 1e-4 * float(move.abs().amax()):
             warnings.warn(
-                f"{name} returned inputs outside the bounds, or moved frozen features, by up to {excess:.3g}; "
+                f"{name} returned inputs outside the bounds, or changed frozen features, by up to {excess:.3g}; "
                 "they were put back. Give the attack the same bounds.",
                 UserWarning,
                 stacklevel=4,

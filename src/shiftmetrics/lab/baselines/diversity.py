@@ -154,7 +154,7 @@ def inception_score(
     kind : {"scores", "probabilities"}, default "scores"
         Probabilities are scaled to sum 1 in each row.
     n_splits : int, default 1
-        Parts into which the rows are dealt; the value is their mean. Papers take 10. Small parts score lower.
+        Parts into which the rows are split; the value is their mean. Papers take 10. Small parts score lower.
     rng : int or Generator, optional
         Deals the rows when there are several splits.
 
@@ -188,7 +188,7 @@ def inception_score(
     n_splits = check_integer(n_splits, "n_splits", low=1)
     if n_splits > n_rows:
         raise ValueError(describe("n_splits", f"at most the number of rows, {n_rows}", n_splits))
-    # Rows are dealt by number, so that the array itself stays where it is.
+    # Rows are split by number, so that the array itself stays where it is.
     part_of = (
         check_rng(rng).permutation(np.arange(n_rows) % n_splits)
         if n_splits > 1

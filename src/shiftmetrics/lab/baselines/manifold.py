@@ -52,11 +52,11 @@ def manifold_scores(
         Its value is the F score, the harmonic mean of precision and recall. Its ``parts``, higher for a better
         sample:
 
-        - ``precision``: share of the sample that lies in the ball of some reference row, in [0, 1]: fidelity;
-        - ``recall``: share of the reference that lies in the ball of some row of the sample, in [0, 1]: diversity;
+        - ``precision``: fraction of the sample that lies in the ball of some reference row, in [0, 1]: fidelity;
+        - ``recall``: fraction of the reference that lies in the ball of some row of the sample, in [0, 1]: diversity;
         - ``density``: balls of reference rows that a row of the sample lies in, on average, divided by
           ``n_neighbours``: near 1 for equal distributions, and can exceed it;
-        - ``coverage``: share of the balls of reference rows that hold a row of the sample, in [0, 1];
+        - ``coverage``: fraction of the balls of reference rows that hold a row of the sample, in [0, 1];
         - ``rarity`` of shape (n_samples,): radius of the smallest reference ball that holds a row of the sample,
           large in thinly populated regions, infinite for rows outside all balls; ``mean_rarity`` of the rows
           inside, 0 where there are none;

@@ -24,7 +24,7 @@ def load_imdb(
     progress: bool = True,
     source: Source = IMDB,
 ) -> Dataset:
-    """Read the IMDB reviews: 25,000 training and 25,000 test texts, half of them positive.
+    """Read the IMDB reviews: 25,000 training and 25,000 test strings, half of them positive.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def load_imdb(
     Returns
     -------
     Dataset
-        ``X`` is a list of texts as published (with their ``<br />``), in the order of the file names.
+        ``X`` is a list of strings as published (with their ``<br />``), in the order of the file names.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def load_text_pairs(
     original: str = "original",
     split: str | None = None,
 ) -> tuple[Dataset, Dataset]:
-    """Read texts and their edited versions, row by row: a shifted sample and its reference.
+    """Read strings and their edited versions, row by row: a shifted sample and its reference.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def load_text_pairs(
     Returns
     -------
     shifted, reference : Dataset
-        The edited texts and the originals; row ``i`` of both is one pair.
+        The edited strings and the originals; row ``i`` of both is one pair.
 
     Raises
     ------

@@ -43,7 +43,7 @@ def load(name: str, path: str | os.PathLike[str] | None = None, **options: Any) 
     -------
     Dataset
         With the attributes ``X``, ``y``, ``domain`` and ``split``, row by row. "text_pairs" returns two, the edited
-        texts and the originals.
+        strings and the originals.
 
     Raises
     ------

@@ -31,7 +31,7 @@ class MixtureSample:
     modes, reference_modes : ndarray of int
         The mode of each row.
     weights, reference_weights : ndarray of shape (n_modes,)
-        Share of each mode in both distributions.
+        Fraction of each mode in both distributions.
     """
 
     features: FloatArray
@@ -67,7 +67,7 @@ def make_mixtures(
     Parameters
     ----------
     weights, reference_weights : sequence of float, shape (n_modes,)
-        Share of each mode; 0 where a mode is missing. They are scaled to sum to 1.
+        Fraction of each mode; 0 where a mode is missing. They are scaled to sum to 1.
     n_samples, n_reference : int
         Rows of each sample. The second defaults to the first.
     radius : float, default 1.0
@@ -162,7 +162,7 @@ class GaussianClasses:
     def corruption_stability(self, threshold: float, theta1: float) -> float:
         """Return the population's 0/1 stability against corruption alone (``theta2 = inf``).
 
-        The rows nearest to the boundary are moved onto it until a share ``threshold`` errs. With the signed distance
+        The rows nearest to the boundary are put onto it until a fraction ``threshold`` errs. With the signed distance
         ``m ~ N(mu, 1)``, ``mu = separation / 2``, and its quantile ``q`` at ``threshold``, that costs
         ``theta1 E[m^2; 0 < m <= q]``.
         """
@@ -226,7 +226,7 @@ def make_gaussian_classes(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MarginScores:
-    """Paired scores of one margin with a set share of contradictions, for agreement.
+    """Paired scores of one margin with a set fraction of contradictions, for agreement.
 
     Attributes
     ----------
@@ -235,7 +235,7 @@ class MarginScores:
     margin : float
         The set margin.
     contradiction : float
-        Share of the pairs that predict different classes.
+        Fraction of the pairs that predict different classes.
     """
 
     scores: FloatArray
@@ -272,7 +272,7 @@ def make_margin_scores(
     margin : float, default 1.0
         Score of the predicted class; the others score 0.
     contradiction : float, default 0.1
-        Share of the pairs that predict different classes, rounded to whole pairs.
+        Fraction of the pairs that predict different classes, rounded to whole pairs.
     rng : int, Generator or None
         Seed: which pairs, and which classes.
 

@@ -18,7 +18,7 @@ from shiftmetrics.lab.shifts.images import GaussianNoise
 
 @dataclass(frozen=True, kw_only=True)
 class Digits:
-    """Handwritten digits, cut in two halves with equal shares of each digit."""
+    """Handwritten digits, cut in two halves with equal fractions of each digit."""
 
     train_images: FloatArray
     train_labels: IntArray
@@ -69,7 +69,7 @@ def distances_to_error(model: Any, images: FloatArray, labels: IntArray) -> Floa
 
     Class k overtakes the true class y on the half-space (w_k - w_y).x + b_k - b_y >= 0, so the nearest error is the
     nearest of these half-spaces: exact, 0 for an image that is wrong already. Pixels may leave 0..1 on the way, so a
-    bounded move is at least as long.
+    bounded perturbation is at least as long.
     """
     scores = model.decision_function(pixels(images))
     true = np.searchsorted(model.classes_, labels)

@@ -23,8 +23,8 @@ WITHHELD = 4
 N_TYPICAL = 12
 
 PIXEL_REMARK = (
-    "A move is measured in the Euclidean norm over the 64 pixels, each from 0 to 1; the distance of an image to "
-    "the nearest one that the linear classifier gets wrong is exact."
+    "Perturbations are measured in the Euclidean norm over the 64 pixels, each from 0 to 1; the distance of an image "
+    "to the nearest one that the linear classifier gets wrong is exact."
 )
 
 
@@ -58,7 +58,7 @@ class WithheldDigit:
 
     @property
     def purity(self) -> float:
-        """Share of the digit among the members; 0 without members."""
+        """Fraction of the digit among the members; 0 without members."""
         return self.n_members_found / self.n_members if self.n_members else 0.0
 
     def __str__(self) -> str:
@@ -148,8 +148,7 @@ def evaluate_digits(
         ),
         facts=_facts(model, data, seed),
         rows=rows,
-        remarks={stability_name: PIXEL_REMARK},
-        conclusions={novelty_name: str(found)},
+        remarks={stability_name: PIXEL_REMARK, novelty_name: str(found)},
     )
     return Demonstration(results=results, context=context, withheld=found)
 
@@ -172,7 +171,7 @@ def _agreement(model: Any, data: digits.Digits, shifted: Any) -> tuple[Result, R
 def _stability(model: Any, data: digits.Digits) -> tuple[Result, Rows]:
     """Find the least shift at which the classifier makes too many errors."""
     loss = ZeroOneLoss(digits.distances_to_error(model, data.test_images, data.test_labels))
-    rows = Rows(loss=loss, labels=data.test_labels, images=data.test_images)
+    rows = Rows(labels=data.test_labels, images=data.test_images)
     return stability_criterion(loss, BROKEN_RISK, computing=Computing(progress=False)), rows
 
 

@@ -1,6 +1,6 @@
 """Other distances between a sample and its reference: of outputs, row by row, and of features.
 
-All are 0 where nothing moved, and lower is more alike. They stand beside the three measures, which say more.
+All are 0 where nothing changed, and lower is more alike. They stand beside the three measures, which say more.
 """
 
 from shiftmetrics.lab.distances.alignment import pca_alignment

@@ -42,7 +42,7 @@ def pca_alignment(
     reference : array of the same number of rows
         Features of the reference; row i belongs to the same observation as row i of ``features``.
     labels : array of shape (n_samples,), optional
-        Class of each pair: numbers or texts. Without it there are no class-conditional variances.
+        Class of each pair: numbers or strings. Without it there are no class-conditional variances.
     align : {"labels", "position"}, default "labels"
         Whether two DataFrames are matched by row and column labels or as they stand.
 
@@ -53,9 +53,9 @@ def pca_alignment(
         ``2 - 2 correlation``, from 0 to 2; lower is more alike. Its ``parts`` are, for the sample and, with the
         prefix ``reference_``, for the reference:
 
-        - ``class_variance``: class-conditional variance of the standardised projections, the share of the variance
+        - ``class_variance``: class-conditional variance of the standardised projections, the fraction of the variance
           that is within classes, from 0 (the component tells the classes apart) to 1; None without labels;
-        - ``explained``: share of the variance of all features that the component explains;
+        - ``explained``: fraction of the variance of all features that the component explains;
         - ``projections`` of shape (n_samples,): standardised, of mean 0 and variance 1;
 
         and of both together ``correlation`` of the projections of pairs, at least 0 since the sign of a component is

@@ -40,7 +40,7 @@ def feature_distance(
     align: Align = "labels",
     computing: Computing | None = None,
 ) -> LabResult:
-    """Distance between the features of two samples; lower is more alike, and 0 where nothing moved.
+    """Distance between the features of two samples; lower is more alike, and 0 where nothing changed.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ class TransportCost:
     positions : ndarray of shape (n_classes,) or None
         The positions, for the route "line".
     metric : bool
-        Whether the triangle inequality holds: then probability that both distributions share need not move.
+        Whether the triangle inequality holds: then probability that both distributions have need not be transported.
     """
 
     cost: FloatArray
@@ -203,7 +203,7 @@ class _Plan:
 
     @classmethod
     def of(cls, row: int, p: FloatArray, q: FloatArray, *, cancel: bool) -> _Plan | None:
-        """Return the problem of a row, or None when nothing moves."""
+        """Return the problem of a row, or None when nothing is transported."""
         shared = np.minimum(p, q) if cancel else 0.0
         left, arriving = p - shared, q - shared
         out, arrived = float(left.sum()), float(arriving.sum())
@@ -229,7 +229,7 @@ class _Plan:
 
 
 def _is_metric(cost: FloatArray) -> bool:
-    """Tell whether no detour is cheaper than the direct way."""
+    """Return True if no detour is cheaper than the direct way."""
     slack = _SAME * float(cost.max())
     return all(bool((cost <= cost[:, [via]] + cost[via] + slack).all()) for via in range(len(cost)))
 

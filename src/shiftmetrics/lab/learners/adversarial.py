@@ -18,16 +18,16 @@ from shiftmetrics.lab.learners.objectives import Batch, RowLoss, cross_entropy
 
 @dataclass(frozen=True, kw_only=True)
 class Adversarial:
-    """Adversarial training: each row is moved to raise its loss, at a price or within a ball, before each step.
+    """Adversarial training: each row is perturbed to raise its loss, at a price or within a ball, before each step.
 
     With ``penalty`` it minimises the mean of ``sup_x' loss(x', y) - penalty * |x' - x|^2`` (WRM), equation (4.1) of
-    the stability paper; with ``features`` only those features move, its targeted training (4.3). With ``radius`` it
+    the stability paper; with ``features`` only those features change, its targeted training (4.3). With ``radius`` it
     minimises the mean of ``max loss(x', y)`` over ``|x' - x| <= radius``.
 
     Parameters
     ----------
     penalty : float, optional
-        Price gamma of a squared move: the smaller, the stronger the training. The supremum is finite, and the
+        Price gamma of a squared perturbation: the smaller, the stronger the training. The supremum is finite, and the
         search for it reliable, where the loss curves less than the penalty.
     radius : float, optional
         Of the ball around each row; 0 is ERM. Exactly one of ``penalty`` and ``radius`` is given.
@@ -37,7 +37,7 @@ class Adversarial:
         Ascent steps of the (local) search; the best point met on the way counts, so more steps never weaken it.
         Default: 20 with a penalty; 10 within a ball, each of length ``2.5 * radius / n_steps``, from a random point.
     features : sequence of int, optional
-        Positions of the features (on the last axis) that may move. Default: all.
+        Positions of the features (on the last axis) that may change. Default: all.
     low, high : float, optional
         Bounds of the inputs within a ball, such as 0 and 1 for pixels.
     loss : callable, default `cross_entropy`
@@ -98,7 +98,7 @@ class Adversarial:
             check_integer(self.n_steps, "n_steps", low=1)
 
     def worst_inputs(self, model: nn.Module, batch: Batch) -> Tensor:
-        """Return the moved rows."""
+        """Return the perturbed rows."""
         movable = _movable(batch.x, self.features)
         if self.penalty is not None:
             return self._by_penalty(model, batch, movable, self.penalty)
@@ -106,7 +106,7 @@ class Adversarial:
         return self._within_ball(model, batch, movable, self.radius)
 
     def __call__(self, model: nn.Module, batch: Batch) -> Tensor:
-        """Return the mean loss at the moved rows, less the price of the moves where there is one."""
+        """Return the mean loss at the perturbed rows, less the price of the perturbations where there is one."""
         moved = self.worst_inputs(model, batch)
         losses = self.loss(model(moved), batch.y)
         if self.penalty is not None:
@@ -187,7 +187,7 @@ def _search(
 
 
 def _movable(x: Tensor, features: Sequence[int] | None) -> Tensor:
-    """Return ones where a row may move and zeros elsewhere, of shape (n_samples, n_inputs)."""
+    """Return ones where a row may change and zeros elsewhere, of shape (n_samples, n_inputs)."""
     if features is None:
         return torch.ones_like(x).reshape(len(x), -1)
     last = x.shape[-1]

@@ -98,7 +98,7 @@ def fit(
     transform : callable, optional
         Changes each batch first, as `LISA` does.
     domain : array of shape (n_samples,), optional
-        Integer domains. Every batch gets its share of each.
+        Integer domains. Every batch gets its part of each.
     epochs : int, default 100
         Passes over the data.
     batch_size : int, optional

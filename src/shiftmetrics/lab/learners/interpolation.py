@@ -20,7 +20,7 @@ def mixup(x: Tensor, partner: Tensor, weight: Tensor) -> Tensor:
     x, partner : Tensor of shape (n_samples, ...)
         Rows and their partners.
     weight : Tensor of shape (n_samples,)
-        Share of ``x`` in each row.
+        Fraction of ``x`` in each row.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def cutmix(
     x, partner : Tensor of shape (n_samples, n_channels, height, width)
         Images and their partners.
     weight : Tensor of shape (n_samples,)
-        Share of the area of ``x`` that should stay.
+        Fraction of the area of ``x`` that should stay.
     generator : torch.Generator, optional
         Places the boxes.
 
@@ -51,7 +51,7 @@ def cutmix(
     images : Tensor
         The composed images.
     weight : Tensor of shape (n_samples,)
-        The share that did stay: boxes consist of whole pixels and may leave the image.
+        The fraction that did stay: boxes consist of whole pixels and may leave the image.
 
     Raises
     ------
@@ -102,7 +102,7 @@ class LISA:
     within_domain : float, default 0.5
         Probability of mixing labels within a domain.
     concentration : float, default 2.0
-        The share of each row is drawn from Beta(concentration, concentration).
+        The fraction of each row is drawn from Beta(concentration, concentration).
 
     References
     ----------

@@ -75,7 +75,7 @@ class ValidationScore:
         With labels "accuracy_and_f1" (the mean of accuracy and macro F1, the default), "accuracy",
         "balanced_accuracy", "f1_macro", or any scorer of scikit-learn by its name: of the shifted rows if there are
         some. Without labels "agreement_over_ceiling" (the default), "agreement" in nats, as in the papers, or
-        "agreement_rate", the share of pairs predicted alike (AFR_P): how far predictions stay as they were.
+        "agreement_rate", the fraction of pairs predicted alike (AFR_P): how far predictions stay as they were.
     X : array of shape (n_samples, ...)
         Inputs.
     y : array of shape (n_samples,), optional

@@ -50,8 +50,8 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     activation : {"relu", "elu", "tanh"}, default "relu"
         Between layers.
     objective : callable, optional
-        What to minimise, such as `Adversarial`; `ERM` by default. Adversarial objectives move
-        the standardised rows, so that a move by one standard deviation counts 1.
+        What to minimise, such as `Adversarial`; `ERM` by default. Adversarial objectives perturb
+        the standardised rows, so that a change by one standard deviation counts 1.
     augmentation : callable, optional
         Changes each batch, such as `LISA`.
     epochs, batch_size
@@ -204,7 +204,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.classes_[best]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the (weighted) share of rows that are predicted right."""
+        """Return the (weighted) fraction of rows that are predicted right."""
         return float(super().score(X, y, sample_weight))
 
     @property

@@ -5,7 +5,6 @@ from shiftmetrics.lab.published.agreement import posterior_agreement_adam
 from shiftmetrics.lab.published.canonical import canonical_coordinates
 from shiftmetrics.lab.published.conic import stability_criterion_conic
 from shiftmetrics.lab.published.contributions import approximate_contributions
-from shiftmetrics.lab.published.description import description_length
 from shiftmetrics.lab.published.gradients import model_stability_adam
 from shiftmetrics.lab.published.labels import label_agreement
 from shiftmetrics.lab.published.separate import model_agreement
@@ -13,7 +12,6 @@ from shiftmetrics.lab.published.separate import model_agreement
 __all__ = [
     "approximate_contributions",
     "canonical_coordinates",
-    "description_length",
     "label_agreement",
     "model_agreement",
     "model_stability_adam",

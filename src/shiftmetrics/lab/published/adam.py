@@ -124,11 +124,11 @@ def stability_criterion_adam(
         Maps points of shape (n_samples, n_features), one for each row, to their losses (n_samples,) and the gradients
         of these (n_samples, n_features).
     points : array_like of shape (n_samples, n_features)
-        The rows before any move. A cell that is NaN stays so, where ``loss`` takes it.
+        The rows before any perturbation. A cell that is NaN stays so, where ``loss`` takes it.
     threshold, theta1, theta2, divergence, sample_weight
         As in `stability_criterion`.
     unit : array_like of shape (n_features,), optional
-        A move of a feature by that much is a distance of 1; 0 for features that may not move. Default: 1 for all.
+        A change of a feature by that much is a distance of 1; 0 for features that may not change. Default: 1 for all.
     limits : pair of array_like of shape (n_samples, n_features), optional
         Lowest and highest points; steps beyond them are cut off.
     exact : Loss, optional
@@ -266,7 +266,7 @@ def stability_criterion_adam(
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """Where the steps ended: moves (n, d), losses and squared distances (n,), and the trace of the price."""
+    """Where the steps ended: perturbations (n, d), losses and squared distances (n,), and the trace of the price."""
 
     moves: FloatArray
     losses: FloatArray

@@ -24,7 +24,7 @@ from shiftmetrics._core.validation import check_magnitude, check_matrix, check_n
 from shiftmetrics.agreement.pairing import rows_of_classes
 
 _NEGLIGIBLE = 1e-8
-"""Canonical correlations below this share of the largest are rounding."""
+"""Canonical correlations below this fraction of the largest are rounding."""
 
 
 class Moments(NamedTuple):

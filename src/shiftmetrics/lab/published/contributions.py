@@ -16,7 +16,7 @@ class ApproximateContribution(NamedTuple):
     ----------
     paper_log_pa : float or None
         From the lack of confidence d (in the reference where the prediction stays, in the shifted sample where it is
-        misled), with products of rates for the shares of the groups: ``log(1 - 2d)`` for each pair that stays,
+        misled), with products of rates for the fractions of the groups: ``log(1 - 2d)`` for each pair that stays,
         ``log d`` for each misled one, nothing for the fourth group. None where d is at least 1/2.
     overlap_log_pa : float
         Before the last simplifications, with the groups' own sizes: ``log((1 - d)^2 + d^2)`` for pairs that stay,

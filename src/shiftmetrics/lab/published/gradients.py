@@ -44,7 +44,7 @@ def model_stability_adam(
     """Stability of a model as the paper computes it: Adam on the numbers of each row, and on the dual price.
 
     For comparison with `model_stability`. It takes linear models and torch modules. Categories and labels stay as
-    they are, and whole numbers move by fractions.
+    they are, and integers change by fractions.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def model_stability_adam(
     loss : {"log_loss", "hinge", "squared"}, default "log_loss"
         What a row loses; errors have no gradient.
     perturbation : Perturbation, optional
-        Which columns may move, within which bounds and at what cost.
+        Which columns may change, within which bounds and at what cost.
     steps : AdamSteps, optional
         How many steps, and how long.
     progress : bool, default True
@@ -114,7 +114,7 @@ def model_stability_adam(
     if domain.mutable_flips:
         warnings.append("Gradient steps leave categories as they are.")
     if (domain.numeric & domain.integer).any():
-        warnings.append("Gradient steps move whole numbers by fractions.")
+        warnings.append("Gradient steps change integers by fractions.")
     settings = {**result.settings, "loss": loss, "model": type(model).__name__}
     return dataclasses.replace(result, settings=settings, warnings=tuple(warnings))
 

@@ -40,7 +40,7 @@ class LabelAgreement(Record):
     equivalent_error : float
         Error rate of the symmetric channel with this capacity. Lower is better.
     accuracy : float
-        Share of rows (by weight) whose largest score is that of the label.
+        Fraction of rows (by weight) whose largest score is that of the label.
     per_sample : ndarray of shape (n_samples,)
         Contribution of each row; their weighted mean is ``value``.
     """

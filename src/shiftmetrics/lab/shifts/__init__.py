@@ -1,4 +1,4 @@
-"""Making shifted data: partly shifted samples, and corruptions of images, tables and texts.
+"""Making shifted data: partly shifted samples, and corruptions of images, tables and strings.
 
 Every shift is called as ``shift(X, strength=..., rng=...)`` and returns ``X`` shifted, row by row. Strength 0 is the
 identity. `CORRUPTIONS` holds those of images by name; their classes stand in `shiftmetrics.lab.shifts.images`. Image

@@ -178,7 +178,7 @@ class ShotNoise(ImageShift):
 
 @dataclass(frozen=True)
 class ImpulseNoise(ImageShift):
-    """Salt and pepper. Strength: the share of values, in [0, 1], that become 0 or 1 (evenly).
+    """Salt and pepper. Strength: the fraction of values, in [0, 1], that become 0 or 1 (evenly).
 
     Examples
     --------
@@ -251,7 +251,7 @@ class Brightness(ImageShift):
 
 @dataclass(frozen=True)
 class Contrast(ImageShift):
-    """Less contrast. Strength: the share of it lost, in [0, 1]; at 1 each image is its mean colour.
+    """Less contrast. Strength: the fraction of it lost, in [0, 1]; at 1 each image is its mean colour.
 
     Examples
     --------
@@ -272,7 +272,7 @@ class Contrast(ImageShift):
 
 @dataclass(frozen=True)
 class Pixelate(ImageShift):
-    """Fewer pixels. Strength: the share of the resolution lost along each side, in [0, 1].
+    """Fewer pixels. Strength: the fraction of the resolution lost along each side, in [0, 1].
 
     The image is averaged down to ``round((1 - strength) * side)`` pixels (at least one) and enlarged again.
 

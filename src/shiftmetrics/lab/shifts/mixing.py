@@ -1,4 +1,4 @@
-"""Partly shifted samples: by a random share of the rows, or by the norm of their perturbation."""
+"""Partly shifted samples: by a random fraction of the rows, or by the norm of their perturbation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from shiftmetrics.lab.shifts.rows import choose_rows, n_rows, rows_differ
 def mix(
     shifted: Any, reference: Any = None, *, ratio: float, by: Any = "random", rng: Any = None
 ) -> ShiftedSample:
-    """Shift only a share of the rows, drawn at random or those that need the least.
+    """Shift only a fraction of the rows, drawn at random or those that need the least.
 
     Every row keeps its place, and the rows of a smaller ratio are among those of a larger one.
 
@@ -35,7 +35,7 @@ def mix(
     reference : like shifted, optional
         The same rows unshifted, in the same order; not needed for a `ShiftedSample`, which holds it.
     ratio : float
-        Share of rows to take from ``shifted``, in [0, 1], rounded to whole rows; 0 returns the reference.
+        Fraction of rows to take from ``shifted``, in [0, 1], rounded to whole rows; 0 returns the reference.
     by : {"random", "linf", "l2"} or array of shape (n_samples,), default "random"
         Which rows. "random" is the shift ratio of Carvalho et al. (arXiv:2503.16271), section 4.2. "linf" and "l2"
         take the rows of the smallest perturbation in that norm first, their adversarial ratio, section 4.1; an

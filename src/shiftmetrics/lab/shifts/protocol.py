@@ -212,7 +212,7 @@ class ShiftedSample:
 
     @property
     def ratio(self) -> float:
-        """The share of rows that differ: the shift ratio."""
+        """The fraction of rows that differ: the shift ratio."""
         return float(self.shifted.mean()) if self.shifted.size else 0.0
 
     def provenance(self) -> list[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""Rows of whatever a sample is: an array of any library, a pandas table or series, a list of texts."""
+"""Rows of whatever a sample is: an array of any library, a pandas table or series, a list of strings."""
 
 from __future__ import annotations
 
@@ -82,7 +82,9 @@ def choose_rows(mask: BoolArray, shifted: Any, reference: Any) -> Any:
             return np.where(choice, shifted, reference)
         return xp.where(xp.asarray(choice, device=shifted.device), shifted, reference)
     if isinstance(shifted, str) or isinstance(reference, str):
-        raise TypeError(describe("shifted", "a list of texts", "one text", "Wrap it in a list."))
+        raise TypeError(
+            describe("shifted", "a list of strings", "one string", "Wrap it in a list.")
+        )
     return [a if use else b for use, a, b in zip(mask, shifted, reference, strict=True)]
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SubgroupReweighting(SampleShift):
-    """Other shares of subgroups, by drawing rows. Strength in [0, 1]: how far the shares move to the target.
+    """Other fractions of subgroups, by drawing rows. Strength in [0, 1]: how far the fractions go towards the target.
 
     Rows are drawn with replacement within their subgroup, so a shifted row is a copy of an original one:
     `apply_shift` keeps the pairs by recording where each row came from. To keep the rows as they are and weigh
@@ -32,7 +32,7 @@ class SubgroupReweighting(SampleShift):
     column : column name
         The column whose values are the subgroups.
     shares : mapping
-        Target share of each subgroup by value, summing to 1; subgroups left out get none.
+        Target fraction of each subgroup by value, summing to 1; subgroups left out get none.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class SubgroupReweighting(SampleShift):
         return X[rows] if isinstance(X, np.ndarray) else X.iloc[rows]
 
     def _target(self, frame: pd.DataFrame) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Return each row's subgroup, and the observed and the target shares of the subgroups."""
+        """Return each row's subgroup, and the observed and the target fractions of the subgroups."""
         import pandas as pd
 
         check_present(frame, self.column, "column")
@@ -114,7 +114,7 @@ def _between(observed: FloatArray, target: FloatArray, strength: float) -> Float
 
 
 def _whole_shares(shares: FloatArray, total: int) -> IntArray:
-    """Return whole numbers that sum to ``total``, in these proportions (largest remainders)."""
+    """Return integers that sum to ``total``, in these proportions (largest remainders)."""
     exact = shares * total
     counts = np.floor(exact).astype(np.int64)
     order = np.argsort(-(exact - counts), kind="stable")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.validation import check_number, describe, first_few
 from shiftmetrics.lab.shifts.protocol import SampleShift
 from shiftmetrics.lab.shifts.streams import RowStreams, child_seed
@@ -24,6 +24,22 @@ if TYPE_CHECKING:
 
 Column: TypeAlias = Hashable
 """The name of a column."""
+
+
+@dataclass(frozen=True)
+class CellDraws:
+    """Random numbers for the cells of one column: those of some rows of its own streams."""
+
+    streams: RowStreams
+    rows: slice
+
+    def uniforms(self, shape: tuple[int, ...] = ()) -> FloatArray:
+        """Return numbers in [0, 1), of this shape for each row."""
+        return self.streams.uniforms(self.rows, shape)
+
+    def normals(self) -> FloatArray:
+        """Return a standard normal number for each row."""
+        return self.streams.normals(self.rows)
 
 
 class TableShift(SampleShift):
@@ -48,9 +64,8 @@ class TableShift(SampleShift):
         if isinstance(self.columns, str) or not isinstance(self.columns, Sequence):
             raise TypeError(describe("columns", "a list of column names", value=self.columns))
         if not self.columns:
-            raise ValueError(
-                describe("columns", "at least one column name, or None for all", "an empty list")
-            )
+            expected = "at least one column name, or None for all"
+            raise ValueError(describe("columns", expected, "an empty list"))
         for name in self.columns:
             check_present(frame, name, "columns")
         return list(self.columns)
@@ -72,19 +87,12 @@ class TableShift(SampleShift):
         for name in self._columns(frame):
             position = int(np.flatnonzero(frame.columns == name)[0])
             own = RowStreams(child_seed(streams.seed, position), streams.name)
-            column = self._corrupt(frame[name], name, strength, own, rows)
-            shifted.isetitem(position, column)
+            draws = CellDraws(own, rows)
+            shifted.isetitem(position, self._corrupt(frame[name], strength, draws))
         return shifted.to_numpy() if isinstance(X, np.ndarray) else shifted
 
     @abstractmethod
-    def _corrupt(
-        self,
-        column: pd.Series[Any],
-        name: Column,
-        strength: float,
-        streams: RowStreams,
-        rows: slice,
-    ) -> Any:
+    def _corrupt(self, column: pd.Series[Any], strength: float, draws: CellDraws) -> Any:
         """Return the corrupted column."""
 
 
@@ -102,7 +110,7 @@ class ColumnNoise(TableShift):
 
     Notes
     -----
-    Whole numbers stay whole: the noise in integer columns is rounded. Missing values stay missing.
+    Integers stay integers: the noise in integer columns is rounded. Missing values stay missing.
 
     Examples
     --------
@@ -117,21 +125,12 @@ class ColumnNoise(TableShift):
     scales: Mapping[Column, float] | None = None
     max_strength: ClassVar[float] = math.inf
 
-    def _corrupt(
-        self,
-        column: pd.Series[Any],
-        name: Column,
-        strength: float,
-        streams: RowStreams,
-        rows: slice,
-    ) -> Any:
-        scale = (
-            float(column.std(ddof=0))
-            if self.scales is None or name not in self.scales
-            else self.scales[name]
-        )
-        scale = check_number(scale, f"scales[{name!r}]", low=0.0)
-        noise = strength * scale * streams.normals(rows)
+    def _corrupt(self, column: pd.Series[Any], strength: float, draws: CellDraws) -> Any:
+        name = column.name
+        scale = float(column.std(ddof=0))
+        if self.scales is not None and name in self.scales:
+            scale = check_number(self.scales[name], f"scales[{name!r}]", low=0.0)
+        noise = strength * scale * draws.normals()
         if column.dtype.kind in "iu":
             limits = np.iinfo(getattr(column.dtype, "numpy_dtype", column.dtype))
             noisy = (column + np.rint(noise)).clip(limits.min, limits.max)
@@ -141,7 +140,7 @@ class ColumnNoise(TableShift):
 
 @dataclass(frozen=True)
 class MissingValues(TableShift):
-    """Values that go missing, completely at random. Strength: the share of cells, in [0, 1].
+    """Values that go missing, completely at random. Strength: the fraction of cells, in [0, 1].
 
     Parameters
     ----------
@@ -172,27 +171,20 @@ class MissingValues(TableShift):
     def _check_column(self, column: pd.Series[Any], name: Column) -> None:
         """Every column can miss values."""
 
-    def _corrupt(
-        self,
-        column: pd.Series[Any],
-        name: Column,
-        strength: float,
-        streams: RowStreams,
-        rows: slice,
-    ) -> Any:
-        lost = streams.uniforms(rows) < strength
-        if not lost.any():
+    def _corrupt(self, column: pd.Series[Any], strength: float, draws: CellDraws) -> Any:
+        is_missing = draws.uniforms() < strength
+        if not is_missing.any():
             return column
         if self.fill is not None:
-            return _put(column, lost, self.fill)
+            return _put(column, is_missing, self.fill)
         if column.dtype.kind in "iub" and isinstance(column.dtype, np.dtype):
             column = column.astype(np.float64)
-        return column.mask(lost)
+        return column.mask(is_missing)
 
 
 @dataclass(frozen=True)
 class CategorySwap(TableShift):
-    """Categories entered wrongly. Strength: the share of cells, in [0, 1], that get another category.
+    """Categories entered wrongly. Strength: the fraction of cells, in [0, 1], that get another category.
 
     The wrong category is drawn among the column's other ones as often as they occur in it (in a batch of a larger
     table: in that batch).
@@ -200,7 +192,7 @@ class CategorySwap(TableShift):
     Parameters
     ----------
     columns : list, optional
-        Which columns. Default: those of texts, categories and bool. Name columns of coded numbers yourself.
+        Which columns. Default: those of strings, categories and bool. Name columns of coded numbers yourself.
 
     Examples
     --------
@@ -221,27 +213,20 @@ class CategorySwap(TableShift):
             expected = "columns of at least two categories"
             raise ValueError(describe("columns", expected, f"{name!r}, which has one or none"))
 
-    def _corrupt(
-        self,
-        column: pd.Series[Any],
-        name: Column,
-        strength: float,
-        streams: RowStreams,
-        rows: slice,
-    ) -> Any:
+    def _corrupt(self, column: pd.Series[Any], strength: float, draws: CellDraws) -> Any:
         import pandas as pd
 
         counts = column.value_counts(sort=False)
         counts = counts[counts > 0]
-        shares = counts.to_numpy(dtype=np.float64) / float(counts.sum())
-        draws = streams.uniforms(rows, (2,))
-        swapped = (draws[:, 0] < strength) & column.notna().to_numpy()
+        fractions = counts.to_numpy(dtype=np.float64) / float(counts.sum())
+        numbers = draws.uniforms((2,))
+        swapped = (numbers[:, 0] < strength) & column.notna().to_numpy()
         places = counts.index.get_indexer(pd.Index(column[swapped]))
-        # Drawing among the others: a point on the line of all shares with the row's own share cut out.
-        ends = np.cumsum(shares)
-        own_start, own_share = ends[places] - shares[places], shares[places]
-        points = draws[swapped, 1] * (1.0 - own_share)
-        points = np.where(points >= own_start, points + own_share, points)
+        # Drawing among the others: a point on the line of all fractions with the row's own one cut out.
+        ends = np.cumsum(fractions)
+        own = fractions[places]
+        points = numbers[swapped, 1] * (1.0 - own)
+        points = np.where(points >= ends[places] - own, points + own, points)
         drawn = np.minimum(np.searchsorted(ends, points, side="right"), len(ends) - 1)
         # Rounding at the seam could hand a row its own category back: take its neighbour.
         drawn = np.where(drawn == places, (places + 1) % len(ends), drawn)
@@ -250,7 +235,7 @@ class CategorySwap(TableShift):
 
 @dataclass(frozen=True)
 class UnitError(TableShift):
-    """Values entered in another unit. Strength: the share of cells, in [0, 1], multiplied by ``factor``.
+    """Values entered in another unit. Strength: the fraction of cells, in [0, 1], multiplied by ``factor``.
 
     Parameters
     ----------
@@ -270,16 +255,9 @@ class UnitError(TableShift):
     columns: Sequence[Column] | None = None
     factor: float = 10.0
 
-    def _corrupt(
-        self,
-        column: pd.Series[Any],
-        name: Column,
-        strength: float,
-        streams: RowStreams,
-        rows: slice,
-    ) -> Any:
+    def _corrupt(self, column: pd.Series[Any], strength: float, draws: CellDraws) -> Any:
         factor = check_number(self.factor, "factor")
-        wrong = streams.uniforms(rows) < strength
+        wrong = draws.uniforms() < strength
         multiplied = column.to_numpy(dtype=np.float64, na_value=np.nan)[wrong] * factor
         return _put(column, wrong, multiplied)
 
@@ -296,9 +274,8 @@ def as_frame(X: Any) -> pd.DataFrame:
 
     if isinstance(X, np.ndarray):
         if X.ndim != 2 or X.dtype.kind not in "biuf":
-            raise TypeError(
-                describe("X", "a DataFrame or a 2-D array of numbers", f"{X.ndim}-D of {X.dtype}")
-            )
+            got = f"{X.ndim}-D of {X.dtype}"
+            raise TypeError(describe("X", "a DataFrame or a 2-D array of numbers", got))
         frame = pd.DataFrame(X)
     elif isinstance(X, pd.DataFrame):
         frame = X
@@ -308,14 +285,13 @@ def as_frame(X: Any) -> pd.DataFrame:
         raise ValueError(describe("X", "a table of at least one row", "0 rows"))
     if not frame.columns.is_unique:
         repeated = frame.columns[frame.columns.duplicated()]
-        raise ValueError(
-            describe("X", "a table of distinct column names", f"repeated {first_few(repeated, 6)}")
-        )
+        got = f"repeated {first_few(repeated, 6)}"
+        raise ValueError(describe("X", "a table of distinct column names", got))
     return frame
 
 
 def is_numeric(column: pd.Series[Any]) -> bool:
-    """Tell whether a column holds numbers; bool and categories do not count."""
+    """Return True if a column holds numbers; bool and categories do not count."""
     return getattr(column.dtype, "kind", "O") in "iuf"
 
 
@@ -325,9 +301,8 @@ def _put(column: pd.Series[Any], where: BoolArray, values: Any) -> Any:
 
     if isinstance(column.dtype, pd.CategoricalDtype):
         known = set(column.cat.categories)
-        new = [
-            value for value in np.atleast_1d(np.asarray(values, dtype=object)) if value not in known
-        ]
+        given = np.atleast_1d(np.asarray(values, dtype=object))
+        new = [value for value in given if value not in known]
         if new:
             column = column.cat.add_categories(list(dict.fromkeys(new)))
         replaced = column.copy()

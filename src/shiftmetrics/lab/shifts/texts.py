@@ -1,4 +1,4 @@
-"""Edits of texts: random characters, and adjectives that strengthen or weaken the sentiment.
+"""Edits of strings: random characters, and adjectives that strengthen or weaken the sentiment.
 
 The three attacks of Carvalho et al. (arXiv:2503.16271), appendix C. Texts are a list of str or a pandas Series, and
 come back as the same. A strength is a number of edits; the paper's shift power W stands for ``strength=2**W``.
@@ -44,7 +44,7 @@ MAX_EDITS = 1 << 16
 
 
 class TextShift(SampleShift):
-    """Base of the text edits: opens the texts and edits one after the other."""
+    """Base of the text edits: opens the strings and edits one after the other."""
 
     max_strength: ClassVar[float] = MAX_EDITS
     whole_strength: ClassVar[bool] = True
@@ -200,12 +200,12 @@ class SentimentWords(TextShift):
 
 def _check_texts(X: Any) -> None:
     if isinstance(X, str) or is_table(X) or not (isinstance(X, list | tuple) or is_labelled(X)):
-        expected = "a list or pandas Series of texts"
+        expected = "a list or pandas Series of strings"
         raise TypeError(describe("X", expected, type(X).__name__, "Pass one column, or a list."))
     if not len(X):
         raise ValueError(describe("X", "at least one text", "none"))
     for row, text in enumerate(X):
         if not isinstance(text, str):
             raise TypeError(
-                describe("X", "texts (str) only", f"{text!r} at row {row}", "Drop or fill it.")
+                describe("X", "strings only", f"{text!r} at row {row}", "Drop or fill it.")
             )

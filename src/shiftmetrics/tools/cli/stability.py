@@ -110,13 +110,13 @@ def stability(
         given = {"sample_weight": sample.weight, "groups": sample.groups}
         # the whole model, then features one by one
         result = call(model_stability, *rows, **given)
-        shown = _rows_of(sample, result.loss)
+        shown = _rows_of(sample)
         # the classes that it predicts are labels to show; the numbers of a regression are not
         if label is None and call["loss"] != "squared":
             shown = dataclasses.replace(shown, labels=sample.target)
         results = {str(source): result}
         if curve:
-            results |= _curve(call, result, shown, sample.groups)
+            results |= _curve(call, result, result.loss, sample)
         if feature_stability:
             # features are compared by perturbations alone, unless reweighting was asked for
             prices = {}
@@ -162,10 +162,10 @@ def _of_numbers(
         # a distance is what a row needs to become an error; a loss is what it costs
         loss = call(ZeroOneLoss if what == "distances" else FixedLoss, values)
         result = call(stability_criterion, loss, sample_weight=sample.weight, groups=sample.groups)
-        rows = _rows_of(sample, loss)
+        rows = _rows_of(sample)
         results = {name: result}
         if curve:
-            results |= _curve(call, result, rows, sample.groups)
+            results |= _curve(call, result, loss, sample)
         description = f"{what.capitalize()} of {len(values):,} rows in {name}."
         context = Context(description=description, rows={name: rows})
         return CommandAnswer(results=results, title=TITLE, context=context, notes=sample.notes)
@@ -220,10 +220,9 @@ def _column_of(sample: Sample, column: str, option: str) -> Any:
     return np.asarray(as_array(sample.values[column], option))
 
 
-def _rows_of(sample: Sample, loss: Any) -> Rows:
+def _rows_of(sample: Sample) -> Rows:
     """Return what the report may show of the rows."""
     return Rows(
-        loss=loss,
         sample_weight=sample.weight,
         names=sample.ids,
         labels=sample.label,
@@ -231,15 +230,15 @@ def _rows_of(sample: Sample, loss: Any) -> Rows:
     )
 
 
-def _curve(call: Call, result: Any, rows: Rows, groups: Any) -> dict[str, Any]:
+def _curve(call: Call, result: Any, loss: Any, sample: Sample) -> dict[str, Any]:
     """Return the stability over thresholds, from the base risk to beyond the threshold."""
     start = result.base_risk
     threshold = call["threshold"]
     # a quarter of the way to the threshold each; where that is short, of the base risk
     step = max(threshold - start, 0.25 * max(start, 1e-3)) / 4
     thresholds = [*(start + np.arange(1, 9) * step), threshold]
-    weights = {"sample_weight": rows.sample_weight, "groups": groups}
-    curve = call(stability_curve, rows.loss, thresholds, **weights)
+    weights = {"sample_weight": sample.weight, "groups": sample.groups}
+    curve = call(stability_curve, loss, thresholds, **weights)
     return {curve.title: curve}
 
 

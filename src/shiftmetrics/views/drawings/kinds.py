@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from shiftmetrics._core.drawing import Drawn
@@ -59,8 +59,8 @@ def plot(result: Any, ax: Any = None, *, kind: str | None = None, **options: Any
 
     Parameters
     ----------
-    result : Result, or mapping of str to Result
-        What a measure returned. Several results, by name, are drawn together by ``kind="search"`` or "curves".
+    result : Result
+        What a measure returned.
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure, which ``matplotlib.pyplot.show`` shows.
     kind : str, optional
@@ -88,20 +88,11 @@ def plot(result: Any, ax: Any = None, *, kind: str | None = None, **options: Any
     >>> plot(posterior_agreement(scores, scores[::-1]), kind="beta").get_xlabel()
     'inverse temperature beta (log scale)'
     """
-    if isinstance(result, Mapping) and (kind not in ("search", "curves") or not result):
-        remedy = 'Several are drawn together by kind="search" or "curves".'
-        raise ValueError(
-            describe("result", "a result", f"a mapping of {len(result)} results", remedy)
-        )
-    # several results are drawn together by the drawing of their class
-    shown = result
-    if isinstance(result, Mapping):
-        shown = next(iter(result.values()))
-    if not isinstance(shown, Result | Drawn):
-        raise TypeError(describe("result", "a result of a measure", type(shown).__name__))
-    kinds = kinds_of(type(shown))
+    if not isinstance(result, Result | Drawn):
+        raise TypeError(describe("result", "a result of a measure", type(result).__name__))
+    kinds = kinds_of(type(result))
     if not kinds:
-        raise TypeError(describe("result", "of a class that has a drawing", type(shown).__name__))
+        raise TypeError(describe("result", "of a class that has a drawing", type(result).__name__))
     if kind is None:
         kind = next(iter(kinds))
     check_choice(kind, "kind", tuple(kinds))

@@ -34,6 +34,7 @@ def draw_spectrum(result: Any, ax: Any = None, *, n_eigenvalues: int = 20) -> An
     if len(missing):
         places = np.arange(len(missing)) + 1
         ax.bar(places, -missing, color=REFERENCE, width=0.72, label="more in the reference")
+    # what is missing hangs below the line
     ax.axhline(0, color=MUTED, linewidth=0.8)
     ax.set_xlim(0.3, max(len(new), len(missing), 1) + 0.7)
     ax.set(xlabel="rank of the mode", ylabel="eigenvalue")

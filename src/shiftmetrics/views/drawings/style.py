@@ -85,46 +85,31 @@ def line_at(
     line = {"color": color, "linewidth": 1.2, "linestyle": DASHED, "zorder": zorder}
     if axis == "y":
         ax.axhline(value, **line)
-        mark(
-            ax,
-            text,
-            (1, value),
-            xycoords=("axes fraction", "data"),
-            shift=(-2, 3),
-            ha="right",
-            color=color,
-        )
-    else:
-        ax.axvline(value, **line)
-        shift = (-5, -2) if left else (5, -2)
-        ha = "right" if left else "left"
-        place = (value, 1)
-        mark(
-            ax,
-            text,
-            place,
-            xycoords=("data", "axes fraction"),
-            shift=shift,
-            ha=ha,
-            va="top",
-            color=color,
-        )
+        beside = {"xycoords": ("axes fraction", "data"), "shift": (-2, 3), "ha": "right"}
+        mark(ax, text, (1, value), color=color, **beside)
+        return
+    ax.axvline(value, **line)
+    beside = {"xycoords": ("data", "axes fraction"), "shift": (5, -2), "ha": "left"}
+    if left:
+        beside |= {"shift": (-5, -2), "ha": "right"}
+    mark(ax, text, (value, 1), color=color, va="top", **beside)
 
 
 def name_rows(ax: Any, names: Sequence[Any]) -> Any:
     """Name the places 0, 1, ... from the top of the axes down, and return them."""
     places = np.arange(len(names))
     # long names are cut, not the axes
-    texts = [str(name) for name in names]
-    ax.set_yticks(
-        places, [text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…" for text in texts]
-    )
+    ax.set_yticks(places, [_cut(str(name)) for name in names])
     ax.tick_params(axis="y", labelcolor=INK)
     # the first row on top
     ax.set_ylim(len(names) - 0.3, -0.7)
     ax.grid(visible=True, axis="x")
     ax.grid(visible=False, axis="y")
     return places
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
 
 
 def percent_axes(ax: Any, which: str) -> None:
@@ -148,25 +133,3 @@ def plain_log_axis(axis: Any) -> None:
     axis.set_major_locator(LogLocator(subs=steps, numticks=7))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter("{x:g}")
-
-
-def heat_map(
-    ax: Any, values: FloatArray, names: Sequence[str], *, text: str = "", **options: Any
-) -> Any:
-    """Draw a matrix with a name for each row and column; NaN stays white. ``text`` is the format of the numbers."""
-    # what is not known stays white
-    image = ax.imshow(np.ma.masked_invalid(values), **options)
-    if text:
-        for row, column in np.argwhere(np.isfinite(values)):
-            # dark numbers on bright cells, white ones on dark cells
-            red, green, blue, _ = image.cmap(image.norm(values[row, column]))
-            brightness = 0.3 * red + 0.6 * green + 0.1 * blue
-            colour = INK if brightness > READABLE else "white"
-            number = text.format(values[row, column])
-            ax.text(column, row, number, ha="center", va="center", color=colour, fontsize=9)
-    ax.set_xticks(range(len(names)), names)
-    ax.set_yticks(range(len(names)), names)
-    ax.tick_params(length=0, labelcolor=INK)
-    ax.grid(visible=False)
-    ax.spines[:].set_visible(False)
-    return image

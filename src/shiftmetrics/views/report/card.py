@@ -5,36 +5,22 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from shiftmetrics._core.result import Result
-from shiftmetrics.views.drawings import style
 from shiftmetrics.views.drawings.kinds import kinds_of
 from shiftmetrics.views.report.parts import render
-from shiftmetrics.views.report.pictures import inline_figure
+from shiftmetrics.views.report.pictures import THEME, inline_figure
 from shiftmetrics.views.report.verdict import Verdict, verdict_of
 
-COLOURS = {
-    "ink": style.INK,
-    "muted": style.MUTED,
-    "rule": style.RULE,
-    "test": style.TEST,
-    "reference": style.REFERENCE,
-    "third": style.THIRD,
-    "faint": style.FAINT,
-    "good": style.GOOD,
-    "bad": style.BAD,
-    "open": "#8a5a00",
-    "sans": "system-ui, sans-serif",
-}
+COLOURS = THEME | {"open": "#8a5a00", "sans": "system-ui, sans-serif"}
 """Variables of drawings, which a notebook does not have; cards are on white in dark notebooks too."""
 
 
 def chart_of(result: Result, verdict: Verdict | None, name: str) -> Markup | None:
     """Return the drawing of the first screen; None where the class has no drawing."""
-    # a class without a drawing has a card without a chart
-    kinds = kinds_of(type(result))
-    if not kinds:
+    if not kinds_of(type(result)):
         return None
-    kind = next(iter(kinds)) if verdict is None or verdict.chart is None else verdict.chart
-    return inline_figure(result, kind, name=name, height=1.7 if verdict else 2.6)
+    if verdict is None:
+        return inline_figure(result, None, name=name, height=2.6)
+    return inline_figure(result, verdict.chart, name=name, height=1.7)
 
 
 def card_of(result: Result) -> str:

@@ -30,31 +30,27 @@ SECONDARY_METRICS: dict[str, tuple[str, Callable[[float | None], str]]] = {
 
 
 def comparison_facts(result: Any) -> list[Fact]:
-    """Return the value and the ranks of each model."""
+    """Return the value, the ranks and the secondary metrics of each model."""
     facts = []
     for model in result.models:
-        # what stands beside the value
-        known = model.secondary_metrics
-        meaning = f"rank {model.ranks}"
-        if "accuracy" in known:
-            ends = " to ".join(percent(known[f"accuracy_{end}"]) for end in ("low", "high"))
-            accuracy = (
-                "estimated accuracy" if result.settings.get("labelled_scores") else "accuracy"
-            )
-            meaning += f", {accuracy} {percent(known['accuracy'])} ({ends})"
-        if "unchanged" in known:
-            meaning += f", {percent(known['unchanged'])} of predictions unchanged (kappa {number(known['kappa'])})"
-        if "normalized" in known:
-            meaning += f", agreement {percent(known['normalized'])} of its ceiling"
         value = f"{number(model.value, result.compared_unit)} {model.interval}"
-        facts.append(
-            Fact(
-                model.name,
-                value,
-                meaning + (", (almost) a single class" if model.collapsed else ""),
-            )
-        )
+        meaning = f"rank {model.ranks}"
+        for heading, text in _secondary_metrics(model).items():
+            meaning += f", {heading} {text}"
+        if model.collapsed:
+            meaning += ", (almost) a single class"
+        facts.append(Fact(model.name, value, meaning))
     return facts
+
+
+def _secondary_metrics(model: Any) -> dict[str, str]:
+    """Return the readable figures of a model by the headings of their columns."""
+    figures = {}
+    for name, (heading, show) in SECONDARY_METRICS.items():
+        # a measure has some of them, and may have others that only experts read
+        if name in model.secondary_metrics:
+            figures[heading] = show(model.secondary_metrics[name])
+    return figures
 
 
 @reports("comparison", ComparisonResult, facts=comparison_facts)
@@ -79,29 +75,17 @@ def fill_comparison(entry: Entry) -> None:
         for model in result.models
     ]
     entry.add_table(models, "Models, the best first")
-    # figures that all models have
-    known = {
-        name: shown
-        for name, shown in SECONDARY_METRICS.items()
-        if all(name in model.secondary_metrics for model in result.models)
-    }
-    if known:
-        secondary_metrics = [
-            {
-                "Model": model.name,
-                **{
-                    head: show(model.secondary_metrics[name])
-                    for name, (head, show) in known.items()
-                },
-            }
-            for model in result.models
-        ]
+    figures = [_secondary_metrics(model) for model in result.models]
+    if any(figures):
         caption = "Beside the values"
-        if "worst_case_risk" in known:
-            caption += (
-                f"; the budget is {format_number(result.best.secondary_metrics['common_budget'])}"
-            )
-        entry.add_table(secondary_metrics, caption)
+        budget = result.best.secondary_metrics.get("common_budget")
+        if budget is not None:
+            caption += f"; the budget is {format_number(budget)}"
+        lines = [
+            {"Model": model.name, **line}
+            for model, line in zip(result.models, figures, strict=True)
+        ]
+        entry.add_table(lines, caption)
     # every pair, the clearest first
     differences = [
         {

@@ -17,9 +17,7 @@ class Rows:
     Attributes
     ----------
     scores, reference_scores : array of shape (n_samples, n_classes), optional
-        What `posterior_agreement` was given, for curves and for the pairs that agree least.
-    loss : object, optional
-        The loss that `stability_criterion` was given, for curves over the threshold and the prices.
+        What `posterior_agreement` was given, for the confidence and for the pairs that agree least.
     sample_weight : array of shape (n_samples,), optional
         What the measure was given.
     names, reference_names : sequence of str, optional
@@ -40,7 +38,6 @@ class Rows:
 
     scores: Any = None
     reference_scores: Any = None
-    loss: Any = None
     sample_weight: Any = None
     names: Sequence[str] | None = None
     reference_names: Sequence[str] | None = None
@@ -54,10 +51,6 @@ class Rows:
     table: Any = None
     reference_table: Any = None
     bandwidth_sweep: Any = None
-
-    def name(self, row: int) -> str:
-        """Return the name of a row."""
-        return str(row if self.names is None else self.names[row])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,8 +67,6 @@ class Context:
         The rows behind the result of each name.
     remarks : mapping of str to str
         A sentence for the section of the result of each name: how its numbers came about.
-    conclusions : mapping of str to str
-        A sentence for its verdict: what the numbers mean here.
     command : str
         The command line that made the page.
     rules : RulesResult, optional
@@ -86,6 +77,5 @@ class Context:
     facts: Mapping[str, str] = field(default_factory=dict)
     rows: Mapping[str, Rows] = field(default_factory=dict)
     remarks: Mapping[str, str] = field(default_factory=dict)
-    conclusions: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
     rules: RulesResult | None = None

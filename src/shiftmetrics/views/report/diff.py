@@ -8,7 +8,7 @@ from typing import Any
 from shiftmetrics._core.result import Interval, format_number
 from shiftmetrics.decisions.diff_result import EFFECTS, DiffResult
 from shiftmetrics.decisions.diff_words import decimals, evidence_sentences
-from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
+from shiftmetrics.views.report.parts import Entry, Fact, Number, percent, reports
 from shiftmetrics.views.report.verdict import KeyFigure, Verdict, plain_verdict, verdicts
 
 MOST_STEPS = 3
@@ -117,20 +117,11 @@ def diff_facts(result: DiffResult) -> list[Fact]:
         Fact("certain", _ends(result, result.certain), "whatever the labels that are not known"),
         Fact("changed predictions", percent(result.changes.fraction), "of all rows"),
     ]
-    # for experts: what the first screen leaves out
-    evidence = result.evidence
-    if evidence.kappa is not None:
-        facts.append(Fact("kappa", number(evidence.kappa), "1 where no answer changes"))
-    if evidence.agreement is not None:
+    # the sentences of the evidence hold kappa, the estimate and the other measures
+    agreement = result.evidence.agreement
+    if agreement is not None:
         meaning = "posterior agreement; 1 where the probabilities are equal"
-        facts.append(Fact("agreement, of its maximum", percent(evidence.agreement), meaning))
-    if evidence.estimate is not None:
-        meaning = "if labels were as likely as the mean of both models' probabilities says"
-        facts.append(Fact("assumed difference", _points(result, evidence.estimate), meaning))
-    for part in evidence.measures:
-        direction = "higher is better" if part.higher_is_better else "lower is better"
-        text = f"{format_number(part.old)} → {format_number(part.new)}"
-        facts.append(Fact(part.name, Number(text), direction))
+        facts.append(Fact("agreement, of its maximum", percent(agreement), meaning))
     return facts
 
 

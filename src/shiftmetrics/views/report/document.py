@@ -19,6 +19,7 @@ from shiftmetrics.views.report.card import chart_of
 from shiftmetrics.views.report.context import Context, Rows
 from shiftmetrics.views.report.parts import (
     Entry,
+    Number,
     ReportTable,
     direction_of,
     facts_of,
@@ -89,6 +90,7 @@ def write_report(
     >>> "<script" in page, "http://" in page
     (False, False)
     """
+    # rendered as a whole first, so that an error leaves no half page
     page = render_report(results, title=title, context=context)
     write_text(path, page)
     return Path(path)
@@ -160,15 +162,15 @@ def _page(named: Mapping[str, Result], title: str, context: Context, detail: int
             "warnings": _warnings(named),
             "sections": {name: _body(name, part) for name, part in shown.items()},
             "methods": _methods(named, list(shown)),
-            "written": datetime.datetime.now(datetime.UTC)
-            .strftime("%d %B %Y, %H:%M UTC")
-            .lstrip("0"),
+            "written": f"{datetime.datetime.now(datetime.UTC):%d %B %Y, %H:%M UTC}",
         },
     )
+    # names of rows may hold characters that end a page; a number stays on the line of its unit
     return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", _CONTROL.sub("\N{REPLACEMENT CHARACTER}", page))
 
 
 def _entry(name: str, result: Result, context: Context, detail: int) -> Entry:
+    # what the caller says comes before what the measure says
     remark = context.remarks.get(name)
     entry = Entry(
         name=name,
@@ -185,10 +187,21 @@ def _entry(name: str, result: Result, context: Context, detail: int) -> Entry:
 
 
 def _body(section: str, entries: list[Entry]) -> str:
-    compared = [entry.compared for entry in entries if entry.compared]
     # results of one measure are compared before each is shown
-    overview = ReportTable(compared) if len(compared) > 1 else None
+    overview = _overview(entries) if len(entries) > 1 else None
     return render("measure.html.j2", {"anchor": section, "overview": overview, "entries": entries})
+
+
+def _overview(entries: list[Entry]) -> ReportTable | None:
+    """Return the figures that all results of a section have, a line for each result."""
+    # results of one measure share their figures; a feature or a model of one has no column
+    names = [{fact.name for fact in entry.facts} for entry in entries]
+    shared = set.intersection(*names)
+    lines: list[dict[str, Any]] = []
+    for entry in entries:
+        figures = {fact.name: Number(fact.value) for fact in entry.facts if fact.name in shared}
+        lines.append({"Result": entry.name, **figures})
+    return ReportTable(lines) if shared else None
 
 
 def _gate(checked: Any) -> dict[str, Any] | None:
@@ -258,12 +271,6 @@ def _full_name(name: str, result: Result) -> str:
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return f"array of shape {value.shape}"
-    if isinstance(value, float):
-        return format_number(value)
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_short(part)}" for name, part in value.items())
     # what is longer than a line says nothing
     text = str(value)
-    return text if len(text) <= LONGEST_SETTING else text[: LONGEST_SETTING - 3] + "..."
+    return text if len(text) <= LONGEST_SETTING else f"{text[:LONGEST_SETTING]}…"

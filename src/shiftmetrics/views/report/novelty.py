@@ -22,8 +22,6 @@ MOST_MISSING = 3
 MOST_PICTURES = 6
 """On the card at the head of the page."""
 MOST_COLUMNS = 5
-LEAST_SAID = 0.005
-"""A lower bound below this says nothing."""
 FEW_COLUMNS = 2
 """Columns of the typical rows in a narrow card."""
 
@@ -38,7 +36,7 @@ _TITLES = {
 
 
 def novelty_facts(result: Any) -> list[Fact]:
-    """Return the figures beside the score."""
+    """Return the figures beside the score; the kernel and the route are among the settings."""
     n_modes = len(result.modes)
     modes = {0: "no mode", 1: "one mode"}.get(n_modes, f"{n_modes} modes")
     missing = f"of the reference, p = {result.test.missing_p_value:.2g}"
@@ -46,25 +44,17 @@ def novelty_facts(result: Any) -> list[Fact]:
         Fact("new", percent(result.fraction), f"{modes}, p = {result.p_value:.2g}", said=True),
         Fact("missing", percent(result.missing_fraction), missing, said=True),
     ]
-    low = result.fraction_interval.low
-    if low >= LEAST_SAID:
-        facts.append(Fact("at least", percent(low), "is new, by cross-fitted scores", said=True))
     score = result.score
     if score.reverse is not None:
         reverse = number(score.reverse, result.unit)
-        facts.append(
-            Fact("the other way round", reverse, "missing from the test sample", said=True)
-        )
-    sizes = f"{result.n_samples:,} and {result.n_reference:,}"
-    facts.append(Fact("samples", sizes, "test and reference"))
-    facts.append(Fact("kernel", score.kernel))
+        facts.append(Fact("the other way round", reverse, "what the test sample lacks", said=True))
     if score.bandwidth is not None:
         facts.append(Fact("bandwidth", number(score.bandwidth), "of the kernel"))
+    sizes = f"{result.n_samples:,} and {result.n_reference:,}"
+    facts.append(Fact("samples", sizes, "test and reference"))
     counts = f"{number(score.mode_count)} and {number(score.reference_mode_count)}"
-    facts.append(
-        Fact("modes within each", counts, "as many as samples would mean too narrow a bandwidth")
-    )
-    facts.append(Fact("method", f"{score.method}, rank {score.rank:,}", "route of the computation"))
+    meaning = "as many as samples would mean too narrow a bandwidth"
+    facts.append(Fact("modes within each", counts, meaning))
     return facts
 
 
@@ -72,11 +62,9 @@ def novelty_facts(result: Any) -> list[Fact]:
 def fill_novelty(entry: Entry) -> None:
     """Show the spectrum, what the score depends on, and a card for each mode."""
     result, rows, detail = entry.result, entry.rows, entry.detail
+    # rows of another sample would be shown as typical
     _check_rows(entry.name, rows, result)
-    entry.meter = (
-        min(max(float(result.fraction), 0.0), 1.0),
-        "fraction of the test sample that is new",
-    )
+    entry.meter = result.fraction, "fraction of the test sample that is new"
     # the pictures on the card are of the first mode
     changed = result.changes.modes
     modes = (*result.modes, *result.missing, *changed)
@@ -109,6 +97,7 @@ def fill_novelty(entry: Entry) -> None:
 
 def _check_rows(name: str, rows: Rows, result: NoveltyResult) -> None:
     """Raise a ValueError where there is not one entry for each row, or pictures are none."""
+    # each field of rows has an entry for each sample, but for the names of the classes
     for entry in fields(rows):
         value = getattr(rows, entry.name)
         if value is None or entry.name == "class_names" or not hasattr(value, "__len__"):
@@ -138,7 +127,7 @@ def _card(mode: Any, rows: Rows, detail: int, *, wide: bool, changed: bool) -> d
         "title": f"{_TITLES[changed, mode.missing]} {mode.index + 1}",
         "chip": f"p = {mode.p_value:.2g}",
         "bars": [
-            (part.where, 100 * part.fraction / top, percent(part.fraction))
+            (f"in the {part.sample}", 100 * part.fraction / top, percent(part.fraction))
             for part in (test, reference)
         ],
         "says": _members_in_words(side, opposite, members),
@@ -147,7 +136,10 @@ def _card(mode: Any, rows: Rows, detail: int, *, wide: bool, changed: bool) -> d
         "columns": [],
         "table": None,
         "rows": "",
-        "headings": (f"Most typical of the {side.name}", f"Nearest to it in the {opposite.name}"),
+        "headings": (
+            f"Most typical of the {side.sample}",
+            f"Nearest to it in the {opposite.sample}",
+        ),
     }
     if side.images is not None and detail:
         return card | {"pictures": (side.pictures(typical), opposite.pictures(nearest))}
@@ -161,7 +153,7 @@ def _card(mode: Any, rows: Rows, detail: int, *, wide: bool, changed: bool) -> d
         few = list(columns)[:most]
         card["table"] = typical_rows(side, opposite, few, max(detail // 2, 3))
     else:
-        card["rows"] = ", ".join(side.row_name(i) for i in side.typical(max(detail, 5)))
+        card["rows"] = ", ".join(side.name(i) for i in side.typical(max(detail, 5)))
     return card
 
 
@@ -170,7 +162,7 @@ def _members_in_words(side: TypicalSide, opposite: TypicalSide, members: Any) ->
     text = "No row is a member of it."
     if side.n_members:
         noun = "member" if side.n_members == 1 else "members"
-        text = f"{side.n_members:,} {noun} in the {side.name}, {opposite.n_members:,} in the {opposite.name}."
+        text = f"{side.n_members:,} {noun} in the {side.sample}, {opposite.n_members:,} in the {opposite.sample}."
     if side.labels is None or not len(members):
         return text
     counts = Counter(str(side.labels[i]) for i in members).most_common(3)

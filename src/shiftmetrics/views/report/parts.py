@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 from collections.abc import Callable, Mapping
@@ -108,7 +107,7 @@ class Entry:
     """What the page says about one result. ``detail`` is how many rows and pictures to show, 0 for none.
 
     On its card: ``says``, a sentence in place of the headline, ``meter``, a fraction with its words, and ``pictures``
-    of some rows. ``compared`` is its line in a table of several results.
+    of some rows.
     """
 
     name: str
@@ -125,7 +124,6 @@ class Entry:
     says: str = ""
     meter: tuple[float, str] | None = None
     pictures: list[Markup] = field(default_factory=list)
-    compared: dict[str, Any] = field(default_factory=dict)
 
     def draw(
         self,
@@ -142,6 +140,7 @@ class Entry:
         What is ``folded`` is for experts: it stands with all figures, which a reader has to open.
         """
         shown = self.result if result is None else result
+        # drawn at once: the page holds the picture, not the figure
         svg = inline_figure(shown, kind, name=self.name, height=height, **options)
         drawings = self.folded if folded else self.figures
         drawings.append(Figure(svg, kind, note))
@@ -164,17 +163,21 @@ class ReportView:
 _VIEWS: dict[type, ReportView] = {}
 
 
+def no_facts(result: Any) -> list[Fact]:
+    """Return no figures: the sentences of the result hold them."""
+    return []
+
+
 def reports(
-    section: str, *classes: type, facts: Callable[[Any], list[Fact]] | None = None
+    section: str, *classes: type, facts: Callable[[Any], list[Fact]] = no_facts
 ) -> Callable[[Callable[[Entry], None]], Callable[[Entry], None]]:
     """Register the decorated function, which fills in an entry, for results of these classes.
 
-    The texts of a section, its title among them, are in the templates. ``facts`` are the figures after the value; by
-    default the numbers among the result's fields.
+    The texts of a section, its title among them, are in the templates. ``facts`` are the figures after the value.
     """
 
     def register(fill: Callable[[Entry], None]) -> Callable[[Entry], None]:
-        _VIEWS.update(dict.fromkeys(classes, ReportView(section, facts or plain_facts, fill)))
+        _VIEWS.update(dict.fromkeys(classes, ReportView(section, facts, fill)))
         return fill
 
     return register
@@ -183,6 +186,7 @@ def reports(
 def view_of(result: Result) -> ReportView:
     """Return how a result is reported."""
     load_views(type(result), "report")
+    # the nearest class that has registered; `Result` itself has
     return next(_VIEWS[base] for base in type(result).__mro__ if base in _VIEWS)
 
 
@@ -207,19 +211,6 @@ def direction_of(result: Result) -> str:
     if hasattr(result, "ranked_as"):
         return f"higher is {result.ranked_as[2]}"
     return "higher is better" if result.higher_is_better else "lower is better"
-
-
-def plain_facts(result: Result) -> list[Fact]:
-    """Return the numbers among the fields of a result that no other result has."""
-    # what every result has is printed elsewhere
-    common = {part.name for part in dataclasses.fields(Result)}
-    facts = []
-    for part in dataclasses.fields(result):
-        value = getattr(result, part.name)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if part.repr and part.name not in common and is_number:
-            facts.append(Fact(part.name.replace("_", " "), number(float(value))))
-    return facts
 
 
 @reports("other", Result)

@@ -9,7 +9,6 @@ import re
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from markupsafe import Markup, escape
 
 from shiftmetrics.views.drawings import style
@@ -18,17 +17,18 @@ from shiftmetrics.views.drawings.kinds import plot
 LARGEST_SIDE = 64
 """Pixels; larger pictures are scaled down, so that a page of a hundred of them stays small."""
 
-_THEMED = {
-    style.INK: "var(--ink)",
-    style.MUTED: "var(--muted)",
-    style.RULE: "var(--rule)",
-    style.TEST: "var(--test)",
-    style.REFERENCE: "var(--reference)",
-    style.THIRD: "var(--third)",
-    style.FAINT: "var(--faint)",
-    style.GOOD: "var(--good)",
-    style.BAD: "var(--bad)",
+THEME = {
+    "ink": style.INK,
+    "muted": style.MUTED,
+    "rule": style.RULE,
+    "test": style.TEST,
+    "reference": style.REFERENCE,
+    "third": style.THIRD,
+    "faint": style.FAINT,
+    "good": style.GOOD,
+    "bad": style.BAD,
 }
+"""Colours of drawings by the variables of the style sheet, which has a dark theme too."""
 _COUNTER = itertools.count()
 
 
@@ -78,9 +78,8 @@ def _inline_svg(text: str, alt: str) -> str:
     text = text.replace("xlink:href=", "href=")
     text = re.sub(r"font: ([^;\"]*?[\d.]+px) [^;\"]+", r"font: \1 var(--sans)", text)
     text = re.sub(r"font-family: [^;\"]+", "font-family: var(--sans)", text)
-    # colours become variables of the stylesheet, which has a dark theme too
-    for colour, variable in _THEMED.items():
-        text = text.replace(colour, variable)
+    for name, colour in THEME.items():
+        text = text.replace(colour, f"var(--{name})")
     text = re.sub(r">\s+<", "><", text)
     # Coordinates finer than any screen only take bytes.
     text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), text)
@@ -93,7 +92,7 @@ def is_image_batch(array: Any) -> bool:
     return len(shape) == 3 or (len(shape) == 4 and shape[-1] in (1, 3, 4))
 
 
-def thumbnail(image: npt.NDArray[Any], *, value_range: tuple[float, float], alt: str) -> Markup:
+def thumbnail(image: Any, *, value_range: tuple[float, float], alt: str) -> Markup:
     """Return an ``img`` element with one image of shape (h, w) or (h, w, 1, 3 or 4).
 
     Parameters
@@ -101,14 +100,12 @@ def thumbnail(image: npt.NDArray[Any], *, value_range: tuple[float, float], alt:
     image : ndarray
         Grey or colour, integers 0..255 or any floats.
     value_range : tuple of float
-        The values that are black and white (see `range_of`).
+        The values that are black and white (see `range_of`), those of all pictures of a sample, so that they compare.
     alt : str
         What it is; shown when the pointer rests on it.
     """
     from PIL import Image
 
-    # the range of all pictures of the sample, so that they compare
-    # 0 to 255, whatever the range
     low, high = value_range
     scaled = (np.asarray(image, dtype=np.float64) - low) / ((high - low) or 1.0)
     pixels = (255.0 * np.clip(np.nan_to_num(scaled), 0.0, 1.0)).round().astype(np.uint8)
@@ -118,17 +115,17 @@ def thumbnail(image: npt.NDArray[Any], *, value_range: tuple[float, float], alt:
     kind: dict[str, Any] = {"format": "PNG", "optimize": True}
     if max(picture.size) > LARGEST_SIDE:
         picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
-        if (
-            picture.mode == "RGB"
-        ):  # scaled down, it need not be exact: JPEG takes a quarter of the bytes
+        # scaled down, a photograph need not be exact: JPEG takes a quarter of the bytes
+        if picture.mode == "RGB":
             kind = {"format": "JPEG", "quality": 85}
     buffer = io.BytesIO()
     picture.save(buffer, **kind)
     data = base64.b64encode(buffer.getvalue()).decode("ascii")
-    coarse = " coarse" if max(pixels.shape[:2]) <= 32 else ""
-    label = escape(alt)
     source = f"data:image/{kind['format'].lower()};base64,{data}"
-    return Markup(f'<img class="thumb{coarse}" src="{source}" alt="{label}" title="{label}">')
+    # pictures of few pixels are drawn as squares, not blurred
+    coarse = " coarse" if max(pixels.shape[:2]) <= 32 else ""
+    element = '<img class="thumb{}" src="{}" alt="{}" title="{}">'
+    return Markup(element).format(coarse, source, alt, alt)
 
 
 def range_of(images: Any) -> tuple[float, float]:
@@ -136,16 +133,10 @@ def range_of(images: Any) -> tuple[float, float]:
     array = np.asarray(images)
     if array.dtype == np.uint8:
         return 0.0, 255.0
-    if array.dtype == np.bool_:
-        return 0.0, 1.0
-    finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
-    if not finite.size:
-        return 0.0, 1.0
-    low = float(finite.min())
-    high = float(finite.max())
-    if low < 0.0:
-        return low, high
+    finite = array[np.isfinite(array)].astype(np.float64)
+    low = float(finite.min(initial=0.0))
+    high = float(finite.max(initial=0.0))
     # values of 0 to a little less than 1 are taken for the range from 0 to 1
-    if 0.5 < high <= 1.0:
-        return 0.0, 1.0
-    return 0.0, high
+    if low == 0.0 and (0.5 < high <= 1.0 or high == 0.0):
+        high = 1.0
+    return low, high

@@ -1,7 +1,8 @@
-"""Tables of the stability section: the rows, labels and columns of the worst case, and what changes."""
+"""Tables of the stability section: the rows and columns of the worst case, and what changes."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,8 @@ from shiftmetrics.stability import column_changes
 from shiftmetrics.stability.words import NEARLY_EVEN
 from shiftmetrics.views.report.columns import compare_columns
 from shiftmetrics.views.report.parts import Entry, Number, cell_of, excerpt, number, percent
-from shiftmetrics.views.report.pictures import range_of, thumbnail
+from shiftmetrics.views.report.sides import Side
 
-MOST_LABELS = 20
 MOST_COLUMNS = 6
 MOST_LEVELS = 3
 """Lines for one column of categories."""
@@ -28,104 +28,65 @@ def add_row_tables(entry: Entry) -> None:
     """Add the tables of the rows that change or gain weight."""
     result = entry.result
     weights = np.asarray(result.plan.weights, dtype=np.float64)
-    moves = np.asarray(result.plan.distances, dtype=np.float64)
-    moving = result.plan.changed_fraction > 0.0
-    uneven = result.plan.effective_sample_fraction <= NEARLY_EVEN
-    base = np.ones(len(weights))
-    if entry.rows.sample_weight is not None:
-        base = np.asarray(entry.rows.sample_weight, dtype=np.float64)
-    _add_labels(entry, base, weights, moves)
-    if moving:
-        # upweighted groups have their own table, of the change that can be named
-        _add_columns(
-            entry,
-            base,
-            weights * (moves > 0.0),
-            "Of the rows that change",
-            "Who changes, by column.",
-        )
+    distances = np.asarray(result.plan.distances, dtype=np.float64)
+    changes = distances > 0.0
+    table = result.places()[0]
+    # rows of the model's table go by its index
+    if entry.rows.names is None and table is not None:
+        entry.rows = dataclasses.replace(entry.rows, names=table.index)
+    if changes.any():
+        _add_columns(entry, weights * changes, "Of the rows that change")
         # the rows nearest to an error break first
-        nearest = np.flatnonzero((moves > 0.0) & (weights > 0.0))
-        nearest = nearest[np.argsort(moves[nearest], kind="stable")]
-        if result.places()[0] is None:
-            _add_rows(entry, nearest, "The rows that break first.", weights, moves)
-        else:
-            _add_moves(entry)
-            _add_rows(
-                entry, nearest, "The rows that break first, and how.", weights, moves, changed=True
-            )
-    if uneven:
+        nearest = np.flatnonzero(changes & (weights > 0.0))
+        nearest = nearest[np.argsort(distances[nearest], kind="stable")]
+        if table is not None:
+            _add_changes(entry)
+        _add_rows(entry, nearest, "The rows that break first.", what_changes=table is not None)
+    if result.plan.effective_sample_fraction <= NEARLY_EVEN:
+        if not changes.any():
+            _add_columns(entry, weights, "In the worst case")
         heaviest = np.argsort(-weights, kind="stable")
-        _add_rows(entry, heaviest, "The rows that gain the most weight.", weights, moves)
+        _add_rows(entry, heaviest, "The rows that gain the most weight.")
 
 
-def _add_labels(entry: Entry, base: FloatArray, weights: FloatArray, moves: FloatArray) -> None:
-    """Add the fraction of each label before and after."""
+def _add_columns(entry: Entry, weights: FloatArray, heading: str) -> None:
+    """Add the columns whose means or fractions differ most from those of the current sample; labels are one more."""
     import pandas as pd
 
-    if entry.rows.labels is None:
-        return
-    labels = np.asarray([str(label) for label in entry.rows.labels])
-    if not 1 < len(np.unique(labels)) <= MOST_LABELS:
-        return
-    columns = {
-        "before": base,
-        "after": base * weights,
-        "moved": moves > 0.0,
-        "rows": np.ones(len(labels)),
-    }
-    sums = pd.DataFrame(columns).groupby(labels).sum()
-    fractions: Any = sums / sums.sum()
-    fractions["moved"] = sums["moved"] / sums["rows"]
-    moving = bool(moves.any())
-    # the label with most changed rows first or, where none changes, the one that gains most weight
-    fractions["order"] = fractions["moved"] if moving else fractions["after"] / fractions["before"]
-    lines = []
-    for part in fractions.sort_values("order", ascending=False, kind="stable").itertuples():
-        line: dict[str, Any] = {"Label": part.Index}
-        line["Current fraction"] = percent(part.before)
-        line["In the worst case"] = percent(part.after)
-        if moving:
-            line["Changed"] = percent(part.moved)
-        lines.append(line)
-    entry.add_table(lines, "Who the worst case is about, by label.")
-
-
-def _add_columns(
-    entry: Entry, base: FloatArray, weights: FloatArray, heading: str, caption: str
-) -> None:
-    """Add the columns whose means or fractions differ most from those of the current sample."""
-    table = entry.rows.table
-    after = base * weights
-    if table is None or not len(table.columns) or not after.sum() > 0.0:
-        return
-    lines = compare_columns(table, base, after).groupby("column", sort=False).head(MOST_LEVELS)
-    # A level of one row, such as a name, says nothing of a group.
-    group = (lines["level"] == "") | (lines["before"] * len(after) >= 2.0)
-    lines = lines[group & (lines["difference"].abs() >= LEAST_DIFFERENCE)]
+    rows = entry.rows
+    table = pd.DataFrame(index=range(len(weights)))
+    if rows.table is not None:
+        table = rows.table
+    if rows.labels is not None:
+        table = table.assign(label=[str(label) for label in rows.labels])
+    before = np.ones(len(weights))
+    if rows.sample_weight is not None:
+        before = np.asarray(rows.sample_weight, dtype=np.float64)
+    lines = compare_columns(table, before, before * weights)
+    # a level of one row, such as a name, says nothing of a group
+    is_group = (lines["level"] == "") | (lines["before"] * len(weights) >= 2.0)
+    lines = lines[is_group & (lines["difference"].abs() >= LEAST_DIFFERENCE)]
     shown = []
-    for line in lines.head(entry.detail).itertuples():
-        is_number = line.level == ""
-        show = number if is_number else percent
+    for line in lines.groupby("column", sort=False).head(MOST_LEVELS).itertuples():
+        show = percent if line.level else number
+        name = f"{line.column} = {excerpt(line.level)}" if line.level else line.column
         shown.append(
             {
-                "Column": str(line.column)
-                if is_number
-                else f"{line.column} = {excerpt(line.level)}",
-                "Current": show(float(line.before)),
-                heading: show(float(line.after)),
+                "Column": name,
+                "Current": show(line.before),
+                heading: show(line.after),
                 "Difference (sd)": Number(f"{line.difference:+.2f}"),
             }
         )
-    caption += " Means of numbers and fractions of categories, the largest differences first."
-    entry.add_table(shown, caption)
+    caption = "Who the worst case is about: means of numbers and fractions of categories."
+    entry.add_table(shown[: entry.detail], caption)
 
 
-def _add_moves(entry: Entry) -> None:
+def _add_changes(entry: Entry) -> None:
     """Add the typical change of each column, the largest first."""
-    moves = column_changes(entry.result)
+    changes = column_changes(entry.result)
     lines = []
-    for line in moves[moves["changed_fraction"] > 0.0].head(entry.detail).itertuples():
+    for line in changes[changes["changed_fraction"] > 0.0].head(entry.detail).itertuples():
         # a category has no size of a change
         size = None if np.isnan(line.rms_change) else line.rms_change
         mean = "–" if np.isnan(line.mean_change) else f"{line.mean_change:+.2g}"
@@ -141,63 +102,39 @@ def _add_moves(entry: Entry) -> None:
     entry.add_table(lines, caption)
 
 
-def changes(start: Any, end: Any, units: Any) -> str:
-    """Print which columns of a row change, the largest changes first: ``age 63 → 66.5``."""
-    changed = []
-    for place, name in enumerate(start.index):
-        before, after = start.iloc[place], end.iloc[place]
-        if isinstance(before, int | float | np.number) and not isinstance(before, bool | np.bool_):
-            unit = 1.0 if units is None else float(units[place])
-            size = abs(float(after) - float(before)) / unit
-            text = _numbers_apart(float(before), float(after))
-        else:
-            size = float(str(before) != str(after))
-            text = f"{excerpt(str(before))} → {excerpt(str(after))}"
-        if size > 1e-9:
-            changed.append((size, f"{name} {text}"))
-    changed.sort(key=lambda pair: -pair[0])
-    return first_few((text for _, text in changed), MOST_CHANGES, show=str)
-
-
-def _numbers_apart(before: float, after: float) -> str:
-    """Print two numbers with as many digits as tell them apart."""
-    digits = next((d for d in range(3, 12) if f"{before:.{d}g}" != f"{after:.{d}g}"), 12)
-    return f"{before:.{digits}g} → {after:.{digits}g}"
-
-
 def _add_rows(
-    entry: Entry,
-    positions: IntArray,
-    caption: str,
-    weights: FloatArray,
-    moves: FloatArray,
-    *,
-    changed: bool = False,
+    entry: Entry, positions: IntArray, caption: str, *, what_changes: bool = False
 ) -> None:
     """Add a table of some rows, with what is known about them, or with what changes in them."""
-    rows = entry.rows
+    plan = entry.result.plan
+    table = entry.rows.table
+    side = Side(entry.rows)
+    before, after = entry.result.places()
     lines = []
-    table, moved = entry.result.places()
-    names: Any = rows.names
-    if names is None and table is not None:
-        names = table.index
-    value_range = None if rows.images is None else range_of(rows.images)
-    for i in positions[: entry.detail]:
-        line: dict[str, Any] = {"Row": str(i if names is None else names[i])}
-        if value_range is not None:
-            alt = f"row {line['Row']}"
-            line["Picture"] = thumbnail(
-                np.asarray(rows.images[i]), value_range=value_range, alt=alt
-            )
-        if rows.labels is not None:
-            line["Label"] = str(rows.labels[i])
-        if moves.any():
-            line["Distance"] = number(float(moves[i]))
-        line["Weight"] = Number(f"{weights[i]:.2f}")
-        if changed:
-            line["What changes"] = changes(table.iloc[i], moved.iloc[i], entry.result.changed.units)
-        elif rows.table is not None:
-            for name in rows.table.columns[:MOST_COLUMNS]:
-                line[str(name)] = Number(cell_of(rows.table[name].iloc[i]))
+    for row in positions[: entry.detail]:
+        line = side.line(row)
+        line["Distance"] = number(float(plan.distances[row]))
+        line["Weight"] = Number(f"{plan.weights[row]:.2f}")
+        if what_changes:
+            line["What changes"] = changed_cells(before.iloc[row], after.iloc[row])
+        elif table is not None:
+            for name in table.columns[:MOST_COLUMNS]:
+                line[str(name)] = Number(cell_of(table[name].iloc[row]))
         lines.append(line)
     entry.add_table(lines, caption)
+
+
+def changed_cells(start: Any, end: Any) -> str:
+    """Print which columns of a row change: ``age 63 → 66.5``."""
+    changed = []
+    for name in start.index:
+        before = _printed(start[name])
+        after = _printed(end[name])
+        if before != after:
+            changed.append(f"{name} {before} → {after}")
+    return first_few(changed, MOST_CHANGES, show=str)
+
+
+def _printed(value: Any) -> str:
+    # small changes show in the sixth digit
+    return f"{value:.6g}" if isinstance(value, float) else excerpt(str(value))

@@ -60,7 +60,7 @@ def split_instances(
     labels : array-like, shape (n_digits,)
         The digit that each image shows.
     sizes : mapping
-        Size of each part by name: whole numbers of digits, or shares (float) of all that there are.
+        Size of each part by name: integers of digits, or fractions (float) of all that there are.
     shape : sequence of int, optional
         The digits to keep. Default: all.
     rng : int, Generator or None
@@ -132,7 +132,7 @@ def factor_environments(
     same_instances : bool, default True
         True: row i shows the same digit in every environment, with the same jitter, so that the factors are the
         only difference. False: row i shows the same class but another digit in every environment (the digits are
-        dealt out, and those left over are not drawn).
+        split, and those left over are not drawn).
     size, jitter, rng, progress
         As in `render_factors`.
 

@@ -29,14 +29,14 @@ HUE_DEGREES = {
 }
 LIGHTNESS_LEVELS = {"dark": 0.30, "normal": 0.50, "bright": 0.70}
 SCALE_SIDES = {"small": 0.24, "normal": 0.35, "large": 0.46}
-"""Longer side of the digit, as a share of the side of the image."""
+"""Longer side of the digit, as a fraction of the side of the image."""
 
 SATURATION = 0.9
 BACKGROUND = 0.3
-"""Lightness of the background as a share of that of the digit."""
+"""Lightness of the background as a fraction of that of the digit."""
 
 JITTER = {"hue": 6.0, "lightness": 0.03, "position": 0.015, "scale": 0.015, "phase": 0.02}
-"""Largest deviations at jitter 1: degrees, lightness, and shares of the side of the image."""
+"""Largest deviations at jitter 1: degrees, lightness, and fractions of the side of the image."""
 
 DEPTH = 0.45
 """Difference between the light and the dark parts of a texture."""
@@ -211,7 +211,7 @@ def tint(lightness: FloatArray, hue_degrees: float) -> FloatArray:
 
 
 def texture_field(texture: str, size: int, phase: tuple[float, float]) -> FloatArray:
-    """Return the brightness of a texture, shape (size, size); ``phase`` moves it by shares of the side.
+    """Return the brightness of a texture, shape (size, size); ``phase`` moves it by fractions of the side.
 
     It multiplies an image; its mean is 1, so that the lightness stays.
     """

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from items_to_embed import IMAGES, TABLE, TEXTS, Counting
-from shiftmetrics.adapters.embeddings import EmbeddingCache, embed, fit_encoder
+from shiftmetrics.adapters.embeddings import embed, fit_encoder
 
 
 @pytest.fixture
-def cache(tmp_path) -> EmbeddingCache:
+def cache(tmp_path) -> Path:
     """Return a cache in a folder that does not exist yet."""
-    return EmbeddingCache(folder=tmp_path / "kept")
+    return tmp_path / "kept"
 
 
 def n_kept(cache) -> int:
-    return len(list(Path(cache.folder).glob("*.npz")))
+    return len(list(cache.glob("*.npz")))
 
 
 def test_the_same_content_and_encoder_are_encoded_once(cache):
@@ -60,7 +60,7 @@ def test_what_an_encoder_learned_from_counts(cache):
     assert first.shape != second.shape
     embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS), cache=cache)  # the same encoder, fitted again
     assert n_kept(cache) == 2
-    embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS, max_features=3), cache=cache)
+    embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS, n_components=3), cache=cache)
     assert n_kept(cache) == 3
 
 
@@ -72,7 +72,7 @@ def test_an_encoder_without_identity_is_not_cached(cache):
 def test_a_damaged_file_is_computed_again(cache):
     encoder = Counting("counting")
     first = embed(TEXTS, encoder=encoder, cache=cache)
-    (file,) = cache.folder.glob("*.npz")
+    (file,) = cache.glob("*.npz")
     for content in (file.read_bytes()[:50], b"", b"not a zip"):
         file.write_bytes(content)
         np.testing.assert_array_equal(embed(TEXTS, encoder=encoder, cache=cache), first)
@@ -85,9 +85,9 @@ def test_a_damaged_file_is_computed_again(cache):
     assert encoder.calls == 7
 
 
-def test_a_folder_that_cannot_be_used_is_a_warning(tmp_path):
+def test_a_folder_that_cannot_be_used_is_an_error_before_the_work(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    cache = EmbeddingCache(folder=tmp_path / "file")
-    with pytest.warns(UserWarning, match="Embeddings are not kept"):
-        features = embed(TEXTS, encoder=fit_encoder("tfidf", TEXTS), cache=cache)
-    assert len(features) == 4
+    encoder = Counting("counting")
+    with pytest.raises(FileExistsError):
+        embed(TEXTS, encoder=encoder, cache=tmp_path / "file")
+    assert encoder.calls == 0

@@ -76,6 +76,7 @@ class AgreementScorer:
         if self.strength is None and "strength" in inspect.signature(self.shift).parameters:
             remedy = f"Shift: {self.shift!r}."
             raise ValueError(describe("strength", "given for a shift that has one", "None", remedy))
+        # every estimator gets the same shift, whatever has been drawn before
         object.__setattr__(self, "random_state", seed_of(self.random_state))
 
     def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
@@ -91,6 +92,7 @@ class AgreementScorer:
             return self.measure(estimator, X).normalized
         if y is None:
             raise ValueError(describe("y", f"given for the criterion {criterion!r}", "None"))
+        # a shift keeps labels, so that any scorer of scikit-learn can judge the shifted sample
         sample, _ = self.pair(X)
         if criterion == "accuracy_and_f1":
             accuracy = get_scorer("accuracy")(estimator, sample, y)
@@ -147,6 +149,7 @@ def response_of(estimator: Any, X: Any, response_method: str = "auto") -> tuple[
         raise TypeError(describe("estimator", expected, type(estimator).__name__, remedy))
     scores = np.asarray(getattr(estimator, method)(X))
     n_classes = len(getattr(estimator, "classes_", ())) or None
+    # a vector machine that votes one against one has a column for each pair of classes
     if scores.ndim == 2 and n_classes is not None and scores.shape[1] != n_classes:
         response = f"{method} of {type(estimator).__name__}"
         expected = f"one column for each of {n_classes} classes"

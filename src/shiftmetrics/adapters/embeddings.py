@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,11 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, as_array, is_table, to_float64, to_numpy
 from shiftmetrics._core.files import atomic_path
 from shiftmetrics._core.options import progress_bar
-from shiftmetrics._core.validation import (
-    check_choice,
-    check_finite,
-    check_integer,
-    check_keys,
-    describe,
-)
+from shiftmetrics._core.validation import check_choice, check_finite, check_integer, describe
+
+ENCODERS = ("pca", "tfidf", "table")
+MOST_COMPONENTS = 50
+MOST_WORDS = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +44,11 @@ class LearnedEncoder:
         except (AttributeError, TypeError, ValueError) as error:
             expected = f"like the sample of encoder {self.name!r}"
             raise ValueError(describe("items", expected, f"others ({error})")) from error
+        # frequencies of words are sparse
         return rows.toarray() if hasattr(rows, "toarray") else rows
 
 
-def fit_encoder(name: str, items: Any, **options: int) -> LearnedEncoder:
+def fit_encoder(name: str, items: Any, *, n_components: int | None = None) -> LearnedEncoder:
     """Fit an encoder on a sample, to encode all samples that are to be compared.
 
     Parameters
@@ -58,13 +56,13 @@ def fit_encoder(name: str, items: Any, **options: int) -> LearnedEncoder:
     name : {"pca", "tfidf", "table"}
         - "pca": principal components of images or numbers; ``n_components`` of them, 50 by default, fewer where the
           sample has fewer rows or columns.
-        - "tfidf": frequencies of words, weighted down where a word is common, rows of length 1; the ``max_features``
-          most frequent words, 2000 by default. ``n_components`` reduces them to so many latent dimensions.
+        - "tfidf": frequencies of words, weighted down where a word is common, rows of length 1; the 2000 most
+          frequent words. ``n_components`` reduces them to so many latent dimensions.
         - "table": numbers standardised, and a column for each value of a column of words.
     items : images, strings or table
         What to learn from, as `embed` takes it. Words that "tfidf" has not seen do not count.
-    **options : int
-        ``n_components``, ``max_features``.
+    n_components : int, optional
+        Columns of the features; not of "table".
 
     Returns
     -------
@@ -76,7 +74,7 @@ def fit_encoder(name: str, items: Any, **options: int) -> LearnedEncoder:
     TypeError
         If "tfidf" gets no strings, or another encoder gets strings.
     ValueError
-        If the name or an option is unknown, or there is nothing to learn from the items.
+        If the name or ``n_components`` is out of range, or there is nothing to learn from the items.
 
     Examples
     --------
@@ -85,71 +83,71 @@ def fit_encoder(name: str, items: Any, **options: int) -> LearnedEncoder:
     >>> encoder.model.get_feature_names_out().tolist(), encoder(["good good"]).round(1).tolist()
     (['bad', 'film', 'good'], [[0.0, 0.0, 1.0]])
     """
-    check_choice(name, "name", tuple(LEARNERS))
-    learner = LEARNERS[name]
-    check_keys(options, "options", tuple(learner.__kwdefaults__ or ()), f"options of {name!r}")
-    for option, value in options.items():
-        check_integer(value, option, low=1)
+    check_choice(name, "name", ENCODERS)
+    if n_components is not None:
+        check_integer(n_components, "n_components", low=1)
     known = _checked(items)
     if isinstance(known, list) != (name == "tfidf"):
         expected = "a list of strings" if name == "tfidf" else "images or rows of a table"
         raise TypeError(describe("items", f"{expected} for {name!r}", type(items).__name__))
-    model = learner(known, **options)
-    return LearnedEncoder(name, model, f"{name} {sorted(options.items())} {_digest(known)}")
+    if name == "pca":
+        model = _pca(known, n_components or MOST_COMPONENTS)
+    elif name == "tfidf":
+        model = _tfidf(known, n_components)
+    else:
+        model = _table(known)
+    return LearnedEncoder(name, model.fit(known), f"{name} {n_components} {_digest(known)}")
 
 
 def _pixels(items: Any) -> FloatArray:
     """Return each image as a row of float64, bytes 0..255 as 0..1; numbers of a table stay as they are."""
     array = to_numpy(as_array(items, "items"))
     rows: FloatArray = to_float64(array).reshape(len(array), -1)
+    # images are bytes; a table of bytes is one of numbers
     return rows / 255.0 if array.dtype == np.uint8 and array.ndim > 2 else rows
 
 
-def _fit_pca(items: Any, *, n_components: int = 50) -> Any:
+def _pca(items: Any, n_components: int) -> Any:
     from sklearn.decomposition import PCA
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer
 
     pca = PCA(min(n_components, *_pixels(items).shape), random_state=0)
-    return make_pipeline(FunctionTransformer(_pixels), pca).fit(items)
+    return make_pipeline(FunctionTransformer(_pixels), pca)
 
 
-def _fit_tfidf(
-    texts: list[str], *, max_features: int = 2000, n_components: int | None = None
-) -> Any:
+def _tfidf(texts: list[str], n_components: int | None) -> Any:
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.pipeline import make_pipeline
 
-    vectorizer = TfidfVectorizer(max_features=max_features)
-    rows = vectorizer.fit_transform(texts)
+    vectorizer = TfidfVectorizer(max_features=MOST_WORDS)
     if n_components is None:
         return vectorizer
-    projection = TruncatedSVD(min(n_components, rows.shape[1]), random_state=0).fit(rows)
-    return make_pipeline(vectorizer, projection)
+    # no more latent dimensions than words
+    n_words = len(vectorizer.fit(texts).vocabulary_)
+    return make_pipeline(vectorizer, TruncatedSVD(min(n_components, n_words), random_state=0))
 
 
-def _fit_table(items: Any) -> Any:
+def _table(items: Any) -> Any:
     from sklearn.compose import make_column_selector, make_column_transformer
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
     if not is_table(items):
-        return StandardScaler().fit(items)
+        return StandardScaler()
+    # a word that the sample did not have gets zeros in all columns
     words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     return make_column_transformer(
         (StandardScaler(), make_column_selector(dtype_include=["number", "bool"])),
         (words, make_column_selector(dtype_exclude=["number", "bool"])),
-    ).fit(items)
-
-
-LEARNERS: dict[str, Any] = {"pca": _fit_pca, "tfidf": _fit_tfidf, "table": _fit_table}
+    )
 
 
 def embed(
     items: Any,
     *,
     encoder: Any,
-    cache: EmbeddingCache | None = None,
+    cache: str | os.PathLike[str] | None = None,
     batch_size: int = 256,
     progress: bool = True,
 ) -> FloatArray:
@@ -163,9 +161,9 @@ def embed(
     encoder : callable
         What `fit_encoder` returns, or a function such as the method ``encode`` of a sentence transformer: it maps a
         block of items to an array of shape (n_items, n_columns).
-    cache : EmbeddingCache, optional
-        Keeps the embeddings, found again by the content of the items and the attribute ``identity`` of the encoder,
-        a string that you change with your function.
+    cache : path, optional
+        A folder that keeps the embeddings, one file for each sample and encoder. They are found again by the content
+        of the items and the attribute ``identity`` of the encoder, a string that you change with your function.
     batch_size : int, default 256
         Items that the encoder gets at once.
     progress : bool, default True
@@ -209,13 +207,25 @@ def embed(
         remedy = "Set it to a name and version, or pass no cache."
         expected = "a string that names the encoder"
         raise ValueError(describe("encoder.identity", expected, value=identity, remedy=remedy))
-    key = _digest([_digest(known), identity])
-    features = cache.get(key)
+    # a folder that cannot be made is an error before the work, not after it
+    Path(cache).mkdir(parents=True, exist_ok=True)
+    path = Path(cache) / f"{_digest([_digest(known), identity])}.npz"
+    features = _kept(path)
     # a file that holds something else is computed again and replaced
     if features is None or features.ndim != 2 or len(features) != len(known):
         features = _encode(known, encoder, batch_size, progress)
-        cache.put(key, features)
+        with atomic_path(path) as temporary, temporary.open("wb") as file:
+            np.savez(file, features=features)
     return features
+
+
+def _kept(path: Path) -> FloatArray | None:
+    """Return the embeddings of a file, or None where there are none that can be read."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return np.asarray(arrays["features"], dtype=np.float64)
+    except Exception:  # each kind of damage has its own in zipfile, zlib and NumPy
+        return None
 
 
 def _encode(items: Any, encoder: Any, batch_size: int, progress: bool) -> FloatArray:
@@ -223,6 +233,7 @@ def _encode(items: Any, encoder: Any, batch_size: int, progress: bool) -> FloatA
     blocks: list[FloatArray] = []
     for start in progress_bar(progress, "embedding", over=range(0, len(items), batch_size)):
         rows = slice(start, start + batch_size)
+        # block by block, because a network on all items would not fit in memory
         block = items.iloc[rows] if is_table(items) else items[rows]
         features = as_array(encoder(block), output)
         if features.ndim != 2 or features.shape[0] != len(block):
@@ -236,46 +247,6 @@ def _encode(items: Any, encoder: Any, batch_size: int, progress: bool) -> FloatA
     return np.concatenate(blocks)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class EmbeddingCache:
-    """A folder of embeddings, one file for each sample and encoder; delete files that are no longer of use.
-
-    Parameters
-    ----------
-    folder : path
-        Where; it need not exist yet.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import numpy as np
-    >>> cache = EmbeddingCache(folder=tempfile.mkdtemp())
-    >>> cache.put("0a", np.ones((2, 3)))
-    >>> cache.get("0a").shape, cache.get("0b") is None
-    ((2, 3), True)
-    """
-
-    folder: str | os.PathLike[str]
-
-    def get(self, key: str) -> FloatArray | None:
-        """Return the embeddings of this key, or None where there are none that can be read."""
-        try:
-            with np.load(Path(self.folder) / f"{key}.npz", allow_pickle=False) as arrays:
-                return np.asarray(arrays["features"], dtype=np.float64)
-        except Exception:  # each kind of damage has its own in zipfile, zlib and NumPy
-            return None
-
-    def put(self, key: str, features: FloatArray) -> None:
-        """Keep embeddings; warn where the folder cannot be used."""
-        folder = Path(self.folder)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with atomic_path(folder / f"{key}.npz") as temporary, temporary.open("wb") as file:
-                np.savez(file, features=features)
-        except (OSError, ValueError) as error:
-            warnings.warn(f"Embeddings are not kept: {error}", stacklevel=3)
-
-
 def _checked(items: Any) -> Any:
     """Return items as a list of str, a DataFrame or an array of at least two axes, one entry each."""
     if isinstance(items, str | bytes):
@@ -286,6 +257,7 @@ def _checked(items: Any) -> Any:
         raise ValueError(describe("items", "at least one item", "none"))
     if is_table(items):
         return items
+    # a column of a table, and an array of objects, may hold strings
     entries = items.tolist() if getattr(items, "ndim", 0) == 1 else items
     if isinstance(entries, list | tuple) and isinstance(entries[0], str):
         for row, entry in enumerate(entries):
