@@ -78,40 +78,40 @@ def test_moves_to_every_cell(name, n_classes, displaced, table) -> None:
     cells = grid.cells(start)
     if displaced:
         cells = reachable_cells(grid, start, np.random.default_rng(2))
-        for axis in grid.active:  # to where the search may go
-            for row in range(12):
-                mine = blocks[0].cell[(blocks[0].row == row) & (blocks[0].axis == axis)]
-                cells[row, axis] = mine[np.abs(mine - cells[row, axis]).argmin()]
-    moves = [block.moves(cells, block.outside(cells)) for block in blocks]
+    everyone = np.ones(12, dtype=bool)
+    moves = [block.moves(cells, block.outside(cells), everyone) for block in blocks]
+    row, axis, cell = moves[0].row, moves[0].axis, moves[0].cell
     costs = [axis.costs(start) for axis in grid.axes]
     spent = np.stack(
         [cost[np.arange(12), cell] for cost, cell in zip(costs, cells.T, strict=True)], axis=1
     )
-    block = blocks[0]
     present = np.stack([part.height for part in moves], axis=1)
-    np.testing.assert_allclose(present, grid.outputs(cells)[block.row], atol=1e-12)
-    np.testing.assert_allclose(moves[0].spent, spent.sum(axis=1)[block.row], atol=1e-12)
-    there = cells[block.row]
-    there[np.arange(len(there)), block.axis] = block.cell
+    np.testing.assert_allclose(present, grid.outputs(cells)[row], atol=1e-12)
+    np.testing.assert_allclose(moves[0].spent, spent.sum(axis=1)[row], atol=1e-12)
+    there = cells[row]
+    there[np.arange(len(there)), axis] = cell
     reached = np.stack([part.heights for part in moves], axis=1)
-    np.testing.assert_allclose(reached, grid.outputs(there), atol=1e-12)
-    own = grid.cells(start)[block.row, block.axis] == block.cell
+    able = np.isfinite(moves[0].squared)
+    np.testing.assert_allclose(reached[able], grid.outputs(there[able]), atol=1e-12)
     n_changes = 0
-    for axis in range(len(grid.axes)):
-        here = block.axis == axis
-        rows = block.row[here]
-        squared = spent[rows].sum(axis=1) - spent[rows, axis] + costs[axis][rows, block.cell[here]]
+    for position in range(len(grid.axes)):
+        here = (axis == position) & able
+        rows = row[here]
+        squared = (
+            spent[rows].sum(axis=1) - spent[rows, position] + costs[position][rows, cell[here]]
+        )
         np.testing.assert_allclose(moves[0].squared[here], squared, atol=1e-12)
         n_changes += int((reached[here] != present[here]).any(axis=1).sum())
-        # What any cell gives, one of those that are looked at gives, and no farther away.
-        for row in range(12):
-            mine = here & (block.row == row)
-            for cell in np.flatnonzero(np.isfinite(costs[axis][row])):
-                other = cells[row].copy()
-                other[axis] = cell
-                same = np.abs(reached[mine] - grid.outputs(other[None])).max(axis=1) < 1e-12
-                assert costs[axis][row, block.cell[mine][same]].min() <= costs[axis][row, cell]
-    assert own.sum() == 12 * len(grid.axes)
+        # What any cell gives, a move gives, or staying there, and no farther away.
+        for number in range(12):
+            mine = here & (row == number)
+            gives = np.concatenate([reached[mine], grid.outputs(cells[[number]])])
+            costs_of = costs[position][number, np.append(cell[mine], cells[number, position])]
+            for other_cell in np.flatnonzero(np.isfinite(costs[position][number])):
+                other = cells[number].copy()
+                other[position] = other_cell
+                same = np.abs(gives - grid.outputs(other[None])).max(axis=1) < 1e-12
+                assert costs_of[same].min() <= costs[position][number, other_cell]
     assert n_changes > 20
 
 
@@ -121,23 +121,23 @@ def test_a_climb_takes_the_best_move_of_each_row(limited, table) -> None:
     grid = grid_of_problem(problem)
     limit = 0.3 if limited else np.inf
     block = neighbourhood(grid, problem, output(0), limit)
-    moves = block.moves(block.start, block.outside(block.start))
+    moves = block.moves(block.start, block.outside(block.start), np.ones(12, dtype=bool))
     scores = np.random.default_rng(0).normal(size=moves.squared.shape)
-    scores[block.row == 3] = -np.inf
+    scores[moves.row == 3] = -np.inf
     able = np.where(np.isfinite(moves.squared), scores, -np.inf)
-    best = [np.where(block.row == row, able, -np.inf).argmax() for row in range(12)]
+    best = [np.where(moves.row == row, able, -np.inf).argmax() for row in range(12)]
     steps = iter([scores])
     reached = climb(
         block,
         block.start,
         lambda moves: next(steps, np.full(moves.squared.shape, -np.inf)),
     )
-    assert (moves.squared[best] <= limit * (1 + 1e-6)).all()
     assert (reached[3] == block.start[3]).all()
     for row in set(range(12)) - {3}:
         expected = block.start[row].copy()
         if able[best[row]] > 0.0:
-            expected[block.axis[best[row]]] = block.cell[best[row]]
+            assert moves.squared[best[row]] <= limit * (1 + 1e-6)
+            expected[moves.axis[best[row]]] = moves.cell[best[row]]
         np.testing.assert_array_equal(reached[row], expected)
 
 
@@ -150,13 +150,13 @@ def test_boxes_are_tracked_from_move_to_move(name, table) -> None:
     rng = np.random.default_rng(0)
     for _ in range(20):
         rows = np.flatnonzero(rng.random(12) < 0.7)
-        places = np.array([rng.choice(np.flatnonzero(block.row == row)) for row in rows])
-        block.put(cells, rows, places, outside)
+        axis = rng.choice(grid.active, size=len(rows))
+        cell = reachable_cells(grid, problem.codes, rng)[rows, axis]
+        block.put(cells, rows, axis, cell, outside)
     np.testing.assert_array_equal(outside, block.outside(cells))
     np.testing.assert_array_equal(
         block.leaf[outside == 0].reshape(12, -1), np.sort(grid.leaves(cells), axis=1)
     )
     some = np.array([1, 4, 5])
-    np.testing.assert_array_equal(
-        block.take(some).outside(cells[some]), outside[np.isin(block.box_row, some)]
-    )
+    part = block.take(some, np.full(3, np.inf))
+    np.testing.assert_array_equal(part.outside(cells[some]), outside[np.isin(block.box_row, some)])

@@ -1,8 +1,8 @@
 """The axes along which rows move: a number between thresholds, or columns that flip from one state to another.
 
 Each axis is cut into cells within which no tree changes its output. An axis gives the cost of a move to a cell and
-the point where the row then stands: the nearest place in the cell that its bounds and integer steps allow, on the
-side of the threshold that the model sees. Missing values have a separate cell, which nothing enters or leaves.
+the point where the row then stands: the nearest place in the cell that its bounds allow, on the side of the threshold
+that the model sees. Missing values have a separate cell, which nothing enters or leaves.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from shiftmetrics.models.domain import Domain, Flip
 class NumberAxis:
     """A column of numbers: cell k holds the numbers above ``edges[k - 1]`` and up to ``edges[k]``.
 
-    Where some are missing, these are in one more cell, the last.
+    Where some are missing, these are in one more cell, the last. The edges of a column of integer steps are integers.
     """
 
     column: int
@@ -45,8 +45,8 @@ class NumberAxis:
         return self.n_open + self.some_missing
 
     @property
-    def has_gaps(self) -> bool:
-        """Whether integer steps may pass over a cell without a place in it."""
+    def is_whole(self) -> bool:
+        """Whether rows move by integer steps."""
         return self.movable and bool(self.domain.integer[self.column])
 
     def cells(self, points: FloatArray) -> IntArray:
@@ -74,24 +74,18 @@ class NumberAxis:
     def _places(self, start: FloatArray, cells: IntArray) -> tuple[FloatArray, BoolArray]:
         """Return the nearest place in each cell, and whether the row may go there; a missing value stays missing."""
         x = start[:, self.column, None]
-        first = np.concatenate([[-np.inf], np.nextafter(self.edges, np.inf)])[cells]
+        after_edge = self.edges + 1.0 if self.is_whole else np.nextafter(self.edges, np.inf)
+        first = np.concatenate([[-np.inf], after_edge])[cells]
         last = np.append(self.edges, np.inf)[cells]
-        below = x < first
-        above = x > last
-        place = np.where(below, first, np.where(above, last, x))
         if not self.movable:
-            return np.broadcast_to(x, place.shape), (first <= x) & (x <= last)
-        if self.domain.integer[self.column]:
-            with np.errstate(invalid="ignore"):
-                place = np.where(below, x + np.ceil(first - x), place)
-                place = np.where(above, x + np.floor(last - x), place)
-            # A threshold beside an integer, as 1e-35 beside 0, is lost in the difference: one step more.
-            place += np.where(below & (place < first), 1.0, 0.0)
-            place -= np.where(above & (place > last), 1.0, 0.0)
-        lowest, highest = (limit[:, self.column, None] for limit in self.domain.limits(start))
-        fits: BoolArray = (place >= np.maximum(first, lowest)) & (
-            place <= np.minimum(last, highest)
-        )
+            inside = (first <= x) & (x <= last)
+            return np.broadcast_to(x, inside.shape), inside
+        place = np.clip(x, first, last)
+        low, high = self.domain.limits(start)
+        lowest = low[:, self.column, None]
+        highest = high[:, self.column, None]
+        # A missing value compares as False: it may go nowhere.
+        fits: BoolArray = (lowest <= place) & (place <= highest)
         return place, fits
 
 
@@ -103,7 +97,6 @@ class StateAxis:
     n_open: int
     movable: bool
     some_missing = False
-    has_gaps = False
 
     @property
     def columns(self) -> IntArray:
@@ -124,7 +117,8 @@ class StateAxis:
         number = np.arange(self.n_cells)
         here = self.cells(start)[:, None] == number
         reachable = self.movable & (number < self.n_open) & ~self.flip.is_stuck(start)[:, None]
-        return np.where(here, 0.0, np.where(reachable, self.flip.distance**2, np.inf))
+        elsewhere = np.where(reachable, self.flip.distance**2, np.inf)
+        return np.where(here, 0.0, elsewhere)
 
     def put(self, points: FloatArray, start: FloatArray, cells: IntArray) -> None:
         """Set the state of each row, in place."""

@@ -11,7 +11,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
 from shiftmetrics.models.domain import Domain, differs
 from shiftmetrics.models.forests.axes import Axis, NumberAxis, StateAxis, axes_without_edges
 from shiftmetrics.models.forests.forest import LEAF, Forest
-from shiftmetrics.models.forests.grid import Boxes, Grid
+from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.forests.reading import category_codes, forest_of
 from shiftmetrics.models.model import ModelProblem
 from shiftmetrics.models.outputs import last_step
@@ -102,9 +102,12 @@ def grid_of(
     -------
     Grid or None
         None where a column depends on several axes: there moves along one axis are not moves of the trees. Nor
-        where categories are split on a column that moves as a number.
+        where categories are split on a column that moves as a number, or integer steps begin between integers.
     """
     axes = axes_without_edges(domain, X)
+    stepping = X[:, domain.numeric & domain.integer]
+    if (stepping != np.rint(stepping))[~np.isnan(stepping)].any():
+        return None
     inner = np.flatnonzero(forest.feature >= 0)
     owner = _owners(forest, axes, X, encode)
     if owner is None:
@@ -126,6 +129,8 @@ def grid_of(
         nodes = np.flatnonzero(axis_of == position)
         if isinstance(axis, StateAxis):
             continue
+        if axis.is_whole:  # between integers nothing stands
+            edge[nodes] = np.floor(edge[nodes])
         edges = np.unique(edge[nodes])
         edges = edges[np.isfinite(edges)]
         axes[position] = replace(axis, edges=edges)
@@ -157,7 +162,7 @@ def grid_of(
         subset=subset,
         left_categories=left_categories,
     )
-    return Grid(tuple(axes), on_cells, Boxes.of(axes, on_cells))
+    return Grid(tuple(axes), on_cells)
 
 
 def _owners(

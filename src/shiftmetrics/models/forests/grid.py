@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,52 +32,13 @@ class Boxes:
     ----------
     low, high : array of shape (n_nodes, n_axes)
         First and last cell on each axis of numbers.
-    missing : array of shape (n_nodes, n_axes)
-        Whether the cell of missing values leads there.
-    states : dict of int to array of shape (n_nodes, n_cells)
-        The states that lead there, by the position of their axis.
+    marks : array of shape (n_nodes, n_marked)
+        Whether each marked cell leads to each node; see `Grid.marked`.
     """
 
     low: npt.NDArray[np.int32]
     high: npt.NDArray[np.int32]
-    missing: BoolArray
-    states: dict[int, BoolArray]
-
-    @classmethod
-    def of(cls, axes: Sequence[Axis], forest: Forest) -> Boxes:
-        """Go down from the roots, level by level: a child has the box of its parent, narrowed by the split."""
-        shape = (len(forest.feature), len(axes))
-        low = np.zeros(shape, dtype=np.int32)
-        high = np.tile(np.array([axis.n_open - 1 for axis in axes], dtype=np.int32), (shape[0], 1))
-        missing = np.ones(shape, dtype=np.bool_)
-        states = {}
-        for position, part in enumerate(axes):
-            if isinstance(part, StateAxis):
-                states[position] = np.ones((shape[0], part.n_cells), dtype=np.bool_)
-        level = forest.roots
-        while level.size:
-            node = level[forest.feature[level] >= 0]
-            axis = forest.feature[node]
-            cut = np.clip(forest.threshold[node], -1, 1 << 30).astype(np.int32)
-            for child, is_left in ((forest.left[node], True), (forest.right[node], False)):
-                low[child] = low[node]
-                high[child] = high[node]
-                missing[child] = missing[node]
-                if is_left:
-                    high[child, axis] = np.minimum(high[node, axis], cut)
-                else:
-                    low[child, axis] = np.maximum(low[node, axis], cut + 1)
-                missing[child, axis] &= forest.missing_left[node] == is_left
-                for position, held in states.items():
-                    held[child] = held[node]
-                    here = np.flatnonzero(axis == position)
-                    if here.size and forest.left_categories is not None:
-                        assert forest.subset is not None
-                        left = forest.left_categories[forest.subset[node[here]]]
-                        held[child[here]] &= left[:, : held.shape[1]] == is_left
-            level = np.concatenate([forest.left[node], forest.right[node]])
-        # Where only missing values lead to a node, no other cell does.
-        return cls(np.minimum(low, high + 1), high, missing, states)
+    marks: BoolArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,13 +51,12 @@ class Grid:
         The axes.
     forest : Forest
         Its column k is axis k, and its threshold the last cell that goes left; the cell of missing values is NaN.
-    boxes : Boxes
-        The box of each node.
     """
 
     axes: tuple[Axis, ...]
     forest: Forest
-    boxes: Boxes
+
+    # The cells. Those of all axes stand side by side, and are numbered so.
 
     @property
     def active(self) -> IntArray:
@@ -110,14 +71,8 @@ class Grid:
 
     @cached_property
     def first(self) -> IntArray:
-        """Position of the first cell of each axis among those of all axes."""
+        """Number of the first cell of each axis among those of all axes."""
         return np.cumsum(self.n_cells) - self.n_cells
-
-    @cached_property
-    def tree(self) -> IntArray:
-        """The tree of each node."""
-        ends = np.searchsorted(self.forest.roots, np.arange(len(self.forest.feature)), side="right")
-        return np.asarray(np.maximum(ends - 1, 0))
 
     @cached_property
     def n_open(self) -> IntArray:
@@ -131,41 +86,22 @@ class Grid:
 
     @cached_property
     def axis_of_cell(self) -> IntArray:
-        """The axis of each cell among those of all axes."""
+        """The axis of each cell."""
         return np.repeat(np.arange(len(self.axes)), self.n_cells)
 
     @cached_property
-    def cell_on_axis(self) -> IntArray:
-        """The number of each cell on its axis."""
-        return np.arange(len(self.axis_of_cell)) - self.first[self.axis_of_cell]
+    def marked(self) -> IntArray:
+        """The cells that are in no order: states, and missing values."""
+        cell_on_axis = np.arange(len(self.axis_of_cell)) - self.first[self.axis_of_cell]
+        is_missing = cell_on_axis >= self.n_open[self.axis_of_cell]
+        return np.flatnonzero(is_missing | self.by_state[self.axis_of_cell])
 
     @cached_property
-    def _bounds(self) -> tuple[IntArray, IntArray]:
-        """For each node the axes that bound its box, one node after another, and where those of each node end."""
-        boxes = self.boxes
-        bounded = (boxes.low > 0) | (boxes.high < self.n_open - 1)
-        for position, states in boxes.states.items():
-            bounded[:, position] = ~states.all(axis=1)
-        return np.nonzero(bounded)[1], np.cumsum(bounded.sum(axis=1))
-
-    def bounds_of(self, leaf: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the bounds of boxes, one box after another: which box, and the axis that bounds it."""
-        axes, ends = self._bounds
-        box, place = spread(np.append(0, ends)[leaf], ends[leaf])
-        return box, axes[place]
-
-    def contains(self, leaf: IntArray, axis: IntArray, cell: IntArray) -> BoolArray:
-        """Return whether the boxes of leaves contain cells, on one axis each."""
-        boxes = self.boxes
-        inside: BoolArray = (boxes.low[leaf, axis] <= cell) & (cell <= boxes.high[leaf, axis])
-        for position, part in enumerate(self.axes):
-            if isinstance(part, StateAxis):
-                at = np.flatnonzero(axis == position)
-                inside[at] = boxes.states[position][leaf[at], cell[at]]
-            elif part.some_missing:
-                at = np.flatnonzero((axis == position) & (cell == part.n_open))
-                inside[at] = boxes.missing[leaf[at], position]
-        return inside
+    def _mark_of_cell(self) -> IntArray:
+        """The position of each cell among the marked ones, -1 for the others."""
+        mark = np.full(len(self.axis_of_cell), -1)
+        mark[self.marked] = np.arange(len(self.marked))
+        return mark
 
     def cells(self, points: FloatArray) -> IntArray:
         """Return the cells of each point, of shape (n_points, n_axes)."""
@@ -204,6 +140,104 @@ class Grid:
                 movable = bool(domain.mutable[axis.column])
                 axes.append(replace(axis, movable=movable, domain=domain))
         return replace(self, axes=tuple(axes))
+
+    # The boxes.
+
+    @cached_property
+    def tree(self) -> IntArray:
+        """The tree of each node."""
+        ends = np.searchsorted(self.forest.roots, np.arange(len(self.forest.feature)), side="right")
+        return np.asarray(np.maximum(ends - 1, 0))
+
+    @cached_property
+    def boxes(self) -> Boxes:
+        """The box of each node: level by level from the roots, that of its parent, narrowed by the split."""
+        forest = self.forest
+        shape = (len(forest.feature), len(self.axes))
+        low = np.zeros(shape, dtype=np.int32)
+        high = np.tile(self.n_open.astype(np.int32) - 1, (shape[0], 1))
+        marks = np.ones((shape[0], len(self.marked)), dtype=np.bool_)
+        marked_axis = self.axis_of_cell[self.marked]
+        number = self.marked - self.first[marked_axis]
+        marked_value = np.where(self.by_state[marked_axis], number, np.nan)
+        level = forest.roots
+        while level.size:
+            node = level[forest.feature[level] >= 0]
+            axis = forest.feature[node]
+            cut = np.clip(forest.threshold[node], -1, 1 << 30).astype(np.int32)
+            for child, is_left in ((forest.left[node], True), (forest.right[node], False)):
+                low[child] = low[node]
+                high[child] = high[node]
+                marks[child] = marks[node]
+                if is_left:
+                    high[child, axis] = np.minimum(high[node, axis], cut)
+                else:
+                    low[child, axis] = np.maximum(low[node, axis], cut + 1)
+                for mark, value in enumerate(marked_value):
+                    here = np.flatnonzero(axis == marked_axis[mark])
+                    goes = forest.goes_left(node[here], np.full(len(here), value)) == is_left
+                    marks[child[here], mark] &= goes
+            level = np.concatenate([forest.left[node], forest.right[node]])
+        # States are in no order: their ends say nothing.
+        low[:, self.by_state] = 0
+        high[:, self.by_state] = self.n_open[self.by_state] - 1
+        # Where only missing values lead to a node, no other cell does.
+        return Boxes(np.minimum(low, high + 1), high, marks)
+
+    @cached_property
+    def _bounds(self) -> tuple[IntArray, IntArray]:
+        """For each node the axes that bound its box, one node after another, and where those of each node end."""
+        boxes = self.boxes
+        bounded = (boxes.low > 0) | (boxes.high < self.n_open - 1)
+        for mark, axis in enumerate(self.axis_of_cell[self.marked]):
+            if self.by_state[axis]:
+                bounded[:, axis] |= ~boxes.marks[:, mark]
+        return np.nonzero(bounded)[1], np.cumsum(bounded.sum(axis=1))
+
+    def bounds_of(self, leaf: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the bounds of boxes, one box after another: which box, and the axis that bounds it."""
+        axes, ends = self._bounds
+        box, place = spread(np.append(0, ends)[leaf], ends[leaf])
+        return box, axes[place]
+
+    def contains(self, leaf: IntArray, axis: Any, cell: IntArray) -> BoolArray:
+        """Return whether the boxes of leaves contain cells, on one axis each."""
+        boxes = self.boxes
+        leaf, axis, cell = np.broadcast_arrays(leaf, axis, cell)
+        inside: BoolArray = (boxes.low[leaf, axis] <= cell) & (cell <= boxes.high[leaf, axis])
+        if self.marked.size:
+            mark = self._mark_of_cell[self.first[axis] + cell]
+            some = mark >= 0
+            inside[some] = boxes.marks[leaf[some], mark[some]]
+        return inside
+
+    def ranges(self, leaf: IntArray, axis: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the cells that lead to leaves, on one axis each, as ranges: which leaf, the first cell, the end."""
+        boxes = self.boxes
+        which = np.flatnonzero(~self.by_state[axis])
+        start = boxes.low[leaf[which], axis[which]].astype(np.int64)
+        stop = boxes.high[leaf[which], axis[which]].astype(np.int64) + 1
+        states = np.flatnonzero(self.by_state[axis])
+        if not states.size:
+            return which, start, stop
+        # Each state is a range of one cell.
+        marked_axis = self.axis_of_cell[self.marked]
+        held = boxes.marks[leaf[states]] & (marked_axis == axis[states, None])
+        box, mark = np.nonzero(held)
+        state = self.marked[mark] - self.first[marked_axis[mark]]
+        which = np.concatenate([which, states[box]])
+        return which, np.concatenate([start, state]), np.concatenate([stop, state + 1])
+
+    def nearest_in_box(self, start: FloatArray, leaf: IntArray) -> IntArray:
+        """Return the cells of the box of a leaf that are nearest to each row."""
+        cells = self.cells(start)
+        for position, axis in enumerate(self.axes):
+            inside = self.contains(leaf[:, None], position, np.arange(axis.n_cells))
+            costs = np.where(inside, axis.costs(start), np.inf)
+            cells[:, position] = costs.argmin(axis=1)
+        return cells
+
+    # The outputs.
 
     def inputs(self, cells: IntArray) -> FloatArray:
         """Return cells as the forest takes them: numbers, with NaN for missing values."""
@@ -248,7 +282,8 @@ class Grid:
             For each axis. A row whose value is missing has its present output at the cell of missing values;
             its other outputs have no meaning.
         """
-        forest, n_rows = self.forest, len(cells)
+        forest = self.forest
+        n_rows = len(cells)
         present = self.leaves(cells)
         sums = forest.value[present].sum(axis=1)
         row, leaf, axis_of = self._entered(cells, axes)
@@ -258,32 +293,20 @@ class Grid:
         for axis in axes.tolist():
             here = order[ends[axis] : ends[axis + 1]]
             box, start, stop = self.ranges(leaf[here], axis_of[here])
-            width = (
-                self.axes[axis].n_cells + 1
-            )  # one more, for changes that end behind the last cell
+            # One cell more, for changes that end behind the last one.
+            width = self.axes[axis].n_cells + 1
             first = row[here][box] * width
-            totals = steps(changes[here][box], first + start, first + stop, n_rows * width)
-            totals = totals.reshape(n_rows, width, -1)[:, :-1] + sums[:, None]
-            yield forest.base + forest.factor * totals
-
-    def ranges(self, leaf: IntArray, axis: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Return the cells that lead to leaves, on one axis each, as ranges: which leaf, the first cell, the end."""
-        boxes = self.boxes
-        which = [np.flatnonzero(~self.by_state[axis])]
-        number = leaf[which[0]], axis[which[0]]
-        start: list[IntArray] = [boxes.low[number].astype(np.int64)]
-        stop: list[IntArray] = [boxes.high[number].astype(np.int64) + 1]
-        for position, states in boxes.states.items():  # each state is a range of one cell
-            here = np.flatnonzero(axis == position)
-            box, state = np.nonzero(states[leaf[here]])
-            which.append(here[box])
-            start.append(state)
-            stop.append(state + 1)
-        return np.concatenate(which), np.concatenate(start), np.concatenate(stop)
+            place = np.concatenate([first + start, first + stop])
+            totals = np.empty((n_rows, width, forest.n_outputs))
+            for output, amount in enumerate(changes[here][box].T):
+                steps = np.bincount(place, np.concatenate([amount, -amount]), n_rows * width)
+                totals[:, :, output] = np.cumsum(steps).reshape(n_rows, width)
+            yield forest.base + forest.factor * (totals[:, :-1] + sums[:, None])
 
     def _entered(self, cells: IntArray, axes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Return the leaves that rows enter by a move along one of these axes: rows, leaves and axes."""
-        forest, x = self.forest, self.inputs(cells)
+        forest = self.forest
+        x = self.inputs(cells)
         able = np.zeros(len(self.axes), dtype=np.bool_)
         able[axes] = True
         row = np.repeat(np.arange(len(cells)), forest.n_trees)
@@ -308,21 +331,6 @@ class Grid:
         rows, leaves, along = (np.concatenate(part) for part in zip(*found, strict=True))
         return rows, leaves, along
 
-    def nearest_in_box(self, start: FloatArray, leaf: IntArray) -> IntArray:
-        """Return the cells of the box of a leaf that are nearest to each row."""
-        boxes, cells = self.boxes, self.cells(start)
-        for position, axis in enumerate(self.axes):
-            number = np.arange(axis.n_cells)
-            if isinstance(axis, StateAxis):
-                inside = boxes.states[position][leaf]
-            else:
-                inside = boxes.low[leaf, position, None] <= number
-                inside &= number <= boxes.high[leaf, position, None]
-                inside |= boxes.missing[leaf, position, None] & (number == axis.n_open)
-            costs = np.where(inside, axis.costs(start), np.inf)
-            cells[:, position] = costs.argmin(axis=1)
-        return cells
-
 
 def spread(begin: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
     """Return the numbers in ranges, one range after another, and which range each is of."""
@@ -330,13 +338,3 @@ def spread(begin: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
     which = np.repeat(np.arange(len(sizes)), sizes)
     offset = begin - (np.cumsum(sizes) - sizes)
     return which, np.arange(len(which)) + offset[which]
-
-
-def steps(changes: FloatArray, start: IntArray, stop: IntArray, size: int) -> FloatArray:
-    """Return the sums of changes over ranges, at each of ``size`` places; of shape (size, n_outputs)."""
-    place = np.concatenate([start, stop])
-    totals = np.empty((size, changes.shape[1]))
-    for number, amount in enumerate(changes.T):
-        sums = np.bincount(place, np.concatenate([amount, -amount]), minlength=size)
-        totals[:, number] = np.cumsum(sums[:size])
-    return totals

@@ -211,7 +211,7 @@ class ErrorSearch:
         if near.size:
             height_of = functools.partial(_error_height, forest, False)
             part = standing.take(near)
-            block = Neighbourhood.of(part, y[near], height_of, squared[near], there[near])
+            block = Neighbourhood.of(part, y[near], height_of, squared[near])
             self._keep(rows[near], climb(block, there[near], shortest_error))
 
     def _certify(self, rows: IntArray) -> None:
