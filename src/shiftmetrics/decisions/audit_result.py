@@ -10,7 +10,7 @@ import numpy as np
 from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import Result, format_percent
+from shiftmetrics._core.result import Result, Status, format_percent
 from shiftmetrics.decisions.column_changes import ColumnChange
 from shiftmetrics.decisions.labelled import (
     LabelledAccuracy,
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NAMED_COLUMNS = 3
+_NO_GATE = Status(
+    "estimated",
+    "An estimate without labels holds only while answers mean what they meant.",
+    "Label some samples and bound labelled.interval.low, or bound changes.unmatched_fraction.",
+    ok=False,
+)
 _ADVISED_LABELS = 30
 _USUAL_ACCURACY = 0.8
 _PLANNED = 0.03
@@ -91,6 +97,11 @@ class SampleChanges(Record):
     timeline: Timeline | None = None
     column_notes: tuple[str, ...] = ()
 
+    @property
+    def n_changed(self) -> int:
+        """How many columns changed by themselves."""
+        return len(self.changed_columns())
+
     def changed_columns(self) -> tuple[ColumnChange, ...]:
         """Return the columns that changed by themselves: at a level of 1 % for all of them together."""
         return tuple(change for change in self.columns if change.p_value <= LEVEL * COLUMNS)
@@ -128,6 +139,7 @@ class AuditResult(Drawn, Result):
     measure = "audit"
     title = "fraction of new samples, lower limit"
     higher_is_better = False
+    rule_field = "interval.low"
 
     verdict: str
     new_fraction: float
@@ -138,6 +150,12 @@ class AuditResult(Drawn, Result):
     inside: tuple[ModeAccuracy, ...] = ()
     tipping: tuple[Tipping, ...] = ()
     plan: LabelPlan | None = None
+
+    def status_of(self, field: str) -> Status | None:
+        """Refuse rules on the estimate without labels: no gate may stand on what a change of answers would void."""
+        if field.startswith("unlabelled.") and field != "unlabelled.unmatched_fraction":
+            return _NO_GATE
+        return self.status
 
     @property
     def sentence(self) -> str:
@@ -175,7 +193,8 @@ class AuditResult(Drawn, Result):
     def next_steps(self) -> list[str]:
         """What to do now, in at most three steps."""
         steps = []
-        if self.changes.new:
+        labels_inside = max([part.n_labelled for part in self.inside], default=0)
+        if self.changes.new and labels_inside < _ADVISED_LABELS:
             n = min(_ADVISED_LABELS, self.changes.new[0].n_members)
             steps.append(
                 f"Look at the samples of mode 1, and label {n} of them, in the order of the file."

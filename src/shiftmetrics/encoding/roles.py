@@ -25,6 +25,9 @@ _TEXT_WORDS = 4.0
 """Words of an average value, from which strings that hardly repeat are text."""
 _REPEATS = 0.5
 """Fraction of distinct values, above which strings hardly repeat."""
+_CODES = 50
+_STRAYS = 3
+"""Distinct numbers up to which, and distinct words beyond which, a column that mixes both is one of codes."""
 _SEEN = 2_000
 """Values that are read to tell dates and text."""
 
@@ -204,8 +207,10 @@ def _refuse_strays(name: Any, sides: list[pd.Series]) -> None:
 
     for side in sides:
         numbers = pd.to_numeric(side.astype(str), errors="coerce").notna()
-        if 0.5 < numbers.mean() < 1.0:
-            stray = side[~numbers]
+        stray = side[~numbers]
+        # Few numbers, or many words, are codes: levels such as 24 grades of school, or diagnoses 250, V27, E909.
+        is_code = side[numbers].nunique() <= _CODES or stray.nunique() > _STRAYS
+        if 0.5 < numbers.mean() < 1.0 and not is_code:
             remedy = "Leave such cells empty, or the column out."
             got = f"{str(stray.iloc[0])[:60]!r} in row {stray.index[0]}"
             raise ValueError(describe(f"column {name!r}", "of numbers or of words", got, remedy))

@@ -17,7 +17,7 @@ from shiftmetrics.views import Context
 
 WORDS = {
     "reference": "REFERENCE", "current": "CURRENT", "model": "--model", "labels": "--labels",
-    "exclude": "--exclude", "plan": "--plan",
+    "columns": "--columns", "exclude": "--exclude", "plan": "--plan",
 }  # fmt: skip
 
 
@@ -30,6 +30,7 @@ def audit(
     model: list[str] | None = None,
     prediction: str | None = None,
     labels: str | None = None,
+    columns: str | None = None,
     exclude: str | None = None,
     plan: int | None = None,
     peek: bool = False,
@@ -58,8 +59,10 @@ def audit(
         Column of predictions in both files, in place of a model.
     labels : FILE
         Labels of some rows of CURRENT: a file of ids and labels, such as the one that --rows wrote, filled in.
+    columns : A,B,...
+        The only columns to compare. The model gets all that it was fitted on.
     exclude : A,B,...
-        Columns to leave out.
+        Columns to leave out of the comparison.
     plan : NUMBER
         Draw so many rows to label, for an exact interval of the accuracy.
     peek
@@ -95,6 +98,7 @@ def audit(
             *contents[:2],
             model=models or None,
             labels=contents[2] if labels is not None else None,
+            columns=split_names(columns) if columns else None,
             exclude=split_names(exclude) if exclude else None,
             plan="anytime" if peek else plan,
         )

@@ -13,6 +13,7 @@ from typing import Any
 
 from shiftmetrics._core.validation import check_integer, check_keys, describe
 from shiftmetrics.tools.cli.agreement import agreement
+from shiftmetrics.tools.cli.audit import audit
 from shiftmetrics.tools.cli.compare import compare
 from shiftmetrics.tools.cli.diff import diff
 from shiftmetrics.tools.cli.novelty import novelty
@@ -24,6 +25,7 @@ from shiftmetrics.tools.rules.rule import check_names, read_toml
 
 KINDS = {
     "diff": diff,
+    "audit": audit,
     "agreement": agreement,
     "stability": stability,
     "novelty": novelty,

@@ -31,9 +31,10 @@ def audit_verdict(result: AuditResult) -> Verdict:
         n_rows = sum(mode.n_members for mode in result.changes.new)
         meaning = f"{n_rows:,} samples"
         figures.append(KeyFigure(name="Modes", value=str(len(result.changes.new)), meaning=meaning))
-    n_changed = len(result.changes.changed_columns())
     meaning = f"of {len(result.changes.columns)}"
-    figures.append(KeyFigure(name="Columns changed", value=str(n_changed), meaning=meaning))
+    figures.append(
+        KeyFigure(name="Columns changed", value=str(result.changes.n_changed), meaning=meaning)
+    )
     labelled = result.labelled
     if labelled is not None:
         ends = f"{percent(labelled.interval.low)} to {percent(labelled.interval.high)}"
