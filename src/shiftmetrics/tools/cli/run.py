@@ -36,8 +36,9 @@ def run(
 
     The results, report.html and junit.xml go to one folder. CONFIG holds tables [[diff]], [[audit]],
     [[agreement]], [[stability]], [[novelty]] and [[compare]], each with a name and the arguments and options of
-    that command; besides, a title, an output folder, a seed, trust = true to open Python objects, and rules = "rules.toml" or
-    [[rule]] tables. Paths start at the folder of CONFIG. All inputs are read before anything is computed.
+    that command; besides, a title, an output folder, a seed, trust = true to open Python objects, and rules =
+    "rules.toml" or [[rule]] tables. Paths start at the folder of CONFIG. All inputs are read before anything is
+    computed.
 
     Exit codes: 0 done and all rules passed, 1 a rule failed, 2 an error.
 
