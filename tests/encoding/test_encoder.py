@@ -216,6 +216,16 @@ def test_wrong_tables_are_refused(rng):
         TableEncoder.fit(frame).transform(frame.drop(columns="age"))
 
 
+@pytest.mark.parametrize(
+    "values",
+    [[*map(str, range(20)), "other"] * 3, [*map(str, range(200)), "V27", "V28", "E909", "E910"]],
+)
+def test_codes_of_numbers_and_words_are_levels(values):
+    frame = pd.DataFrame({"code": values, "y": range(len(values))})
+    encoder = TableEncoder.fit(frame, frame)
+    assert encoder.columns[0].role == "category"
+
+
 def test_words_among_numbers_are_named():
     frame = pd.DataFrame({"x": ["1.5", "2.5", "n/a?", "3.5"], "y": range(4)})
     with pytest.raises(ValueError, match=r"column 'x'.*'n/a\?' in row 2"):

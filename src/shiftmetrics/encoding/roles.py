@@ -206,13 +206,15 @@ def _refuse_strays(name: Any, sides: list[pd.Series]) -> None:
     import pandas as pd
 
     for side in sides:
-        numbers = pd.to_numeric(side.astype(str), errors="coerce").notna()
-        stray = side[~numbers]
-        # Few numbers, or many words, are codes: levels such as 24 grades of school, or diagnoses 250, V27, E909.
-        is_code = side[numbers].nunique() <= _CODES or stray.nunique() > _STRAYS
-        if 0.5 < numbers.mean() < 1.0 and not is_code:
+        values = pd.to_numeric(side.astype(str), errors="coerce")
+        numbers = values.dropna()
+        strays = side[values.isna()]
+        # Few whole numbers, or many words, are codes: levels such as 24 grades of school, or diagnoses 250, V27, E909.
+        are_grades = (numbers % 1 == 0).all() and numbers.nunique() <= _CODES
+        is_code = are_grades or strays.nunique() > _STRAYS
+        if 0.5 < len(numbers) / len(side) < 1.0 and not is_code:
             remedy = "Leave such cells empty, or the column out."
-            got = f"{str(stray.iloc[0])[:60]!r} in row {stray.index[0]}"
+            got = f"{str(strays.iloc[0])[:60]!r} in row {strays.index[0]}"
             raise ValueError(describe(f"column {name!r}", "of numbers or of words", got, remedy))
 
 
