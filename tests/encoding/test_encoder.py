@@ -218,10 +218,10 @@ def test_wrong_tables_are_refused(rng):
 
 @pytest.mark.parametrize(
     "values",
-    [[*map(str, range(20)), "other"] * 3, [*map(str, range(200)), "V27", "V28", "E909", "E910"]],
+    [[*map(str, range(20)), "other"], [*map(str, range(200)), "V27", "V28", "E909", "E910"]],
 )
 def test_codes_of_numbers_and_words_are_levels(values):
-    frame = pd.DataFrame({"code": values, "y": range(len(values))})
+    frame = pd.DataFrame({"code": values * 20})
     encoder = TableEncoder.fit(frame, frame)
     assert encoder.columns[0].role == "category"
 

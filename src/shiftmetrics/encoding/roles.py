@@ -209,7 +209,7 @@ def _refuse_strays(name: Any, sides: list[pd.Series]) -> None:
         values = pd.to_numeric(side.astype(str), errors="coerce")
         numbers = values.dropna()
         strays = side[values.isna()]
-        # Few whole numbers, or many words, are codes: levels such as 24 grades of school, or diagnoses 250, V27, E909.
+        # Few whole numbers, or many words, are codes: 24 grades of school, or diagnoses such as 250, V27, E909.
         are_grades = (numbers % 1 == 0).all() and numbers.nunique() <= _CODES
         is_code = are_grades or strays.nunique() > _STRAYS
         if 0.5 < len(numbers) / len(side) < 1.0 and not is_code:
