@@ -26,7 +26,7 @@ from shiftmetrics import (
     posterior_agreement,
     stability_criterion,
 )
-from shiftmetrics._core.collection import read_results, write_results
+from shiftmetrics._core.documents import read_results, write_results
 from shiftmetrics._core.result import Result
 from shiftmetrics.agreement import agreement_curves, agreement_matrix
 from shiftmetrics.comparison import compare_agreement

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -178,7 +179,7 @@ def check_plan(
     )
     assert cost == pytest.approx(result.value, rel=1e-4, abs=1e-12)
     assert np.mean(result.plan.weights) == pytest.approx(1.0, abs=1e-10)
-    atoms = result.atoms()
+    atoms = pd.DataFrame(result.plan.places())
     assert atoms.groupby("row")["weight"].sum().to_numpy() == pytest.approx(
         np.array(result.plan.weights), rel=1e-12
     )
@@ -253,7 +254,7 @@ def test_rows_alone_can_be_left_out(golden: Callable[[str], Loss]) -> None:
         is None
     )
     with pytest.raises(ValueError, match="without_rows"):
-        without.atoms()
+        without.plan.places()
 
 
 def test_candidates_that_are_taken(
@@ -262,7 +263,7 @@ def test_candidates_that_are_taken(
     loss = loss_of("candidate", 3)
     result = stability_criterion(loss, between(loss, 0.4, INF), theta2=INF)
     losses, distances = loss.losses, loss.distances
-    atoms = result.atoms()
+    atoms = pd.DataFrame(result.plan.places())
     np.testing.assert_allclose(losses[atoms["row"], atoms["choice"]], atoms["loss"], rtol=1e-12)
     np.testing.assert_allclose(
         distances[atoms["row"], atoms["choice"]], atoms["distance"], rtol=1e-12

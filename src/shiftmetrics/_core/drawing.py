@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
-
-from shiftmetrics._core.files import printable
 
 Load = Callable[[], Callable[..., Any]]
 
 _PLOTS: list[Load] = []
 _CARDS: list[Load] = []
 _RESULTS: list[Callable[[], Any]] = []
+
+
+# All control characters but tabs and ends of lines, and those that turn the direction of writing.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """Return text with its control characters made visible: escape sequences of files must not reach a terminal."""
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 class Drawn:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,14 +29,6 @@ MARKS = {
     "toml": (f"# {MARK}", ""),
 }
 """How a file of each kind begins, and what only our writers leave in its first 1,000 characters."""
-
-# All control characters but tabs and ends of lines, and those that turn the direction of writing.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-
-
-def printable(text: str) -> str:
-    """Return text with its control characters made visible: escape sequences of files must not reach a terminal."""
-    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def is_ours(file: Path, kind: str) -> bool:

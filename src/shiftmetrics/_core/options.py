@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from shiftmetrics._core.files import printable
+from shiftmetrics._core.drawing import printable
 from shiftmetrics._core.validation import check_integer, check_number, describe, seed_of
 
 MOST_RESAMPLES = 10_000_000

@@ -9,7 +9,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -82,7 +82,11 @@ def public_names(cls: type[Record]) -> list[str]:
     return fields + [name for name in properties if not name.startswith("_")]
 
 
-def encode(value: Any, keep_array: Callable[[str, npt.NDArray[Any]], Any], path: str = "") -> Any:
+KeepArray: TypeAlias = Callable[[str, npt.NDArray[Any]], Any]
+"""What stands for an array of that name in JSON."""
+
+
+def encode(value: Any, keep_array: KeepArray, path: str = "") -> Any:
     """Turn ``value`` into what JSON can hold; ``keep_array(path, array)`` returns an array's stand-in."""
 
     def inner(part: Any, name: str) -> Any:

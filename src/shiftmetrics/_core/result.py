@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
 import math
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from shiftmetrics._core.archives import (
-    KeepArray,
-    has_foreign_archive,
-    keep_arrays,
-    load_arrays,
-    names_arrays,
-)
-from shiftmetrics._core.drawing import card_of
-from shiftmetrics._core.files import (
-    WRITTEN_BY,
-    atomic_path,
-    printable,
-    write_text,
-)
-from shiftmetrics._core.record import Record, decode, encode
+from shiftmetrics._core.drawing import card_of, printable
+from shiftmetrics._core.record import Record
 from shiftmetrics._version import __version__
-
-SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -206,8 +186,9 @@ class Result(Record):
         ValueError
             If the folder of ``path`` does not exist, or ``path`` ends in ``.npz``.
         """
-        arrays: dict[str, npt.NDArray[Any]] = {}
-        return write_document(document_of(self, keep_arrays(arrays, path)), arrays, path)
+        from shiftmetrics._core.documents import write_result
+
+        return write_result(self, path)
 
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Self:
@@ -218,143 +199,15 @@ class Result(Record):
         ValueError
             If the JSON is not a result, or has another schema version.
         """
-        is_text = isinstance(source, str) and source.lstrip().startswith("{")
-        path = None if is_text else Path(source)
-        got = "text" if path is None else repr(str(path))
-        try:
-            document = json.loads(str(source) if path is None else path.read_text(encoding="utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-            raise ValueError(
-                f"source must be the JSON of a result, got {got} that is not JSON ({error})."
-            ) from error
-        result = result_from_document(document, path)
+        from shiftmetrics._core.documents import read_result
+
+        result = read_result(source)
         if not isinstance(result, cls):
             raise ValueError(f"source must hold a {cls.__name__}, got a {type(result).__name__}.")
         return result
 
     def _repr_html_(self) -> str:
         return card_of(self)
-
-
-def document_of(result: Result, keep_array: KeepArray, path: str = "") -> dict[str, Any]:
-    """Return a result as JSON can hold it; ``keep_array(path, array)`` returns what stands for an array."""
-    described = {name: getattr(result, name) for name in ("measure", "higher_is_better", "unit")}
-    derived = encode(result.secondary_metrics, keep_array, path)
-    return {**described, **derived, **encode(result, keep_array, path)}
-
-
-def write_document(
-    document: dict[str, Any],
-    arrays: Mapping[str, npt.NDArray[Any]],
-    path: str | os.PathLike[str] | None,
-) -> str:
-    """Return the text of a JSON document; write it to ``path`` and, beside it, the ``.npz`` file of its arrays.
-
-    Raises
-    ------
-    ValueError
-        If the folder of ``path`` does not exist, ``path`` ends in ``.npz``, or the arrays would replace an ``.npz``
-        file that no JSON file names: then nothing is written.
-    """
-    document = {**WRITTEN_BY, "schema_version": SCHEMA_VERSION, **document}
-    if path is None:
-        return json.dumps(document, indent=2, allow_nan=False)
-    path = Path(path)
-    if path.suffix == ".npz":
-        raise ValueError(
-            f"path must end in .json, got {str(path)!r}. The arrays go to the .npz file beside it."
-        )
-    archive = path.with_suffix(".npz")
-    buffer = io.BytesIO()
-    outdated = names_arrays(path) and not arrays
-    if arrays:
-        if has_foreign_archive(path):
-            raise ValueError(
-                f"path must not be {str(path)!r}: its arrays would replace {str(archive)!r}, which no JSON file goes "
-                "with. Choose another name, or remove that file."
-            )
-        np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
-        # The digest tells a reader that both files come from one call.
-        document = {**document, "arrays_sha256": hashlib.sha256(buffer.getvalue()).hexdigest()}
-    text = json.dumps(document, indent=2, allow_nan=False)
-    if arrays:
-        with atomic_path(archive) as temporary:
-            temporary.write_bytes(buffer.getvalue())
-            # Inside the block: where the disk is full, no archive stays.
-            write_text(path, text + "\n")
-    else:
-        write_text(path, text + "\n")
-    if outdated:
-        archive.unlink(missing_ok=True)
-    return text
-
-
-def result_from_document(document: Any, path: Path | None = None) -> Result:
-    """Rebuild a result from parsed JSON; ``path`` is where it came from, for the arrays beside it.
-
-    Raises
-    ------
-    ValueError
-        If the document is not a result, has another schema version, or its arrays are missing.
-    """
-    place = "" if path is None else f"{path.name}: "
-    try:
-        return _result_of(document, path)
-    except ValueError as error:
-        raise ValueError(f"{place}{error}") from error
-    except (MemoryError, OSError):
-        raise
-    except Exception as error:  # whatever damage does to documents, archives and arrays
-        raise ValueError(
-            f"{place}source must be the JSON of a whole result, got one where a part is missing or damaged."
-        ) from error
-
-
-def _result_of(document: Any, path: Path | None) -> Result:
-    if (
-        not isinstance(document, Mapping)
-        or "schema_version" not in document
-        or "type" not in document
-    ):
-        raise ValueError(
-            "source must be the JSON of a result, got a document without schema_version and type."
-        )
-    version = document["schema_version"]
-    if version != SCHEMA_VERSION:
-        remedy = "Upgrade shiftmetrics to read it."
-        if isinstance(version, int) and version < SCHEMA_VERSION:
-            remedy = "It was written by an earlier development version: compute it again."
-        raise ValueError(
-            f"source must have schema_version {SCHEMA_VERSION}, got {version!r}. {remedy}"
-        )
-    npz = None if path is None else path.with_suffix(".npz")
-    stored = {} if npz is None else load_arrays(npz, document.get("arrays_sha256"))
-
-    def load_array(stand_in: Mapping[str, Any]) -> npt.NDArray[Any]:
-        content = stand_in["array"]
-        if isinstance(content, str):
-            if content not in stored:
-                raise ValueError(
-                    f"The array {content!r} must stand in the .npz file beside the JSON, got {npz}. "
-                    "Keep both files together."
-                )
-            return stored[content]
-        dtype = np.dtype(stand_in["dtype"])
-        # Infinities are written as strings, and the strings "inf", "-inf" and "nan" as {"text": ...}.
-        parts = (
-            map(float, content)
-            if dtype.kind == "f"
-            else (decode(part, load_array) for part in content)
-        )
-        return np.asarray(list(parts), dtype=dtype).reshape(stand_in["shape"])
-
-    result = decode(dict(document), load_array)
-    if not isinstance(result, Result):
-        raise ValueError(
-            f"source must be the JSON of a known result, got type {document['type']!r}."
-        )
-    result.summary()  # what cannot be said is damaged
-    return result
 
 
 def settings_of(**arguments: Any) -> dict[str, Any]:

@@ -219,17 +219,19 @@ class _RootSearch(Generic[S]):
         """Shrink the bracket: cubics while they help, then kinks, then halves."""
         low = bracket.low
         high = bracket.high
-        methods = (self.by_turn, self.by_kink, self.by_half)
-        method = 0
+        rule = 0
         while low is not high and not accept(bracket) and self.evaluations < self.max_iter:
-            x = methods[method](bracket)
+            width = bracket.width
+            half = 0.5 * (low.x + high.x)
+            x = (bracket.turn, bracket.kink, half)[rule]
+            # Not too close to an end: a trial there would shrink the bracket by almost nothing.
+            x = min(max(x, low.x + _INSET * width), high.x - _INSET * width)
             if not low.x < x < high.x:
-                x = 0.5 * (low.x + high.x)
+                x = half
                 if not low.x < x < high.x:
                     break  # the ends are neighbours among floats
             middle = self.probe(x)
             least = min(-low.slope, high.slope)
-            width = bracket.width
             if middle.slope < 0.0:
                 low = middle
             elif middle.slope > 0.0:
@@ -240,36 +242,6 @@ class _RootSearch(Generic[S]):
             # A rule is kept while it cuts the bracket, or the slope, to a quarter. Heuristic: 1/4 is what two
             # halvings would do. Halving itself is done once, then the cubic gets another try.
             helped = bracket.width < 0.25 * width or abs(middle.slope) < 0.25 * least
-            if not helped or method == 2:
-                method = (method + 1) % 3
+            if not helped or rule == 2:
+                rule = (rule + 1) % 3
         return bracket
-
-    def by_turn(self, bracket: Bracket[S]) -> float:
-        return self.inset(bracket, bracket.turn)
-
-    def by_kink(self, bracket: Bracket[S]) -> float:
-        return self.inset(bracket, bracket.kink)
-
-    def inset(self, bracket: Bracket[S], x: float) -> float:
-        # Not too close to an end: a trial there would shrink the bracket by almost nothing.
-        margin = _INSET * bracket.width
-        return min(max(x, bracket.low.x + margin), bracket.high.x - margin)
-
-    def by_half(self, bracket: Bracket[S]) -> float:
-        """Halve the bracket, in orders of magnitude where it spans many."""
-        below = bracket.low.x - self.lower
-        above = bracket.high.x - self.lower
-        if above > 8.0 * below:
-            # The geometric mean halves the orders of magnitude above the lower end.
-            if below > 0.0:
-                return self.lower + math.sqrt(below) * math.sqrt(above)
-            return self.lower + above / 64.0
-        if not math.isinf(self.upper):
-            near = self.upper - bracket.high.x
-            far = self.upper - bracket.low.x
-            if far > 8.0 * near:
-                # The same below the upper end.
-                if near > 0.0:
-                    return self.upper - math.sqrt(near) * math.sqrt(far)
-                return self.upper - far / 64.0
-        return 0.5 * (bracket.low.x + bracket.high.x)

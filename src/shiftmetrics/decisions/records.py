@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
-import numpy as np
-import numpy.typing as npt
-
-from shiftmetrics._core.archives import keep_arrays
+from shiftmetrics._core.documents import keep_arrays, load_inside
 from shiftmetrics._core.files import write_text
 from shiftmetrics._core.record import Record, decode, encode
 from shiftmetrics._core.validation import describe
@@ -64,14 +60,9 @@ class FileRecord(Record):
             remedy = "Write it again with this release."
             raise ValueError(describe(cls.argument, expected, got, remedy))
         try:
-            record = decode(content, _load_inside)
+            record = decode(content, load_inside)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             got = f"{name}, which is damaged ({error})"
             raise ValueError(describe(cls.argument, "a complete file", got)) from error
         assert isinstance(record, cls)  # the type was compared above
         return record
-
-
-def _load_inside(stand_in: Mapping[str, Any]) -> npt.NDArray[Any]:
-    array = np.array(stand_in["array"], dtype=np.dtype(stand_in["dtype"]))
-    return array.reshape(stand_in["shape"])

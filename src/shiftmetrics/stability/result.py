@@ -138,24 +138,6 @@ class StabilityResult(Drawn, Result):
         slopes = {f"slope_{name}": slope for name, slope in vars(self.slopes).items()}
         return frame[first + rest].assign(**slopes)
 
-    def atoms(self) -> Any:
-        """Return the shifted sample as a pandas DataFrame: one line for each sample and each second place.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``row``, ``weight``, ``loss``, ``distance`` (and ``choice``), sorted by row.
-
-        Raises
-        ------
-        ValueError
-            If the result holds no rows.
-        """
-        import pandas as pd
-
-        places = pd.DataFrame(self.plan.places())
-        return places.sort_values("row", kind="stable", ignore_index=True)
-
     def places(self) -> tuple[Any, Any]:
         """Return the rows as DataFrames before and after they change (then second places), if it has them."""
         return None, None

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from shiftmetrics._core.collection import read_results
+from shiftmetrics._core.documents import read_results
 from shiftmetrics._core.result import Result
 from shiftmetrics.lab.demo.evaluate import evaluate_digits
 

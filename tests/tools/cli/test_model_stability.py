@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from shiftmetrics import Resampling, Result
-from shiftmetrics._core.collection import read_results
+from shiftmetrics._core.documents import read_results
 from shiftmetrics.models import Perturbation, feature_stability, model_stability
 from shiftmetrics.tools.cli.forms import parse_bounds
 

@@ -25,7 +25,7 @@ import pytest
 from PIL import Image
 
 from shiftmetrics import Result, posterior_agreement
-from shiftmetrics._core.collection import read_results, write_results
+from shiftmetrics._core.documents import read_results, write_results
 from shiftmetrics.lab.datasets.dataset import image_files
 from shiftmetrics.tools.cli.config import read_config
 from shiftmetrics.tools.cli.errors import message_of

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from shiftmetrics import posterior_agreement
-from shiftmetrics._core.files import is_ours, printable
+from shiftmetrics._core.drawing import printable
+from shiftmetrics._core.files import is_ours
 from shiftmetrics._core.result import Result
 
 RULES = '[[rule]]\nname = "{name}"\nmeasure = "posterior_agreement"\nat_least = {bound}\n'

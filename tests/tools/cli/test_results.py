@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from shiftmetrics import Result
-from shiftmetrics._core.collection import write_results
+from shiftmetrics._core.documents import write_results
 from shiftmetrics.lab.distances import output_distance
 from shiftmetrics.stability import FixedLoss, stability_criterion
 from shiftmetrics.tools.cli.outputs import check_outputs
@@ -86,7 +86,7 @@ def test_results_of_every_corner_are_known(tmp_path):
     ("name", "content", "message"),
     [
         ("x.json", "[1, 2]", "x.json: source must be the JSON of a result"),
-        ("x.json", "{", "x.json'. path must be a file with the JSON of results"),
+        ("x.json", "{", "x.json'. source must be the JSON of a result"),
         (
             "x.json",
             '{"schema_version": 99, "type": "A", "measure": "a"}',

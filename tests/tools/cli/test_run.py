@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from run_configurations import CONFIG, ONE, RULE
-from shiftmetrics._core.collection import read_results
+from shiftmetrics._core.documents import read_results
 from shiftmetrics.tools.cli.app import COMMANDS
 from shiftmetrics.tools.cli.config import KINDS
 from shiftmetrics.tools.cli.results import read_result_files

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from shiftmetrics import Resampling, Result
-from shiftmetrics._core.collection import read_results
+from shiftmetrics._core.documents import read_results
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion, stability_curve
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.collection import read_results
+from shiftmetrics._core.documents import read_results
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.tables import Align
 from shiftmetrics.comparison import compare_agreement, compare_results

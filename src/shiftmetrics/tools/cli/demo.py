@@ -6,7 +6,7 @@ import shlex
 import time
 from pathlib import Path
 
-from shiftmetrics._core.collection import write_results
+from shiftmetrics._core.documents import write_results
 from shiftmetrics._core.files import is_ours
 from shiftmetrics._core.validation import check_integer
 from shiftmetrics.tools.cli.outputs import check_outputs, say, show

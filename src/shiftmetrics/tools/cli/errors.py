@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from shiftmetrics._core.files import printable
+from shiftmetrics._core.drawing import printable
 
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130

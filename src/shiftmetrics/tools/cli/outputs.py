@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from shiftmetrics._core.archives import has_foreign_archive
-from shiftmetrics._core.collection import write_results
-from shiftmetrics._core.files import is_ours, is_stream, printable
+from shiftmetrics._core.documents import has_foreign_archive, write_results
+from shiftmetrics._core.drawing import printable
+from shiftmetrics._core.files import is_ours, is_stream
 from shiftmetrics._core.result import Result
 from shiftmetrics.tools.cli.sources import ARRAY_SUFFIXES, TABLE_SUFFIXES, Source
 from shiftmetrics.views import Context, write_report

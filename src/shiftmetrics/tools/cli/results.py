@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from shiftmetrics._core.collection import read_results
+from shiftmetrics._core.documents import read_results
 from shiftmetrics._core.result import Result
 from shiftmetrics.tools.cli.sources import Source
 

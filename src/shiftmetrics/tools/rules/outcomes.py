@@ -11,9 +11,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
+from shiftmetrics._core.documents import SCHEMA_VERSION
 from shiftmetrics._core.files import MARK, WRITTEN_BY, atomic_path, write_text
 from shiftmetrics._core.record import Record, encode
-from shiftmetrics._core.result import SCHEMA_VERSION
 from shiftmetrics.tools.rules.rule import Rule
 
 Ended = Literal["passed", "failed", "warned", "error"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shiftmetrics._core.collection import read_results, write_results
+from shiftmetrics._core.documents import read_results, write_results
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
 

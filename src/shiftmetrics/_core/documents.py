@@ -1,0 +1,273 @@
+"""Results as JSON, one or several to a file: their arrays stand in one ``.npz`` file beside it, or inside it.
+
+The JSON says which class each part is of (`record`), who wrote it and by which schema. It names its ``.npz`` file by
+a digest, so that arrays of another result are noticed. Results load this module when they are first written or read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shiftmetrics._core.files import WRITTEN_BY, atomic_path, is_ours, is_stream, write_text
+from shiftmetrics._core.options import check_memory, check_memory_limit
+from shiftmetrics._core.record import KeepArray, decode, encode
+from shiftmetrics._core.validation import describe
+
+SCHEMA_VERSION = 2
+
+
+def write_result(result: Any, path: str | os.PathLike[str] | None) -> str:
+    """Return a result as JSON, or write it; see `Result.to_json`."""
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    return write_document(_document_of(result, keep_arrays(arrays, path), ""), arrays, path)
+
+
+def write_results(results: Mapping[str, Any], path: str | os.PathLike[str] | None = None) -> str:
+    """Return named results as one JSON text, or write them.
+
+    Parameters
+    ----------
+    results : mapping of str to Result
+        Names and results, kept in their order.
+    path : path, optional
+        The JSON file. Arrays go to an ``.npz`` file of the same name beside it; without a path, and where the path is
+        a pipe or a device, they stand inside the JSON.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If the folder of ``path`` does not exist.
+
+    See Also
+    --------
+    read_results : The way back.
+
+    Examples
+    --------
+    >>> write_results({}, "nowhere/results.json")
+    Traceback (most recent call last):
+    ...
+    ValueError: The output folder must exist, got 'nowhere'. Create it first, or choose another path.
+    """
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    keep_array = keep_arrays(arrays, path)
+    entries = []
+    for position, (name, result) in enumerate(results.items()):
+        entries.append({"name": name, **_document_of(result, keep_array, str(position))})
+    return write_document({"results": entries}, arrays, path)
+
+
+def read_result(source: str | os.PathLike[str]) -> Any:
+    """Read one result from JSON text or from a file; see `Result.from_json`."""
+    if isinstance(source, str) and source.lstrip().startswith("{"):
+        with _in_words("text"):
+            return _result_of(json.loads(source), None)
+    path = Path(source)
+    with _in_words(path.name):
+        return _result_of(json.loads(path.read_text(encoding="utf-8")), path)
+
+
+def read_results(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read what `write_results` wrote, or the file of a single result, which goes by its title.
+
+    Parameters
+    ----------
+    path : path
+        The JSON file.
+
+    Returns
+    -------
+    dict of str to Result
+
+    Raises
+    ------
+    ValueError
+        If the file is not JSON of results, or has another schema version.
+    """
+    path = Path(path)
+    with _in_words(path.name):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(document, Mapping) or "results" not in document:
+            single = _result_of(document, path)
+            return {single.title: single}
+        # What a single result says of itself, the file of several says once.
+        common = {
+            name: document[name] for name in ("schema_version", "arrays_sha256") if name in document
+        }
+        return {
+            str(entry["name"]): _result_of({**common, **entry}, path)
+            for entry in document["results"]
+        }
+
+
+@contextmanager
+def _in_words(place: str) -> Iterator[None]:
+    """Say in one sentence, with its place, what damage does to documents, archives and arrays."""
+    try:
+        yield
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        expected = "the JSON of a result"
+        raise ValueError(describe("source", expected, f"{place}, not JSON ({error})")) from error
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from error
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:
+        got = f"{place}, where a part is missing or damaged"
+        raise ValueError(describe("source", "the JSON of a whole result", got)) from error
+
+
+def _result_of(document: Any, path: Path | None) -> Any:
+    """Rebuild a result from parsed JSON; ``path`` is where it came from, for the arrays beside it."""
+    known = isinstance(document, Mapping) and {"schema_version", "type"} <= document.keys()
+    if not known:
+        got = "a document without schema_version and type"
+        raise ValueError(describe("source", "the JSON of a result", got))
+    version = document["schema_version"]
+    if version != SCHEMA_VERSION:
+        remedy = "Upgrade shiftmetrics to read it."
+        if isinstance(version, int) and version < SCHEMA_VERSION:
+            remedy = "It was written by an earlier development version: compute it again."
+        expected = f"of schema_version {SCHEMA_VERSION}"
+        raise ValueError(describe("source", expected, value=version, remedy=remedy))
+    npz = None if path is None else path.with_suffix(".npz")
+    stored = {} if npz is None else _load_arrays(npz, document.get("arrays_sha256"))
+
+    def load_array(stand_in: Mapping[str, Any]) -> npt.NDArray[Any]:
+        content = stand_in["array"]
+        if isinstance(content, str):
+            if content not in stored:
+                place = f"The array {content!r}"
+                expected = "in the .npz file beside the JSON"
+                raise ValueError(describe(place, expected, npz, "Keep both files together."))
+            return stored[content]
+        return load_inside(stand_in)
+
+    result = decode(dict(document), load_array)
+    if not hasattr(result, "summary"):
+        expected = "the JSON of a known result"
+        raise ValueError(describe("source", expected, f"type {document['type']!r}"))
+    result.summary()  # what cannot be said is damaged
+    return result
+
+
+def _document_of(result: Any, keep_array: KeepArray, path: str) -> dict[str, Any]:
+    """Return a result as JSON can hold it; ``keep_array(path, array)`` returns what stands for an array."""
+    described = {name: getattr(result, name) for name in ("measure", "higher_is_better", "unit")}
+    derived = encode(result.secondary_metrics, keep_array, path)
+    return {**described, **derived, **encode(result, keep_array, path)}
+
+
+def write_document(
+    document: dict[str, Any],
+    arrays: Mapping[str, npt.NDArray[Any]],
+    path: str | os.PathLike[str] | None,
+) -> str:
+    """Return the text of a JSON document; write it to ``path`` and, beside it, the ``.npz`` file of its arrays.
+
+    Raises
+    ------
+    ValueError
+        If the folder of ``path`` does not exist, ``path`` ends in ``.npz``, or the arrays would replace an ``.npz``
+        file that no JSON file names: then nothing is written.
+    """
+    document = {**WRITTEN_BY, "schema_version": SCHEMA_VERSION, **document}
+    if path is None:
+        return json.dumps(document, indent=2, allow_nan=False)
+    path = Path(path)
+    if path.suffix == ".npz":
+        remedy = "The arrays go to the .npz file beside it."
+        raise ValueError(describe("path", "a file that ends in .json", repr(str(path)), remedy))
+    archive = path.with_suffix(".npz")
+    buffer = io.BytesIO()
+    outdated = _names_arrays(path) and not arrays
+    if arrays:
+        if has_foreign_archive(path):
+            raise ValueError(
+                f"path must not be {str(path)!r}: its arrays would replace {str(archive)!r}, which no JSON file goes "
+                "with. Choose another name, or remove that file."
+            )
+        np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+        # The digest tells a reader that both files come from one call.
+        document = {**document, "arrays_sha256": hashlib.sha256(buffer.getvalue()).hexdigest()}
+    text = json.dumps(document, indent=2, allow_nan=False)
+    if arrays:
+        with atomic_path(archive) as temporary:
+            temporary.write_bytes(buffer.getvalue())
+            # Inside the block: where the disk is full, no archive stays.
+            write_text(path, text + "\n")
+    else:
+        write_text(path, text + "\n")
+    if outdated:
+        archive.unlink(missing_ok=True)
+    return text
+
+
+def keep_arrays(
+    arrays: dict[str, npt.NDArray[Any]], path: str | os.PathLike[str] | None
+) -> KeepArray:
+    """Return what stands for an array in the JSON: its name, where a file beside ``path`` can hold it, or itself.
+
+    Arrays for that file are added to ``arrays``.
+    """
+    beside = path is not None and not is_stream(path)
+
+    def keep(name: str, array: npt.NDArray[Any]) -> Any:
+        content: Any = name
+        if beside:
+            arrays[name] = array
+        else:
+            content = encode(array.ravel().tolist(), keep)
+        return {"array": content, "dtype": str(array.dtype), "shape": list(array.shape)}
+
+    return keep
+
+
+def load_inside(stand_in: Mapping[str, Any]) -> npt.NDArray[Any]:
+    """Return an array that stands inside a JSON document."""
+    parts = [decode(part, load_inside) for part in stand_in["array"]]
+    return np.asarray(parts, dtype=np.dtype(stand_in["dtype"])).reshape(stand_in["shape"])
+
+
+def has_foreign_archive(path: Path) -> bool:
+    """Return True if the ``.npz`` beside a JSON file is someone else's: it exists, and the JSON names no arrays."""
+    return path.with_suffix(".npz").exists() and not _names_arrays(path)
+
+
+def _names_arrays(path: Path) -> bool:
+    """Return True if a JSON file of ours says that its arrays are in the ``.npz`` beside it."""
+    return is_ours(path, "json") and b'"arrays_sha256"' in path.read_bytes()
+
+
+def _load_arrays(npz: Path, digest: str | None) -> dict[str, npt.NDArray[Any]]:
+    """Load the arrays beside a JSON file, if there are any; ``digest`` is what the JSON says about them."""
+    if not npz.is_file():
+        return {}
+    content = npz.read_bytes()
+    if digest is not None and hashlib.sha256(content).hexdigest() != digest:
+        expected = "those that were written with the JSON"
+        got = "a damaged file or one of another result"
+        raise ValueError(
+            describe(f"The arrays in {str(npz)!r}", expected, got, "Write the result again.")
+        )
+    # A small archive may unpack to many gigabytes: it is asked first.
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        size = sum(part.file_size for part in archive.infolist())
+    check_memory(size, check_memory_limit(None), f"The file {str(npz)!r}", "Do not read it.")
+    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+        return {name: stored[name] for name in stored.files}
