@@ -77,7 +77,7 @@ for name, one in curves.items():
 split = agreement_contributions(outputs["alexnet"][3], outputs["alexnet"][0], labels)
 print(split.summary())
 print(
-    split.contributions.to_frame()[["group", "n_samples", "log_pa", "plain_confidence"]]
+    split.contributions.to_frame()[["group", "n_samples", "log_pa", "confidence"]]
     .round(2)
     .to_string(index=False)
 )

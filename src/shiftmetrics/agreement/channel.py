@@ -23,6 +23,7 @@ from shiftmetrics._core.maximum import maximize_difference
 ATOL = 1e-9
 """Certified gap of the agreement of a channel, in nats."""
 
+
 FIRST_BETAS = np.geomspace(0.1, 30.0, 16)
 """Betas at which the error is first bounded from below."""
 
@@ -66,20 +67,17 @@ class SymmetricChannel:
 
     def error(self, agreement: float) -> float:
         """Return the share of flips at an agreement; one out of reach counts as the nearer end."""
+        from scipy.optimize import brentq
+
         if agreement >= self.ceiling:
             return 0.0
-        # The capacity falls: bisect to the last bit.
-        low = 0.0
-        high = self.most_flips
-        while agreement > 0.0:
-            middle = (low + high) / 2.0
-            if not low < middle < high:
-                return middle
-            if self.capacity(middle) > agreement:
-                low = middle
-            else:
-                high = middle
-        return high
+        if agreement <= max(0.0, self.capacity(self.most_flips)):
+            return self.most_flips
+        # The capacity falls, from above the agreement to below it.
+        root = brentq(
+            lambda error: self.capacity(error) - agreement, 0.0, self.most_flips, xtol=1e-15
+        )
+        return float(root)
 
 
 class Channel(SymmetricChannel):

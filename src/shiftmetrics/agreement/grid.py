@@ -18,6 +18,7 @@ from shiftmetrics._core.arrays import UNIT_ROUNDOFF, FloatArray, namespace, to_f
 from shiftmetrics._core.blocks import Statistic, map_reduce
 from shiftmetrics._core.result import Status, settings_of
 from shiftmetrics._core.validation import check_number, describe
+from shiftmetrics.agreement.channel import channel_of
 from shiftmetrics.agreement.formula import difference, log_partitions
 from shiftmetrics.agreement.result import (
     BOUNDARY,
@@ -27,7 +28,6 @@ from shiftmetrics.agreement.result import (
     PredictionChanges,
 )
 from shiftmetrics.agreement.scores import ScorePairs
-from shiftmetrics.agreement.solver import value_fields
 from shiftmetrics.agreement.statistic import VANISHING, PredictionSums, limits_of
 
 BETA_RANGE = (2.0**-10, 2.0**9)
@@ -149,7 +149,10 @@ def grid_result(
     if statistic.disagreeing == 0.0 and limit > rounding and limit >= best - rounding:
         beta, best, error, status = math.inf, limit, 0.0, BOUNDARY
     return PosteriorAgreementResult(
-        **value_fields(best, round(weight), prior, statistic.shares),
+        value=min(best, channel_of(prior, statistic.shares).ceiling),
+        n_samples=round(weight),
+        prior=prior,
+        shares=statistic.shares,
         error_bound=error + rounding,
         status=status,
         beta=beta,

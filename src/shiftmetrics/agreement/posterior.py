@@ -16,11 +16,17 @@ from shiftmetrics._core.validation import check_number, describe
 from shiftmetrics.agreement.channel import channel_of
 from shiftmetrics.agreement.contributions import split_agreement
 from shiftmetrics.agreement.predictions import label_columns
-from shiftmetrics.agreement.result import PosteriorAgreementResult
+from shiftmetrics.agreement.result import BetaSearch, PosteriorAgreementResult, PredictionChanges
 from shiftmetrics.agreement.sampling import sample_agreement
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, named_prior, prepare_pairs
-from shiftmetrics.agreement.solver import changes_of, is_constant, pilot_betas, solve_beta
-from shiftmetrics.agreement.statistic import confident_changes, evaluator, row_agreement, survey
+from shiftmetrics.agreement.solver import given_units, pilot_betas, search_beta, status_of
+from shiftmetrics.agreement.statistic import (
+    AgreementLimits,
+    confident_changes,
+    evaluator,
+    row_agreement,
+    survey,
+)
 
 ROW_BYTES = 8
 """Bytes of what each pair gets back: its own agreement."""
@@ -243,55 +249,91 @@ def _solved(
     computing: Computing,
 ) -> dict[str, Any]:
     """Return the fields of the result of pairs, wherever they are."""
-    predicted, executor = isinstance(prior, str), computing.executor
+    predicted = isinstance(prior, str)
+    executor = computing.executor
     # One pass for the prior, the scale and the limits; some more for the maximum.
     pairs, limits = survey(pairs, predicted=predicted, executor=executor)
-    best, fields = solve_beta(
-        evaluator(pairs, executor=executor),
-        limits,
-        pairs.prior,
-        pairs.scale,
-        prior=prior,
-        beta=beta,
-        computing=computing,
-        guesses=pilot_betas(pairs, computing.atol or 0.0) if beta is None else (),
-    )
-    fields["warnings"] = (*pairs.warnings, *fields["warnings"])
+    evaluate = evaluator(pairs, executor=executor)
+    if beta is None:
+        guesses = pilot_betas(pairs, computing.atol or 0.0)
+        best = search_beta(evaluate, limits, pairs.prior, None, computing, guesses)
+    else:
+        # Betas are searched in the scale of the pairs, and returned in that of the user.
+        best = search_beta(evaluate, limits, pairs.prior, beta / pairs.scale, computing)
+    channel = channel_of(pairs.prior, limits.shares)
+    value = min(best.value, channel.ceiling)  # whatever the rounding
+    fields: dict[str, Any] = {
+        "value": value,
+        "n_samples": round(limits.n_rows),
+        "prior": pairs.prior,
+        "shares": limits.shares,
+        "error_bound": best.error_bound,
+        "status": status_of(best, given=beta is not None),
+        "beta": float(given_units(np.asarray(best.x), pairs.scale)) if beta is None else beta,
+        "search": BetaSearch(
+            beta=given_units(best.points, pairs.scale),
+            value=best.values,
+            # A given beta has no certificate over the others.
+            bound=best.bounds if beta is None else None,
+            n_evaluations=best.n_evaluations,
+            n_passes=best.n_passes,
+        ),
+        "warnings": _warnings(pairs, limits, predicted=predicted),
+    }
     if not pairs.elsewhere:
         fields["per_sample"] = row_agreement(pairs, best.x, executor=executor)
-    # Two copies of one sample agree perfectly; of a constant model that is said already.
-    if limits.n_identical == limits.n_rows and not is_constant(limits):
-        identical = (
-            "scores and reference_scores are identical in every row (up to a constant), so they agree perfectly "
-            "without saying anything about a shift. Check that the shifted sample was given."
-        )
-        fields["warnings"] = (identical, *fields["warnings"])
-    changed_interval = None
+    confident = 0.0
+    if limits.changed > 0.0:
+        confident = confident_changes(pairs, best.x, executor=executor) / limits.changed
+    changes = PredictionChanges(
+        disagreement=limits.changed / limits.weight,
+        kappa=limits.kappa,
+        confident=min(1.0, confident),
+        n_tied=round(limits.n_tied),
+    )
     if resampling is not None:
         sampled = sample_agreement(
             pairs,
             best,
-            value=fields["value"],
+            value=value,
             resampling=resampling,
             predicted=predicted,
             executor=executor,
         )
         fields["interval"] = sampled.interval
         fields["resampled"] = sampled.resampled
-        changed_interval = _changes_interval(pairs, limits.changed / limits.weight, resampling)
-    changes = changes_of(
-        limits, lambda: confident_changes(pairs, best.x, executor=executor), changed_interval
-    )
-    # Flips fall as agreement rises: the upper end of one is the lower end of the other.
-    if resampling is not None and sampled.at_ceiling is not None:
-        channel = channel_of(pairs.prior, limits.shares)
-        ends = sampled.at_ceiling
-        flips = dataclasses.replace(
-            ends, low=channel.error(ends.high), high=channel.error(ends.low)
+        # Flips fall as agreement rises: the upper end of one is the lower end of the other.
+        flips = sampled.at_ceiling
+        if flips is not None:
+            ends = channel.error(flips.high), channel.error(flips.low)
+            flips = dataclasses.replace(flips, low=ends[0], high=ends[1])
+        changes = dataclasses.replace(
+            changes,
+            disagreement_interval=_changes_interval(pairs, changes.disagreement, resampling),
+            equivalent_error_interval=flips,
         )
-        changes = dataclasses.replace(changes, equivalent_error_interval=flips)
     fields["changes"] = changes
     return fields
+
+
+def _warnings(pairs: ScorePairs, limits: AgreementLimits, *, predicted: bool) -> tuple[str, ...]:
+    """Return what the caller should know of pairs that agree for a reason of their own."""
+    # A constant model agrees perfectly, or not at all: what it does depends on the prior.
+    if limits.shares.max() > 1.0 - 1e-9:
+        constant = (
+            "Every row of both samples is predicted to be the same class: the model is constant."
+        )
+        remedy = 'Pass prior="predicted" to measure the agreement beyond that.'
+        if predicted:
+            remedy = "With the predicted prior its agreement is 0."
+        return (*pairs.warnings, f"{constant} {remedy}")
+    if limits.n_identical == limits.n_rows:
+        identical = (
+            "scores and reference_scores are identical in every row (up to a constant), so they agree perfectly "
+            "without saying anything about a shift. Check that the shifted sample was given."
+        )
+        return (identical, *pairs.warnings)
+    return pairs.warnings
 
 
 def _changes_interval(pairs: ScorePairs, disagreement: float, resampling: Resampling) -> Interval:

@@ -201,15 +201,6 @@ class PosteriorAgreementResult(Drawn, Result):
         return dataclasses.replace(self.interval, low=low, high=high)
 
     @property
-    def equivalent_error_bound(self) -> float:
-        """Numerical error of ``equivalent_error``."""
-        # It falls as the agreement rises.
-        error = self.equivalent_error
-        low = self._channel.error(self.value + self.error_bound)
-        high = self._channel.error(self.value - self.error_bound)
-        return max(error - low, high - error)
-
-    @property
     def equivalent_error_interval(self) -> Interval | None:
         """Sampling interval of ``equivalent_error``, where there is one of the value."""
         return self.changes.equivalent_error_interval
@@ -268,5 +259,5 @@ class PosteriorAgreementResult(Drawn, Result):
                 "that are not seen in so few pairs, at 20 times the margin of the others."
             )
         if self.contributions is not None:
-            sentences.extend(self.contributions.sentences(self.beta))
+            sentences.append(self.contributions.sentence())
         return [*sentences, *super().notes()]

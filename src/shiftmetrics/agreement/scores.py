@@ -256,17 +256,10 @@ def prepare_pairs(
     prior = named_prior(prior)
     if isinstance(prior, str):
         prior = None
-    elif (
-        is_table(scores)
-        and hasattr(prior, "index")
-        and hasattr(prior, "iloc")
-        and pairing == "labels"
-    ):
-        prior = prior.iloc[
-            match_labels(
-                list(scores.columns), list(prior.index), "scores", "prior", "classes", "pairing"
-            )
-        ]
+    elif is_table(scores) and hasattr(prior, "index") and pairing == "labels":
+        # A series names its classes, which may stand in another order.
+        names = list(scores.columns), list(prior.index)
+        prior = prior.iloc[match_labels(*names, "scores", "prior", "classes", "pairing")]
     # Classes of prior 0 drop out, and may hold anything.
     first = as_array(scores, "scores")
     n_classes = int(first.shape[1]) if first.ndim == 2 else 2

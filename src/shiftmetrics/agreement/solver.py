@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,9 +12,8 @@ from shiftmetrics._core.arrays import UNIT_ROUNDOFF, FloatArray
 from shiftmetrics._core.convex_difference import Samples, Tail
 from shiftmetrics._core.maximum import Maximum, maximize_difference
 from shiftmetrics._core.options import Computing
-from shiftmetrics._core.result import Interval, Status
+from shiftmetrics._core.result import Status
 from shiftmetrics._core.validation import describe
-from shiftmetrics.agreement.channel import channel_of
 from shiftmetrics.agreement.result import (
     BOUNDARY,
     CONTRADICTION,
@@ -23,8 +21,6 @@ from shiftmetrics.agreement.result import (
     EVALUATED,
     MAX_ITER,
     NO_AGREEMENT,
-    BetaSearch,
-    PredictionChanges,
 )
 from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.agreement.statistic import (
@@ -95,85 +91,10 @@ def solve_agreement(
     )
 
 
-def solve_beta(
-    evaluate: Evaluate,
-    limits: AgreementLimits,
-    weights: FloatArray,
-    scale: float,
-    *,
-    prior: Any,
-    beta: float | None,
-    computing: Computing,
-    guesses: Sequence[float] = (),
-) -> tuple[Maximum, dict[str, Any]]:
-    """Find the best beta, or take the given one; return it and the fields of the result.
-
-    Parameters
-    ----------
-    evaluate, limits
-        Sums over all pairs, wherever they are.
-    weights : ndarray of shape (n_classes,)
-        Numbers of the prior.
-    scale : float
-        What the scores were multiplied by.
-    prior : object
-        The prior as the user gave it.
-    beta : float or None
-        Given beta, in units of the user's scores.
-    computing : Computing
-        Tolerances.
-    guesses : sequence of float
-        Betas to try first.
-    """
-    # Betas are searched in the scale of the pairs, and returned in that of the user.
-    at = None if beta is None else beta / scale
-    best = search_beta(evaluate, limits, weights, at, computing, guesses)
-    fields = {
-        **value_fields(best.value, round(limits.n_rows), weights, limits.shares),
-        "error_bound": best.error_bound,
-        "status": status_of(best),
-        "beta": float(given_units(np.asarray(best.x), scale)),
-        "search": BetaSearch(
-            beta=given_units(best.points, scale),
-            value=best.values,
-            # A given beta has no certificate over the others.
-            bound=best.bounds if beta is None else None,
-            n_evaluations=best.n_evaluations,
-            n_passes=best.n_passes,
-        ),
-    }
-    if beta is not None:
-        fields["beta"] = beta
-        fields["status"] = EVALUATED if math.isfinite(best.value) else CONTRADICTION
-    # A constant model agrees perfectly, or not at all: what it does depends on the prior.
-    fields["warnings"] = ()
-    if is_constant(limits):
-        remedy = (
-            "With the predicted prior its agreement is 0."
-            if isinstance(prior, str)
-            else 'Pass prior="predicted" to measure the agreement beyond that.'
-        )
-        constant = (
-            "Every row of both samples is predicted to be the same class: the model is constant."
-        )
-        fields["warnings"] = (f"{constant} {remedy}",)
-    return best, fields
-
-
-def value_fields(
-    value: float, n_samples: int, prior: FloatArray, shares: FloatArray
-) -> dict[str, Any]:
-    """Return the value, whatever the rounding not above its ceiling, and what gives it other scales."""
-    return {
-        "value": min(value, channel_of(prior, shares).ceiling),
-        "n_samples": n_samples,
-        "prior": prior,
-        "shares": shares,
-    }
-
-
-def status_of(best: Maximum) -> Status:
-    """Return how a search for beta ended."""
+def status_of(best: Maximum, *, given: bool = False) -> Status:
+    """Return how a search for beta ended, or what a given beta led to."""
+    if given:
+        return EVALUATED if math.isfinite(best.value) else CONTRADICTION
     if not best.converged:
         return MAX_ITER
     if best.x == 0.0:
@@ -185,29 +106,6 @@ def given_units(betas: FloatArray, scale: float) -> FloatArray:
     """Undo the common scale; a finite beta stays finite, since infinity means the limit."""
     with np.errstate(over="ignore"):
         return np.where(np.isfinite(betas), np.minimum(betas * scale, sys.float_info.max), betas)
-
-
-def is_constant(limits: AgreementLimits) -> bool:
-    """Tell whether both samples are predicted to be of one class."""
-    return bool(limits.shares.max() > 1.0 - 1e-9)
-
-
-def changes_of(
-    limits: AgreementLimits,
-    confident: Callable[[], float],
-    interval: Interval | None = None,
-) -> PredictionChanges:
-    """Return what is known of the changed predictions; those that are confident take a pass, if there are any."""
-    fraction = 0.0
-    if limits.changed > 0.0:
-        fraction = confident() / limits.changed
-    return PredictionChanges(
-        disagreement=limits.changed / limits.weight,
-        disagreement_interval=interval,
-        kappa=limits.kappa,
-        confident=min(1.0, fraction),
-        n_tied=round(limits.n_tied),
-    )
 
 
 def search_beta(

@@ -15,7 +15,6 @@ import numpy as np
 from shiftmetrics._core.arrays import (
     Array,
     FloatArray,
-    Workspace,
     as_like,
     namespace,
     to_float64,
@@ -288,11 +287,10 @@ def _limits_of_block(pairs: ScorePairs, block: Array, rows: slice) -> AgreementL
     high = xp.max(block[2, ...], axis=1)
     agrees = masses[2, ...] > 0.0
     one = xp.ones_like(high)
-    means = block @ prior
     # What each row adds; one product with the weights sums all of it.
     per_row = [
         one,
-        means[2, ...],
+        block[2, ...] @ prior,
         high,
         xp.log(masses[0, ...]) + xp.log(masses[1, ...]),
         xp.log(xp.where(agrees, masses[2, ...], one)),
@@ -317,23 +315,12 @@ def _limits_of_block(pairs: ScorePairs, block: Array, rows: slice) -> AgreementL
         disagreeing=disagreeing,
         changed=changed,
         n_tied=float(xp.count_nonzero(xp.any(n_largest > 1.5, axis=0))),
-        n_identical=float(_count_identical(pairs, rows, block, means)),
+        n_identical=float(xp.count_nonzero(xp.all(block[0, ...] == block[1, ...], axis=1))),
         predicted=predicted[0],
         reference_predicted=predicted[1],
         pair_spread=float(xp.max(high - low[2, ...])),
         single_spread=float(xp.max(-low[:2, ...])),
     )
-
-
-def _count_identical(pairs: ScorePairs, rows: slice, block: Array, means: Array) -> int:
-    """Count the rows with a = b as given; equal means single out the few that need a look at each class."""
-    xp = namespace(block)
-    if not bool(xp.any(means[0, ...] == means[1, ...])):
-        return 0
-    if pairs.classes is not None:  # classes of prior 0 may tell rows apart
-        everything = np.full(pairs.n_classes, 1.0 / pairs.n_classes)
-        block = pairs.replace(prior=everything, workspace=Workspace()).block(rows)
-    return int(xp.count_nonzero(xp.all(block[0, ...] == block[1, ...], axis=1)))
 
 
 def _of_largest(pairs: ScorePairs, block: Array) -> Array:

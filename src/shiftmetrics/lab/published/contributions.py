@@ -81,7 +81,7 @@ def approximate_contributions(
     }
     found = {}
     for name, group in groups.items():
-        lack, reference_lack = group.confidence.lack, group.reference_confidence.lack
+        lack, reference_lack = group.lack, group.reference_lack
         if lack is None or reference_lack is None:  # no rows
             found[name] = ApproximateContribution(0.0, 0.0)
             continue
