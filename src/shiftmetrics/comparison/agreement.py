@@ -31,6 +31,7 @@ from shiftmetrics.comparison.ranking import rank_models
 from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.comparison.selection_criteria import (
     AGREEMENT,
+    ESTIMATED_ACCURACY,
     OVER_CEILING,
     SOURCE_ACCURACY,
     VOTE,
@@ -40,6 +41,7 @@ from shiftmetrics.comparison.selection_criteria import (
     selection_criterion,
     with_transfer_error,
 )
+from shiftmetrics.comparison.vote_accuracy import vote_accuracy, with_shared_mistakes
 
 SCORE_NAMES = {
     "accuracy_and_f1": "Mean of accuracy and macro F1",
@@ -62,6 +64,11 @@ WORDS = {
         "are right where rows have labels.",
     ),
 }
+
+SHARED = (
+    "The estimated accuracy is how often a model agrees with the vote of the others, and is too high where they "
+    "share mistakes: its interval allows for as many as were seen on other tasks."
+)
 
 MOST_UNKNOWN = 0.05
 """Fraction of pairs whose prediction may be unknown among the labelled rows before the estimate is called a guess."""
@@ -137,6 +144,10 @@ def compare_agreement(
 
     Notes
     -----
+    Without labels of these rows, of three or more models, the table has an estimated accuracy too: how often a model
+    agrees with the vote of the others, times how often that was right on labelled rows, where there are some. Its
+    interval allows for mistakes that the models share, as measured on other tasks.
+
     The vote weighs each model by its kappa with the vote of the others, before the shift; the value is the mean of
     accuracy and macro F1 against it. A majority that is wrong together misleads it, and of three models it is no
     safer than agreement over its ceiling. It is found from equal weights, and again from the models' mutual kappas:
@@ -210,6 +221,9 @@ def compare_agreement(
     if paired_rows and labelled_scores is not None:
         for name in set(evaluated) & set(SCORES):
             evaluated[name] = with_transfer_error(evaluated[name], classes)
+    if ESTIMATED_ACCURACY in evaluated:
+        estimate = with_shared_mistakes(evaluated[ESTIMATED_ACCURACY], classes)
+        evaluated[ESTIMATED_ACCURACY] = estimate
     # In nats models must share their classes; over its ceiling agreement of any models can be compared.
     if criterion == AGREEMENT:
         check_paired(results)
@@ -222,6 +236,8 @@ def compare_agreement(
         scale = 1.0 / np.array(ceilings) if criterion == OVER_CEILING else 1.0
         paired = PairedValues.of(list(results.values()), drawn.rng, drawn.confidence_level, scale)
     title, basis = _in_words(criterion, classes, paired=paired_rows)
+    if ESTIMATED_ACCURACY in evaluated:
+        basis = f"{basis} {SHARED}"
     secondary_metrics = []
     for model, name in enumerate(names):
         secondary_metrics.append(_secondary_metrics(model, results.get(name), evaluated))
@@ -285,7 +301,12 @@ def _criteria(
         asked.append(criterion)
     if classes.labels is not None:
         asked.append("accuracy" if paired or classes.labelled is None else SOURCE_ACCURACY)
-    return {name: selection_criterion(name, classes, pairs) for name in asked}
+    found = {name: selection_criterion(name, classes, pairs) for name in asked}
+    # Labels of these rows, or a chain from labelled ones, say more than a vote.
+    labels_say = classes.labels is not None and (paired or classes.labelled is None)
+    if len(pairs) > 2 and not labels_say:
+        found[ESTIMATED_ACCURACY] = vote_accuracy(classes)
+    return found
 
 
 def _secondary_metrics(
@@ -302,7 +323,7 @@ def _secondary_metrics(
             "normalized": result.normalized,
             "equivalent_error": result.equivalent_error,
         }
-    for name in ("accuracy", SOURCE_ACCURACY):
+    for name in ("accuracy", SOURCE_ACCURACY, ESTIMATED_ACCURACY):
         if name in evaluated:
             interval = evaluated[name].intervals[model]
             shown[name] = float(evaluated[name].values[model])

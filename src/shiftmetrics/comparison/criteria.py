@@ -107,29 +107,36 @@ def weighted_vote(
         The weight of each model.
     """
     models = range(len(predictions))
-    rows = np.arange(predictions.shape[1])
-    others = [[other for other in models if other != model] for model in models]
 
     def agreed(first: IntArray, second: IntArray) -> float:
         return max(0.0, kappa(confusion(first, second, n_classes, weights)))
 
-    def vote(of: list[int], trust: FloatArray) -> IntArray:
-        tally = np.zeros((len(rows), n_classes))
-        for model in of:
-            tally[rows, predictions[model]] += trust[model]
-        return np.asarray(tally.argmax(axis=1))
-
     trust = np.ones(len(predictions))
     if from_kappas or len(predictions) < 4:
         for model in models:
-            kappas = [agreed(predictions[model], predictions[other]) for other in others[model]]
+            others = [other for other in models if other != model]
+            kappas = [agreed(predictions[model], predictions[other]) for other in others]
             trust[model] = np.mean(kappas) ** 2
     # Each round: the kappa with the vote of the others, so that none votes for itself.
     for _ in range(4):
-        trust = np.array(
-            [agreed(predictions[model], vote(others[model], trust)) ** 2 for model in models]
-        )
-    return vote(list(models), trust), trust
+        kappas = []
+        for model in models:
+            vote = vote_of(predictions, n_classes, trust, without=model)
+            kappas.append(agreed(predictions[model], vote))
+        trust = np.square(kappas)
+    return vote_of(predictions, n_classes, trust), trust
+
+
+def vote_of(
+    predictions: IntArray, n_classes: int, trust: FloatArray, *, without: int | None = None
+) -> IntArray:
+    """Return the class of most trust in each row, the first where they are even; one model may be left out."""
+    rows = np.arange(predictions.shape[1])
+    tally = np.zeros((len(rows), n_classes))
+    for model, classes in enumerate(predictions):
+        if model != without:
+            tally[rows, classes] += trust[model]
+    return np.asarray(tally.argmax(axis=1))
 
 
 def chained_confusion(labelled: FloatArray, moved: FloatArray) -> FloatArray:
