@@ -233,6 +233,8 @@ def format_percent(fraction: float, digits: int = 2) -> str:
     What is not 0 % or 100 % is not printed as if it were.
     """
     value = 100.0 * fraction
+    if abs(value - 100.0) < 1e-9:  # rounding errors are not said
+        value = 100.0
     if value in (0.0, 100.0) or not math.isfinite(value):
         return f"{value:.0f} %"
     places = max(0, digits - 1 - math.floor(math.log10(abs(value))))

@@ -28,7 +28,7 @@ def test_models_are_ranked_with_rows_matched_by_id(run, folder, models):
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "calm is the best of 2 models" in result.stdout
-    assert "rank 1, accuracy" in result.stdout
+    assert "rank 1, Accuracy" in result.stdout
     clean = pd.read_csv(folder / "clean.csv", index_col="image")[["cat", "dog", "eel"]]
     tables = {
         name: pd.read_csv(folder / f"{name}.csv", index_col="image") for name in ("upset", "calm")
@@ -95,7 +95,7 @@ def test_three_models_vote_unless_there_are_labels(run, folder, three):
     plain = run("compare", *three, "--columns", "cat,dog,eel")
     assert "calm is the best of 3 models by match with the models' weighted vote" in plain.stdout
     assert "No labels: each model is set against the vote of all before the shift" in plain.stdout
-    assert "accuracy" not in plain.stdout
+    assert "Estimated accuracy" in plain.stdout
     labelled = run("compare", *three, "--columns", "cat,dog,eel", "--label", "truth")
     assert (
         "calm is the best of 3 models by mean of accuracy and macro F1 after the shift: 0."
@@ -127,7 +127,7 @@ def test_labels_of_other_rows_estimate_the_accuracy(run, folder, three):
     )
     assert result.exit_code == 0, result.output
     assert "macro F1 after the shift, estimated: 0." in result.stdout
-    assert "rank 1, estimated accuracy " in " ".join(result.stdout.split())
+    assert "rank 1, Accuracy " in " ".join(result.stdout.split())
     assert "Estimated from 60 labelled rows" in " ".join(result.stdout.split())
     assert "Of its ceiling" in (folder / "r.html").read_text()
 
