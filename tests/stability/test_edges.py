@@ -449,3 +449,33 @@ def test_no_interval_is_narrower_than_the_numerical_error(divergence: str, theta
 def test_prices_beyond_what_floating_point_numbers_tell_apart_are_refused(theta2: float) -> None:
     with pytest.raises(ValueError, match=r"theta2 must be between 1e-12 and 1e\+20, or inf, got"):
         stability_criterion(FixedLoss([0.0, 1.0]), 0.7, theta2=theta2)
+
+
+# --- numbers that floating point cannot hold -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e4, 1e10, 1e20, 1e40, 1e75])
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_no_certificate_is_wrong_at_any_scale(scale: float, divergence: str) -> None:
+    """Where reweighting costs next to nothing, the cheapest shift moves the sample nearest to an error."""
+    distances = scale * np.linspace(0.1, 2.4, 30)
+    found = stability_criterion(ZeroOneLoss(distances), 0.5, divergence=divergence, resampling=None)
+    exact = stability_criterion(ZeroOneLoss(distances), 0.5, resampling=None)
+    limit = 0.4 * 0.5 * distances[0] ** 2
+    if scale >= 1e10:
+        assert exact.value == pytest.approx(limit, rel=1e-9)
+        assert abs(found.value - limit) <= found.error_bound + 1e-9 * limit
+    if found.status.ok:
+        assert found.plan.risk == pytest.approx(0.5, rel=1e-6)
+    else:
+        assert found.status.code == "imprecise"
+        assert "larger unit" in found.summary()
+
+
+def test_distances_that_overflow_are_refused() -> None:
+    for distances in ([0.1, 1e80], [1e76, INF]):
+        with pytest.raises(ValueError, match=r"distances must be at most 1e\+75 or inf"):
+            ZeroOneLoss(distances)
+    with pytest.raises(ValueError, match="distances must be at most"):
+        CandidateLoss([[0.0, 1.0]], [[0.0, 1e80]])
+    assert ZeroOneLoss([0.0, 1e75, INF]).n_samples == 3

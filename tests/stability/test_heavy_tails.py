@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shiftmetrics import Computing
-from shiftmetrics.stability import FixedLoss, stability_criterion
+from shiftmetrics.stability import FixedLoss, HingeLoss, LogisticLoss, stability_criterion
 from shiftmetrics.stability.sampling import tail_index
 
 RNG = np.random.default_rng(0)
@@ -29,7 +29,7 @@ def outcomes(name: str, n_samples: int, divergence: str, times: int) -> tuple[in
     truth = stability_criterion(FixedLoss(losses), threshold, resampling=None, **options).value
     rng = np.random.default_rng(1)
     given = wrong = 0
-    options["resampling"] = 0.9
+    options["resampling"] = 0.95
     for _ in range(times):
         sample = losses[rng.integers(0, N, n_samples)]
         interval = stability_criterion(FixedLoss(sample), threshold, **options).interval
@@ -46,21 +46,40 @@ def outcomes(name: str, n_samples: int, divergence: str, times: int) -> tuple[in
 def test_heavy_tails_seldom_get_a_wrong_interval(name, n_samples, divergence) -> None:
     times = 60
     given, wrong = outcomes(name, n_samples, divergence, times)
-    # before there was a check of the tail, 15 to 30 % of the samples got one
-    assert wrong <= 0.15 * times
+    # without a check of the tail, 19 to 25 % of the samples get one
+    assert wrong <= 0.2 * times
     assert given <= (0.6 if n_samples < 1000 else 0.3) * times
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("divergence", ["kl", "chi2"])
 @pytest.mark.parametrize(
-    ("name", "n_samples"), [("log loss", 3000), ("normal", 300), ("normal", 1000)]
+    ("name", "n_samples", "least"),
+    [
+        ("log loss", 100, 0.55),
+        ("log loss", 3000, 0.8),
+        ("normal", 100, 0.75),
+        ("normal", 300, 0.75),
+        ("normal", 1000, 0.75),
+    ],
 )
-def test_light_tails_get_an_interval_that_covers(name, n_samples, divergence) -> None:
+def test_light_tails_get_an_interval_that_covers(name, n_samples, least, divergence) -> None:
     times = 120
     given, wrong = outcomes(name, n_samples, divergence, times)
-    assert given >= 0.8 * times
-    assert wrong <= 0.15 * given
+    assert given >= least * times
+    assert wrong <= 0.12 * given
+
+
+@pytest.mark.parametrize("divergence", ["kl", "chi2"])
+@pytest.mark.parametrize("loss", [HingeLoss, LogisticLoss])
+def test_normal_margins_raise_no_warning(loss, divergence) -> None:
+    warned = 0
+    for seed in range(20):
+        margins = np.random.default_rng(seed).normal(1.5, 1.0, 150)
+        problem = loss(margins, 1.0)
+        threshold = 1.2 * problem.base(slice(0, 150)).mean()
+        warned += bool(stability_criterion(problem, threshold, divergence=divergence).warnings)
+    assert warned <= 3
 
 
 def test_the_reason_is_the_tail() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.options import Computing, Resampling
-from shiftmetrics._core.result import Interval
+from shiftmetrics._core.result import Interval, Status
 from shiftmetrics._core.validation import check_number
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses.base import Kind, Loss
@@ -22,9 +22,11 @@ from shiftmetrics.stability.sampling import (
     interval_of_risk,
 )
 from shiftmetrics.stability.solution import DualSolution, least_cost, most_risk
-from shiftmetrics.stability.status import ALREADY_AT_RISK
+from shiftmetrics.stability.status import ALREADY_AT_RISK, CONVERGED, IMPRECISE
 
 _ROUNDING = 32.0 * float(np.finfo(np.float64).eps)
+# Relative distance of a plan from its target that rounding may leave.
+_REACHED = 1e-3
 _OPPOSITE: dict[Kind, Kind] = {
     "exact": "exact",
     "upper_bound": "lower_bound",
@@ -232,6 +234,7 @@ def least_shift(
         kind=problem.whole.kind,
         settings=problem.settings(threshold=threshold),
         warnings=warnings,
+        status=_ended(solution, plan.risk, threshold),
         **_described(solution, plan, influence),
     )
 
@@ -271,8 +274,16 @@ def worst_shift(problem: StabilityProblem, budget: float) -> StabilityResult:
         kind=_OPPOSITE[problem.whole.kind],
         settings=problem.settings(budget=budget),
         warnings=warnings,
+        status=_ended(solution, plan.cost, budget),
         **_described(solution, plan, influence),
     )
+
+
+def _ended(solution: DualSolution, reached: float, target: float) -> Status:
+    """Return how a solution ended: one that converged has to be a plan that reaches its target, too."""
+    if solution.status is CONVERGED and not math.isclose(reached, target, rel_tol=_REACHED):
+        return IMPRECISE
+    return solution.status
 
 
 def _of_errors(problem: StabilityProblem, influence: FloatArray | None) -> FloatArray | None:
@@ -299,7 +310,6 @@ def _described(
     if influence is not None:
         standard_error = float(np.hypot.reduce(influence))
     return {
-        "status": solution.status,
         "n_samples": plan.problem.whole.n_samples,
         "base_risk": plan.sums.mean("base_loss"),
         "plan": plan.record(),

@@ -37,4 +37,11 @@ MAX_ITER = Status(
     "Raise max_iter or rtol.",
     ok=False,
 )
+IMPRECISE = Status(
+    "imprecise",
+    "The distances or losses are so large beside the prices that no floating-point plan reaches the target; "
+    "error_bound says how far the value may be off.",
+    "Measure distances or losses in a larger unit, or take other prices.",
+    ok=False,
+)
 SOLVED = Status("solved", "The stability of every point is certified.")

@@ -15,6 +15,10 @@ Kind = Literal["exact", "upper_bound", "lower_bound"]
 KINDS: tuple[Kind, ...] = ("exact", "upper_bound", "lower_bound")
 
 
+FARTHEST = 1e75
+"""Largest finite distance: the square of a longer one, times a weight, would overflow."""
+
+
 class Transform(NamedTuple):
     """The worst case of a block of rows at one dual price; three arrays of shape (n_rows,)."""
 

@@ -17,7 +17,7 @@ from shiftmetrics._core.validation import (
     describe,
     refuse_where,
 )
-from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform, pick
+from shiftmetrics.stability.losses.base import FARTHEST, KINDS, Kind, Loss, Reach, Transform, pick
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +147,7 @@ class CandidateLoss(Loss):
         distances = float64_rows(self.distances, rows)
         if self.padded:
             losses = np.where(np.isinf(distances), 0.0, losses)
-        with np.errstate(over="ignore"):
-            return losses, distances * distances
+        return losses, distances * distances
 
     def take(self, rows: IntArray) -> Self:
         """Return the loss of some of the samples."""
@@ -173,6 +172,10 @@ def _checked(losses: Any, distances: Any) -> tuple[Array, Array, bool, int]:
         expected = "at least 0 (inf is padding)"
         refuse_where(negative, lengths, "distances", expected, first_row=rows.start)
         unreachable = np.isinf(lengths)
+        too_far = (lengths > FARTHEST) & ~unreachable
+        expected = f"at most {FARTHEST:g}, or inf for padding"
+        remedy = "Measure them in a larger unit."
+        refuse_where(too_far, lengths, "distances", expected, remedy, first_row=rows.start)
         bad = ~(np.isfinite(values) & (values >= 0.0) | unreachable)
         expected = "finite and at least 0 wherever the distance is finite"
         refuse_where(bad, values, "losses", expected, first_row=rows.start)

@@ -19,7 +19,7 @@ from shiftmetrics._core.validation import (
     describe,
     refuse_where,
 )
-from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform
+from shiftmetrics.stability.losses.base import FARTHEST, KINDS, Kind, Loss, Reach, Transform
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class ZeroOneLoss(Loss):
     Raises
     ------
     ValueError
-        If a distance is negative or NaN.
+        If a distance is negative, NaN, or finite and above 1e75.
 
     Examples
     --------
@@ -99,14 +99,13 @@ class ZeroOneLoss(Loss):
     kind: Kind = field(default="exact", kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "distances", _checked(self.distances, "distances", most=math.inf))
+        distances = _checked(self.distances, "distances", most=FARTHEST, allow_inf=True)
+        object.__setattr__(self, "distances", distances)
         check_choice(self.kind, "kind", KINDS)
 
     def _squared(self, rows: slice) -> FloatArray:
-        distances = float64_rows(self.distances, rows)
-        with np.errstate(over="ignore"):
-            squared: FloatArray = distances * distances
-        return squared
+        distances: FloatArray = float64_rows(self.distances, rows)
+        return distances * distances
 
     def base(self, rows: slice) -> FloatArray:
         """Return 1.0 for the samples that are errors and 0.0 for the others."""
@@ -134,19 +133,24 @@ class ZeroOneLoss(Loss):
         return type(self)(self.distances[rows], kind=self.kind)
 
 
-def _checked(value: Any, argument: str, *, most: float) -> Array:
-    """Return losses or distances from 0 to ``most``, wherever they are."""
-    rows, remedy = in_chunks(value, argument), "Divide losses and threshold by one number."
+def _checked(value: Any, argument: str, *, most: float, allow_inf: bool = False) -> Array:
+    """Return losses or distances from 0 to ``most`` (perhaps inf), wherever they are."""
+    rows = in_chunks(value, argument)
+    expected = f"at most {most:g} everywhere"
+    remedy = "Divide losses and threshold by one number."
+    if allow_inf:
+        expected = f"at most {most:g} or inf"
+        remedy = "Measure them in a larger unit."
 
     def check(part: Any) -> FloatArray:
-        vector = check_vector(part, argument, low=0.0, allow_inf=math.isinf(most))
-        refuse_where(vector > most, vector, argument, f"at most {most:g} everywhere", remedy)
+        vector = check_vector(part, argument, low=0.0, allow_inf=allow_inf)
+        refuse_where((vector > most) & np.isfinite(vector), vector, argument, expected, remedy)
         return vector
 
     if not is_in_chunks(rows) or not len(rows):
         return check(rows)
     if rows.ndim != 1:
         raise ValueError(describe(argument, "a one-dimensional array", f"shape {rows.shape}"))
-    rows.finite = math.isfinite(most)
+    rows.finite = not allow_inf
     map_reduce(lambda block: len(check(rows[block])), placed(row_blocks(len(rows), 8), [rows]))
     return rows
