@@ -454,7 +454,7 @@ def test_prices_beyond_what_floating_point_numbers_tell_apart_are_refused(theta2
 # --- numbers that floating point cannot hold -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e4, 1e10, 1e20, 1e40, 1e75])
+@pytest.mark.parametrize("scale", [1.0, 1e4, 1e10, 1e20, 1e40, 1e74])
 @pytest.mark.parametrize("divergence", DIVERGENCES)
 def test_no_certificate_is_wrong_at_any_scale(scale: float, divergence: str) -> None:
     """Where reweighting costs next to nothing, the cheapest shift moves the sample nearest to an error."""

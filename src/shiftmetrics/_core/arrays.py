@@ -10,7 +10,6 @@ import math
 import sys
 import threading
 from collections.abc import Sequence
-from decimal import Decimal
 from numbers import Real
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -198,7 +197,7 @@ def _objects_to_float(values: npt.NDArray[Any], argument: str) -> FloatArray:
     for position, value in enumerate(values.ravel()):
         if value is None or type(value).__name__ in ("NAType", "NaTType"):
             numbers[position] = np.nan
-        elif isinstance(value, Real | Decimal | np.bool_):
+        elif isinstance(value, Real | np.bool_) or type(value).__name__ == "Decimal":
             try:
                 numbers[position] = float(value)
             except OverflowError as error:  # an integer beyond the largest float

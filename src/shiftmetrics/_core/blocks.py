@@ -18,14 +18,16 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 BLOCK_BYTES = 1 << 20
 """Bytes of float64 in one block of one input: together with its temporaries it stays in a core's L2 cache."""
@@ -147,6 +149,8 @@ def _enter_worker() -> None:
 @functools.cache
 def _thread_pool(process: int) -> ThreadPoolExecutor:
     """One pool for each process: a forked child must not inherit its parent's threads."""
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(
         max_workers=cpu_count(),
         thread_name_prefix=f"shiftmetrics-{process}",

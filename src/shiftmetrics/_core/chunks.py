@@ -7,10 +7,9 @@ partitions of Dask stay with the workers that hold them.
 
 from __future__ import annotations
 
-import logging
+import os
 import sys
 import threading
-import uuid
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, cast
@@ -61,7 +60,7 @@ class Chunks:
         self.empty = empty
         self.delayed = delayed
         self.sequential = sequential
-        self.key = uuid.uuid4().hex
+        self.key = os.urandom(16).hex()
         self.kept_step = 1
         self.names = names
         self.finite = True
@@ -158,7 +157,7 @@ class Chunks:
         other = object.__new__(Chunks)
         other.__dict__.update(self.__dict__)
         other.__dict__.pop("kept", None)
-        other.key = uuid.uuid4().hex
+        other.key = os.urandom(16).hex()
         other.read = lambda number: convert(read(number))
         other.empty = convert(self.empty)
         other.names = None
@@ -304,6 +303,8 @@ def dask() -> Any:
 
 def computed(tasks: list[Any], argument: str) -> Sequence[Any]:
     """Compute tasks on the scheduler of Dask that is active."""
+    import logging
+
     # What goes wrong is said by one error: the log of the scheduler's connections would say it many times.
     log = logging.getLogger("distributed")
     level = log.level

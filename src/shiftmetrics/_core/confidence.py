@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +20,9 @@ from shiftmetrics._core.placement import placed
 from shiftmetrics._core.result import Interval
 from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import describe
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 HALF = 0.5
 """Mean weight of one more unit, as extreme as any that was seen: half a one gives the intervals of Jeffreys."""

@@ -7,7 +7,7 @@ by the size of a tile.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Executor
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from shiftmetrics._core.arrays import (
     to_float64,
 )
 from shiftmetrics._core.blocks import map_blocks, one_blas_thread, row_blocks
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 TILE_ROWS = 512
 TILE_POINTS = 4096

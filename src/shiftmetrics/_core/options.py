@@ -6,13 +6,14 @@ import dataclasses
 import os
 import time
 from collections.abc import Iterable, Iterator, Sized
-from concurrent.futures import Executor
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from shiftmetrics._core.drawing import printable
 from shiftmetrics._core.validation import check_integer, check_number, describe, seed_of
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 MOST_RESAMPLES = 10_000_000
 """More would only exhaust the memory."""
@@ -210,7 +211,7 @@ def always_resampling(value: Resampling | float | None) -> Resampling:
     return dataclasses.replace(value, rng=seed_of(value.rng))
 
 
-_CGROUP = Path("/sys/fs/cgroup")
+_CGROUP = "/sys/fs/cgroup"
 
 
 class ProgressBar:
@@ -339,7 +340,7 @@ def format_bytes(size: float) -> str:
 
 def _meminfo() -> int | None:
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
+        for line in _lines("/proc/meminfo"):
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
     except (OSError, ValueError, IndexError):
@@ -349,14 +350,20 @@ def _meminfo() -> int | None:
 
 def _cgroup() -> int | None:
     try:
-        limit = (_CGROUP / "memory.max").read_text().strip()
+        limit = _lines(f"{_CGROUP}/memory.max")[0]
         if limit == "max":
             return None
-        used = int((_CGROUP / "memory.current").read_text())
+        used = int(_lines(f"{_CGROUP}/memory.current")[0])
         # Pages of files count as used but are given back when they are needed.
-        for line in (_CGROUP / "memory.stat").read_text().splitlines():
+        for line in _lines(f"{_CGROUP}/memory.stat"):
             if line.startswith("inactive_file "):
                 used -= int(line.split()[1])
         return int(limit) - used
     except (OSError, ValueError, IndexError):
         return None
+
+
+def _lines(path: str) -> list[str]:
+    from pathlib import Path
+
+    return Path(path).read_text(encoding="utf-8").splitlines()

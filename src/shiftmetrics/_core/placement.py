@@ -12,8 +12,7 @@ import itertools
 import operator
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +20,9 @@ from shiftmetrics._core.arrays import IntArray, is_in_chunks
 from shiftmetrics._core.blocks import PlacedBlocks, cpu_count, map_blocks
 from shiftmetrics._core.chunks import Chunks, computed, dask
 from shiftmetrics._core.options import Computing, check_memory
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 COPIES = 4
 """Copies of a chunk in memory at a time: as read, as checked, joined to the rows before it, and converted."""

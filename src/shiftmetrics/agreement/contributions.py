@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +13,9 @@ from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_percent
 from shiftmetrics.agreement.scores import ScorePairs
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 GROUPS = {
     "right": "right before and after",

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import functools
 import math
-from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -29,6 +28,9 @@ from shiftmetrics.agreement.result import (
 )
 from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.agreement.statistic import VANISHING, PredictionSums, limits_of
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 BETA_RANGE = (2.0**-10, 2.0**9)
 """Nearly six decades: scores whose spread lies between 0.02 and 2000 have their beta inside."""

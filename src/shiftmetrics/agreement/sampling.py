@@ -12,16 +12,14 @@ stands a whole one, of pairs whose two likeliest classes are swapped, at many ti
 .. [2] E. Learned-Miller and P. Thomas, "A new confidence interval for the mean of a bounded random variable",
    arXiv:1905.06208.
 
-Beta is found anew in each draw, from sums at a few common betas: between two of them the sums follow a cubic. Where
-the maxima of draws fall into a wide gap, or beyond the last beta, betas are added and the same draws summed again.
+Each draw has its own beta, by cubics between a few common betas, which are added where maxima of draws need them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import Executor
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -39,6 +37,9 @@ from shiftmetrics._core.options import Resampling
 from shiftmetrics._core.result import Interval
 from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.agreement.statistic import block_agreement, row_agreement
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 Sums = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 

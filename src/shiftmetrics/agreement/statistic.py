@@ -6,9 +6,8 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -23,6 +22,9 @@ from shiftmetrics._core.arrays import (
 from shiftmetrics._core.blocks import Statistic, map_blocks, map_reduce
 from shiftmetrics.agreement.formula import difference, log_partitions
 from shiftmetrics.agreement.scores import ScorePairs
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 CONFIDENT = 0.9
 """Posterior from which on a prediction counts as confident."""

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -19,6 +18,9 @@ from shiftmetrics._core.blocks import Statistic, map_reduce, row_blocks
 from shiftmetrics._core.placement import placed
 from shiftmetrics.stability.divergence import Divergence
 from shiftmetrics.stability.losses.base import Loss, Transform
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 # Maps some samples of a loss, with the sample weights of all of them, to a statistic.
 Kernel = Callable[[Loss, FloatArray | None, slice], Statistic]
