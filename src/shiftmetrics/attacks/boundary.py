@@ -46,7 +46,12 @@ Run: TypeAlias = Callable[[AttackProblem, NearestError, Tensor, int], None]
 """``run(problem, nearest, start, n_steps)`` looks for nearer errors from a start and updates ``nearest``."""
 
 
-def fmn(problem: AttackProblem, nearest: NearestError, start: Tensor, n_steps: int) -> None:
+def fmn(
+    problem: AttackProblem,
+    nearest: NearestError,
+    start: Tensor,
+    n_steps: int,
+) -> None:
     """Run the fast minimum-norm attack (arXiv:2102.12827, Algorithm 1).
 
     Gradient steps are projected on a ball whose radius grows while there is no error and shrinks once there is one,
@@ -76,7 +81,12 @@ def fmn(problem: AttackProblem, nearest: NearestError, start: Tensor, n_steps: i
     nearest.update(move, problem.margins(move) > 0)
 
 
-def _cosine(step: int, n_steps: int, first: float, last: float) -> float:
+def _cosine(
+    step: int,
+    n_steps: int,
+    first: float,
+    last: float,
+) -> float:
     """Return the value at ``step`` of a schedule that falls from ``first`` to ``last`` like a cosine."""
     angle = math.pi * step / max(1, n_steps)
     return last + 0.5 * (first - last) * (1.0 + math.cos(angle))
@@ -145,7 +155,10 @@ def slide(problem: AttackProblem, nearest: NearestError, *, n_steps: int = 15) -
 
 
 def _is_nearer(
-    problem: AttackProblem, nearest: NearestError, direction: Tensor, length: Tensor
+    problem: AttackProblem,
+    nearest: NearestError,
+    direction: Tensor,
+    length: Tensor,
 ) -> Tensor:
     """Return where the direction is an error at this length, and keep the nearest."""
     length = torch.where(nearest.found, length, 0.0)

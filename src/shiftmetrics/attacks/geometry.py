@@ -45,7 +45,11 @@ def project_ball(move: Tensor, radius: Tensor, norm: Norm) -> Tensor:
 
 
 def random_move(
-    like: Tensor, free: Tensor, radius: Tensor, norm: Norm, generator: torch.Generator
+    like: Tensor,
+    free: Tensor,
+    radius: Tensor,
+    norm: Norm,
+    generator: torch.Generator,
 ) -> Tensor:
     """Return a random move of the free features, uniform in the ball of ``radius`` (one for each sample)."""
     random = torch.empty_like(like)
@@ -61,7 +65,12 @@ def random_move(
 
 
 def move_to_hyperplane(
-    point: Tensor, normal: Tensor, gap: Tensor, low: Tensor, high: Tensor, norm: Norm
+    point: Tensor,
+    normal: Tensor,
+    gap: Tensor,
+    low: Tensor,
+    high: Tensor,
+    norm: Norm,
 ) -> Tensor:
     """Return the least move m with ``<normal, m> = gap`` that keeps ``point + m`` within a box.
 

@@ -18,6 +18,7 @@ RowLoss: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
 def margin_loss(logits: Tensor, y: Tensor) -> Tensor:
     """Return max_{k != y} z_k - z_y: positive exactly where the row is misclassified."""
+    # The label is left out of the maximum over its rivals.
     labelled = logits.gather(1, y[:, None])
     others = logits.scatter(1, y[:, None], -torch.inf)
     return others.amax(dim=1) - labelled[:, 0]
@@ -111,6 +112,7 @@ def check_logits(logits: Tensor) -> None:
         row = int((~torch.isfinite(logits)).any(dim=1).nonzero()[0])
         got = f"{logits[row].tolist()} at row {row}"
         raise ValueError(describe("model", "a function that returns finite logits", got))
+    # Rows of probabilities: a margin of these has no gradient where the model is sure.
     sums = logits.sum(dim=1)
     if bool((logits >= 0).all()) and bool(((sums - 1.0).abs() < PROBABILITY_TOLERANCE).all()):
         got = "probabilities (rows are non-negative and sum to 1)"
@@ -128,6 +130,7 @@ def check_labels(y: Tensor, n_classes: int) -> None:
 
 def check_differentiable(logits_of: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> None:
     """Raise a TypeError if no gradient leads from the logits back to the inputs; warn if it is 0 everywhere."""
+    # A gradient of None leads nowhere; one of 0 does, but not out of here.
     probe = x.clone().requires_grad_(True)
     margin = margin_loss(logits_of(probe), y)
     gradient = None

@@ -101,7 +101,13 @@ def nearest_error(
 # The attack ends in a local optimum, so several starts share one record of the nearest error. Measured on seven small
 # networks against DeepFool, FMN and DDN together from three starts: 0 to 0.3 % farther on the average, in two thirds
 # of their time. Without the slide distances are up to 1 % longer, without the random moves up to 3 %.
-def search_nearest(run: Run, n_steps: int, restarts: int = 1, *, polish: bool = False) -> Search:
+def search_nearest(
+    run: Run,
+    n_steps: int,
+    restarts: int = 1,
+    *,
+    polish: bool = False,
+) -> Search:
     """Return the search that runs an attack from several starts on the samples that are not wrong yet.
 
     With ``polish`` random moves shorter than the best are tried in the end, which find parts of the boundary that no
@@ -147,7 +153,10 @@ def search_nearest(run: Run, n_steps: int, restarts: int = 1, *, polish: bool = 
 
 
 def _moves_to_others(
-    part: AttackProblem, others: AttackProblem, predicted: Tensor, rank: int
+    part: AttackProblem,
+    others: AttackProblem,
+    predicted: Tensor,
+    rank: int,
 ) -> Tensor:
     """Return the moves to the nearest (``rank`` 0) or next row of ``others`` that is predicted otherwise."""
     from_ = part.x.flatten(1) * part.scale * part.free

@@ -143,6 +143,7 @@ class AttackProblem:
     @cached_property
     def box(self) -> tuple[Tensor, Tensor]:
         """Lowest and highest moves, each of shape (n_samples, n_features)."""
+        # In coordinates of moves: a bound minus the row, times the root of its cost.
         low = (self.lower - self.x).flatten(1) * self.scale
         high = (self.upper - self.x).flatten(1) * self.scale
         return low.where(self.free > 0, 0.0), high.where(self.free > 0, 0.0)
@@ -161,11 +162,13 @@ class AttackProblem:
 
     def settled(self, move: Tensor) -> Tensor:
         """Return the moved inputs inside the bounds, and equal where frozen, to the last bit."""
+        # Dividing by the scale and adding to the row rounds, so bounds are put right again afterwards.
         x_adv = torch.minimum(torch.maximum(self.points(move), self.lower), self.upper)
         return torch.where(self.free.reshape(x_adv.shape[1:]) > 0, x_adv, self.x)
 
     def distance(self, x_adv: Tensor) -> FloatArray:
         """Return the distance of each row to its moved input, in float64."""
+        # Of the inputs that the model saw, not of the move that led there, which was rounded on the way.
         move = (to_float64(x_adv) - to_float64(self.x)).reshape(self.n_samples, -1)
         move = move * np.sqrt(to_float64(self.cost))
         order = 2 if self.norm == "l2" else np.inf
@@ -198,6 +201,7 @@ class AttackProblem:
             move = move.detach().requires_grad_(True)
             logits = self.model(self.points(move))
             value = loss(logits, self.y)
+            # Rows do not interact, so the gradient of the sum holds that of each row.
             (gradient,) = torch.autograd.grad(value.sum(), move)
         return value.detach(), gradient * self.free, logits.detach()
 
@@ -290,6 +294,7 @@ def _check_x(X: Any, like: Tensor | None) -> Tensor:
         remedy = "Add an axis: X[None] for one input, X[:, None] for one feature."
         raise ValueError(describe("X", expected, f"shape {tuple(array.shape)}", remedy))
     check_finite(array, "X")
+    # Tensors stay where they are; arrays go to the device of the model.
     if isinstance(array, Tensor):
         x = array.detach()
         device = x.device
@@ -310,6 +315,7 @@ def _check_y(y: Any, x: Tensor) -> Tensor:
     if labels.shape != (x.shape[0],):
         expected = f"one label for each of the {x.shape[0]} rows"
         raise ValueError(describe("y", expected, f"shape {labels.shape}"))
+    # Labels that are no classes of the model are found once its logits are known.
     broken = labels[labels != np.round(labels)]
     if broken.size:
         remedy = "Encode the classes as 0, 1, ..."

@@ -122,16 +122,19 @@ def run_search(
     logits_of, rng = checked(model), check_rng(options.rng)
     moved: list[Tensor] = []
     wrong: list[Tensor] = []
-    with evaluation_mode(model):  # tensors made in torch's inference mode would have no gradient
+    # In evaluation mode; tensors made in torch's inference mode would have no gradient.
+    with evaluation_mode(model):
         problem = problem_of(
             logits_of, X, y, norm=norm, options=options, strength=strength, like=parameter_of(model)
         )
         with progress_bar(options.progress, name, problem.n_samples, unit=" rows") as bar:
             for start in range(0, problem.n_samples, options.batch_size):
                 part = problem.take(slice(start, start + options.batch_size))
+                # Each batch has its own seed, so that its search repeats whatever the others draw.
                 generator = torch.Generator(device=part.x.device)
                 generator.manual_seed(int(rng.integers(2**62)))
                 _check_model(part, try_gradient=needs_gradient and start == 0)
+                # Distances and errors are those of the model at the inputs found, not of the search.
                 move = search(part, generator)
                 x_adv = _pushed(part, move) if push else part.settled(move)
                 with torch.no_grad():
@@ -168,6 +171,7 @@ def _pushed(problem: AttackProblem, move: Tensor) -> Tensor:
     """
     x_adv = problem.settled(move)
     moved = (move != 0).any(dim=1)
+    # Ever longer: by 1e-5, 4e-5, ... of the move, until the margin is above the rounding.
     for attempt in range(6):
         with torch.no_grad():
             logits = problem.model(x_adv)

@@ -14,12 +14,11 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.options import progress_bar
 from shiftmetrics.models.boosters import estimator_of
 from shiftmetrics.models.forests import exact
-from shiftmetrics.models.forests.exact import Reached
+from shiftmetrics.models.forests.exact import NotTheModel
 from shiftmetrics.models.forests.from_model import grid_of_problem
 from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.forests.loss_bounds import lower_loss
 from shiftmetrics.models.forests.neighbourhood import Neighbourhood, climb, first_move, worth
-from shiftmetrics.models.forests.sample import ForestSample, NotTheModel
 from shiftmetrics.models.forests.search import AT_ONCE, ROUNDING, ErrorSearch
 from shiftmetrics.models.forests.standing import Standing
 from shiftmetrics.models.importance import Draws
@@ -73,7 +72,7 @@ class TreeRoute(Route):
             if len(held) == 1:
                 single.setdefault(int(held[0]), []).append(position)
         try:
-            for axis, found in _along_axes(grid, problem, list(single), draws, costs):
+            for axis, found in exact.along_axes(problem, grid, list(single), draws, costs):
                 for position in single[axis]:
                     yield position, found
             for position, group in enumerate(groups):
@@ -92,20 +91,19 @@ class EnsembleRoute(TreeRoute):
 
 def _worst_case(grid: Grid, problem: ModelProblem) -> WorstCase:
     """Scan all choices where they are few enough, else search."""
-    sample = _sample(problem)
     if grid.forest.n_trees == 1:
-        return _exactly(exact.of_tree(sample, grid))
+        return exact.of_tree(problem, grid)
     if len(grid.active) <= 1:
         axis = int(grid.active[0]) if grid.active.size else 0
-        return next(iter(_along_axes(grid, problem, [axis])))[1]
-    reached = exact.by_enumeration(sample, grid)
-    if reached is not None:
-        return _exactly(reached)
+        return next(exact.along_axes(problem, grid, [axis]))[1]
+    found = exact.by_enumeration(problem, grid)
+    if found is not None:
+        return found
     if problem.loss != "zero_one":
         return ForestAscent(problem, grid).first()
-    errors = ErrorSearch(sample, grid, n_queries=problem.n_queries, progress=problem.progress)
+    errors = ErrorSearch(problem, grid)
     errors.search(np.inf)
-    while sample.n_samples <= AT_ONCE and errors.search(np.inf):
+    while problem.n_samples <= AT_ONCE and errors.search(np.inf):
         pass
     return _of_errors(errors, problem.theta1)
 
@@ -116,7 +114,7 @@ def _of_errors(errors: ErrorSearch, theta1: float) -> WorstCase:
     cells, distances = errors.cells.copy(), errors.distances.copy()
 
     def points(rows: IntArray, apart: FloatArray, choices: IntArray | None) -> FloatArray:
-        return errors.grid.points(errors.sample.codes[rows], cells[rows])
+        return errors.grid.points(errors.problem.codes[rows], cells[rows])
 
     # A row moves where a unit of loss is worth its way: dual > theta1 distance^2.
     def refine(dual: float) -> WorstCase | None:
@@ -130,31 +128,6 @@ def _of_errors(errors: ErrorSearch, theta1: float) -> WorstCase:
     lower = ZeroOneLoss(np.minimum(errors.least, distances), kind="lower_bound")
     upper = ZeroOneLoss(distances, kind="upper_bound")
     return WorstCase(upper, points, lower=lower, refine=left)
-
-
-def _sample(problem: ModelProblem) -> ForestSample:
-    return ForestSample(problem.codes, problem.y, problem.loss, problem.domain, problem.predict)
-
-
-def _along_axes(
-    grid: Grid,
-    problem: ModelProblem,
-    axes: Sequence[int],
-    draws: Draws | None = None,
-    costs: FloatArray | float = 1.0,
-) -> Iterator[tuple[int, WorstCase]]:
-    """Yield the exact worst case of each axis, with the risks at its values."""
-    for axis, reached, risks in exact.along_axes(_sample(problem), grid, axes, draws, costs):
-        yield axis, replace(_exactly(reached), value_risks=risks)
-
-
-def _exactly(reached: Reached) -> WorstCase:
-    def points(rows: IntArray, distances: FloatArray, choices: IntArray | None) -> FloatArray:
-        return reached.points(rows, choices)
-
-    if reached.losses is None:
-        return WorstCase(ZeroOneLoss(reached.distances), points)
-    return WorstCase(CandidateLoss(reached.losses, reached.distances, kind="exact"), points)
 
 
 class ForestAscent(Ascent):

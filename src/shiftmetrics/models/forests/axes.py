@@ -66,7 +66,12 @@ class NumberAxis:
             costs = np.concatenate([costs, stays], axis=1)
         return costs
 
-    def put(self, points: FloatArray, start: FloatArray, cells: IntArray) -> None:
+    def put(
+        self,
+        points: FloatArray,
+        start: FloatArray,
+        cells: IntArray,
+    ) -> None:
         """Move each row, in place, to its nearest place in a cell; back to the start in the cell it came from."""
         place, _ = self._places(start, np.minimum(cells, self.n_open - 1)[:, None])
         points[:, self.column] = place[:, 0]
@@ -120,7 +125,12 @@ class StateAxis:
         elsewhere = np.where(reachable, self.flip.distance**2, np.inf)
         return np.where(here, 0.0, elsewhere)
 
-    def put(self, points: FloatArray, start: FloatArray, cells: IntArray) -> None:
+    def put(
+        self,
+        points: FloatArray,
+        start: FloatArray,
+        cells: IntArray,
+    ) -> None:
         """Set the state of each row, in place."""
         self.flip.put(points, cells)
 

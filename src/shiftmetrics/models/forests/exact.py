@@ -3,40 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.models.forests.grid import BLOCK_BYTES, Grid
-from shiftmetrics.models.forests.sample import _ASKED, ForestSample, NotTheModel, Place
 from shiftmetrics.models.forests.standing import Standing
 from shiftmetrics.models.importance import Draws, ValueRisks
+from shiftmetrics.models.model import ModelProblem
+from shiftmetrics.models.worst_case import WorstCase
+from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss
 
 MOST_VISITS = 30_000_000
 """Trees visited by combinations of cells, beyond which they are searched instead."""
 MOST_PAIRS = 100_000_000
 """Rows times combinations."""
+_ASKED = 100_000  # points of ties that the model predicts at once
+
+Place = Callable[[IntArray, IntArray], FloatArray]
+"""From rows and their choices to the points where they then stand."""
 
 
-class Reached(NamedTuple):
-    """How far rows can be brought.
-
-    Attributes
-    ----------
-    distances : array of shape (n_samples,) or (n_samples, n_candidates)
-        Distance of the nearest error, or of each candidate.
-    losses : array of shape (n_samples, n_candidates) or None
-        Losses of the candidates, column 0 the row itself; None for nearest errors.
-    points : callable
-        From rows and their candidates to points.
-    """
-
-    distances: FloatArray
-    losses: FloatArray | None
-    points: Callable[[IntArray, IntArray | None], FloatArray]
+class NotTheModel(Exception):  # noqa: N818 - no error of the caller: another route answers
+    """The forest and the model disagree beyond rounding."""
 
 
 @dataclass
@@ -45,7 +36,7 @@ class ChoiceScan:
 
     Attributes
     ----------
-    sample : ForestSample
+    problem : ModelProblem
         The rows.
     grid : Grid
         Their forest.
@@ -53,6 +44,8 @@ class ChoiceScan:
         The points of choices.
     wrong : array of shape (n_samples,)
         The rows that are errors where they stand, for the 0/1 loss.
+    ties : dict
+        What the model predicted where sums tie, by the sums; see `ChoiceScan.labels_at_ties`.
     kept : list
         Squared distances, losses and choices of each block of rows so far, each of shape (n_rows, n_kept).
     weights : array of shape (n_parts, n_samples) or None
@@ -65,10 +58,11 @@ class ChoiceScan:
         The mean loss of each row over the draws, by block.
     """
 
-    sample: ForestSample
+    problem: ModelProblem
     grid: Grid
     place: Place
     wrong: BoolArray
+    ties: dict[bytes, int] = field(default_factory=dict)
     kept: list[tuple[FloatArray, FloatArray, IntArray]] = field(default_factory=list)
     weights: FloatArray | None = None
     fractions: FloatArray | None = None
@@ -76,14 +70,25 @@ class ChoiceScan:
     expected: list[FloatArray] = field(default_factory=list)
 
     @classmethod
-    def of(cls, sample: ForestSample, grid: Grid, place: Place) -> ChoiceScan:
+    def of(
+        cls,
+        problem: ModelProblem,
+        grid: Grid,
+        place: Place,
+    ) -> ChoiceScan:
         """Begin, with the rows that are errors where they stand."""
-        wrong = np.zeros(sample.n_samples, dtype=np.bool_)
-        if sample.loss == "zero_one":
-            wrong = sample.is_wrong(sample.codes, slice(None))
-        return cls(sample, grid, place, wrong)
+        wrong = np.zeros(problem.n_samples, dtype=np.bool_)
+        if problem.loss == "zero_one":
+            wrong = problem.is_wrong(problem.codes, slice(None))
+        return cls(problem, grid, place, wrong)
 
-    def add(self, rows: slice, squared: FloatArray, outputs: FloatArray, stay: IntArray) -> None:
+    def add(
+        self,
+        rows: slice,
+        squared: FloatArray,
+        outputs: FloatArray,
+        stay: IntArray,
+    ) -> None:
         """Scan the choices of the next block of rows.
 
         Parameters
@@ -97,8 +102,9 @@ class ChoiceScan:
         stay : array of shape (n_rows,)
             The choice that is the row where it stands.
         """
-        forest, y = self.grid.forest, self.sample.y[rows]
-        if self.sample.loss == "zero_one":
+        forest = self.grid.forest
+        y = self.problem.y[rows]
+        if self.problem.loss == "zero_one":
             margins = forest.margins(outputs, y)
             losses = np.asarray(margins <= forest.tolerance, dtype=np.float64)
             squared[self.wrong[rows]] = np.inf
@@ -107,78 +113,120 @@ class ChoiceScan:
             choice = np.where(np.isfinite(nearest), choice, stay)
             self.kept.append((nearest[:, None], np.ones((len(stay), 1)), choice[:, None]))
         else:
-            losses = forest.losses(outputs, y, self.sample.loss)
+            losses = forest.losses(outputs, y, self.problem.loss)
             self.kept.append(worthwhile(squared, losses, stay))
         if self.weights is not None and self.fractions is not None:
             self.risks = self.risks + self.weights[:, rows] @ losses
             self.expected.append(losses @ self.fractions)
 
     def _nearest(
-        self, rows: slice, squared: FloatArray, margins: FloatArray, outputs: FloatArray
+        self,
+        rows: slice,
+        squared: FloatArray,
+        margins: FloatArray,
+        outputs: FloatArray,
     ) -> tuple[FloatArray, IntArray]:
         """Return the least squared distance to an error of each row, and the choice that leads there."""
-        forest, sample = self.grid.forest, self.sample
-        everyone = np.arange(len(squared))
-        clear = np.where(margins < -forest.tolerance, squared, np.inf)
+        tolerance = self.grid.forest.tolerance
+        errors = np.where(margins < -tolerance, squared, np.inf)
         # Of ties the model decides; only those nearer than any clear error matter.
-        tied = (margins <= forest.tolerance) & (squared < clear.min(axis=1)[:, None])
-        row, choice = np.nonzero(tied)
+        nearer = squared < errors.min(axis=1)[:, None]
+        row, choice = np.nonzero((margins <= tolerance) & nearer)
         if row.size:
-            labels = sample.labels_at_ties(
-                forest.adds_exactly,
+            labels = self.labels_at_ties(
                 outputs[row, choice],
                 lambda which: self.place(row[which] + rows.start, choice[which]),
             )
-            fall = labels != sample.y[row + rows.start]
-            clear[row[fall], choice[fall]] = squared[row[fall], choice[fall]]
-        choice = clear.argmin(axis=1)
-        return clear[everyone, choice], choice
+            falls = labels != self.problem.y[row + rows.start]
+            row = row[falls]
+            choice = choice[falls]
+            errors[row, choice] = squared[row, choice]
+        return errors.min(axis=1), errors.argmin(axis=1)
 
-    def result(self) -> Reached:
-        """Return what was kept once all rows are added."""
-        sample = self.sample
-        width = max(squared.shape[1] for squared, _, _ in self.kept)
-        squared = np.concatenate([_widened(part[0], width, np.inf) for part in self.kept])
-        losses = np.concatenate([_widened(part[1], width, 0.0) for part in self.kept])
-        choice = np.concatenate([_widened(part[2], width, 0) for part in self.kept])
-        if sample.loss != "zero_one":
+    # Two classes get 50 of 100 votes each at many points. Votes add up without rounding, so the model decides by the
+    # sums alone: it is asked once for each different sum. Other sums round, so it is asked at each point.
+    def labels_at_ties(
+        self, outputs: FloatArray, place: Callable[[IntArray], FloatArray]
+    ) -> IntArray:
+        """Return what the model predicts where the outputs of the trees tie.
 
-            def points(rows: IntArray, candidates: IntArray | None) -> FloatArray:
-                return self.place(rows, choice[rows, candidates])
+        Parameters
+        ----------
+        outputs : array of shape (n_ties, n_outputs)
+            The outputs.
+        place : callable
+            From positions among the ties to their points.
+        """
+        predict = self.problem.predict
+        if not self.grid.forest.adds_exactly:
+            parts = [
+                predict(place(np.arange(block.start, block.stop)))
+                for block in row_blocks(len(outputs), 1, block_bytes=_ASKED)
+            ]
+            return np.concatenate(parts)
+        _, first, which = np.unique(outputs, axis=0, return_index=True, return_inverse=True)
+        sums = [outputs[k].tobytes() for k in first]
+        new = [k for k, key in enumerate(sums) if key not in self.ties]
+        if new:
+            for k, label in zip(new, predict(place(first[new])).tolist(), strict=True):
+                self.ties[sums[k]] = label
+        labels = np.array([self.ties[key] for key in sums])
+        return labels[which.ravel()]
 
-            return Reached(np.sqrt(squared), losses, points)
+    def result(self) -> WorstCase:
+        """Return the worst case from what was kept, once all rows are added."""
+        problem = self.problem
+        squared = _stacked([part[0] for part in self.kept], np.inf)
+        losses = _stacked([part[1] for part in self.kept], 0.0)
+        chosen = _stacked([part[2] for part in self.kept], 0)
+
+        def points(rows: IntArray, _: FloatArray, choices: IntArray | None) -> FloatArray:
+            if problem.loss == "zero_one":
+                choices = np.zeros(len(rows), dtype=np.int64)
+            return self.place(rows, chosen[rows, choices])
+
+        if problem.loss != "zero_one":
+            return WorstCase(CandidateLoss(losses, np.sqrt(squared), kind="exact"), points)
         moved = np.flatnonzero(np.isfinite(squared[:, 0]))
         distances = np.where(self.wrong, 0.0, np.inf)
-        places = self.place(moved, choice[moved, 0])
-        distances[moved] = sample.domain.distances(places, sample.codes[moved])
-        return Reached(distances, None, lambda rows, _: self.place(rows, choice[rows, 0]))
+        places = self.place(moved, chosen[moved, 0])
+        distances[moved] = problem.domain.distances(places, problem.codes[moved])
+        return WorstCase(ZeroOneLoss(distances), points)
 
 
-def confirmed(sample: ForestSample, found: Sequence[Reached]) -> Sequence[Reached]:
-    """Return what was found once the model has predicted all nearest errors; some of the questions at a time.
+def _stacked(parts: Sequence[Array], fill: float) -> Array:
+    """Return blocks of rows below each other, as wide as the widest."""
+    width = max(part.shape[1] for part in parts)
+    padded = [
+        np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=fill) for part in parts
+    ]
+    return np.concatenate(padded)
+
+
+def confirmed(problem: ModelProblem, found: Sequence[WorstCase]) -> Sequence[WorstCase]:
+    """Return what was found once the model has predicted all nearest errors; several worst cases at a time.
 
     Raises
     ------
     NotTheModel
         If one of them is none for the model.
     """
-    if sample.loss != "zero_one":
+    if problem.loss != "zero_one":
         return found
-    moved = [np.flatnonzero(np.isfinite(part.distances) & (part.distances > 0.0)) for part in found]
-    n_at_once = max(1, _ASKED // max(1, max(map(len, moved))))
+    n_at_once = max(1, _ASKED // problem.n_samples)
     for first in range(0, len(found), n_at_once):
-        part = slice(first, first + n_at_once)
-        rows = np.concatenate(moved[part])
-        points = [
-            one.points(which, None) for one, which in zip(found[part], moved[part], strict=True)
-        ]
-        if not sample.is_wrong(np.concatenate(points), rows).all():
+        rows = []
+        points = []
+        for one in found[first : first + n_at_once]:
+            assert isinstance(one.loss, ZeroOneLoss)
+            distances = np.asarray(one.loss.distances)
+            moved = np.flatnonzero(np.isfinite(distances) & (distances > 0.0))
+            rows.append(moved)
+            points.append(one.points(moved, distances[moved], None))
+        asked = np.concatenate(rows)
+        if asked.size and not problem.is_wrong(np.concatenate(points), asked).all():
             raise NotTheModel
     return found
-
-
-def _widened(part: Array, width: int, fill: float) -> Array:
-    return np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=fill)
 
 
 def worthwhile(
@@ -206,6 +254,7 @@ def worthwhile(
     near = np.take_along_axis(squared, order, axis=1)
     high = np.take_along_axis(losses, order, axis=1)
     high = np.where(np.isfinite(near), high, -np.inf)
+    # A choice is kept if its loss is above all before it, and moves up to the place after the last one kept.
     before = np.maximum.accumulate(high, axis=1)
     keep = np.ones(high.shape, dtype=np.bool_)
     keep[:, 1:] = high[:, 1:] > before[:, :-1]
@@ -222,20 +271,21 @@ def worthwhile(
     return kept_squared, kept_losses, choice
 
 
-def of_tree(sample: ForestSample, grid: Grid) -> Reached:
+def of_tree(problem: ModelProblem, grid: Grid) -> WorstCase:
     """Scan a forest of one tree: each leaf box is a choice, and its nearest point is known."""
-    start = sample.codes
+    start = problem.codes
     leaves = np.flatnonzero(grid.forest.feature < 0)
     number = np.full(len(grid.forest.feature), -1)
     number[leaves] = np.arange(len(leaves))
     outputs = grid.forest.total(leaves[:, None])
 
     def place(rows: IntArray, choice: IntArray) -> FloatArray:
-        return grid.points(start[rows], grid.nearest_in_box(start[rows], leaves[choice]))
+        cells = grid.nearest_in_box(start[rows], leaves[choice])
+        return grid.points(start[rows], cells)
 
-    scan = ChoiceScan.of(sample, grid, place)
+    scan = ChoiceScan.of(problem, grid, place)
     row_bytes = 64 * (outputs.size + len(grid.axis_of_cell))
-    for rows in grid.row_blocks(sample.n_samples, row_bytes):
+    for rows in grid.row_blocks(problem.n_samples, row_bytes):
         standing = Standing.of(grid, start[rows])
         n_rows = len(standing.cells)
         row, leaf, apart = standing.leaves_within(np.full(n_rows, np.inf))
@@ -243,21 +293,21 @@ def of_tree(sample: ForestSample, grid: Grid) -> Reached:
         squared[row, number[leaf]] = apart
         stay = number[grid.leaves(standing.cells)[:, 0]]
         scan.add(rows, squared, np.broadcast_to(outputs, (n_rows, *outputs.shape)), stay)
-    return confirmed(sample, [scan.result()])[0]
+    return confirmed(problem, [scan.result()])[0]
 
 
 def along_axes(
-    sample: ForestSample,
+    problem: ModelProblem,
     grid: Grid,
     axes: Sequence[int],
     draws: Draws | None = None,
     costs: FloatArray | float = 1.0,
-) -> Iterator[tuple[int, Reached, ValueRisks | None]]:
+) -> Iterator[tuple[int, WorstCase]]:
     """Scan all cells of each axis, when rows may move along it alone.
 
     Parameters
     ----------
-    sample : ForestSample
+    problem : ModelProblem
         The rows.
     grid : Grid
         Their forest.
@@ -270,12 +320,13 @@ def along_axes(
 
     Yields
     ------
-    (axis, Reached, ValueRisks or None)
+    (axis, WorstCase)
         How far rows can be brought along each axis, and the risks when all rows are in the same cell of it.
     """
     if not axes:
         return
-    start, cells = sample.codes, grid.cells(sample.codes)
+    start = problem.codes
+    cells = grid.cells(start)
 
     def place_on(axis: int) -> Place:
         def place(rows: IntArray, cell: IntArray) -> FloatArray:
@@ -285,46 +336,55 @@ def along_axes(
 
         return place
 
-    first = ChoiceScan.of(sample, grid, place_on(axes[0]))
-    scans = {axis: ChoiceScan(sample, grid, place_on(axis), first.wrong) for axis in axes}
-    drawn = None if draws is None else grid.cells(draws.codes)
-    for axis, scan in scans.items():
-        missing = np.isnan(start[:, grid.axes[axis].columns]).any()
-        if draws is not None and drawn is not None and not missing:
+    # The scans of all axes share what the model said of the rows, and of ties.
+    first = ChoiceScan.of(problem, grid, place_on(axes[0]))
+    scans = {}
+    for axis in axes:
+        scans[axis] = ChoiceScan(problem, grid, place_on(axis), first.wrong, first.ties)
+    drawn = None
+    if draws is not None:
+        drawn = grid.cells(draws.codes)
+        for axis, scan in scans.items():
+            # Where values are missing, rows would have to gain or lose one.
+            if np.isnan(start[:, grid.axes[axis].columns]).any():
+                continue
             scan.weights = draws.weights * costs
             fractions = np.bincount(drawn[:, axis], draws.fractions, grid.n_cells[axis])
             scan.fractions = fractions.astype(np.float64)
     row_bytes = 400 * grid.forest.n_trees + 32 * grid.forest.n_outputs * int(grid.n_cells.max())
-    for rows in grid.row_blocks(sample.n_samples, row_bytes):
+    for rows in grid.row_blocks(problem.n_samples, row_bytes):
         outputs_on = grid.along(cells[rows], np.array(list(axes), dtype=np.int64))
         for axis, outputs in zip(axes, outputs_on, strict=True):
-            scans[axis].add(rows, grid.axes[axis].costs(start[rows]), outputs, cells[rows, axis])
-    reached = confirmed(sample, [scan.result() for scan in scans.values()])
+            squared = grid.axes[axis].costs(start[rows])
+            scans[axis].add(rows, squared, outputs, cells[rows, axis])
+    reached = confirmed(problem, [scan.result() for scan in scans.values()])
     for (axis, scan), found in zip(scans.items(), reached, strict=True):
         value_risks = None
         if drawn is not None and scan.fractions is not None:
             expected = np.concatenate(scan.expected) * costs
             risks = np.asarray(scan.risks)
             value_risks = ValueRisks(scan.fractions, risks, expected, drawn[:, axis])
-        yield axis, found, value_risks
+        yield axis, replace(found, value_risks=value_risks)
 
 
-def by_enumeration(sample: ForestSample, grid: Grid) -> Reached | None:
+def by_enumeration(problem: ModelProblem, grid: Grid) -> WorstCase | None:
     """Scan all combinations of cells of the axes that move; None where there are too many."""
-    axes, start, forest = grid.active, sample.codes, grid.forest
+    axes = grid.active
+    start = problem.codes
+    forest = grid.forest
     n_cells = grid.n_cells[axes]
     n_choices = int(np.prod(n_cells.astype(np.float64)))
-    if n_choices * forest.n_trees > MOST_VISITS or n_choices * sample.n_samples > MOST_PAIRS:
+    if n_choices * forest.n_trees > MOST_VISITS or n_choices * problem.n_samples > MOST_PAIRS:
         return None
     standing = grid.cells(start)
     # Rows that stand alike on the axes that stay have the same outputs at all combinations.
     fixed = np.setdiff1d(np.unique(forest.feature[forest.feature >= 0]), axes)
-    kinds, kind = np.unique(standing[:, fixed], axis=0, return_inverse=True)
-    if len(kinds) * n_choices * forest.n_trees > MOST_VISITS:
+    patterns, pattern = np.unique(standing[:, fixed], axis=0, return_inverse=True)
+    if len(patterns) * n_choices * forest.n_trees > MOST_VISITS:
         return None
     choices = np.stack(np.unravel_index(np.arange(n_choices), n_cells), axis=1)
-    outputs = np.empty((len(kinds), n_choices, forest.n_outputs))
-    for number, held in enumerate(kinds):
+    outputs = np.empty((len(patterns), n_choices, forest.n_outputs))
+    for number, held in enumerate(patterns):
         cells = np.zeros((n_choices, len(grid.axes)), dtype=np.int64)
         cells[:, fixed] = held
         cells[:, axes] = choices
@@ -335,12 +395,12 @@ def by_enumeration(sample: ForestSample, grid: Grid) -> Reached | None:
         cells[:, axes] = choices[choice]
         return grid.points(start[rows], cells)
 
-    scan = ChoiceScan.of(sample, grid, place)
+    scan = ChoiceScan.of(problem, grid, place)
     stay = np.ravel_multi_index(tuple(standing[:, axes].T), tuple(n_cells))
     row_bytes = 16 * n_choices * (1 + forest.n_outputs)
-    for rows in row_blocks(sample.n_samples, row_bytes, block_bytes=BLOCK_BYTES // 4):
+    for rows in row_blocks(problem.n_samples, row_bytes, block_bytes=BLOCK_BYTES // 4):
         squared = np.zeros((rows.stop - rows.start, n_choices))
         for position, axis in enumerate(axes):
             squared += grid.axes[axis].costs(start[rows])[:, choices[:, position]]
-        scan.add(rows, squared, outputs[kind.ravel()[rows]], stay[rows])
-    return confirmed(sample, [scan.result()])[0]
+        scan.add(rows, squared, outputs[pattern.ravel()[rows]], stay[rows])
+    return confirmed(problem, [scan.result()])[0]

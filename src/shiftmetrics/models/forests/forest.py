@@ -163,7 +163,11 @@ class Forest(Tree):
         return numbers
 
     def margins(
-        self, outputs: FloatArray, labels: IntArray, *, head_start: float = 0.0
+        self,
+        outputs: FloatArray,
+        labels: IntArray,
+        *,
+        head_start: float = 0.0,
     ) -> FloatArray:
         """Return the lead of the class of each row over the best other one; negative where it is wrong.
 
@@ -183,7 +187,12 @@ class Forest(Tree):
             best = np.maximum(best, np.where(label == number, -np.inf, lead))
         return np.asarray(labelled - best)
 
-    def losses(self, outputs: FloatArray, y: Array, loss: str) -> FloatArray:
+    def losses(
+        self,
+        outputs: FloatArray,
+        y: Array,
+        loss: str,
+    ) -> FloatArray:
         """Return losses at outputs of shape (n_rows, ..., n_outputs) for the labels, or values, of the rows.
 
         The 0/1 loss is 1 wherever the outputs are not clearly right: there the model decides.
@@ -202,7 +211,14 @@ class Forest(Tree):
         return np.asarray(margins <= self.tolerance, dtype=np.float64)
 
     @classmethod
-    def joined(cls, trees: Sequence[Tree], *, base: FloatArray, link: Link, **others: Any) -> Self:
+    def joined(
+        cls,
+        trees: Sequence[Tree],
+        *,
+        base: FloatArray,
+        link: Link,
+        **others: Any,
+    ) -> Self:
         """Put trees one after another.
 
         Trees with a single output and the link "softmax" give the logit of the second of two classes.

@@ -82,7 +82,10 @@ def _encoder(problem: ModelProblem) -> Encode | None:
 
 
 def grid_of(
-    forest: Forest, domain: Domain, X: FloatArray, encode: Encode | None = None
+    forest: Forest,
+    domain: Domain,
+    X: FloatArray,
+    encode: Encode | None = None,
 ) -> Grid | None:
     """Cut the axes of a domain at the thresholds of a forest.
 
@@ -166,7 +169,10 @@ def grid_of(
 
 
 def _owners(
-    forest: Forest, axes: Sequence[Axis], X: FloatArray, encode: Encode | None
+    forest: Forest,
+    axes: Sequence[Axis],
+    X: FloatArray,
+    encode: Encode | None,
 ) -> IntArray | None:
     """Return the axis that each column of the trees depends on; None where one depends on several."""
     owner = np.full(forest.n_features, LEAF)
@@ -183,7 +189,11 @@ def _owners(
 
 
 def _states_left(
-    forest: Forest, axes: Sequence[Axis], axis_of: IntArray, X: FloatArray, encode: Encode | None
+    forest: Forest,
+    axes: Sequence[Axis],
+    axis_of: IntArray,
+    X: FloatArray,
+    encode: Encode | None,
 ) -> tuple[IntArray | None, BoolArray | None]:
     """Return which nodes split states, and which states each of these sends left."""
     at_states = _encoded_states(axes, X, encode)
@@ -287,7 +297,11 @@ def _edges_before(
 # Floats in their order are integers (see `_ordered`), so bisection between two of them ends at neighbours: the edge
 # is exact. Most pipelines pass a column on as it is, or scale it; these two guesses save most of the 64 steps.
 def _bisect(
-    column: IntArray, feature: IntArray, threshold: FloatArray, X: FloatArray, encode: Encode
+    column: IntArray,
+    feature: IntArray,
+    threshold: FloatArray,
+    X: FloatArray,
+    encode: Encode,
 ) -> tuple[FloatArray, BoolArray]:
     """Return the last number before each encoded feature passes its threshold, and whether it falls."""
     # One row of the probe holds a number for each column at once: the k-th threshold of each.

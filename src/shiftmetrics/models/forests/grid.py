@@ -200,7 +200,12 @@ class Grid:
         box, place = spread(np.append(0, ends)[leaf], ends[leaf])
         return box, axes[place]
 
-    def contains(self, leaf: IntArray, axis: Any, cell: IntArray) -> BoolArray:
+    def contains(
+        self,
+        leaf: IntArray,
+        axis: Any,
+        cell: IntArray,
+    ) -> BoolArray:
         """Return whether the boxes of leaves contain cells, on one axis each."""
         boxes = self.boxes
         leaf, axis, cell = np.broadcast_arrays(leaf, axis, cell)

@@ -43,7 +43,12 @@ class LeafReach:
     group: IntArray
 
     @classmethod
-    def of(cls, standing: Standing, y: Array, limit: FloatArray) -> LeafReach:
+    def of(
+        cls,
+        standing: Standing,
+        y: Array,
+        limit: FloatArray,
+    ) -> LeafReach:
         """Find the leaves."""
         forest = standing.grid.forest
         row, leaf, squared = standing.leaves_within(limit)
@@ -56,21 +61,26 @@ class LeafReach:
 
     def highest(self, values: FloatArray, order: IntArray) -> FloatArray:
         """Return the highest sums of values within each distance, in this order."""
-        scale = 2.0 ** (_BITS - np.ceil(np.log2(np.abs(values).max(initial=1e-200))))
+        largest = np.abs(values).max(initial=1e-200)
+        scale = 2.0 ** (_BITS - np.ceil(np.log2(largest)))
         best = np.ceil(values * scale).astype(np.int64)
+        # The running maximum of each tree, by doubling: of 2, 4, 8, ... leaves up to each.
         longest = int(np.bincount(self.group).max())
         shift = 1
         while shift < longest:
             same = self.group[shift:] == self.group[:-shift]
-            best[shift:] = np.where(same, np.maximum(best[shift:], best[:-shift]), best[shift:])
+            higher = np.maximum(best[shift:], best[:-shift])
+            best[shift:] = np.where(same, higher, best[shift:])
             shift *= 2
+        # What each leaf gains over those before it in its tree; the first one of a tree counts whole.
         gain = np.diff(best, prepend=0)
         starts = np.diff(self.group, prepend=-1) > 0
         gain[starts] = best[starts]
-        sums = np.cumsum(gain[order])
+        # Sums over all rows, less what those before a row add up to.
+        sums = np.append(0, np.cumsum(gain[order]))
         first = np.searchsorted(self.row, np.arange(len(self.y)))
-        before = np.append(0, sums)[first]
-        return np.asarray((sums - before[self.row]) / scale)
+        of_row = sums[1:] - sums[first][self.row]
+        return np.asarray(of_row / scale)
 
     def ahead(self, rival: int, order: IntArray) -> FloatArray:
         """Return how far a class may get ahead of that of the row within each distance; -inf for its own."""
@@ -82,7 +92,10 @@ class LeafReach:
 
 
 def lower_loss(
-    grid: Grid, start: FloatArray, y: Array, loss: str
+    grid: Grid,
+    start: FloatArray,
+    y: Array,
+    loss: str,
 ) -> tuple[FloatArray, FloatArray] | None:
     """Return losses and distances of a certified staircase whose column 0 is the row; None where it takes too long.
 
@@ -116,20 +129,24 @@ def lower_loss(
 
 def _highest_losses(found: LeafReach, loss: str) -> FloatArray:
     """Return the highest loss within the distance of each leaf, by row and distance."""
-    forest, order = found.forest, found.order()
+    forest = found.forest
+    order = found.order()
     y = found.y[found.row]
     values = forest.factor * forest.value[found.leaf]
     rounding = forest.tolerance
     if loss == "squared":
         above = forest.base[0] + rounding + found.highest(values[:, 0], order)
         below = forest.base[0] - rounding - found.highest(-values[:, 0], order)
-        residuals = [forest.predictions(end[:, None]) - y for end in (above, below)]
-        return np.asarray(np.maximum(residuals[0] ** 2, residuals[1] ** 2))
+        over = forest.predictions(above[:, None]) - y
+        under = forest.predictions(below[:, None]) - y
+        return np.asarray(np.maximum(over**2, under**2))
     if loss == "log_loss" and forest.link == "probability":
-        least = -found.highest(-values[np.arange(len(y)), y], order) - rounding
+        labelled = values[np.arange(len(y)), y]
+        least = -found.highest(-labelled, order) - rounding
         return -np.log(np.clip(least, forest.clip, 1.0))
     ahead = np.stack([found.ahead(rival, order) for rival in range(forest.n_outputs)])
     if loss == "log_loss":
+        # log(1 + sum_k exp(lead of k)), each lead as high as it can be
         return np.asarray(np.logaddexp(0.0, np.logaddexp.reduce(forest.slope * ahead, axis=0)))
     margin = -ahead.max(axis=0)
     if loss == "hinge":
@@ -139,25 +156,30 @@ def _highest_losses(found: LeafReach, loss: str) -> FloatArray:
 
 def _staircase(found: LeafReach, losses: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Thin running maxima of losses to a few steps, each as high as the end of it."""
-    n_rows, n_trees = len(found.y), found.forest.n_trees
+    n_rows = len(found.y)
+    n_trees = found.forest.n_trees
     order = found.order()
-    first = np.searchsorted(found.row, np.arange(n_rows))
-    column = np.arange(len(order)) - first[found.row]
     # Sums count once every tree is in them: each row is in a box of each, at no distance.
-    counted = column >= n_trees - 1
-    shape = (n_rows, int(column.max()) - n_trees + 2)
-    where = found.row[counted], column[counted] - n_trees + 1
-    squared, height = np.full(shape, np.inf), np.full(shape, -np.inf)
+    first = np.searchsorted(found.row, np.arange(n_rows))
+    column = np.arange(len(order)) - first[found.row] - (n_trees - 1)
+    counted = column >= 0
+    where = found.row[counted], column[counted]
+    shape = (n_rows, int(column.max()) + 1)
+    squared = np.full(shape, np.inf)
     squared[where] = found.squared[order][counted]
-    height[where] = losses[counted]
     squared[:, 0] = 0.0
+    height = np.full(shape, -np.inf)
+    height[where] = losses[counted]
     height = np.maximum.accumulate(height, axis=1)
-    place = np.pad(np.cumsum(height[:, 1:] > height[:, :-1], axis=1), ((0, 0), (1, 0)))
-    # The row itself is a separate step; the others share the rest.
-    coarse = (np.maximum(place - 1, 0) * (_STEPS - 1)) // np.maximum(place[:, -1:], _STEPS - 1)
-    coarse = np.where(place == 0, 0, 1 + coarse)
+    # The number of each step; the row itself is a separate one, the others share the rest.
+    rises = height[:, 1:] > height[:, :-1]
+    place = np.pad(np.cumsum(rises, axis=1), ((0, 0), (1, 0)))
+    most = np.maximum(place[:, -1:], _STEPS - 1)
+    coarse = 1 + np.maximum(place - 1, 0) * (_STEPS - 1) // most
+    coarse = np.where(place == 0, 0, coarse)
     width = int(coarse.max()) + 1
-    near, high = np.full((n_rows, width), np.inf), np.zeros((n_rows, width))
+    near = np.full((n_rows, width), np.inf)
+    high = np.zeros((n_rows, width))
     row = np.repeat(np.arange(n_rows), shape[1])
     np.minimum.at(near, (row, coarse.ravel()), squared.ravel())
     np.maximum.at(high, (row, coarse.ravel()), height.ravel())

@@ -98,7 +98,11 @@ class Neighbourhood:
 
     @classmethod
     def of(
-        cls, standing: Standing, y: Array, height_of: Height, limit: FloatArray
+        cls,
+        standing: Standing,
+        y: Array,
+        height_of: Height,
+        limit: FloatArray,
     ) -> Neighbourhood:
         """Find the boxes within squared distances."""
         grid = standing.grid
@@ -155,7 +159,12 @@ class Neighbourhood:
             bound_axis=self.bound_axis[bounds],
         )
 
-    def costs_at(self, row: IntArray, axis: IntArray, cell: IntArray) -> FloatArray:
+    def costs_at(
+        self,
+        row: IntArray,
+        axis: IntArray,
+        cell: IntArray,
+    ) -> FloatArray:
         """Return the squared distance of rows to cells."""
         return np.asarray(self.standing.costs[row, self.grid.first[axis] + cell])
 
@@ -180,7 +189,12 @@ class Neighbourhood:
     # axis: over a range of cells the leaf of this box takes the place of the present one. Of the cells of a range the
     # nearest to the start is the only one worth a look. Nor need a row that has moved stay in a cell farther off than
     # its present boxes ask for: their nearest cells, and that of the start, are moves too, without a change of leaf.
-    def moves(self, cells: IntArray, outside: IntArray, going: BoolArray) -> Moves:
+    def moves(
+        self,
+        cells: IntArray,
+        outside: IntArray,
+        going: BoolArray,
+    ) -> Moves:
         """Return the moves along one axis from these cells, of the rows that are going; see `outside`."""
         grid = self.grid
         forest = grid.forest
@@ -219,7 +233,12 @@ class Neighbourhood:
         return Moves(row, axis, cell, heights, squared, height[row], total[row])
 
     def put(
-        self, cells: IntArray, rows: IntArray, axis: IntArray, cell: IntArray, outside: IntArray
+        self,
+        cells: IntArray,
+        rows: IntArray,
+        axis: IntArray,
+        cell: IntArray,
+        outside: IntArray,
     ) -> None:
         """Move rows along one axis each, in place; boxes differ on the axis of the move alone."""
         which, bound = self._bounds_at(rows, axis)

@@ -17,8 +17,8 @@ from shiftmetrics.models.forests.neighbourhood import (
     shortest_error,
     shortest_errors,
 )
-from shiftmetrics.models.forests.sample import ForestSample
 from shiftmetrics.models.forests.standing import Standing
+from shiftmetrics.models.model import ModelProblem
 
 _WITHIN = (16.0, 64.0)  # squared distances of the search, relative to the bound
 _USUAL = 16.0  # the same, relative to the median of the bounds
@@ -40,14 +40,10 @@ class ErrorSearch:
 
     Parameters
     ----------
-    sample : ForestSample
-        The rows.
+    problem : ModelProblem
+        The rows, and how much work to spend on sharper bounds (``n_queries``).
     grid : Grid
         Their forest.
-    n_queries : int
-        How much work to spend on sharper bounds.
-    progress : bool
-        Whether to show progress bars for work of more than two seconds.
 
     Attributes
     ----------
@@ -61,25 +57,22 @@ class ErrorSearch:
         Squared distances within which errors were sought.
     """
 
-    def __init__(
-        self, sample: ForestSample, grid: Grid, *, n_queries: int = 500, progress: bool = False
-    ) -> None:
-        self.sample = sample
+    def __init__(self, problem: ModelProblem, grid: Grid) -> None:
+        self.problem = problem
         self.grid = grid
-        self.progress = progress
-        self.wrong = sample.is_wrong(sample.codes, slice(None))
+        self.wrong = problem.is_wrong(problem.codes, slice(None))
         right = np.flatnonzero(~self.wrong)
-        effort = n_queries / _QUERIES
+        effort = problem.n_queries / _QUERIES
         self.n_sought = int(np.ceil(min(_NEAR * effort, 1.0) * len(right)))
         self.budget = Budget.of(effort, self.n_sought)
         self.distances = np.where(self.wrong, 0.0, np.inf)
-        self.cells = grid.cells(sample.codes)
+        self.cells = grid.cells(problem.codes)
         self.least = self.distances.copy()
         self.scale = np.zeros(len(self.least))
         for block in self._blocks(right):
-            standing = Standing.of(grid, sample.codes[block])
-            n_wanted = grid.forest.n_trees // 2
-            squared, scanned = least_distances(standing, sample.y[block], n_wanted=n_wanted)
+            standing = Standing.of(grid, problem.codes[block])
+            n_wanted = 2 * grid.forest.n_trees
+            squared, scanned = least_distances(standing, problem.y[block], n_wanted=n_wanted)
             self.least[block] = np.sqrt(squared)
             self.scale[block] = np.where(squared > 0.0, squared, 0.1 * scanned)
         self.reach = np.zeros(len(self.least))
@@ -110,7 +103,7 @@ class ErrorSearch:
                 break
         else:
             return False
-        with progress_bar(self.progress, "nearest errors", len(rows), unit=" rows") as bar:
+        with progress_bar(self.problem.progress, "nearest errors", len(rows), unit=" rows") as bar:
             for block in self._blocks(rows):
                 self._climb(block, within * within)
                 bar.update(len(block))
@@ -136,8 +129,8 @@ class ErrorSearch:
 
     def _climb(self, rows: IntArray, farthest: float) -> None:
         """Search errors of a block of rows: first as if all ties fell; where the model disagrees, as if none did."""
-        forest, y = self.grid.forest, self.sample.y[rows]
-        standing = Standing.of(self.grid, self.sample.codes[rows])
+        forest, y = self.grid.forest, self.problem.y[rows]
+        standing = Standing.of(self.grid, self.problem.codes[rows])
         scale = self.scale[rows]
         found = np.zeros(len(rows), dtype=np.bool_)
         for ties_fall in (True, False):
@@ -162,10 +155,10 @@ class ErrorSearch:
 
     def _keep(self, rows: IntArray, there: IntArray) -> BoolArray:
         """Keep cells of rows that are nearer errors for the model, too; return which are errors."""
-        start = self.sample.codes[rows]
+        start = self.problem.codes[rows]
         points = self.grid.points(start, there)
-        wrong = self.sample.is_wrong(points, rows)
-        apart = self.sample.domain.distances(points, start)
+        wrong = self.problem.is_wrong(points, rows)
+        apart = self.problem.domain.distances(points, start)
         nearer = np.flatnonzero(wrong & (apart < self.distances[rows]))
         self.distances[rows[nearer]] = apart[nearer]
         self.cells[rows[nearer]] = there[nearer]
@@ -173,16 +166,16 @@ class ErrorSearch:
 
     def _start_from_other_rows(self, able: IntArray) -> None:
         """Begin with the nearest row that is predicted otherwise: far away, but an error."""
-        sample = self.sample
-        pool = sample.codes
+        problem = self.problem
+        pool = problem.codes
         if len(pool) > _MOST_OTHERS:
             pool = pool[np.linspace(0, len(pool) - 1, _MOST_OTHERS).astype(int)]
-        labels = sample.predict(pool)
+        labels = problem.predict(pool)
         for rows in self._blocks(able):
-            start = sample.codes[rows]
-            apart = sample.domain.squared_gaps(start, pool)
-            apart[labels[None, :] == sample.y[rows][:, None]] = np.inf
-            near = sample.domain.clip(pool[apart.argmin(axis=1)], start)
+            start = problem.codes[rows]
+            apart = problem.domain.squared_gaps(start, pool)
+            apart[labels[None, :] == problem.y[rows][:, None]] = np.inf
+            near = problem.domain.clip(pool[apart.argmin(axis=1)], start)
             some = np.isfinite(apart.min(axis=1))
             self._keep(rows[some], self.grid.cells(near[some]))
         self.other_distances = self.distances.copy()
@@ -193,8 +186,8 @@ class ErrorSearch:
         rows = rows[np.isfinite(self.other_distances[rows])]
         if not rows.size:
             return
-        forest, y = self.grid.forest, self.sample.y[rows]
-        standing = Standing.of(self.grid, self.sample.codes[rows])
+        forest, y = self.grid.forest, self.problem.y[rows]
+        standing = Standing.of(self.grid, self.problem.codes[rows])
         there = self.other_cells[rows].copy()
         everyone = np.arange(len(rows))
         costs = standing.costs[everyone[:, None], self.grid.first + there]
@@ -216,10 +209,10 @@ class ErrorSearch:
 
     def _certify(self, rows: IntArray) -> None:
         """Sharpen the bounds of a block of rows, and keep errors that this finds."""
-        standing = Standing.of(self.grid, self.sample.codes[rows])
+        standing = Standing.of(self.grid, self.problem.codes[rows])
         squared, nearest = certified_distances(
             standing,
-            self.sample.y[rows],
+            self.problem.y[rows],
             self.least[rows] ** 2,
             self.distances[rows] ** 2,
             self.budget,
@@ -230,7 +223,10 @@ class ErrorSearch:
 
 
 def _error_height(
-    forest: Forest, ties_fall: bool, outputs: FloatArray, labels: IntArray
+    forest: Forest,
+    ties_fall: bool,
+    outputs: FloatArray,
+    labels: IntArray,
 ) -> FloatArray:
     """Return by how much another class leads; a tie with one that comes before counts if ``ties_fall``."""
     head_start = 2.0 * forest.tolerance if ties_fall else 0.0

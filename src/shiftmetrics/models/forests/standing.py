@@ -76,7 +76,12 @@ class Standing:
         order = np.lexsort((squared, row * forest.n_trees + self.grid.tree[node]))
         return row[order], node[order], squared[order]
 
-    def costs_on(self, row: IntArray, axis: IntArray, node: IntArray) -> FloatArray:
+    def costs_on(
+        self,
+        row: IntArray,
+        axis: IntArray,
+        node: IntArray,
+    ) -> FloatArray:
         """Return the squared distance of rows to the boxes of nodes on one axis each."""
         grid = self.grid
         boxes = grid.boxes

@@ -42,7 +42,12 @@ class NearestPlan:
         )
 
     def improve(
-        self, rival: int, plan: FlipPlan, place: FloatArray, squared: FloatArray, steps: FloatArray
+        self,
+        rival: int,
+        plan: FlipPlan,
+        place: FloatArray,
+        squared: FloatArray,
+        steps: FloatArray,
     ) -> None:
         """Keep a way where it is shorter; ``squared`` is the squared distance of its moves of numbers."""
         distance = np.sqrt(squared + plan.distance**2)
@@ -218,7 +223,10 @@ def _enough(need: FloatArray, slope: FloatArray, room: FloatArray) -> FloatArray
 
 
 def _beyond(
-    geometry: Geometry, rivals: list[Rival], best: NearestPlan, rows: IntArray
+    geometry: Geometry,
+    rivals: list[Rival],
+    best: NearestPlan,
+    rows: IntArray,
 ) -> FloatArray:
     """Return points just beyond the boundary, where the model really errs."""
     points = np.array(geometry.problem.codes[rows])

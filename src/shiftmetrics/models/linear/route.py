@@ -174,7 +174,12 @@ class _LinearAscent(Ascent):
         steepest = max(float((rival.slopes**2).sum(axis=1).max()) for rival in geometry.rivals())
         self.scale = self.problem.theta1 / max(steepest, 1e-300)
 
-    def climb(self, start: FloatArray, best: BestPoints, price: float) -> None:
+    def climb(
+        self,
+        start: FloatArray,
+        best: BestPoints,
+        price: float,
+    ) -> None:
         """Climb from the relaxed worst case, brought into the domain, while a sample gains."""
         problem = self.problem
         everyone = np.arange(problem.n_samples)
@@ -196,7 +201,12 @@ class _LinearAscent(Ascent):
             best.keep(worth, points[worth], losses[worth], values[worth])
             points = self._stepped(points, scores, price)
 
-    def _stepped(self, points: FloatArray, scores: FloatArray, price: float) -> FloatArray:
+    def _stepped(
+        self,
+        points: FloatArray,
+        scores: FloatArray,
+        price: float,
+    ) -> FloatArray:
         """Change numbers to where the loss, linearised at ``points``, is worth most."""
         problem = self.problem
         everyone = np.arange(len(scores))

@@ -90,7 +90,12 @@ class GradientAscent(Ascent):
             return None
         return self.price_at(dual)
 
-    def climb(self, start: FloatArray, best: BestPoints, dual: float) -> None:
+    def climb(
+        self,
+        start: FloatArray,
+        best: BestPoints,
+        dual: float,
+    ) -> None:
         """Climb from the best points, from far ones, and from those after a jump."""
         everyone = np.arange(len(start))
         for points in [start, *self._leaps(dual), *self._jumps(start, dual)]:
@@ -180,7 +185,13 @@ class GradientAscent(Ascent):
         points = self.space.points(self.problem.codes, rows, self.space.clip(moves, rows))
         return list(points.swapaxes(0, 1))
 
-    def _ascent(self, rows: slice, base: Tensor, move: Tensor, dual: float) -> Tensor:
+    def _ascent(
+        self,
+        rows: slice,
+        base: Tensor,
+        move: Tensor,
+        dual: float,
+    ) -> Tensor:
         """Return better moves, by a few steps towards the fixed point ``move = dual slope(move) / (2 theta1)``.
 
         The best move inside the box is such a point. Steps that do not raise ``dual loss - theta1 move^2`` are taken
@@ -211,7 +222,11 @@ class GradientAscent(Ascent):
         return move
 
     def _value(
-        self, rows: slice, base: Tensor, move: Tensor, loss: RowLoss
+        self,
+        rows: slice,
+        base: Tensor,
+        move: Tensor,
+        loss: RowLoss,
     ) -> tuple[Tensor, Tensor]:
         """Return a loss and its slope in units of cost."""
         move = move.detach().requires_grad_(True)
@@ -219,7 +234,12 @@ class GradientAscent(Ascent):
         (slope,) = torch.autograd.grad(value.sum(), move)
         return value.detach(), torch.nan_to_num(slope, nan=0.0, posinf=0.0, neginf=0.0)
 
-    def _points(self, rows: slice, base: Tensor, move: Tensor) -> Tensor:
+    def _points(
+        self,
+        rows: slice,
+        base: Tensor,
+        move: Tensor,
+    ) -> Tensor:
         origin = self.network.tensor(self.space.origin[rows][:, self.space.smooth])
         columns = torch.as_tensor(self.space.smooth, device=base.device)
         return base.index_copy(1, columns, origin + move * self._unit)

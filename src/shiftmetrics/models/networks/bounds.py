@@ -235,7 +235,10 @@ def _least(
 
 
 def certified(
-    layers: list[Layer], start: FloatArray, y: FloatArray, radius: FloatArray
+    layers: list[Layer],
+    start: FloatArray,
+    y: FloatArray,
+    radius: FloatArray,
 ) -> BoolArray:
     """Return the samples of which no input within ``radius`` is an error.
 
@@ -272,7 +275,10 @@ def certified(
 
 
 def certified_distances(
-    problem: ModelProblem, module: nn.Module, cut: float, most: FloatArray
+    problem: ModelProblem,
+    module: nn.Module,
+    cut: float,
+    most: FloatArray,
 ) -> FloatArray | None:
     """Return a lower bound on the distance of each sample to its nearest error; None where none is known.
 

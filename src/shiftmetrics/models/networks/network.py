@@ -37,7 +37,11 @@ class Network:
     """
 
     def __init__(
-        self, model: Any, problem: ModelProblem, *, row_shape: tuple[int, ...] | None = None
+        self,
+        model: Any,
+        problem: ModelProblem,
+        *,
+        row_shape: tuple[int, ...] | None = None,
     ) -> None:
         self.module = module_of(model)
         self.row_shape = row_shape
