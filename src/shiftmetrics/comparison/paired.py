@@ -99,9 +99,11 @@ class PairedValues:
         """Return the standard error of the difference of each pair of models."""
         if self.influence is None:
             with np.errstate(invalid="ignore"):
-                return np.std(self.resamples[:, first] - self.resamples[:, second], axis=0)
+                differences = self.resamples[:, first] - self.resamples[:, second]
+                return np.asarray(differences.std(axis=0))
         # The influence on a difference is the difference of the influences, and its norm the standard error.
-        return np.linalg.norm(self.influence[:, first] - self.influence[:, second], axis=0)
+        difference = self.influence[:, first] - self.influence[:, second]
+        return np.asarray(np.linalg.norm(difference, axis=0))
 
 
 def _interval_of(result: Any, confidence_level: float) -> Interval:
@@ -147,7 +149,7 @@ def paired_differences(
     gaps = _above(paired.values[first] - paired.values[second], floor)
     with np.errstate(invalid="ignore"):  # inf less inf: nothing is known
         resamples = _above(paired.resamples[:, first] - paired.resamples[:, second], floor)
-    known = np.isfinite(resamples).all(axis=0)
+    known = np.asarray(np.isfinite(resamples).all(axis=0))
     resamples = np.where(known, resamples, 0.0)
     errors = paired.standard_errors(first, second)
     # Together: the largest deviation over all pairs is compared with each difference.

@@ -27,6 +27,7 @@ COMMANDS = {
     "monitor": "Hold a batch against a passport: whether errors have risen, or the rows have changed.",
     "demo": "Train a small classifier of handwritten digits, shift its data, measure, and write a report.",
     "agreement": "Measure whether predictions survive this shift: posterior agreement; no labels needed.",
+    "curves": "Draw agreement, unchanged and right predictions against the level of a shift.",
     "stability": "Find how little it takes to break the model: the least shift that lifts its risk to a threshold.",
     "novelty": "Find what is new in this data, and what is missing: kernel entropic novelty; no labels needed.",
     "compare": "Rank models for use under a shift, with or without labels.",

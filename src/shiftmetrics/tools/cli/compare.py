@@ -71,7 +71,7 @@ def compare(
         raise ValueError(
             "SHIFTED must be at least two files, got one. For one model there is `shiftmetrics agreement`."
         )
-    paths = _by_name(shifted)
+    paths = by_name(shifted)
     # results that were written earlier are ranked as they are
     if all(path.endswith(".json") for path in paths.values()):
         return _comparison_of_results(paths, call)
@@ -99,7 +99,7 @@ def compare(
         for sample in known:  # other rows, of the same columns
             align_samples(samples[0], sample, align=align, rows=False)
     # the labels are those of the labelled rows, where there are such
-    labels = _class_places(shared("--label", label, *(known or samples)), samples[0].columns)
+    labels = class_places(shared("--label", label, *(known or samples)), samples[0].columns)
     # weights and groups are of the shifted rows, which all models share
     weights = shared("--weight", weight, samples[0])
     row_groups = shared("--groups", groups, samples[0])
@@ -159,14 +159,14 @@ def _comparison_of_results(paths: Mapping[str, str], call: Call) -> Job:
     return Job(inputs=sources, compute=compute)
 
 
-def _class_places(labels: Any, columns: list[str] | None) -> Any:
+def class_places(labels: Any, columns: list[str] | None) -> Any:
     """Return the column of each class: where labels are not names of columns, they are places."""
     if labels is None or columns is None or not set(map(str, labels)) <= set(columns):
         return labels
     return np.array([columns.index(str(label)) for label in labels])
 
 
-def _by_name(shifted: Iterable[str]) -> dict[str, str]:
+def by_name(shifted: Iterable[str]) -> dict[str, str]:
     """Return the files by the name of their models, ``NAME=FILE``, or by their own names.
 
     Raises

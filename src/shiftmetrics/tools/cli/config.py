@@ -15,6 +15,7 @@ from shiftmetrics._core.validation import check_integer, check_keys, describe
 from shiftmetrics.tools.cli.agreement import agreement
 from shiftmetrics.tools.cli.audit import audit
 from shiftmetrics.tools.cli.compare import compare
+from shiftmetrics.tools.cli.curves import curves
 from shiftmetrics.tools.cli.diff import diff
 from shiftmetrics.tools.cli.novelty import novelty
 from shiftmetrics.tools.cli.options import TITLE
@@ -27,6 +28,7 @@ KINDS = {
     "diff": diff,
     "audit": audit,
     "agreement": agreement,
+    "curves": curves,
     "stability": stability,
     "novelty": novelty,
     "compare": compare,
