@@ -91,7 +91,10 @@ tested = kernel_entropic_novelty(
 )
 print(tested.summary())
 plot(result)
-plot(tested, kind="frequencies")
+for mode in tested.modes:
+    print(
+        f"mode {mode.index + 1}: {mode.fraction:.0%}, in the reference {mode.reference_fraction:.0%}"
+    )
 
 # %%
 # The pictures that show the new kind most, and what comes nearest to it in the reference.

@@ -121,15 +121,6 @@ def test_the_spectrum_shows_gain_and_loss():
     np.testing.assert_allclose(-heights[5:], NOVELTY.score.reverse_eigenvalues[:5])
 
 
-def test_frequencies_of_modes():
-    test, reference = plot(NOVELTY, kind="frequencies").lines
-    np.testing.assert_allclose(
-        test.get_xdata(), [mode.fraction for mode in (*NOVELTY.modes, *NOVELTY.missing)]
-    )
-    modes = (*NOVELTY.modes, *NOVELTY.missing)
-    np.testing.assert_allclose(reference.get_xdata(), [mode.reference_fraction for mode in modes])
-
-
 @pytest.mark.parametrize("value", [None, 3.0, "result"])
 def test_what_is_no_result_is_refused(value):
     with pytest.raises(TypeError, match="result must be a result of a measure"):

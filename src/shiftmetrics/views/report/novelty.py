@@ -75,8 +75,6 @@ def fill_novelty(entry: Entry) -> None:
     most = MOST_MODES if detail else FEW_MODES
     shown = result.modes[:most]
     missing = result.missing[:MOST_MISSING]
-    if modes:
-        entry.draw("frequencies")
     if len(result.modes) > len(shown):
         entry.sentences.append(
             f"{len(result.modes)} modes are new; the first {len(shown)} are shown."
