@@ -1,7 +1,9 @@
-"""Killed workers of Dask, and rows that kill them: clear ends, nothing hangs."""
+"""Killed workers and schedulers of Dask, and rows that kill them: clear ends, nothing hangs."""
 
 import multiprocessing
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -62,3 +64,14 @@ def test_bad_rows_on_a_worker_are_named(cluster: Any) -> None:
     first, second = dask_pairs()
     with pytest.raises(ValueError, match="scores must be finite"):
         posterior_agreement(first + np.nan, second)
+
+
+def test_a_lost_scheduler_is_one_error_without_its_log(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    program = Path(__file__).parents[1] / "lost_scheduler.py"
+    command = [sys.executable, str(program), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.startswith("ConnectionError: scores must be on a scheduler that"), done
+    assert "Start the cluster again" in done.stdout
+    # nothing but the line that the program itself writes before it measures
+    assert done.stderr.splitlines()[-1] == "measuring", done.stderr
