@@ -10,11 +10,11 @@ INSTALL = $(BIN)/python -m pip --disable-pip-version-check install --quiet --con
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_OPTIONS)
 
 # One BLAS thread for each test worker: more only makes them wait for each other.
-test test-all test-oldest docs: export OMP_NUM_THREADS ?= 1
+test test-all test-oldest test-oldest-extras docs: export OMP_NUM_THREADS ?= 1
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-oldest lint format types docs bench papers clean
+.PHONY: help demo test test-all test-oldest test-oldest-extras lint format types docs bench papers clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -55,16 +55,32 @@ test-all: $(VENV)/.installed-test docs ## only what `make test` leaves out: slow
 
 # The lowest version of every dependency and no extras, with the test tools of constraints.txt.
 OLDEST = $(VENV)-oldest
-MEASURES = tests/_core tests/agreement tests/stability tests/novelty tests/tools/cli/test_main.py
+TOOLS = grep -E '^(array_api_strict|hypothesis|pytest|pytest-xdist)==' constraints.txt
+FLOORS = import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	extras = [r for e in sys.argv[1:] for r in p["optional-dependencies"][e]]; \
+	print(*(r.replace(">=", "==") for r in p["dependencies"] + extras), sep="\n")
 $(OLDEST)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(OLDEST)
-	$(OLDEST)/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' | sed 's/>=/==/' > $(OLDEST)/versions.txt
-	grep -E '^(array_api_strict|hypothesis|pytest|pytest-xdist)==' constraints.txt >> $(OLDEST)/versions.txt
+	$(OLDEST)/bin/python -c '$(FLOORS)' > $(OLDEST)/versions.txt
+	$(TOOLS) >> $(OLDEST)/versions.txt
 	$(OLDEST)/bin/python -m pip --disable-pip-version-check install --quiet --requirement $(OLDEST)/versions.txt --editable .
 	@touch $@
 
-test-oldest: $(OLDEST)/.installed ## the measures' tests with the oldest dependencies, without extras
-	$(OLDEST)/bin/python -m pytest -n $(WORKERS) -m "not slow" $(PYTEST_OPTIONS) $(MEASURES)
+test-oldest: $(OLDEST)/.installed ## all tests that need no extra, with the oldest dependencies
+	$(OLDEST)/bin/python -m pytest -n $(WORKERS) -m "not slow" --doctest-ignore-import-errors $(PYTEST_OPTIONS)
+
+# The lowest versions of the extras too. Those of torch are as in constraints.txt, because no other build is for processors alone.
+EXTRAS = boosting conic dask mlflow parquet skops
+USES = 'dask|lightgbm|mlflow|parquet|skops|xgboost|clarabel|cvxpy'
+$(OLDEST)-extras/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(OLDEST)-extras
+	$(OLDEST)-extras/bin/python -c '$(FLOORS)' $(EXTRAS) | sed 's/ *#.*//' > $(OLDEST)-extras/versions.txt
+	$(TOOLS) >> $(OLDEST)-extras/versions.txt
+	$(OLDEST)-extras/bin/python -m pip --disable-pip-version-check install --quiet --requirement $(OLDEST)-extras/versions.txt --editable .
+	@touch $@
+
+test-oldest-extras: $(OLDEST)-extras/.installed ## the tests of extras, with the oldest extras
+	$(OLDEST)-extras/bin/python -m pytest -n $(WORKERS) -m "not slow" $(PYTEST_OPTIONS) $$(grep -rlE $(USES) tests --include='test_*.py')
 
 lint: $(VENV)/.installed-lint ## formatting, lint rules and the import direction
 	$(BIN)/ruff format --check .
@@ -89,5 +105,5 @@ papers: $(VENV)/.installed-bench ## the papers' figures and tables, and their pa
 	$(BIN)/python papers/page.py
 
 clean: ## remove what the targets made
-	rm -rf $(VENV) $(OLDEST) build dist docs/_build docs/api/generated docs/gallery demo-output
+	rm -rf $(VENV) $(OLDEST) $(OLDEST)-extras build dist docs/_build docs/api/generated docs/gallery demo-output
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -110,8 +110,11 @@ def test_confidence_before_and_after():
 @pytest.mark.filterwarnings("error")
 def test_a_spectrum_without_a_positive_eigenvalue_has_no_legend():
     rows = np.random.default_rng(0).normal(size=(30, 2))
-    ax = kernel_entropic_novelty(rows, rows, eta=10.0, bandwidth=1.0).plot()
-    assert ax.get_legend() is None
+    result = kernel_entropic_novelty(rows, rows, eta=10.0, bandwidth=1.0)
+    ax = result.plot()
+    assert len(result.score.eigenvalues) == 0
+    assert len(ax.patches) == len(result.score.reverse_eigenvalues[:20])
+    assert (ax.get_legend() is None) == (len(ax.patches) == 0)
 
 
 def test_the_spectrum_shows_gain_and_loss():

@@ -70,6 +70,7 @@ def draw_curves(
     if y == "normalized":
         lines = [result.over_ceiling(line) for line in lines]
     value, low, high = (line[at] for line in lines)
+    quantity = QUANTITIES[y].partition(" /")[0]
     ax = new_axes(ax)
     # the next colour of the axes tells models apart
     (line,) = ax.plot(places, value, marker="o", markersize=4, label=label or None)
@@ -79,7 +80,7 @@ def draw_curves(
     ax.set(
         xlabel="power of the shift" if over_powers else "ratio of shifted samples",
         ylabel=QUANTITIES[y],
-        title=f"{QUANTITIES[y].partition(' /')[0].capitalize()} as the shift grows{held}",
+        title=f"{quantity[0].upper()}{quantity[1:]} as the shift grows{held}",
     )
     if label:
         ax.legend()

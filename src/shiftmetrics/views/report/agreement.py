@@ -105,18 +105,17 @@ def fill_curves(entry: Entry) -> None:
     result = entry.result
     entry.draw("curves")
     entry.draw("curves", y="afr_p")
-    # the levels as the result lists them, under words for people
-    columns = {
-        "power": "Power",
-        "ratio": "Ratio",
-        "agreement": "Agreement (nats)",
-        "normalized": "Of its ceiling",
-        "afr_p": "Unchanged",
-        "equivalent_error": "Equivalent error",
-    }
-    levels = result.to_frame()[list(columns)].rename(columns=columns)
+    # the levels as the result lists them, under words for people; what rounding leaves of 0 is 0
+    levels = result.to_frame().round(9)
     lines = [
-        {name: Number(cell_of(value)) for name, value in level.items()}
+        {
+            "Power": Number(cell_of(level["power"])),
+            "Ratio": Number(cell_of(level["ratio"])),
+            "Agreement (nats)": number(level["agreement"]),
+            "Of its ceiling": percent(level["normalized"]),
+            "Unchanged": percent(level["afr_p"]),
+            "Equivalent error": percent(level["equivalent_error"]),
+        }
         for level in levels.to_dict("records")
     ]
     entry.add_table(lines[:MOST_LEVELS], "The shift, level by level.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -188,20 +189,22 @@ def _entry(name: str, result: Result, context: Context, detail: int) -> Entry:
 
 def _body(section: str, entries: list[Entry]) -> str:
     # results of one measure are compared before each is shown
-    overview = _overview(entries) if len(entries) > 1 else None
-    return render("measure.html.j2", {"anchor": section, "overview": overview, "entries": entries})
+    values = {"anchor": section, "overview": _overview(entries), "entries": entries}
+    return render("measure.html.j2", values)
 
 
 def _overview(entries: list[Entry]) -> ReportTable | None:
-    """Return the figures that all results of a section have, a line for each result."""
-    # results of one measure share their figures; a feature or a model of one has no column
-    names = [{fact.name for fact in entry.facts} for entry in entries]
-    shared = set.intersection(*names)
+    """Return the figures of the results of one class, a line for each; None where no class has two."""
+    # a section may hold a value, a curve and features: their figures do not compare
+    ((cls, n_results),) = Counter(type(entry.result) for entry in entries).most_common(1)
+    if n_results < 2:
+        return None
     lines: list[dict[str, Any]] = []
     for entry in entries:
-        figures = {fact.name: Number(fact.value) for fact in entry.facts if fact.name in shared}
-        lines.append({"Result": entry.name, **figures})
-    return ReportTable(lines) if shared else None
+        if type(entry.result) is cls:
+            figures = {fact.name: Number(fact.value) for fact in entry.facts}
+            lines.append({"Result": entry.name, **figures})
+    return ReportTable(lines)
 
 
 def _gate(checked: Any) -> dict[str, Any] | None:

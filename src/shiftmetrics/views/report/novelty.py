@@ -125,7 +125,7 @@ def _card(mode: Any, rows: Rows, detail: int, *, wide: bool, changed: bool) -> d
         "title": f"{_TITLES[changed, mode.missing]} {mode.index + 1}",
         "chip": f"p = {mode.p_value:.2g}",
         "bars": [
-            (f"in the {part.sample}", 100 * part.fraction / top, percent(part.fraction))
+            (part.sample, 100 * part.fraction / top, percent(part.fraction))
             for part in (test, reference)
         ],
         "says": _members_in_words(side, opposite, members),

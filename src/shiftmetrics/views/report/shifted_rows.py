@@ -128,13 +128,15 @@ def changed_cells(start: Any, end: Any) -> str:
     """Print which columns of a row change: ``age 63 → 66.5``."""
     changed = []
     for name in start.index:
-        before = _printed(start[name])
-        after = _printed(end[name])
-        if before != after:
-            changed.append(f"{name} {before} → {after}")
+        # with as few digits as tell both numbers apart
+        for digits in (3, 4, 6):
+            before = _printed(start[name], digits)
+            after = _printed(end[name], digits)
+            if before != after:
+                changed.append(f"{name} {before} → {after}")
+                break
     return first_few(changed, MOST_CHANGES, show=str)
 
 
-def _printed(value: Any) -> str:
-    # small changes show in the sixth digit
-    return f"{value:.6g}" if isinstance(value, float) else excerpt(str(value))
+def _printed(value: Any, digits: int) -> str:
+    return f"{value:.{digits}g}" if isinstance(value, float) else excerpt(str(value))
