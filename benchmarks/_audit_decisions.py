@@ -30,6 +30,7 @@ from shiftmetrics._core.options import Computing
 from shiftmetrics.decisions import audit_samples, make_passport
 from shiftmetrics.decisions.alarm import Alarm
 from shiftmetrics.decisions.monitor import MonitorState
+from shiftmetrics.decisions.unlabelled import estimate_without_labels
 from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.novelty import NoveltyResampling
 
@@ -327,6 +328,10 @@ def judge_unlabelled(quick: bool) -> None:
         for kind, rows_now in (("shift", new[:2000]), ("no shift", fresh)):
             if len(rows_now) < 200:
                 continue
+            base = frame.iloc[reference].reset_index(drop=True)
+            now = features.iloc[rows_now].reset_index(drop=True)
+            # What has no counterpart is the same for all models.
+            changes = audit_samples(base.drop(columns=label), now).changes
             for model_name, build in MODELS.items():
                 coder = make_column_transformer(
                     (
@@ -341,9 +346,12 @@ def judge_unlabelled(quick: bool) -> None:
                 model = make_pipeline(coder, build()).fit(
                     features.iloc[train], frame[label].iloc[train]
                 )
-                base = frame.iloc[reference].reset_index(drop=True)
-                now = features.iloc[rows_now].reset_index(drop=True)
-                found = audit_samples(base, now, model=model, label=label).unlabelled
+                found = estimate_without_labels(
+                    model.predict_proba(base[features.columns]),
+                    np.searchsorted(model.classes_, base[label]),
+                    model.predict_proba(now),
+                    unmatched_fraction=changes.unmatched_fraction,
+                )
                 truth = float((model.predict(now) == frame[label].iloc[rows_now].to_numpy()).mean())
                 refused = found.low is None
                 rows.append(

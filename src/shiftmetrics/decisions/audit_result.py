@@ -167,6 +167,7 @@ class AuditResult(Drawn, Result):
         return self._changes_sentence()
 
     def _changes_sentence(self) -> str:
+        # Modes first: they say which samples. Then what the search shows without a mode, and single columns.
         changes = self.changes
         p = p_words(self.p_value)
         if changes.new:
@@ -174,6 +175,8 @@ class AuditResult(Drawn, Result):
             modes = "in one mode" if n == 1 else f"in {_count(n)} modes"
             return f"{format_percent(self.new_fraction)} of the samples are new, {modes} ({p})."
         if self.verdict == "NO CHANGE SHOWN":
+            if not changes.columns:
+                return f"No new mode is shown ({p})."
             return f"Neither a new mode nor a change of one of {len(changes.columns)} columns is shown ({p})."
         columns = changes.changed_columns()
         if changes.novelty_p_value <= LEVEL * SEARCH:
@@ -193,6 +196,7 @@ class AuditResult(Drawn, Result):
     def next_steps(self) -> list[str]:
         """What to do now, in at most three steps."""
         steps = []
+        # Thirty labels inside a mode tell its accuracy to about 15 points: enough to see whether it is a problem.
         labels_inside = max([part.n_labelled for part in self.inside], default=0)
         if self.changes.new and labels_inside < _ADVISED_LABELS:
             n = min(_ADVISED_LABELS, self.changes.new[0].n_members)
@@ -243,6 +247,7 @@ class AuditResult(Drawn, Result):
         changes = self.changes
         if self.verdict == "CANNOT TELL":
             return [*self.model_notes(), *changes.column_notes, *self.warnings[1:]]
+        # The modes follow the headline line by line, with what is missing and the columns that changed most.
         sentences = [self.mode_line(place) for place in range(len(changes.new))]
         if self.labelled is not None and self.labelled.is_worse:
             sentences.insert(0, self._changes_sentence())
@@ -260,6 +265,7 @@ class AuditResult(Drawn, Result):
 
     def model_notes(self) -> list[str]:
         """Return what is known of the model: by labels, without them, and inside new modes."""
+        # With labels the estimate without them is of no use any more.
         sentences = []
         if self.labelled is not None and not self.labelled.is_worse:
             sentences.append(self.labelled.sentence())
@@ -277,6 +283,7 @@ class AuditResult(Drawn, Result):
     def mode_line(self, place: int) -> str:
         """Return one line of a new mode: its fraction, since when, what it is, and how many samples."""
         mode = self.changes.new[place]
+        # A date is said where the fraction is shown to have changed at all.
         since = ""
         if mode.change is not None and mode.change.p_value <= 0.05:
             change = mode.change

@@ -33,8 +33,6 @@ class ColumnChange(Record):
     ----------
     column : str
         Its name.
-    role : str
-        "number", "category", "date" or "text".
     effect : float
         From 0 to 1: the largest difference of the two distribution functions (numbers, dates; Kolmogorov and
         Smirnov), or of the fractions of any set of levels (categories; total variation); or the change of the
@@ -50,7 +48,6 @@ class ColumnChange(Record):
     """
 
     column: str
-    role: str
     effect: float
     p_value: float
     missing: tuple[float, float]
@@ -78,6 +75,7 @@ def column_changes(
             found.append(_levels_change(column, reference[column.name], current[column.name]))
         elif column.role in COMPARED:
             found.append(_numbers_change(column, reference[column.name], current[column.name]))
+    # Many columns are asked at once: without this, one in twenty would "change" in any two samples.
     adjusted = holm(np.array([change.p_value for change in found]))
     changes = [
         replace(change, p_value=p_value)
@@ -114,7 +112,8 @@ def _numbers_change(column: Column, reference: pd.Series, current: pd.Series) ->
         effect = float(test.statistic)
         p_value = float(test.pvalue)
         text = _in_words(column.role, *sides)
-    # Two questions are asked of a column with gaps: its values, and whether they are there.
+    # Two questions are asked of a column with gaps: its values, and whether they are there. The smaller p-value
+    # counts twice, and the larger effect is told.
     if any(gaps):
         rows = [[gaps[0], len(reference) - gaps[0]], [gaps[1], len(current) - gaps[1]]]
         p_value = min(1.0, 2.0 * min(p_value, float(fisher_exact(rows).pvalue)))
@@ -124,7 +123,6 @@ def _numbers_change(column: Column, reference: pd.Series, current: pd.Series) ->
             text = f"missing in {format_percent(missing[1])}, was {format_percent(missing[0])}"
     return ColumnChange(
         column=str(column.name),
-        role=column.role,
         effect=effect,
         p_value=p_value,
         missing=missing,
@@ -163,6 +161,7 @@ def in_words(role: str, value: float) -> str:
 
 def _levels_change(column: Column, reference: pd.Series, current: pd.Series) -> ColumnChange:
     """Compare how frequent each level of a category is; missing cells are a level."""
+    # One row of counts for each sample, one column for each level that either has.
     sides = [level_names(reference), level_names(current)]
     levels, codes = np.unique(np.concatenate(sides), return_inverse=True)
     is_current = np.arange(len(codes)) >= len(reference)
@@ -171,6 +170,8 @@ def _levels_change(column: Column, reference: pd.Series, current: pd.Series) -> 
     )
     fractions = table / table.sum(axis=1, keepdims=True)
     apart = fractions[1] - fractions[0]
+    # Half the sum of differences is the largest difference over all sets of levels.
+    effect = 0.5 * float(np.abs(apart).sum())
     new = np.flatnonzero((table[0] == 0) & (levels != "missing"))
     new = new[np.argsort(-table[1, new], kind="stable")]
     words = []
@@ -180,8 +181,7 @@ def _levels_change(column: Column, reference: pd.Series, current: pd.Series) -> 
             words.append(f"{levels[place]} {now}, was {before}")
     return ColumnChange(
         column=str(column.name),
-        role=column.role,
-        effect=0.5 * float(np.abs(apart).sum()),
+        effect=effect,
         p_value=_one_distribution(table),
         missing=(float(reference.isna().mean()), float(current.isna().mean())),
         new_levels=tuple(levels[new].tolist()),
@@ -196,6 +196,7 @@ def _one_distribution(table: np.ndarray) -> float:
     """
     from scipy.stats import chi2_contingency, fisher_exact
 
+    # The count that a level is expected to have in the smaller sample, if it is as frequent in both.
     expected = table.sum(axis=0) * table.sum(axis=1).min() / table.sum()
     rare = expected < _LEAST_EXPECTED
     cells = np.column_stack([table[:, ~rare], table[:, rare].sum(axis=1)])

@@ -68,6 +68,7 @@ def condition_modes(
     alpha : float, default 0.025
         Level of all conditions together.
     """
+    # All conditions that could be met, most of which are not: each of them counts in the correction.
     tried = []
     for column in columns:
         if column.role == "category":
@@ -98,6 +99,7 @@ def _p_value(condition: ModeRows, n_own: int, n_other: int) -> float:
     """Return Fisher's one-sided p-value; 1 where the condition is not several times as frequent."""
     from scipy.stats import hypergeom
 
+    # The probability that k or more of those who meet it stand on this side, if sides were dealt at random.
     k = len(condition.own)
     other = len(condition.other)
     if k * n_other < _TIMES * other * n_own:
@@ -107,6 +109,7 @@ def _p_value(condition: ModeRows, n_own: int, n_other: int) -> float:
 
 def _joined(mode: ModeRows, condition: ModeRows, shared: int) -> ModeRows:
     """Add a condition to a mode: its samples become members where both are nearly the same."""
+    # A rarer condition that only part of the mode meets describes it, and adds no samples.
     either = len(condition.own) + len(mode.own) - shared
     own, other = mode.own, mode.other
     if shared >= _ALIKE * either:

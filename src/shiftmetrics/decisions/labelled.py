@@ -152,6 +152,7 @@ def labelled_accuracy(
     LabelledAccuracy or None
         None where no label counts.
     """
+    # 1. Which labels count: random ones, so those of the plan, or all where there is none.
     n = len(current.known)
     is_exact = True
     rows: IntArray = np.flatnonzero(current.known)
@@ -160,6 +161,7 @@ def labelled_accuracy(
     n_right, n_labelled = current.counts(rows)
     if n_labelled == 0:
         return None
+    # 2. The accuracy in these very samples: a finite population, of which some are drawn without replacement.
     accuracy = n_right / n_labelled
     if is_exact:
         low, high = exact_limits(n, n_labelled, n_right, confidence_level)
@@ -168,6 +170,7 @@ def labelled_accuracy(
         low, high = _anytime_limits(current, rows, n, confidence_level)
         method = "anytime"
     interval = Interval(low=low, high=high, confidence_level=confidence_level, method=method)
+    # 3. Its change against the labelled reference, whose own sampling error counts as well.
     reference_accuracy = change = change_interval = None
     hits, n_reference = (0, 0) if reference is None else reference.counts()
     if n_reference:

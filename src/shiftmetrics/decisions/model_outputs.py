@@ -70,6 +70,7 @@ def model_outputs(
     TypeError
         If the model has no ``predict``.
     """
+    # A column of predictions: nothing has to be asked, and nothing is known of probabilities.
     if isinstance(model, str):
         if model not in table:
             raise ValueError(describe("model", "a model, or a column of both samples", value=model))
@@ -78,15 +79,17 @@ def model_outputs(
         return ModelOutputs(predicted, None, np.unique(as_strings(predicted)))
     if not hasattr(model, "predict"):
         raise TypeError(describe("model", "a fitted classifier with predict", type(model).__name__))
+    # Whatever goes wrong inside a user's model is said as one sentence with the error that it raised.
     features = _features(model, table, set(not_features))
     given = None
     try:
         predicted = np.asarray(model.predict(features))
         if hasattr(model, "predict_proba"):
             given = np.asarray(model.predict_proba(features), dtype=np.float64)
-    except Exception as error:  # whatever a user's model raises
+    except Exception as error:
         got = f"{type(error).__name__}: {str(error)[:200]}"
         raise ValueError(describe("model", "a model that takes these columns", got)) from error
+    # What came back must be one class for each sample, and one probability for each class.
     if predicted.shape != (len(table),):
         got = f"predictions of shape {predicted.shape} for {len(table)} samples"
         raise ValueError(describe("model", "a model with one prediction for each sample", got))
@@ -101,6 +104,7 @@ def model_outputs(
 
 def _features(model: Any, table: pd.DataFrame, not_features: set[Any]) -> Any:
     """Return the columns that a model takes: a table where it knows their names, else an array."""
+    # scikit-learn's estimators remember the names of the table that they were fitted on.
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         return table[[name for name in table.columns if name not in not_features]].to_numpy()

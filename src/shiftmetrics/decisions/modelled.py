@@ -64,6 +64,7 @@ def known_answers(
     """
     import pandas as pd
 
+    # A column of labels, where a sample has it.
     before = None
     if label is not None and label in reference:
         before = reference[label].to_numpy()
@@ -72,6 +73,7 @@ def known_answers(
         if label is not None and label in current:
             now = current[label].to_numpy()
         return before, now, None
+    # Labels by id: of a file that was filled in, or a series whose index holds the ids.
     if isinstance(labels, pd.Series):
         labels = pd.DataFrame({"id": labels.index, "label": labels.to_numpy()})
     if not is_table(labels):
@@ -119,6 +121,7 @@ def label_plan(
     ValueError
         If the labels' plan is of other samples or other predictions, or the number is not positive.
     """
+    # A plan is one for these samples and these predictions: after either changes, its labels answer another question.
     parts = [ids]
     if models:
         parts.append(as_strings(models[0][1].predicted))
@@ -152,6 +155,7 @@ def judged(
 
     Labels of a plan count in its order; others are taken as those of random samples.
     """
+    # The first model is the one in question; the others only help to estimate without labels.
     base, sample = models[0]
     unlabelled = _without_labels(models, reference_labels, changes)
     if labels is None or is_missing(labels).all():
@@ -160,6 +164,7 @@ def judged(
     before = None
     if reference_labels is not None:
         before = right_or_wrong(base.predicted, reference_labels)
+    # Labels of new modes alone tell nothing of the other samples, and are kept to the modes.
     warnings: tuple[str, ...] = ()
     labelled = None
     if plan is not None or not _only_in_modes(changes, now):
@@ -221,6 +226,7 @@ def _tipping(changes: SampleChanges, now: RightOrWrong, threshold: float) -> tup
         inside = mode.is_member(len(now.known))
         right, n = now.counts(inside)
         right_outside, n_outside = now.counts(~inside)
+        # With fewer labels the interval says nothing: on real cases it stayed open in half of them even at 60.
         if n < LEAST_LABELS or n_outside < 1:
             continue
         tipping = tipping_fraction(

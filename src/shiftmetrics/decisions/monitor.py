@@ -110,6 +110,7 @@ class MonitorResult(Drawn, Result):
     @property
     def sentence(self) -> str:
         """What was found, in one sentence."""
+        # Errors come first: samples may change without harm, and errors may rise although no sample looks new.
         state = self.state
         errors = state.errors
         if errors is not None and errors.raised:
@@ -118,12 +119,15 @@ class MonitorResult(Drawn, Result):
                 f"reference allows; since the start {errors.n_hits} of {errors.n_samples} labelled samples are wrong."
             )
         raised = [alarm for alarm in state.rows if alarm.raised]
+        # Several tests see one change: the first alarm names it.
         if raised:
             first = min(raised, key=lambda alarm: alarm.raised_at)
             return (
                 f"Alarm at batch {first.raised_at}: {first.name} exceeded {format_percent(first.allowed)}, what the "
                 f"reference allows; since the start they are {format_percent(first.rate)} of {first.n_samples}."
             )
+        if state.n_batches == 1:
+            return f"The first batch, of {state.n_samples} samples, shows no change."
         return f"{state.n_batches} batches of {state.n_samples} samples in all show no change."
 
     @property
@@ -196,6 +200,7 @@ def monitor_batch(
     >>> result.verdict
     'THE SAMPLES HAVE CHANGED'
     """
+    # A state of another passport would add up counts of other tests.
     if not isinstance(passport, Passport):
         expected = "a Passport, by make_passport or Passport.load"
         raise TypeError(describe("passport", expected, type(passport).__name__))
@@ -233,5 +238,6 @@ def _p_value(state: MonitorState, alpha: float) -> float:
     An alarm with its part ``a`` of alpha is raised at evidence 2 / a. Evidence e reaches that at a level of
     alpha (2 / a) / e.
     """
+    # The least of them, at most 1: the parts of alpha are Bonferroni's correction already.
     levels = [alpha * (2.0 / alarm.alpha) / alarm.highest for alarm in state.alarms]
     return min([1.0, *levels])

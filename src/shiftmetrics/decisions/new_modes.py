@@ -128,6 +128,7 @@ def contrasts_of(
     nearest : array of int
         Rows of ``other`` that are most like them.
     """
+    # Text and ids have no value that could be named in a few words.
     found = []
     for column in columns:
         if column.role not in COMPARED:
@@ -136,6 +137,7 @@ def contrasts_of(
         near = other[column.name].iloc[nearest]
         compare = _of_levels if column.role == "category" else _of_numbers
         found.append(compare(column, inside, near, other[column.name]))
+    # Weak differences are left out: among many columns some differ by chance.
     strong = [contrast for contrast in found if contrast.effect >= _LEAST_EFFECT]
     strong.sort(key=lambda contrast: -contrast.effect)
     return tuple(strong[:MOST_CONTRASTS])
@@ -145,6 +147,7 @@ def nearest_rows(features: FloatArray, others: FloatArray, rng: np.random.Genera
     """Return the rows of ``others`` that are nearest to the members' features, a few for each; each row once."""
     from sklearn.neighbors import NearestNeighbors
 
+    # Some thousand members say where the mode lies; all of them would make the search quadratic.
     if len(features) > _MOST_MEMBERS:
         features = features[rng.choice(len(features), _MOST_MEMBERS, replace=False)]
     neighbours = NearestNeighbors(n_neighbors=min(_NEIGHBOURS, len(others))).fit(others)
@@ -156,9 +159,11 @@ def _of_levels(column: Column, inside: pd.Series, near: pd.Series, other: pd.Ser
     own = level_names(inside)
     theirs = level_names(near)
     levels = np.unique(own)
+    # Against the nearest samples, not all: what goes with the job anyway is no news.
     apart = [float((own == each).mean() - (theirs == each).mean()) for each in levels]
     highest = int(np.argmax(apart))
     level = str(levels[highest])
+    # What a reader compares it with is the whole other side.
     everywhere = float((level_names(other) == level).mean())
     return Contrast(
         column=str(column.name),
@@ -178,6 +183,7 @@ def _of_numbers(column: Column, inside: pd.Series, near: pd.Series, other: pd.Se
     sides = [ordered_values(column.role, part.dropna()) for part in (inside, near, other)]
     if all(len(side) for side in sides):
         effect = float(ks_2samp(sides[0], sides[1], method="asymp").statistic)
+    # A column whose cells are missing differs by that, or not at all.
     if gaps > effect or not all(len(side) for side in sides):
         return Contrast(
             column=str(column.name),

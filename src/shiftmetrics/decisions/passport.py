@@ -121,6 +121,7 @@ class Passport(FileRecord):
         TypeError, ValueError
             If a column is missing or unreadable, or the model refuses the batch.
         """
+        # The encoder was fitted on the reference: what it cannot read of a batch is an error, and no change.
         frame = as_frame(batch, "batch")
         features = self.encoder.transform(frame, "batch")
         outputs = self._outputs(frame, model)
@@ -145,6 +146,7 @@ class Passport(FileRecord):
 
         Half of alpha goes to the errors, half to the samples, where both are watched.
         """
+        # Bonferroni: the parts of alpha sum to all of it, so that any alarm at all has that probability.
         rows = self.tests if self.rows_armed else ()
         part = self.alpha
         if rows and self.errors is not None:
@@ -185,6 +187,7 @@ def readings_of(
     """Read off how far each sample lies from its nearest centre, and how unsure the model is of it."""
     from sklearn.metrics import pairwise_distances_argmin_min
 
+    # Distance to a centre stands for density: far samples are those of which the reference has few like them.
     distances = pairwise_distances_argmin_min(features, centres)[1]
     readings = {"far": np.asarray(distances, dtype=np.float64)}
     if calibration is not None and outputs is not None and outputs.probabilities is not None:

@@ -47,6 +47,7 @@ class FileRecord(Record):
         ValueError
             If the file is no JSON, holds something else, is damaged, or is of another schema version.
         """
+        # Each way in which a file may be wrong has a sentence: no JSON, another record or version, damage.
         name = repr(str(path))
         try:
             content = json.loads(Path(path).read_text(encoding="utf-8"))

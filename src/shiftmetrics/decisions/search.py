@@ -189,6 +189,7 @@ def _members(
     encoder: TableEncoder,
 ) -> ModeRows:
     """Return the members of a mode of the search among all rows of both sides, the most typical first."""
+    # Where a part was searched, the kernels of the mode tell which of all rows belong to it.
     found = []
     for frame, searched, name in (own, other):
         rows = searched[mode.members(of=name)]
@@ -219,6 +220,7 @@ def _described(
     rng: np.random.Generator,
 ) -> TableMode:
     """Return a mode with the columns that tell it from the nearest samples of the other side."""
+    # The nearest samples of the other side share what is usual for such members; what differs from them is new.
     others = at_most(_without(np.arange(len(other)), [mode.other]), SEARCHED, rng)
     inside = at_most(mode.own, SEARCHED, rng)
     contrasts = list(mode.contrasts)

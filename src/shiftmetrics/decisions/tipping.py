@@ -88,7 +88,8 @@ def tipping_fraction(
     """
     p, p_low, p_high = _rate(*inside)
     q, q_low, q_high = _rate(*outside)
-    # Errors of the mixture, and its limits, at every fraction of a grid.
+    # Errors of the mixture, and its limits, at every fraction of a grid. The squares of the distances from both rates
+    # to their limits add up as variances do.
     w: FloatArray = np.arange(0.0, 1.0 + 0.5 * _STEP, _STEP)
     mixture = w * p + (1.0 - w) * q
     lower = mixture - np.hypot(w * (p - p_low), (1.0 - w) * (q - q_low))
@@ -115,6 +116,7 @@ def _rate(errors: int, n: int) -> tuple[float, float, float]:
 
 def _first(w: FloatArray, holds: BoolArray) -> float:
     """Return the first w at which a condition holds, inf where it never does."""
+    # argmax of no True at all would be 0.
     if not holds.any():
         return math.inf
     return float(w[int(np.argmax(holds))])

@@ -100,6 +100,7 @@ class Calibration(Record):
         temperature = math.exp(float(found.x))
         confidence = np.exp(_tempered(logs, temperature)).max(axis=1)
         right = (logs.argmax(axis=1) == labels).astype(np.float64)
+        # A steady curve that never falls with the confidence; beyond its ends it stays level.
         regression = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
         regression.fit(confidence, right)
         return cls(
@@ -162,6 +163,7 @@ def estimate_without_labels(
     why_unmatched : str, optional
         What the reason of a refusal adds.
     """
+    # The mean probability of being right, as the reference has calibrated it.
     calibration = Calibration.fit(reference_probabilities, reference_labels)
     predicted_reference = reference_probabilities.argmax(axis=1)
     predicted = probabilities.argmax(axis=1)
