@@ -163,15 +163,15 @@ def test_the_interval_of_grouped_rows_covers(divergence: str) -> None:
         shared = rng.normal(1.2, 0.8, n_groups)
         return np.repeat(shared, size) + rng.normal(0.0, 0.6, n_groups * size)
 
-    truth = stability_criterion(HingeLoss(sample(100_000, 4), 1.5), 0.5, **options).value
+    truth = stability_criterion(HingeLoss(sample(100_000, 4), 1.5), 0.9, **options).value
     covered, naive = 0, 0
     for _ in range(200):
         loss, groups = HingeLoss(sample(150, 4), 1.5), np.repeat(np.arange(150), 4)
         interval = stability_criterion(
-            loss, 0.5, **options, resampling=Resampling(confidence_level=0.9, groups=groups)
+            loss, 0.9, **options, resampling=Resampling(confidence_level=0.9, groups=groups)
         ).interval
         covered += interval.low <= truth <= interval.high
-        interval = stability_criterion(loss, 0.5, **options, resampling=0.9).interval
+        interval = stability_criterion(loss, 0.9, **options, resampling=0.9).interval
         naive += interval.low <= truth <= interval.high
     assert 0.85 <= covered / 200 <= 0.95
     assert naive / 200 < 0.8  # as if all rows were strangers to each other
