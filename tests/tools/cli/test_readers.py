@@ -1,6 +1,7 @@
 import gzip
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -215,6 +216,52 @@ def test_what_unpacks_to_too_much_is_refused(tmp_path, opening, run):
             read(tmp_path / name)
     limited = run("novelty", tmp_path / "s.npz", tmp_path / "s.npz", "--memory-limit", 10**6)
     assert "it unpacks to more than 0.000931323 GiB; --max-gib allows more" in limited.stderr
+
+
+PEAK = """
+import sys
+from pathlib import Path
+from shiftmetrics.tools.cli import readers
+from shiftmetrics.tools.cli.sources import Source
+counted = []
+readers._check_size = counted.append
+def peak(name):
+    readers.read_source(Source(argument="FILE", path=Path(name)))
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+before = peak(sys.argv[1])
+counted.clear()
+print(peak(sys.argv[2]) - before, max(counted))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+@pytest.mark.parametrize("kind", ["digits", "nothing", "floats", "words", "sentences", "lines"])
+def test_texts_take_no_more_than_is_counted(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    row = {
+        "digits": "1,2,3,4,5,6,7,8,9,0",
+        "nothing": "1,,,,,,,,,",
+        "floats": ",".join(f"{value:.6f}" for value in rng.normal(size=10)),
+        "words": ",".join("w%06d" for _ in range(10)),
+        "sentences": ",".join("%060d" for _ in range(10)),
+        "lines": '{"a":1,"b":2,"c":"w%06d"}',
+    }[kind]
+    n_rows = 100_000
+    count = row.count("%")
+    rows = [row % tuple(rng.integers(0, 10**6, count)) if count else row for _ in range(n_rows)]
+    head = [] if kind == "lines" else ["a,b,c,d,e,f,g,h,i,j"]
+    suffix = "jsonl" if kind == "lines" else "csv"
+    for name, n in (("small", 5), ("large", n_rows)):
+        (tmp_path / f"{name}.{suffix}").write_text("\n".join([*head, *rows[:n]]) + "\n")
+    names = [str(tmp_path / f"{name}.{suffix}") for name in ("small", "large")]
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, *names], capture_output=True, text=True, check=True
+    )
+    taken, counted = map(float, done.stdout.split())
+    assert taken <= 1.1 * counted
+    assert counted <= 3.0 * taken  # nor is twice as much refused as fits
 
 
 def header(path: Path, text: bytes) -> None:
