@@ -130,7 +130,7 @@ MAPPERS: dict[str, Callable[[], Mapper]] = {
     "ExponentialStatistic": lambda: dual("KullbackLeibler", 0.01),
     "MomentStatistic": lambda: dual("ChiSquared", 0.4),
     "Moments": moments,
-    "PlainStatistic": lambda: dual("NoReweighting", np.inf),
+    "PlainStatistic": lambda: dual("Divergence", np.inf),
     "OneSidedLimits": one_sided,
     "PlanStatistic": plan,
 }

@@ -10,7 +10,6 @@ from shiftmetrics._core.arrays import (
     Array,
     float64_rows,
     is_floating,
-    is_in_chunks,
     namespace,
     to_float64,
 )
@@ -21,21 +20,12 @@ from shiftmetrics._core.validation import describe
 SUM_TOLERANCE = 1e-2
 """How far a row of probabilities may be from 1: half-precision formats round each of many entries."""
 
-_HEAD = 100
-
 
 def look_like_probabilities(array: Array) -> bool:
     """Return True if floating scores are probabilities: not negative, and rows of sum 1 (or 1-D up to 1)."""
     # Votes and one-hot rows of integers are scores.
     if not is_floating(array):
         return False
-    if is_in_chunks(array):
-        # Some rows first: where they are no probabilities, a pass over all rows is spared.
-        some = array.kept
-        if not len(some):
-            some = array[np.arange(min(len(array), _HEAD))]
-        if _outside(to_float64(some)).any():
-            return False
 
     def bad(rows: slice) -> bool:
         outside = _outside(float64_rows(array, rows))

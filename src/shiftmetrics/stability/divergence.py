@@ -9,10 +9,9 @@ Blanchet, Cui, Li, Liu (arXiv:2405.03198), Theorem 1 and Remark 4, corrected.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -111,54 +110,16 @@ class MomentStatistic(Statistic):
     active_loss: float
 
 
-class Divergence(ABC):
-    """A price ``theta2 phi(W)`` of giving a sample the weight W."""
+class Divergence:
+    """A price ``theta2 phi(W)`` of giving a sample the weight W; without a subclass every sample keeps its weight."""
 
-    name: ClassVar[str]
-
-    def __init__(self, theta2: float) -> None:
+    def __init__(self, theta2: float = math.inf) -> None:
         self.theta2 = theta2
 
-    @abstractmethod
     def statistic(
         self, value: FloatArray, loss: FloatArray, weights: FloatArray | None, normaliser: float
     ) -> Statistic:
         """Map a block: transformed values, losses and sample weights to their sums."""
-
-    @abstractmethod
-    def solve(self, dual: float, evaluate: Evaluate, start: float) -> Moment:
-        """Find the normaliser, with as few passes as it takes."""
-
-    @abstractmethod
-    def density(self, value: FloatArray, moment: Moment) -> FloatArray:
-        """Return the weights W of a block."""
-
-    @abstractmethod
-    def penalty(self, density: FloatArray) -> FloatArray:
-        """Return ``phi(W)``, without its price."""
-
-    @abstractmethod
-    def influence(self, value: FloatArray, moment: Moment) -> FloatArray:
-        """Return minus the influence of each sample on the stability, up to a constant that is about its mean."""
-
-    def rounding(self, moment: Moment) -> float:
-        """Return the size of the numbers that cancel in a conjugate."""
-        return 0.0
-
-    @abstractmethod
-    def variance_scale(self) -> float:
-        """Return the slope of the risk at dual 0 over the variance of the losses, where no sample changes."""
-
-
-class NoReweighting(Divergence):
-    """theta2 = inf: every sample keeps its weight."""
-
-    name = "none"
-
-    def statistic(
-        self, value: FloatArray, loss: FloatArray, weights: FloatArray | None, normaliser: float
-    ) -> PlainStatistic:
-        """Map a block."""
         return PlainStatistic(
             weight=_sum_of(None, weights, len(value)),
             value=_sum_of(value, weights),
@@ -166,7 +127,7 @@ class NoReweighting(Divergence):
         )
 
     def solve(self, dual: float, evaluate: Evaluate, start: float) -> Moment:
-        """Take the means."""
+        """Find the normaliser, with as few passes as it takes: here one, for the means."""
         total = evaluate(0.0)
         assert isinstance(total, PlainStatistic)
         return Moment(
@@ -174,26 +135,28 @@ class NoReweighting(Divergence):
         )
 
     def density(self, value: FloatArray, moment: Moment) -> FloatArray:
-        """Return ones."""
+        """Return the weights W of a block."""
         return np.ones_like(value)
 
     def penalty(self, density: FloatArray) -> FloatArray:
-        """Return zeros."""
+        """Return ``phi(W)``, without its price."""
         return np.zeros_like(density)
 
     def influence(self, value: FloatArray, moment: Moment) -> FloatArray:
-        """Return the transformed values less their mean."""
+        """Return minus the influence of each sample on the stability, up to a constant that is about its mean."""
         return value - moment.conjugate
 
+    def rounding(self, moment: Moment) -> float:
+        """Return the size of the numbers that cancel in a conjugate."""
+        return 0.0
+
     def variance_scale(self) -> float:
-        """Return 0: without changes or weights the risk stays."""
+        """Return the slope of the risk at dual 0 over the variance of the losses, where no sample changes."""
         return 0.0
 
 
 class KullbackLeibler(Divergence):
     """``phi(W) = W log W - W + 1``."""
-
-    name = "kl"
 
     def rounding(self, moment: Moment) -> float:
         """Return theta2, where the logarithm is that of a number of size 1."""
@@ -276,8 +239,6 @@ class ChiSquared(Divergence):
     The level c solves ``mean(u) = 0`` for ``u = W - 1 = max((v - c) / (2 theta2), -1)``; written in the excess u
     nothing cancels when theta2 is large.
     """
-
-    name = "chi2"
 
     def statistic(
         self, value: FloatArray, loss: FloatArray, weights: FloatArray | None, normaliser: float
@@ -373,5 +334,5 @@ def _sum_of(
 def divergence_of(name: DivergenceName, theta2: float) -> Divergence:
     """Return the price of reweighting; ``theta2 = inf`` forbids it, whatever the divergence."""
     if math.isinf(theta2):
-        return NoReweighting(theta2)
+        return Divergence(theta2)
     return KullbackLeibler(theta2) if name == "kl" else ChiSquared(theta2)

@@ -39,8 +39,8 @@ MAX_ITER = Status(
 )
 IMPRECISE = Status(
     "imprecise",
-    "The distances or losses are so large beside the prices that no floating-point plan reaches the target; "
-    "error_bound says how far the value may be off.",
+    "No plan reaches the target in floating-point numbers, as where distances or losses are very large beside the "
+    "prices; error_bound says how far the value may be off.",
     "Measure distances or losses in a larger unit, or take other prices.",
     ok=False,
 )
