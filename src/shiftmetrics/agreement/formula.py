@@ -131,15 +131,23 @@ def _exponentials(block: Array, beta: float, least: float, buffer: Buffer | None
 
 
 def _factors(block: Array, prior: Array, derivatives: int, buffer: Buffer | None) -> list[Array]:
-    """Return prior * scores and prior * scores^2 in memory of NumPy: they serve all betas."""
+    """Return scores and scores^2, times the prior where it is not uniform, in memory of NumPy: they serve all betas.
+
+    A uniform prior cancels in means under w: the scores themselves serve, and a plane of memory less is read.
+    """
     factors: list[Array] = []
     if buffer is None or not isinstance(block, np.ndarray):
         return factors
-    factor = prior
+    factor = block if _is_uniform(prior) else np.multiply(prior, block, out=buffer("factor 0"))
     for order in range(derivatives):
-        factor = np.multiply(factor, block, out=buffer(f"factor {order}"))
+        if order > 0:
+            factor = np.multiply(factor, block, out=buffer(f"factor {order}"))
         factors.append(factor)
     return factors
+
+
+def _is_uniform(prior: Array) -> bool:
+    return bool((prior == prior[0]).all())
 
 
 def _moments(
@@ -153,6 +161,8 @@ def _moments(
     for order in range(derivatives):
         if factors:
             sums = _sum_of_products(terms, factors[order])
+            if _is_uniform(prior):
+                sums *= prior[0]
         else:
             weighted = weighted * planes
             sums = weighted @ prior
@@ -165,6 +175,7 @@ def _moments(
 def _sum_of_products(terms: FloatArray, factor: FloatArray) -> FloatArray:
     """Return the sums over classes of the products, of shape (3, n_rows)."""
     if terms.shape[2] > FEW_CLASSES:
-        return np.asarray(np.einsum("...k,...k->...", terms, factor))
+        # A dot product for each row: half the time of einsum.
+        return np.matmul(terms[..., None, :], factor[..., None])[..., 0, 0]
     # The loop of einsum is along the rows, which are the long axis.
     return np.asarray(np.einsum("srk,srk->sr", terms, factor))

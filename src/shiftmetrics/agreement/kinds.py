@@ -65,9 +65,12 @@ def check_scores(value: Any, argument: str, used: FloatArray | None = None) -> A
     if array.ndim == 2 and used is not None and not is_in_chunks(array) and not (used > 0.0).all():
         xp = namespace(array)
         in_use = xp.take(array, xp.asarray(np.flatnonzero(used)), axis=1)
-    if array.ndim == 2 and not is_in_chunks(array) and is_floating(array):
-        _refuse_logarithms_of_zero(in_use, argument)
-    check_matrix(in_use, argument, min_columns=2 if in_use is array else 1)
+    try:
+        check_matrix(in_use, argument, min_columns=2 if in_use is array else 1)
+    except ValueError:
+        if array.ndim == 2 and not is_in_chunks(array) and is_floating(array):
+            _refuse_logarithms_of_zero(in_use, argument)
+        raise
     return array
 
 
