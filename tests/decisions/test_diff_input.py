@@ -303,3 +303,54 @@ def test_files_that_are_refused_stay_as_they_are() -> None:
     diff_models(old, new, labels=LABELS)
     pd.testing.assert_frame_equal(old, OLD)
     pd.testing.assert_frame_equal(new, NEW)
+
+
+def test_a_label_with_gaps_is_found_among_the_scores() -> None:
+    labels = np.where(np.arange(50) < 20, LOGITS.argmax(axis=1), np.nan)
+    old = pd.DataFrame(LOGITS, columns=["0", "1", "2"]).assign(label=labels)
+    result = diff_models(old, pd.DataFrame(OTHERS, columns=["0", "1", "2"]))
+    assert "label as the label of old" in result.settings["found"]
+    assert result.labelled is not None
+    assert result.labelled.n_labelled == CHANGED[:20].sum()
+
+
+def test_a_class_may_have_the_name_of_an_id() -> None:
+    names = {"cat": "image", "dog": "path", "owl": "name"}
+    result = diff_models(OLD.rename(columns=names), NEW.rename(columns=names))
+    assert result.changes.n_changed == CHANGED.sum()
+    assert {part.old for part in result.changes.frequent} <= set(names.values())
+
+
+P_OLD = softmax(LOGITS)[:, 0]
+P_NEW = softmax(OTHERS)[:, 0]
+
+
+def two(column: str, cut: float) -> list[pd.DataFrame]:
+    """Return tables of the probability of the second class, and of 0 or 1 from a cut on."""
+    return [
+        pd.DataFrame({"patient": IDS, "p": p, column: (p > cut).astype(int)}).sample(
+            frac=1.0, random_state=place
+        )
+        for place, p in enumerate((P_OLD, P_NEW))
+    ]
+
+
+@pytest.mark.parametrize("cut", [0.5, 0.3])
+def test_an_answer_beside_its_probability_is_what_was_served(cut: float) -> None:
+    result = diff_models(*two("pred", cut))
+    assert result.changes.n_changed == ((cut < P_OLD) != (cut < P_NEW)).sum()
+    assert (result.evidence.agreement is not None) == (cut == 0.5)
+    assert "patient as the id" in result.settings["found"]
+    assert "pred as the answer" in result.settings["found"]
+
+
+def test_zeros_and_ones_of_no_known_name_beside_a_probability_are_refused() -> None:
+    old, new = two("outcome", 0.4)
+    with pytest.raises(ValueError, match=r"old .*'outcome'"):
+        diff_models(old, new)
+    labelled = diff_models(old, new.drop(columns="outcome"), labels="outcome")
+    assert labelled.changes.n_changed == ((P_OLD > 0.5) != (P_NEW > 0.5)).sum()
+    # a margin as two columns is no probability
+    margins = [np.stack([np.zeros(50), p - 0.5], axis=1) for p in (P_OLD, P_NEW)]
+    tables = [pd.DataFrame(scores, columns=["no", "yes"]) for scores in margins]
+    assert diff_models(*tables).changes.n_changed == labelled.changes.n_changed

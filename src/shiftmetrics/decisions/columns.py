@@ -17,10 +17,12 @@ from shiftmetrics._core.validation import describe, first_few
 from shiftmetrics.decisions.predictions import class_key, column_classes
 
 ID_NAMES = {
-    "id", "ids", "idx", "index", "row", "rowid", "key", "uuid", "guid", "name", "filename", "file", "image", "path",
+    "id", "ids", "idx", "index", "row", "row_id", "rowid", "key", "uuid", "guid", "name", "filename",
+    "file", "image", "path",
 }  # fmt: skip
 LABEL_NAMES = {
     "label", "labels", "target", "targets", "y", "y_true", "truth", "ground_truth", "gold", "actual", "class",
+    "category",
 }  # fmt: skip
 ANSWER_NAMES = {
     "prediction", "predictions", "predicted", "pred", "preds", "y_pred", "answer", "output", "decision",
@@ -135,12 +137,33 @@ def _plain(name: Any) -> str:
     return str(name).strip().lower().replace(" ", "_").replace("-", "_")
 
 
-def _looks_like_id(name: Any) -> bool:
+def looks_like_id(name: Any) -> bool:
     """Return True if a column has the name of an id, or none: pandas writes its index so."""
     plain = _plain(name)
     if plain in ID_NAMES or plain.endswith("_id"):
         return True
     return plain.startswith("unnamed:") or not plain
+
+
+def looks_like_label(name: Any) -> bool:
+    """Return True if a column has the name of a label."""
+    plain = _plain(name)
+    return plain in LABEL_NAMES or plain.endswith("_label")
+
+
+def names_rows(column: Any) -> bool:
+    """Return True for words that differ in all rows; numbers that are written oddly are no words."""
+    if column.dtype.kind in "biufM" or len(column) < 3 or not column.is_unique:
+        return False
+    return bool(column.astype(str).str.contains(r"[^\W\d_]").all())
+
+
+def is_fractional(column: Any) -> bool:
+    """Return True for numbers that are not all whole: no ids, and rarely labels; a class may have any name."""
+    if column.dtype.kind != "f":
+        return False
+    known = column.dropna()
+    return bool((known % 1 != 0).any())
 
 
 def _named(value: Any, argument: str, tables: Sequence[Any]) -> str | None:
@@ -160,10 +183,15 @@ def _id_column(old: Any, new: Any) -> str | None:
     """Return the first column with the name of an id that both tables have, and whose values are distinct."""
     if len(old.columns) == 1:
         return None
-    for name in old.columns:
+    common = [name for name in old.columns if name in new.columns]
+    for name in common:
         # Repeated in one file alone, it is an id whose repetition will be refused.
-        is_id = _looks_like_id(name) and name in new.columns
+        is_id = looks_like_id(name) and not is_fractional(old[name])
         if is_id and (old[name].is_unique or new[name].is_unique):
+            return str(name)
+    # Words that differ in all rows of both files name them, whatever they are called.
+    for name in common:
+        if all(names_rows(table[name]) for table in (old, new)):
             return str(name)
     return None
 
@@ -172,11 +200,10 @@ def _label_column(tables: Sequence[Any], taken: set[str | None]) -> str | None:
     """Return the column with the name of a label, where another column is left for the predictions."""
     for table in tables:
         left = [name for name in table.columns if name not in taken]
-        named = [name for name in left if _plain(name) in LABEL_NAMES]
+        named = [name for name in left if looks_like_label(name)]
         for name in named if len(left) > 1 else []:
             # Fractions are true values beside one column of outputs, and the score of a class among several.
-            is_whole = table[name].dtype.kind != "f" or (table[name] % 1 == 0).all()
-            if len(left) == 2 or is_whole:
+            if len(left) == 2 or not is_fractional(table[name]):
                 return str(name)
     return None
 
@@ -205,8 +232,8 @@ def _find_scores(side: FileColumns, names: list[Any]) -> None:
             if _are_largest(side.scores, served):
                 return
             side.found[-1] += ", which is not always the class of the largest score"
-        elif names:
-            _refuse(side, names[0])
+        elif names and _find_probability(side, table[names[0]], served):
+            return
         side.scores = served
         if len(confidences) == 1:
             side.found.append(f"{confidences[0]} as its confidence")
@@ -217,6 +244,22 @@ def _find_scores(side: FileColumns, names: list[Any]) -> None:
     else:
         side.scores = table[names]
         _check_scores(side)
+
+
+def _find_probability(side: FileColumns, column: Any, answers: npt.NDArray[Any]) -> bool:
+    """Return True where the one number beside an answer of 0 or 1 is the probability that it follows, and take it.
+
+    Answers that were cut elsewhere than at one half are what was served: the number is left out, which is said.
+    """
+    if column.dtype.kind not in "biuf":
+        _refuse(side, column.name)
+    second = [class_key(answer) == "1" for answer in answers.tolist()]
+    if column.between(0.0, 1.0).all() and np.array_equal(column > 0.5, second):
+        side.scores = column.to_numpy(dtype=np.float64)
+        side.found.append(f"{column.name} as the probability that it follows")
+        return True
+    side.found.append(f"{column.name} as no part of it: the answer does not follow it at one half")
+    return False
 
 
 def _are_largest(scores: Any, answers: npt.NDArray[Any]) -> bool:
@@ -239,10 +282,14 @@ def _check_scores(side: FileColumns) -> None:
             _refuse(side, name)
     # One column of integers among fractions is a label or a number of the row.
     whole = [name for name, kind in kinds.items() if kind in "iu"]
-    if len(whole) == 1 and len(kinds) > 2:
+    if len(kinds) == 2:
+        # Beside one column of probabilities, 0 and 1 are no scores either; a constant may be that of a margin.
+        whole = [name for name in kinds if not is_fractional(side.scores[name])]
+        whole = [name for name in whole if side.scores[name].nunique() > 1]
+    if len(whole) == 1:
         _refuse(side, whole[0])
     for name in kinds:
-        if _looks_like_id(name):
+        if looks_like_id(name) and not is_fractional(side.scores[name]):
             _refuse(side, name)
 
 

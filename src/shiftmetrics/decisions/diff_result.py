@@ -289,6 +289,12 @@ class DiffResult(Drawn, Result):
             return 0
         return EXIT_CODES.get(self.verdict, 0)
 
+    def status_of(self, field: str) -> Status | None:
+        """Return the status that a field depends on: which predictions change is known without a label."""
+        if field.startswith(("changes", "certain", "evidence")):
+            return None
+        return self.status
+
     @property
     def comparable(self) -> dict[str, tuple[Any, str]]:
         """Return what results must share to be compared."""

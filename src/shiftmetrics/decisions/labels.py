@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, is_labelled, is_table, to_numpy
 from shiftmetrics._core.validation import describe, first_few
-from shiftmetrics.decisions.columns import ID_NAMES, LABEL_NAMES, FileColumns
+from shiftmetrics.decisions.columns import FileColumns, looks_like_id, looks_like_label
 from shiftmetrics.decisions.matching import Ids, RowSelection, as_strings, positions, same_type
 
 PLAN_COLUMN = "plan"
@@ -124,11 +124,8 @@ def _of_files(
 
 def labels_of_table(table: Any, ids: Ids) -> KnownLabels:
     """Return the labels of a table with ids: a file of labels, or the file of a plan that was filled in."""
-    by_name = {str(name).strip().lower(): name for name in table.columns}
-    id_names = [
-        name for plain, name in by_name.items() if plain in ID_NAMES or plain.endswith("_id")
-    ]
-    label_names = [name for plain, name in by_name.items() if plain in LABEL_NAMES]
+    id_names = [name for name in table.columns if looks_like_id(name)]
+    label_names = [name for name in table.columns if looks_like_label(name)]
     # Of two columns, the one that is no id is the label, whatever its name.
     if not label_names and len(table.columns) == 2 and len(id_names) == 1:
         label_names = [name for name in table.columns if name not in id_names]
@@ -138,8 +135,8 @@ def labels_of_table(table: Any, ids: Ids) -> KnownLabels:
     if len(label_names) < 1:
         raise ValueError(describe("labels", "a table with a column 'label'", known))
     plan = None
-    if PLAN_COLUMN in by_name and len(table):
-        plan = str(table[by_name[PLAN_COLUMN]].iloc[0])
+    if PLAN_COLUMN in table.columns and len(table):
+        plan = str(table[PLAN_COLUMN].iloc[0])
     return _by_ids(table[id_names[0]].to_numpy(), table[label_names[0]].to_numpy(), ids, plan=plan)
 
 

@@ -20,10 +20,10 @@ def test_rows_are_matched_by_id_and_columns_by_name(run, folder):
         assert result.stdout.count(f" {figure}") == 1, figure
 
 
-def test_ids_matter(run, folder):
+def test_ids_are_found_and_matter(run, folder):
     options = ["--columns", "cat,dog,eel", "--quiet", "--json", folder / "out.json"]
     values = []
-    for matching in (["--id", "image"], []):
+    for matching in (["--id", "image"], [], ["--align", "position"]):
         assert (
             run(
                 "agreement", folder / "noisy.csv", folder / "clean.csv", *matching, *options
@@ -31,7 +31,10 @@ def test_ids_matter(run, folder):
             == 0
         )
         values.append(json.loads((folder / "out.json").read_text())["value"])
-    assert values[0] > values[1] + 0.1
+    assert values[0] == values[1] > values[2] + 0.1
+    said = run("agreement", folder / "noisy.csv", folder / "clean.csv").stdout
+    assert said.count("Took image as the id.") == 1
+    assert "Took truth as the label." in said
 
 
 def test_json_comes_back_as_the_result(run, folder):
@@ -131,11 +134,6 @@ def test_the_report_names_classes_accuracy_and_the_worst_pairs(run, folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["noisy.csv", "clean.csv"], "got the column 'image', which looks like a row id"),
-        (
-            ["noisy.csv", "clean.csv", "--id", "image"],
-            "got the column 'truth', which looks like a label",
-        ),
         (
             ["noisy.csv", "clean.csv", "--id", "picture"],
             "--id must name a column of SHIFTED, got 'picture'",
@@ -148,6 +146,7 @@ def test_the_report_names_classes_accuracy_and_the_worst_pairs(run, folder):
             ["noisy.csv", "clean.csv", "--id", "image", "--label", "label"],
             "column 'truth', which looks like a label",
         ),
+        (["noisy.csv", "runs.npz:clean"], "--id must name a column of both files"),
         (["noisy.csv", "clean.csv", "--columns", "cat,cow"], "got 'cow'"),
         (["missing.csv", "clean.csv"], "SHIFTED must be an existing file"),
         (

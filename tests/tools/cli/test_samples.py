@@ -58,9 +58,8 @@ def test_names_split_as_in_csv():
             "scores",
             "'id', which looks like a row id. Say so with --id id",
         ),
-        ("Image_ID", list("abcdef"), "features", "looks like a row id"),
-        ("Unnamed: 0", range(6), "features", "--id 'Unnamed: 0'"),
-        ("label", [0, 1, 0, 1, 0, 1], "scores", "looks like a label. Say so with --label label"),
+        ("Image_ID", list("abcdee"), "features", "looks like a label"),
+        ("Unnamed: 0", [0, 1, 2, 3, 4, 4], "features", "--id 'Unnamed: 0'"),
         ("Target", RNG.normal(size=6), "features", "looks like a label"),
         ("sample_weight", RNG.normal(size=6), "scores", "looks like a weight"),
         ("n", [3, 1, 2, 5, 4, 6], "features", "'n', which looks like a row id"),
@@ -72,6 +71,27 @@ def test_columns_that_are_no_scores_are_caught(tmp_path, column, values, role, m
     path = write(tmp_path, "s.csv", SCORES.assign(**{column: values}))
     with pytest.raises(ValueError, match=message):
         read_sample(path, "SHIFTED", role=role)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "what"),
+    [
+        ("Image_ID", list("abcdef"), "id"),
+        ("photo", ["p1", "p2", "p3", "p4", "p5", "p6"], "id"),
+        ("Unnamed: 0", range(6), "id"),
+        ("label", [0, 1, 0, 1, 0, 1], "label"),
+        ("truth", [0, 1, 2, np.nan, 1, 2], "label"),
+    ],
+)
+def test_ids_and_labels_are_found_by_name_and_said(tmp_path, column, values, what):
+    path = write(tmp_path, "s.csv", SCORES.assign(**{column: values}))
+    sample = read_sample(path, "SHIFTED", role="scores")
+    np.testing.assert_allclose(sample.numbers(), SCORES)
+    assert sample.notes == [f"Took {column} as the {what}."]
+    assert getattr(sample, {"id": "ids"}.get(what, what)) is not None
+    chosen = read_sample(path, "SHIFTED", role="scores", columns="eel,cat")
+    assert (chosen.columns, chosen.label) == (["eel", "cat"], None)
+    assert chosen.ids == sample.ids
 
 
 @pytest.mark.parametrize(
@@ -110,7 +130,7 @@ def test_columns_that_are_not_there_are_named(tmp_path, options, message):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (list("abcdef"), "'colour', which looks like a row id"),
+        (["a", "b", "c", "d", "e", "6"], "'colour', which looks like a row id"),
         (list("rgbrgb"), "'colour', which looks like a label"),
     ],
 )

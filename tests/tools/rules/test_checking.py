@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -275,3 +276,22 @@ def subclasses(cls):
 def everything():
     for name in shiftmetrics.__all__:
         getattr(shiftmetrics, name)
+
+
+def test_changes_are_judged_without_a_label():
+    old = np.eye(4)[np.arange(40) % 4]
+    new = old[[*range(37), 36, 36, 36]]
+    unlabelled = shiftmetrics.diff_models(old, new, rng=0)
+    assert not unlabelled.status.ok
+    n_changed = unlabelled.changes.n_changed
+    assert ended(unlabelled, field="changes.fraction", at_most=n_changed / 40) == "passed"
+    assert ended(unlabelled, field="changes.n_changed", at_most=n_changed - 1) == "failed"
+    assert ended(unlabelled, field="value", at_least=-1) == "failed"
+
+
+def test_a_few_pairs_do_not_show_that_few_predictions_change():
+    scores = np.eye(3)[np.arange(50) % 3]
+    result = shiftmetrics.posterior_agreement(scores, scores + 0.1, resampling=0.95)
+    assert ended(result, at_most=0.1) == "passed"
+    assert ended(result, at_most=0.01) == "failed"
+    assert ended(result, at_most=0.01, using="value") == "passed"

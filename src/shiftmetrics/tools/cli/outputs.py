@@ -234,7 +234,8 @@ def show(results: Mapping[str, Result], notes: Sequence[str] = ()) -> None:
                 warns = sentence.startswith(("Warning", "Status"))
                 console.print(line_of(sentence, "yellow" if warns else "dim"))
         console.print()
-    for note in notes:
+    # two files say the same of a column of one name
+    for note in dict.fromkeys(notes):
         console.print(line_of(f"Note: {note}", "dim"))
 
 

@@ -15,7 +15,13 @@ from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tools.cli.readers import read_source
 from shiftmetrics.tools.cli.sources import Source, looks_like_source, parse_source
-from shiftmetrics.tools.cli.suspects import Role, refuse_suspect_columns, refuse_text
+from shiftmetrics.tools.cli.suspects import (
+    Role,
+    find_id,
+    find_label,
+    refuse_suspect_columns,
+    refuse_text,
+)
 
 Values = npt.NDArray[Any]
 
@@ -126,14 +132,23 @@ def read_sample(
     places = [str(position) for position in range(content.shape[1])]
     if list(content.columns) == places and source.suffix in (".csv", ".csv.gz"):
         notes.append(f"{argument} names its columns 0 to {places[-1]}, or has no header line.")
-    held: dict[str, Any] = read_rows(content, row_options)
+    chosen = [] if columns is None else _chosen(columns, content.columns, argument)
+    named = {"id": id_column, **row_options}
+    # what has the name of an id or a label is taken for it, and that is said; --columns leaves out labels, and not
+    # ids: rows must not pair by their place
+    for what, found_in in (("id", find_id), ("label", find_label)):
+        if named.get(what) is None and (what == "id" or not chosen):
+            name = found_in(content.drop(columns=[*chosen, *_columns_of(content, named)]))
+            named[what] = name
+            if name is not None:
+                notes.append(f"Took {name} as the {what}.")
+    frame = content.drop(columns=_columns_of(content, named))
+    id_column = named.pop("id")
+    held: dict[str, Any] = read_rows(content, named)
     if id_column is not None:
         require_column(content.columns, id_column, "--id", argument)
-    # what was named otherwise is no column to measure
-    used = {name for name in (id_column, *row_options.values()) if name in content.columns}
-    frame = content.drop(columns=list(used))
-    if columns is not None:
-        frame = frame[_chosen(columns, frame.columns, argument)]
+    if chosen:
+        frame = frame[chosen]
     else:
         refuse_text(frame, argument, among_numbers=True)
         refuse_suspect_columns(frame, argument, role)
@@ -143,6 +158,11 @@ def read_sample(
         frame = frame.set_axis(ids.to_numpy(), axis=0).rename_axis(id_column, axis=0)
         held["ids"] = [str(name) for name in ids]
     return Sample(source=source, values=frame, notes=notes, **held)
+
+
+def _columns_of(frame: Any, named: Mapping[str, str | None]) -> list[str]:
+    """Return the columns of a table that were named as something else than what to measure."""
+    return [name for name in set(named.values()) if name is not None and name in frame.columns]
 
 
 def _chosen(text: str, known: Any, argument: str) -> list[str]:
@@ -259,8 +279,8 @@ def align_samples(first: Sample, second: Sample, *, align: Align, rows: bool) ->
     if rows and align == "labels" and (first.ids is None) != (second.ids is None):
         without = names[0] if first.ids is None else names[1]
         raise ValueError(
-            f"--id must name a column of both files, but {without} has no named columns. "
-            "Give tables on both sides, or --align position to take rows as they stand."
+            f"--id must name a column of both files, but {without} has no ids. "
+            "Give ids on both sides, or --align position to take rows as they stand."
         )
     if rows and first.ids is None and len(first.values) != len(second.values):
         remedy = " Name the id column with --id." if both else ""

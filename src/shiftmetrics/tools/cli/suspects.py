@@ -1,7 +1,7 @@
 """Columns that are no scores and no features: ids, labels, weights, and numbers written so that they read as text.
 
-The former would be measured as one more class, silently. So columns that look like one are refused until the user
-names them.
+Those with the name of an id or a label are taken for what they are, and it is said. Others that look like one are
+refused until the user names them: they would be measured as one more class, silently.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from shiftmetrics.decisions.columns import (
+    is_fractional,
+    looks_like_id,
+    looks_like_label,
+    names_rows,
+)
+
 Role = Literal["scores", "features"]
 
-ID_NAMES = {
-    "id", "ids", "idx", "index", "row", "row_id", "rowid", "key", "uuid", "guid", "name", "filename", "file",
-}  # fmt: skip
-LABEL_NAMES = {
-    "label", "labels", "target", "targets", "y", "y_true", "truth", "ground_truth", "class", "category",
-}  # fmt: skip
 WEIGHT_NAMES = {"weight", "weights", "sample_weight", "sample_weights"}
 
 
@@ -60,43 +61,60 @@ def refuse_text(frame: Any, argument: str, *, among_numbers: bool = False) -> No
         )
 
 
+def find_id(frame: Any) -> str | None:
+    """Return the first column with the name of an id whose values are distinct, or else of words that are."""
+    for name in frame.columns:
+        if looks_like_id(name) and frame[name].is_unique and not is_fractional(frame[name]):
+            return str(name)
+    return next((str(name) for name in frame.columns if names_rows(frame[name])), None)
+
+
+def find_label(frame: Any) -> str | None:
+    """Return the first column with the name of a label that holds no fractions."""
+    for name in frame.columns:
+        is_label = looks_like_label(name) and not _is_coordinate(name, frame)
+        if is_label and not is_fractional(frame[name]):
+            return str(name)
+    return None
+
+
+def _is_coordinate(name: str, frame: Any) -> bool:
+    """Return True for y beside x."""
+    return name in ("y", "Y") and ("x" in frame.columns or "X" in frame.columns)
+
+
 def refuse_suspect_columns(frame: Any, argument: str, role: Role) -> None:
     """Raise a ValueError that names the first column that looks like an id, a label or a weight."""
     # an integer column among fractions is no score of a class
     kinds = [dtype.kind for dtype in frame.dtypes]
     n_fractional = kinds.count("f")
     for position, (name, kind) in enumerate(zip(frame.columns, kinds, strict=True)):
-        suspect = _suspect_by_name(str(name), frame)
         column = frame.iloc[:, position]
-        if suspect is None and kind not in "biuf":
+        suspect = None
+        if name.strip().lower() in WEIGHT_NAMES:
+            suspect = "a weight"
+        elif kind not in "biuf":
             suspect = "a row id" if column.astype(str).is_unique else "a label"
-        elif suspect is None and kind in "iu" and len(kinds) > 1 and len(frame) >= 3:
+        elif looks_like_id(name):
+            suspect = "a row id"
+        elif looks_like_label(name) and not _is_coordinate(name, frame):
+            suspect = "a label"
+        elif kind in "iu" and len(kinds) > 1 and len(frame) >= 3:
             among_fractions = role == "scores" and n_fractional == len(kinds) - 1
             suspect = _suspect_by_values(column.to_numpy(), among_fractions, len(kinds))
         if suspect is None:
             continue
         option = {"a row id": "--id", "a label": "--label", "a weight": "--weight"}[suspect]
         raise ValueError(
-            f"{argument} must hold {role} only, got the column {str(name)!r}, which looks like {suspect}. "
-            f"Say so with {option} {shlex.quote(str(name))}, or list the columns to take with --columns."
+            f"{argument} must hold {role} only, got the column {name!r}, which looks like {suspect}. "
+            f"Say so with {option} {shlex.quote(name)}, or list the columns to take with --columns."
         )
-
-
-def _suspect_by_name(name: str, frame: Any) -> str | None:
-    # the name first: it says what a person meant
-    plain = name.strip().lower().replace(" ", "_").replace("-", "_")
-    if plain in ID_NAMES or plain.endswith("_id") or plain.startswith("unnamed:") or not plain:
-        return "a row id"
-    if plain == "y" and ("x" in frame.columns or "X" in frame.columns):  # coordinates
-        return None
-    if plain in LABEL_NAMES or plain.endswith("_label"):
-        return "a label"
-    return "a weight" if plain in WEIGHT_NAMES else None
 
 
 def _suspect_by_values(values: Any, among_fractions: bool, n_columns: int) -> str | None:
     """Integers that count the rows are ids; among fractional scores, any integers are suspect."""
-    low, high = int(values.min()), int(values.max())
+    low = int(values.min())
+    high = int(values.max())
     distinct = len(np.unique(values)) == len(values)
     if distinct and (among_fractions or high - low == len(values) - 1):
         return "a row id"
