@@ -1,12 +1,18 @@
 """Decisions: is a new model safe to ship, what changed in the data, and does a stream still look the same."""
 
-from shiftmetrics.decisions.audit import audit_samples
-from shiftmetrics.decisions.audit_result import AuditResult
-from shiftmetrics.decisions.diff import diff_models
-from shiftmetrics.decisions.diff_result import DiffResult
-from shiftmetrics.decisions.monitor import MonitorResult, MonitorState, monitor_batch
-from shiftmetrics.decisions.passport import Passport
-from shiftmetrics.decisions.profile import make_passport
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from shiftmetrics._core.drawing import known_after
+
+if TYPE_CHECKING:
+    from shiftmetrics.decisions.audit import audit_samples
+    from shiftmetrics.decisions.audit_result import AuditResult
+    from shiftmetrics.decisions.diff import diff_models
+    from shiftmetrics.decisions.diff_result import DiffResult
+    from shiftmetrics.decisions.monitor import MonitorResult, MonitorState, monitor_batch
+    from shiftmetrics.decisions.passport import Passport
+    from shiftmetrics.decisions.profile import make_passport
 
 __all__ = [
     "AuditResult",
@@ -19,3 +25,31 @@ __all__ = [
     "make_passport",
     "monitor_batch",
 ]
+
+_HOME = {
+    "AuditResult": "audit_result",
+    "DiffResult": "diff_result",
+    "MonitorResult": "monitor",
+    "MonitorState": "monitor",
+    "Passport": "passport",
+    "audit_samples": "audit",
+    "diff_models": "diff",
+    "make_passport": "profile",
+    "monitor_batch": "monitor",
+}
+"""Where each name is: a comparison of two files need not wait for what an audit imports."""
+
+# Results are read from files by code that does not know their classes.
+known_after(lambda: [importlib.import_module(f"{__name__}.{home}") for home in set(_HOME.values())])
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value  # found at once from now on
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

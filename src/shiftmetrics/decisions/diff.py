@@ -247,6 +247,7 @@ def _result(
         plan = None  # nothing is left to label, so that the rows stay in their order
     else:
         status = BOUNDED if len(used) else UNLABELLED
+    # Labels of a plan speak for its population in classes and groups too; chosen ones do not.
     is_planned = status is SAMPLED
     labelled = None
     if len(used):

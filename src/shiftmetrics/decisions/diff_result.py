@@ -34,6 +34,7 @@ LABELLED = Status("labelled", "The labels of all changed rows are known.")
 EFFECTS = {1: "fixed", -1: "broken", 0: "neither", 2: ""}
 """What a change does: the new model alone is right, the old one alone, neither, or nobody knows."""
 
+# SAFE and BETTER leave with 0; 2 is an error of the program, so that "cannot tell" has the next free code.
 EXIT_CODES = {"WORSE": 1, "CANNOT TELL YET": 3}
 
 

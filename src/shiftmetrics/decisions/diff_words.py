@@ -99,6 +99,7 @@ def interval_words(result: DiffResult, interval: Interval) -> str:
     """Return an interval as it stands in a sentence, such as ``95 %: +0.1 to +1.9``."""
     level = f"{100.0 * interval.confidence_level:.3g} %"
     if result.metric == "accuracy":
+        # As many decimals as half the width has meaning, one at least: more would claim what is not known.
         half = 50.0 * (interval.high - interval.low)
         digits = 0 if half >= 9.95 else max(1, -math.floor(math.log10(max(half, 1e-3))))
         low = f"{100.0 * interval.low:+.{digits}f}"
@@ -167,6 +168,7 @@ def _what_decides(result: DiffResult) -> str:
     plan = result.plan
     if plan is not None:
         assert result.labelled is not None
+        # The distance of the estimate from the limit is the half width that decides, if the estimate stays.
         needed = plan.n_labels_for(margin)
         if needed <= result.labelled.n_labelled:
             needed = plan.n_population
@@ -181,6 +183,7 @@ def _what_decides(result: DiffResult) -> str:
         if needed == plan.n_population:
             new_plan = ""
         return f"This plan is finished: {new_plan}all {plan.n_population:,} changed rows give the exact answer."
+    # Widths fall with the root of the number of rows.
     factor = max((half / max(margin, 1e-12)) ** 2, 1.1)
     if factor > HOPELESS:
         return (

@@ -209,6 +209,7 @@ def sampled_difference(gains: Gains, plan: LabelPlan) -> tuple[float, Interval, 
         value = 0.5 * (certain.low + certain.high)
         point = dataclasses.replace(certain, confidence_level=LEVEL, method="exact")
         return value, point, plan.order
+    # A row that nobody can label must not hold up the answer: from nine tenths on, gaps count as the worst case.
     is_finished = labelled[: plan.n_labels].mean() >= GONE_THROUGH
     if plan.mode == "exact" and gains.are_signs and is_finished:
         method = "exact"
@@ -237,6 +238,7 @@ def _looked_at(gains: Gains, plan: LabelPlan) -> IntArray:
 def _anytime_limits(gains: Gains, drawn: IntArray) -> tuple[float, float]:
     """Return limits of the sum of the gains of all candidates, from the first of them in the order of the plan."""
     n = len(gains.candidates)
+    # Accuracy: any row may win or lose 1. Costs and outputs: what the most extreme row could, before any label.
     least = -1.0 if gains.are_signs else gains.least
     most = 1.0 if gains.are_signs else gains.most
     width = most - least
@@ -264,7 +266,7 @@ def _estimate(
     low = max((limits[0] + rest_low) / n, certain.low)
     high = min((limits[1] + rest_high) / n, certain.high)
     interval = Interval(low=low, high=high, confidence_level=LEVEL, method=method)
-    # The labelled candidates stand for all of them.
+    # The labelled candidates are a simple random sample, so that their mean stands for all of them.
     mean = float(gains.low[used].mean()) if len(used) else 0.0
     value = (mean * len(gains.candidates) + 0.5 * (rest_low + rest_high)) / n
     return min(max(value, low), high), interval, used

@@ -75,6 +75,7 @@ def known_labels(
     if values.shape != (old.n_rows,):
         expected = f"one label for each of {old.n_rows} rows, or a table of ids and labels"
         raise ValueError(describe("labels", expected, f"shape {values.shape}"))
+    # Labels without ids belong to the rows of the old file, whose order the matched rows keep.
     values = values[rows[0]]
     return KnownLabels(values=values, known=~is_missing(values))
 
@@ -148,6 +149,7 @@ def _by_ids(own: Ids, values: npt.NDArray[Any], ids: Ids, *, plan: str | None) -
     found = np.empty(len(ids), dtype=object)
     if not len(own):
         return KnownLabels(values=found, known=np.zeros(len(ids), dtype=bool), plan=plan)
+    # All of other rows: ids of another kind, or another file. Some of other rows: said, and left out.
     unknown = own[positions(own, ids) < 0]
     if len(unknown) == len(own):
         got = f"{first_few(own.tolist(), 2)}, where the rows have {first_few(ids.tolist(), 2)}"

@@ -70,6 +70,7 @@ def read_pair(
         form = column_form(numbers, known, threshold=threshold, tolerance=tolerance)
     if form == "outputs" or tolerance is not None:
         return _output_pair(rows, columns, labelled, tolerance)
+    # Both are classifiers: answers and labels get one numbering of the classes.
     old_file = ClassFile(columns=sides[0], numbers=columns[0], form=form)
     new_file = ClassFile(columns=sides[1], numbers=columns[1], form=form)
     return read_classes(rows, (old_file, new_file), labelled, threshold)
@@ -137,6 +138,7 @@ def _output_pair(
     # Two runs of one model differ in the last digits.
     if tolerance is None:
         tolerance = ROUNDING * float(np.abs(old).max())
+    # What is not known stays NaN, which no comparison below takes for a number.
     truth = np.full(len(old), np.nan)
     if labelled is not None:
         try:

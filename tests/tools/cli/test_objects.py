@@ -72,6 +72,7 @@ def test_objects_give_what_files_give(run, place, typed, same):
     ("typed", "message"),
     [
         ("M:function", "SHIFTED must be a table or an array, got an object of type function."),
+        ("model.pkl", "save model.predict_proba(X)"),
         ("dict.joblib", "SHIFTED must be a table or an array, got an object of type dict."),
         ("M:nothing", "has no attribute 'nothing')."),
         ("nowhere:nothing", "SHIFTED must name an object that can be opened here, got 'nowhere:nothing' (Module"),

@@ -20,6 +20,9 @@ from shiftmetrics.tools.cli.options import OPENING
 SKOPS_SUFFIX = ".skops"
 MODEL_SUFFIXES = (".joblib", ".pkl", ".pickle", SKOPS_SUFFIX)
 
+PREDICT_FIRST = "Of a model its predictions are measured: save model.predict_proba(X) as a file."
+"""What to do with a model where a file of numbers is asked for."""
+
 MOST_SECONDS = 120
 SPARE_GIB = 8.0
 """Address space of an interpreter with its libraries, beside what a file may hold."""
@@ -188,6 +191,6 @@ def as_content(value: Any, argument: str) -> Any:
         raise TypeError(f"{argument} must be an array of numbers ({error}).") from error
     if array.ndim == 0 and array.dtype == object:
         raise TypeError(
-            f"{argument} must be a table or an array, got an object of type {type(value).__name__}."
+            f"{argument} must be a table or an array, got an object of type {type(value).__name__}. {PREDICT_FIRST}"
         )
     return array

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from shiftmetrics.tools.cli.objects import is_attribute
+from shiftmetrics.tools.cli.objects import MODEL_SUFFIXES, PREDICT_FIRST, is_attribute
 
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet", ".jsonl")
 ARRAY_SUFFIXES = (".npy", ".npz")
@@ -83,7 +83,8 @@ def parse_source(text: str, argument: str) -> Source:
     # the suffix says how to read it: no content is guessed
     if source.suffix not in KNOWN_SUFFIXES:
         known = ", ".join(KNOWN_SUFFIXES)
-        raise ValueError(f"{argument} must be a file of kind {known}, got {text!r}.")
+        remedy = f" {PREDICT_FIRST}" if source.suffix in MODEL_SUFFIXES else ""
+        raise ValueError(f"{argument} must be a file of kind {known}, got {text!r}.{remedy}")
     if not path.is_file():
         found = (
             "a pipe or a device: save it to a file first" if path.exists() else "which is not there"
