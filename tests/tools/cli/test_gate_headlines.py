@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from counting import CLASSES, EDGES, N, answer, counted, quantised, write
-from shiftmetrics._core.collection import read_results
+from shiftmetrics._core.documents import read_results
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def answers_of(*sides) -> list[list[int]]:
 
 def rule(bound: float, **keys: str) -> str:
     lines = [f'{key} = "{text}"' for key, text in keys.items()]
-    return "\n".join(["[[rule]]", *lines, f"at_most = {bound!r}", ""])
+    return "\n".join(["[[rule]]", *lines, f"at_most = {float(bound)!r}", ""])
 
 
 def judged(stdout: str, field: str) -> list[float]:
@@ -51,7 +51,7 @@ def test_check_and_report_say_what_argmax_changes(run, place, drawn, edge):
     (old, new), labels = drawn
     old, new = EDGES[edge](old), EDGES[edge](new)
     write(place / "old.csv", old)
-    write(place / "new.csv", new, label=CLASSES[labels])
+    write(place / "new.csv", new)
     changed = counted(*answers_of(old, new), labels)["changed"]
     assert run("diff", "old.csv", "new.csv", "--json", "diff.json").exit_code == 0
     scores = ["new.csv", "old.csv", "--kind", "scores"]
@@ -90,7 +90,7 @@ def test_check_of_a_regression_and_of_hard_labels(run, place, drawn):
     better = (counts["new_right"] - counts["old_right"]) / N
     for name, value in (("price", gain), ("hard", better)):
         for step, code in ((-1e-6, 0), (1e-6, 1)):
-            text = f'[[rule]]\nresult = "{name}"\nusing = "value"\nat_least = {value + step!r}\n'
+            text = f'[[rule]]\nresult = "{name}"\nusing = "value"\nat_least = {float(value + step)!r}\n'
             (place / "rules.toml").write_text(text)
             done = run("check", f"{name}.json", "--rules", "rules.toml")
             assert done.exit_code == code, done.output
@@ -104,7 +104,9 @@ def test_check_of_labels_that_are_missing_fails_what_is_not_shown(run, place, dr
     write(place / "new.csv", new, label=CLASSES[labels])
     counts = counted(*answers_of(old, new), labels)
     better = (counts["new_right"] - counts["old_right"]) / N
-    (place / "rules.toml").write_text(f'[[rule]]\nmeasure = "diff"\nat_least = {better - 1e-9!r}\n')
+    (place / "rules.toml").write_text(
+        f'[[rule]]\nmeasure = "diff"\nat_least = {float(better - 1e-9)!r}\n'
+    )
     run("diff", "old.csv", "new.csv", "--json", "d.json")
     done = run("check", "d.json", "--rules", "rules.toml")
     assert done.exit_code == 1
@@ -140,10 +142,10 @@ def test_run_prints_what_counting_gives(run, place, drawn):
     [[rule]]
     result = "release"
     using = "value"
-    at_least = {better - 1e-9!r}
+    at_least = {float(better - 1e-9)!r}
     [[rule]]
     result = "bits"
-    at_most = {(counts["changed"] - 0.5) / N!r}
+    at_most = {float(counts["changed"] - 0.5) / N!r}
     """
     (place / "config.toml").write_text(config)
     done = run("run", "config.toml")
@@ -211,4 +213,5 @@ def test_a_gate_on_real_networks(run, data_folder, place, bits):
         assert run("check", "d.json", "a.json", "--rules", "rules.toml").exit_code == code
     done = run("report", "d.json", "--output", "page.html")
     printed = done.stdout.replace(",", "")
-    assert f"{counts['changed']} of {n} predictions changed" in printed
+    shown = f"{counts['changed']} of {n}" if counts["changed"] else f"None of the {n}"
+    assert f"{shown} predictions changed" in printed
