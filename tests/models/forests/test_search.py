@@ -11,6 +11,7 @@ from sklearn.preprocessing import OneHotEncoder
 from shiftmetrics.models import Perturbation
 from shiftmetrics.models.forests.from_model import grid_of_problem
 from shiftmetrics.models.forests.neighbourhood import Neighbourhood, climb
+from shiftmetrics.models.forests.search import ErrorSearch
 from shiftmetrics.models.forests.standing import Standing
 from shiftmetrics.models.model import problem_of
 
@@ -160,3 +161,13 @@ def test_boxes_are_tracked_from_move_to_move(name, table) -> None:
     some = np.array([1, 4, 5])
     part = block.take(some, np.full(3, np.inf))
     np.testing.assert_array_equal(part.outside(cells[some]), outside[np.isin(block.box_row, some)])
+
+
+def test_a_block_without_hits_asks_the_model_nothing(table) -> None:
+    problem = question_about("forest", table, 2)
+    grid = grid_of_problem(problem)
+    errors = ErrorSearch(problem, grid)
+    before = problem.count.rows
+    none = np.array([], dtype=int)
+    assert errors._keep(none, grid.cells(problem.codes)[none]).shape == (0,)
+    assert problem.count.rows == before

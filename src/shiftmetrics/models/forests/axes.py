@@ -73,13 +73,18 @@ class NumberAxis:
         cells: IntArray,
     ) -> None:
         """Move each row, in place, to its nearest place in a cell; back to the start in the cell it came from."""
-        place, _ = self._places(start, np.minimum(cells, self.n_open - 1)[:, None])
+        # The cell of missing values has no place: they stay as they are.
+        open_cells = np.minimum(cells, self.n_open - 1)
+        place, _ = self._places(start, open_cells[:, None])
         points[:, self.column] = place[:, 0]
 
     def _places(self, start: FloatArray, cells: IntArray) -> tuple[FloatArray, BoolArray]:
         """Return the nearest place in each cell, and whether the row may go there; a missing value stays missing."""
         x = start[:, self.column, None]
-        after_edge = self.edges + 1.0 if self.is_whole else np.nextafter(self.edges, np.inf)
+        # A cell begins right behind the edge before it.
+        after_edge = np.nextafter(self.edges, np.inf)
+        if self.is_whole:
+            after_edge = self.edges + 1.0
         first = np.concatenate([[-np.inf], after_edge])[cells]
         last = np.append(self.edges, np.inf)[cells]
         if not self.movable:
@@ -121,7 +126,8 @@ class StateAxis:
         """Return the squared distance of each row to each state, of shape (n_rows, n_cells); inf: out of reach."""
         number = np.arange(self.n_cells)
         here = self.cells(start)[:, None] == number
-        reachable = self.movable & (number < self.n_open) & ~self.flip.is_stuck(start)[:, None]
+        able = self.movable & ~self.flip.is_stuck(start)
+        reachable = able[:, None] & (number < self.n_open)
         elsewhere = np.where(reachable, self.flip.distance**2, np.inf)
         return np.where(here, 0.0, elsewhere)
 
@@ -144,11 +150,14 @@ def axes_without_edges(domain: Domain, X: FloatArray) -> list[Axis]:
     able = {id(flip) for flip in domain.mutable_flips}
     for flip in domain.flips:
         # Rows may hold what is no state, such as two ones in a one-hot group: cells that nothing enters.
-        others = np.unique(X[flip.state_of(X) < 0][:, flip.columns], axis=0)
-        wider = replace(flip, states=np.concatenate([flip.patterns, others]), stuck=None)
+        unknown = X[flip.state_of(X) < 0]
+        others = np.unique(unknown[:, flip.columns], axis=0)
+        states = np.concatenate([flip.patterns, others])
+        wider = replace(flip, states=states, stuck=None)
         axes.append(StateAxis(wider, len(flip.states), id(flip) in able))
     for column in np.flatnonzero(~domain.categorical).tolist():
         some_missing = bool(np.isnan(X[:, column]).any())
         movable = bool(domain.mutable[column])
-        axes.append(NumberAxis(column, np.empty(0), domain, movable, some_missing))
+        uncut = np.empty(0)
+        axes.append(NumberAxis(column, uncut, domain, movable, some_missing))
     return sorted(axes, key=lambda axis: int(axis.columns[0]))

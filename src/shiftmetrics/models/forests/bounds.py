@@ -48,7 +48,8 @@ def least_distances(
     costs = standing.costs
     # Beyond the sum of the highest costs of all axes nothing can be reached.
     finite = np.where(np.isfinite(costs), costs, 0.0)
-    most = np.maximum.reduceat(finite, grid.first, axis=1).sum(axis=1)
+    highest = np.maximum.reduceat(finite, grid.first, axis=1)
+    most = highest.sum(axis=1)
     # At first as far as so many cells are, of all axes; one cell of each costs nothing.
     rank = min(n_wanted + len(grid.axes), costs.shape[1] - 1)
     first = np.partition(costs, rank, axis=1)[:, rank]
@@ -293,7 +294,8 @@ def _joined(
     # What each leaf adds to the lead of the label over each rival, and the least that each tree can add.
     values = forest.factor * forest.value[leaf]
     margins = values[:, [label]] - np.delete(values, label, axis=1)
-    base = forest.base[label] - np.delete(forest.base, label) - 2.0 * forest.tolerance
+    base = forest.base[label] - np.delete(forest.base, label)
+    base = base - 2.0 * forest.tolerance
     first = np.flatnonzero(np.diff(grid.tree[leaf], prepend=-1))
     lowest = np.minimum.reduceat(margins, first)
     total = lowest.sum(axis=0) + base
@@ -325,7 +327,8 @@ def _joined(
             left = np.concatenate(boxes[place:])
             if joint.n_boxes * len(left) > budget.meetings:
                 return None
-            starts = np.cumsum([0, *(len(part) for part in boxes[place:-1])])
+            sizes = np.array([len(part) for part in boxes[place:]])
+            starts = np.cumsum(sizes) - sizes
             joint = joint.able(near.take(left), starts, base)
             if joint.n_boxes * other.n_boxes > budget.pairs:
                 return None
@@ -345,8 +348,10 @@ def _boxes_of(
     grid = standing.grid
     box, axis = grid.bounds_of(leaf)
     costs = np.zeros((len(leaf), len(grid.axes)))
-    costs[box, axis] = standing.costs_on(np.full(len(box), row), axis, leaf[box])
+    rows = np.full(len(box), row)
+    costs[box, axis] = standing.costs_on(rows, axis, leaf[box])
     axes = np.flatnonzero(costs.any(axis=0))
-    low: IntArray = grid.boxes.low[leaf[:, None], axes].astype(np.int64)
-    high: IntArray = grid.boxes.high[leaf[:, None], axes].astype(np.int64)
+    held = leaf[:, None], axes
+    low: IntArray = grid.boxes.low[held].astype(np.int64)
+    high: IntArray = grid.boxes.high[held].astype(np.int64)
     return _Joint(low, high, costs[:, axes], margins), axes

@@ -111,7 +111,8 @@ class ChoiceScan:
             squared[np.arange(len(stay)), stay] = np.inf  # known to be right there
             nearest, choice = self._nearest(rows, squared, margins, outputs)
             choice = np.where(np.isfinite(nearest), choice, stay)
-            self.kept.append((nearest[:, None], np.ones((len(stay), 1)), choice[:, None]))
+            ones = np.ones((len(stay), 1))
+            self.kept.append((nearest[:, None], ones, choice[:, None]))
         else:
             losses = forest.losses(outputs, y, self.problem.loss)
             self.kept.append(worthwhile(squared, losses, stay))
@@ -133,11 +134,12 @@ class ChoiceScan:
         nearer = squared < errors.min(axis=1)[:, None]
         row, choice = np.nonzero((margins <= tolerance) & nearer)
         if row.size:
+            number = row + rows.start
             labels = self.labels_at_ties(
                 outputs[row, choice],
-                lambda which: self.place(row[which] + rows.start, choice[which]),
+                lambda which: self.place(number[which], choice[which]),
             )
-            falls = labels != self.problem.y[row + rows.start]
+            falls = labels != self.problem.y[number]
             row = row[falls]
             choice = choice[falls]
             errors[row, choice] = squared[row, choice]
@@ -168,7 +170,8 @@ class ChoiceScan:
         sums = [outputs[k].tobytes() for k in first]
         new = [k for k, key in enumerate(sums) if key not in self.ties]
         if new:
-            for k, label in zip(new, predict(place(first[new])).tolist(), strict=True):
+            asked = predict(place(first[new]))
+            for k, label in zip(new, asked.tolist(), strict=True):
                 self.ties[sums[k]] = label
         labels = np.array([self.ties[key] for key in sums])
         return labels[which.ravel()]
@@ -186,7 +189,9 @@ class ChoiceScan:
             return self.place(rows, chosen[rows, choices])
 
         if problem.loss != "zero_one":
-            return WorstCase(CandidateLoss(losses, np.sqrt(squared), kind="exact"), points)
+            candidates = CandidateLoss(losses, np.sqrt(squared), kind="exact")
+            return WorstCase(candidates, points)
+        # Distances of errors are those of their places, in the precision of these.
         moved = np.flatnonzero(np.isfinite(squared[:, 0]))
         distances = np.where(self.wrong, 0.0, np.inf)
         places = self.place(moved, chosen[moved, 0])
@@ -197,9 +202,10 @@ class ChoiceScan:
 def _stacked(parts: Sequence[Array], fill: float) -> Array:
     """Return blocks of rows below each other, as wide as the widest."""
     width = max(part.shape[1] for part in parts)
-    padded = [
-        np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=fill) for part in parts
-    ]
+    padded = []
+    for part in parts:
+        more = width - part.shape[1]
+        padded.append(np.pad(part, ((0, 0), (0, more)), constant_values=fill))
     return np.concatenate(padded)
 
 
@@ -224,7 +230,10 @@ def confirmed(problem: ModelProblem, found: Sequence[WorstCase]) -> Sequence[Wor
             rows.append(moved)
             points.append(one.points(moved, distances[moved], None))
         asked = np.concatenate(rows)
-        if asked.size and not problem.is_wrong(np.concatenate(points), asked).all():
+        if not asked.size:
+            continue
+        wrong = problem.is_wrong(np.concatenate(points), asked)
+        if not wrong.all():
             raise NotTheModel
     return found
 
@@ -292,7 +301,8 @@ def of_tree(problem: ModelProblem, grid: Grid) -> WorstCase:
         squared = np.full((n_rows, len(leaves)), np.inf)
         squared[row, number[leaf]] = apart
         stay = number[grid.leaves(standing.cells)[:, 0]]
-        scan.add(rows, squared, np.broadcast_to(outputs, (n_rows, *outputs.shape)), stay)
+        repeated = np.broadcast_to(outputs, (n_rows, *outputs.shape))
+        scan.add(rows, squared, repeated, stay)
     return confirmed(problem, [scan.result()])[0]
 
 
@@ -346,14 +356,18 @@ def along_axes(
         drawn = grid.cells(draws.codes)
         for axis, scan in scans.items():
             # Where values are missing, rows would have to gain or lose one.
-            if np.isnan(start[:, grid.axes[axis].columns]).any():
+            columns = grid.axes[axis].columns
+            if np.isnan(start[:, columns]).any():
                 continue
             scan.weights = draws.weights * costs
-            fractions = np.bincount(drawn[:, axis], draws.fractions, grid.n_cells[axis])
+            n_cells = grid.n_cells[axis]
+            fractions = np.bincount(drawn[:, axis], draws.fractions, n_cells)
             scan.fractions = fractions.astype(np.float64)
-    row_bytes = 400 * grid.forest.n_trees + 32 * grid.forest.n_outputs * int(grid.n_cells.max())
+    positions = np.array(axes, dtype=np.int64)
+    row_bytes = 400 * grid.forest.n_trees
+    row_bytes += 32 * grid.forest.n_outputs * int(grid.n_cells.max())
     for rows in grid.row_blocks(problem.n_samples, row_bytes):
-        outputs_on = grid.along(cells[rows], np.array(list(axes), dtype=np.int64))
+        outputs_on = grid.along(cells[rows], positions)
         for axis, outputs in zip(axes, outputs_on, strict=True):
             squared = grid.axes[axis].costs(start[rows])
             scans[axis].add(rows, squared, outputs, cells[rows, axis])
@@ -378,11 +392,13 @@ def by_enumeration(problem: ModelProblem, grid: Grid) -> WorstCase | None:
         return None
     standing = grid.cells(start)
     # Rows that stand alike on the axes that stay have the same outputs at all combinations.
-    fixed = np.setdiff1d(np.unique(forest.feature[forest.feature >= 0]), axes)
+    used = np.unique(forest.feature[forest.feature >= 0])
+    fixed = np.setdiff1d(used, axes)
     patterns, pattern = np.unique(standing[:, fixed], axis=0, return_inverse=True)
     if len(patterns) * n_choices * forest.n_trees > MOST_VISITS:
         return None
-    choices = np.stack(np.unravel_index(np.arange(n_choices), n_cells), axis=1)
+    numbers = np.unravel_index(np.arange(n_choices), n_cells)
+    choices = np.stack(numbers, axis=1)
     outputs = np.empty((len(patterns), n_choices, forest.n_outputs))
     for number, held in enumerate(patterns):
         cells = np.zeros((n_choices, len(grid.axes)), dtype=np.int64)
@@ -401,6 +417,8 @@ def by_enumeration(problem: ModelProblem, grid: Grid) -> WorstCase | None:
     for rows in row_blocks(problem.n_samples, row_bytes, block_bytes=BLOCK_BYTES // 4):
         squared = np.zeros((rows.stop - rows.start, n_choices))
         for position, axis in enumerate(axes):
-            squared += grid.axes[axis].costs(start[rows])[:, choices[:, position]]
-        scan.add(rows, squared, outputs[pattern.ravel()[rows]], stay[rows])
+            costs = grid.axes[axis].costs(start[rows])
+            squared += costs[:, choices[:, position]]
+        held = pattern.ravel()[rows]
+        scan.add(rows, squared, outputs[held], stay[rows])
     return confirmed(problem, [scan.result()])[0]

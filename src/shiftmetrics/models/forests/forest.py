@@ -106,8 +106,9 @@ class Forest(Tree):
     def tolerance(self) -> float:
         """Largest difference of the sums here and in the model, which adds in another order or precision."""
         largest = np.abs(self.value).max(axis=1)
-        total = np.maximum.reduceat(largest, np.sort(self.roots)).sum() * abs(self.factor)
-        return float(8.0 * self.rounding * (total + np.abs(self.base).max() + 1.0))
+        of_trees = np.maximum.reduceat(largest, np.sort(self.roots))
+        total = abs(self.factor) * of_trees.sum() + np.abs(self.base).max() + 1.0
+        return float(8.0 * self.rounding * total)
 
     @cached_property
     def adds_exactly(self) -> bool:
@@ -120,6 +121,7 @@ class Forest(Tree):
         if self.subset is not None and self.left_categories is not None:
             subset = self.subset[node]
             last = self.left_categories.shape[1] - 1
+            # Codes beyond the last one go where it goes.
             code = np.clip(np.nan_to_num(x), 0, last).astype(np.int64)
             by_category = self.left_categories[np.maximum(subset, 0), code]
             left = np.where(subset >= 0, by_category, left)
@@ -134,14 +136,15 @@ class Forest(Tree):
         while going.size:
             here = node[going]
             left = self.goes_left(here, x[row[going], self.feature[here]])
-            node[going] = np.where(left, self.left[here], self.right[here])
-            going = going[self.feature[node[going]] >= 0]
+            there = np.where(left, self.left[here], self.right[here])
+            node[going] = there
+            going = going[self.feature[there] >= 0]
         return node.reshape(len(x), self.n_trees)
 
     def total(self, leaves: IntArray) -> FloatArray:
         """Return the sums of leaves of shape (..., n_trees)."""
-        sums: FloatArray = self.base + self.factor * self.value[leaves].sum(axis=-2)
-        return sums
+        sums = self.value[leaves].sum(axis=-2)
+        return np.asarray(self.base + self.factor * sums)
 
     def probabilities(self, outputs: FloatArray) -> FloatArray:
         """Return class probabilities of shape (..., n_classes)."""
@@ -174,17 +177,16 @@ class Forest(Tree):
         ``outputs`` have shape (n_rows, ..., n_outputs); the margins have shape (n_rows, ...). Classes before that of
         the row get the head start: they win ties.
         """
+        label = _beside(labels, outputs)
         if self.n_outputs == 2:  # of two classes the other one is the best other one
             second = outputs[..., 1] - outputs[..., 0]
-            sign, lost = 2.0 * labels - 1.0, head_start * labels
-            shape = (len(labels),) + (1,) * (outputs.ndim - 2)
-            return np.asarray(second * sign.reshape(shape) - lost.reshape(shape))
-        label = labels.reshape(len(labels), *(1,) * (outputs.ndim - 2))
-        labelled = np.take_along_axis(outputs, label[..., None], axis=-1)[..., 0]
+            return np.asarray(second * (2.0 * label - 1.0) - head_start * label)
+        labelled = _taken(outputs, label)
         best = np.full(labelled.shape, -np.inf)
         for number in range(self.n_outputs):
             lead = outputs[..., number] + head_start * (number < label)
-            best = np.maximum(best, np.where(label == number, -np.inf, lead))
+            lead = np.where(label == number, -np.inf, lead)
+            best = np.maximum(best, lead)
         return np.asarray(labelled - best)
 
     def losses(
@@ -197,14 +199,13 @@ class Forest(Tree):
 
         The 0/1 loss is 1 wherever the outputs are not clearly right: there the model decides.
         """
-        shape = (len(y),) + (1,) * (outputs.ndim - 2)
         if loss == "squared":
-            residuals = self.predictions(outputs) - y.reshape(shape)
+            residuals = self.predictions(outputs) - _beside(y, outputs)
             return np.asarray(residuals * residuals)
         if loss == "log_loss":
-            probabilities = self.probabilities(outputs)
-            probability = np.take_along_axis(probabilities, y.reshape(*shape, 1), axis=-1)[..., 0]
-            return np.maximum(-np.log(np.maximum(probability, self.clip)), 0.0)
+            probability = _taken(self.probabilities(outputs), _beside(y, outputs))
+            logs = np.log(np.maximum(probability, self.clip))
+            return np.maximum(-logs, 0.0)
         margins = self.margins(outputs, y)
         if loss == "hinge":
             return np.maximum(1.0 - margins, 0.0)
@@ -223,20 +224,24 @@ class Forest(Tree):
 
         Trees with a single output and the link "softmax" give the logit of the second of two classes.
         """
-        sizes = [len(tree.feature) for tree in trees]
-        roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+        sizes = np.array([len(tree.feature) for tree in trees])
+        roots = np.cumsum(sizes) - sizes
 
         def column(name: str, kind: type) -> Any:
-            return np.concatenate([getattr(tree, name) for tree in trees]).astype(kind)
+            parts = [getattr(tree, name) for tree in trees]
+            return np.concatenate(parts).astype(kind)
 
         feature = column("feature", np.int64)
+        inner = feature >= 0
         first = np.repeat(roots, sizes)
         base = np.asarray(base, dtype=np.float64)
         unit = np.eye(len(base))
-        values = [
-            tree.value if tree.value.ndim == 2 else np.outer(tree.value, unit[tree.output])
-            for tree in trees
-        ]
+        values = []
+        for tree in trees:
+            if tree.value.ndim == 2:
+                values.append(tree.value)
+            else:
+                values.append(np.outer(tree.value, unit[tree.output]))
         value = np.concatenate(values)
         if link == "softmax" and value.shape[1] == 1:
             value = np.pad(value, ((0, 0), (1, 0)))
@@ -246,8 +251,8 @@ class Forest(Tree):
             feature=feature,
             threshold=column("threshold", np.float64),
             missing_left=column("missing_left", np.bool_),
-            left=np.where(feature >= 0, column("left", np.int64) + first, LEAF),
-            right=np.where(feature >= 0, column("right", np.int64) + first, LEAF),
+            left=np.where(inner, column("left", np.int64) + first, LEAF),
+            right=np.where(inner, column("right", np.int64) + first, LEAF),
             value=value,
             roots=roots,
             base=base,
@@ -258,22 +263,39 @@ class Forest(Tree):
         )
 
 
+def _beside(of_rows: Array, outputs: FloatArray) -> Array:
+    """Return numbers of rows in a shape that broadcasts with each of their outputs, (n_rows, ..., n_outputs)."""
+    return of_rows.reshape(len(of_rows), *(1,) * (outputs.ndim - 2))
+
+
+def _taken(outputs: FloatArray, label: IntArray) -> FloatArray:
+    """Return the output of the label of each row."""
+    taken = np.take_along_axis(outputs, label[..., None], axis=-1)
+    return np.asarray(taken[..., 0])
+
+
 def _joined_subsets(trees: Sequence[Tree]) -> tuple[IntArray | None, BoolArray | None]:
     """Put the sets of categories of all trees below each other, as wide as the widest."""
-    tables = [tree.left_categories for tree in trees if tree.left_categories is not None]
-    if not tables:
-        return None, None
-    width = max(table.shape[1] for table in tables)
     rows = []
+    tables = []
     first = 0
     for tree in trees:
         if tree.subset is None or tree.left_categories is None:
             rows.append(np.full(len(tree.feature), LEAF))
             continue
         rows.append(np.where(tree.subset >= 0, tree.subset + first, LEAF))
+        tables.append(tree.left_categories)
         first += len(tree.left_categories)
-    wide = [np.pad(table, ((0, 0), (0, width - table.shape[1])), mode="edge") for table in tables]
-    return np.concatenate(rows).astype(np.int64), np.concatenate(wide)
+    if not tables:
+        return None, None
+    # The last column stands for all codes from there on.
+    width = max(table.shape[1] for table in tables)
+    wide = []
+    for table in tables:
+        more = width - table.shape[1]
+        wide.append(np.pad(table, ((0, 0), (0, more)), mode="edge"))
+    subset = np.concatenate(rows).astype(np.int64)
+    return subset, np.concatenate(wide)
 
 
 def edge_for_float32(threshold: FloatArray, *, strict: bool) -> FloatArray:
@@ -289,7 +311,8 @@ def edge_for_float32(threshold: FloatArray, *, strict: bool) -> FloatArray:
     with np.errstate(over="ignore"):
         last = np.asarray(threshold, dtype=np.float32)
         beyond = last >= threshold if strict else last > threshold
-        last = np.where(beyond, np.nextafter(last, np.float32(-np.inf)), last)
+        before = np.nextafter(last, np.float32(-np.inf))
+        last = np.where(beyond, before, last)
         following = np.nextafter(last, np.float32(np.inf))
         # Halfway between neighbours, where x is rounded to the one with the even mantissa.
         middle = 0.5 * (last.astype(np.float64) + following.astype(np.float64))
@@ -299,5 +322,6 @@ def edge_for_float32(threshold: FloatArray, *, strict: bool) -> FloatArray:
 
 def bits(words: Any) -> BoolArray:
     """Return the bits of words of 32 bits, of shape (..., 32 * n_words), the lowest first."""
-    some = (np.asarray(words)[..., None] >> np.arange(32, dtype=np.uint32)) & 1
+    place = np.arange(32, dtype=np.uint32)
+    some = (np.asarray(words)[..., None] >> place) & 1
     return some.reshape(*some.shape[:-2], -1).astype(np.bool_)

@@ -21,8 +21,7 @@ Encode = Callable[[FloatArray], FloatArray]
 """From coded rows to the inputs of the forest, of shape (n_rows, forest.n_features)."""
 
 _PROBES = 12
-_BESIDE = (1 << 10, 1 << 24)
-"""How many floats away a threshold is sought first."""
+_SMALLEST = np.iinfo(np.int64).min
 _N_CHECKED = 256
 _LOSS_ERROR = 1e-4
 """Relative error of losses: models that compute probabilities in float32 are this far off."""
@@ -109,7 +108,8 @@ def grid_of(
     """
     axes = axes_without_edges(domain, X)
     stepping = X[:, domain.numeric & domain.integer]
-    if (stepping != np.rint(stepping))[~np.isnan(stepping)].any():
+    stepping = stepping[~np.isnan(stepping)]
+    if (stepping != np.rint(stepping)).any():
         return None
     inner = np.flatnonzero(forest.feature >= 0)
     owner = _owners(forest, axes, X, encode)
@@ -118,9 +118,9 @@ def grid_of(
     axis_of = np.full(len(forest.feature), LEAF)
     axis_of[inner] = owner[forest.feature[inner]]
     if forest.subset is not None:
-        by_category = axis_of[forest.subset >= 0]
-        if any(isinstance(axes[place], NumberAxis) for place in set(by_category.tolist()) - {LEAF}):
-            return None
+        for place in np.unique(axis_of[forest.subset >= 0]):
+            if place != LEAF and isinstance(axes[place], NumberAxis):
+                return None
     edge = forest.threshold.copy()
     swapped = np.zeros(len(edge), dtype=np.bool_)
     if encode is not None:
@@ -142,13 +142,16 @@ def grid_of(
         if encode is not None and axis.some_missing:
             without = X[:1].copy()
             without[:, axis.column] = np.nan
-            missing_left[nodes] = forest.goes_left(nodes, encode(without)[0, forest.feature[nodes]])
+            encoded = encode(without)[0, forest.feature[nodes]]
+            missing_left[nodes] = forest.goes_left(nodes, encoded)
     subset, left_categories = _states_left(forest, axes, axis_of, X, encode)
     # Nodes that split what nothing moves are passed over: all rows go the same way.
     fixed = inner[axis_of[inner] < 0]
-    first = X[:1] if encode is None or not fixed.size else encode(X[:1])
-    passed = np.arange(len(edge))
+    first = X[:1]
+    if encode is not None and fixed.size:
+        first = encode(first)
     goes_left = forest.goes_left(fixed, first[0, forest.feature[fixed]])
+    passed = np.arange(len(edge))
     passed[fixed] = np.where(goes_left, forest.left[fixed], forest.right[fixed])
     while (passed != passed[passed]).any():
         passed = passed[passed]
@@ -184,7 +187,8 @@ def _owners(
     moved = _dependence(axes, X, encode)[:, used]
     if (moved.sum(axis=0) > 1).any():
         return None
-    owner[used] = np.where(moved.any(axis=0), moved.argmax(axis=0), LEAF)
+    some = moved.any(axis=0)
+    owner[used] = np.where(some, moved.argmax(axis=0), LEAF)
     return owner
 
 
@@ -205,17 +209,21 @@ def _states_left(
     width = max(len(states) for states in at_states.values())
     left = np.zeros((max(len(nodes), 1), width), dtype=np.bool_)
     for row, node in enumerate(nodes.tolist()):
-        states = at_states[int(axis_of[node])][:, forest.feature[node]]
-        left[row, : len(states)] = forest.goes_left(np.full(len(states), node), states)
+        encoded = at_states[int(axis_of[node])]
+        states = encoded[:, forest.feature[node]]
+        repeated = np.full(len(states), node)
+        left[row, : len(states)] = forest.goes_left(repeated, states)
     return subset, left
 
 
 def _dependence(axes: Sequence[Axis], X: FloatArray, encode: Encode) -> BoolArray:
     """Return which encoded columns change with each axis, of shape (n_axes, n_encoded), by trying a few rows."""
+    # Some rows, and one that misses each column where any does.
     missing = np.isnan(X)
     probes = np.linspace(0, len(X) - 1, _PROBES).astype(int)
     incomplete = missing[:, missing.any(axis=0)].argmax(axis=0)
-    rows = X[np.unique(np.concatenate([probes, incomplete]))]
+    chosen = np.unique(np.concatenate([probes, incomplete]))
+    rows = X[chosen]
     smallest, largest = _ranges(X)
     tried = [rows]
     for axis in axes:
@@ -231,17 +239,26 @@ def _dependence(axes: Sequence[Axis], X: FloatArray, encode: Encode) -> BoolArra
             low, high = smallest[axis.column], largest[axis.column]
             room = 0.1 * (high - low) + 1.0
             spread = np.linspace(low - room, high + room, len(rows))
-            changed[:, axis.column] = np.where(spread == rows[:, axis.column], high + 2.0, spread)
+            same = spread == rows[:, axis.column]
+            changed[:, axis.column] = np.where(same, high + 2.0, spread)
             if axis.some_missing:
                 changed = np.concatenate([changed, rows])
                 changed[len(rows) :, axis.column] = np.nan
         tried.append(changed)
-    # In one call: pipelines take as long for a few rows as for many.
-    ends = np.cumsum([len(part) for part in tried])
-    encoded = np.split(encode(np.concatenate(tried)), ends[:-1])
-    before = encoded[0]
-    moved = [differs(part, before[np.arange(len(part)) % len(rows)]) for part in encoded[1:]]
-    return np.stack([changed.any(axis=0) for changed in moved])
+    # In one call, since pipelines take as long for a few rows as for many.
+    before, *after = _encoded_parts(tried, encode)
+    moved = []
+    for part in after:
+        unchanged = before[np.arange(len(part)) % len(rows)]
+        moved.append(differs(part, unchanged).any(axis=0))
+    return np.stack(moved)
+
+
+def _encoded_parts(parts: Sequence[FloatArray], encode: Encode) -> list[FloatArray]:
+    """Return points encoded in one call, as long as the parts they came in."""
+    ends = np.cumsum([len(part) for part in parts])
+    encoded = encode(np.concatenate(parts))
+    return np.split(encoded, ends[:-1])
 
 
 def _ranges(X: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -257,13 +274,13 @@ def _encoded_states(
     points = {}
     for position, axis in enumerate(axes):
         if isinstance(axis, StateAxis):
-            points[position] = np.repeat(X[:1], axis.n_cells, axis=0)
-            axis.flip.put(points[position], np.arange(axis.n_cells))
+            at_states = np.repeat(X[:1], axis.n_cells, axis=0)
+            axis.flip.put(at_states, np.arange(axis.n_cells))
+            points[position] = at_states
     if encode is None or not points:
         return points
-    encoded = encode(np.concatenate(list(points.values())))
-    ends = np.cumsum([len(part) for part in points.values()])[:-1]
-    return dict(zip(points, np.split(encoded, ends), strict=True))
+    encoded = _encoded_parts(list(points.values()), encode)
+    return dict(zip(points, encoded, strict=True))
 
 
 def _edges_before(
@@ -281,13 +298,19 @@ def _edges_before(
     """
     edge = forest.threshold[nodes]
     falls = np.zeros(len(nodes), dtype=np.bool_)
-    columns = [axis.column if isinstance(axis, NumberAxis) else LEAF for axis in axes]
-    column = np.array([*columns, LEAF])[owner[forest.feature[nodes]]]
+    # The column of the number that each node splits, none for states and for what nothing moves.
+    columns = np.full(len(axes) + 1, LEAF)
+    for position, axis in enumerate(axes):
+        if isinstance(axis, NumberAxis):
+            columns[position] = axis.column
+    column = columns[owner[forest.feature[nodes]]]
     sought = np.flatnonzero(column >= 0)
     if sought.size:
+        # Each threshold of a feature once.
         feature = forest.feature[nodes[sought]]
         keys = np.stack([column[sought], feature, edge[sought].view(np.int64)])
-        (column, feature, bits), place = np.unique(keys, axis=1, return_inverse=True)
+        keys, place = np.unique(keys, axis=1, return_inverse=True)
+        column, feature, bits = keys
         edges, falling = _bisect(column, feature, bits.view(np.float64), X, encode)
         edge[sought] = edges[place.ravel()]
         falls[sought] = falling[place.ravel()]
@@ -295,70 +318,50 @@ def _edges_before(
 
 
 # Floats in their order are integers (see `_ordered`), so bisection between two of them ends at neighbours: the edge
-# is exact. Most pipelines pass a column on as it is, or scale it; these two guesses save most of the 64 steps.
+# is exact, after at most 64 steps for all thresholds together.
 def _bisect(
-    column: IntArray,
-    feature: IntArray,
-    threshold: FloatArray,
-    X: FloatArray,
-    encode: Encode,
+    column: IntArray, feature: IntArray, threshold: FloatArray, X: FloatArray, encode: Encode
 ) -> tuple[FloatArray, BoolArray]:
     """Return the last number before each encoded feature passes its threshold, and whether it falls."""
     # One row of the probe holds a number for each column at once: the k-th threshold of each.
     slot = np.arange(len(column)) - np.searchsorted(column, column)
     base = np.repeat(X[:1], slot.max() + 1, axis=0)
 
-    def encoded(numbers: FloatArray) -> FloatArray:
+    def is_left(order: IntArray) -> BoolArray:
         probe = base.copy()
-        probe[slot, column] = numbers
-        return np.asarray(encode(probe)[slot, feature])
+        probe[slot, column] = _floats(order)
+        encoded = encode(probe)[slot, feature]
+        return np.asarray(encoded <= threshold)
 
-    def is_left(numbers: FloatArray) -> BoolArray:
-        return np.asarray(encoded(numbers) <= threshold)
-
-    low, high = (limit[column] for limit in _ranges(X))
-    width = np.maximum(high - low, 1.0)
-    low = low - 16.0 * width
-    high = high + 16.0 * width
-    first, last = encoded(low), encoded(high)
-    at_low, at_high = first <= threshold, last <= threshold
-    never = at_low == at_high
-    a, b = _ordered(low), _ordered(high)
-    # Passed on as it is: then the threshold itself is the edge.
-    inside = (low < threshold) & (threshold < high)
-    raw = np.where(inside, threshold, low)
-    as_it_is = inside & (is_left(raw) != is_left(np.nextafter(raw, np.inf)))
-    a = np.where(as_it_is, _ordered(raw), a)
-    b = np.where(as_it_is, _ordered(raw) + 1, b)
-    # Scaled: then the edge is beside the place between both ends where a straight line has it.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        fraction = np.clip(np.nan_to_num((threshold - first) / (last - first)), 0.0, 1.0)
-    line = _ordered(low + fraction * (high - low))
-    for beside in _BESIDE:
-        left, right = np.maximum(line - beside, a), np.minimum(line + beside, b)
-        found = (is_left(_floats(left)) == at_low) & (is_left(_floats(right)) == at_high)
-        a = np.where(found, left, a)
-        b = np.where(found, right, b)
+    smallest, largest = _ranges(X)
+    width = np.maximum(largest - smallest, 1.0)
+    low = smallest - 16.0 * width
+    high = largest + 16.0 * width
+    a = _ordered(low[column])
+    b = _ordered(high[column])
+    at_low = is_left(a)
+    never = at_low == is_left(b)
     b = np.where(never, a + 1, b)
     while (b > a + 1).any():
         middle = (a >> 1) + (b >> 1) + (a & b & 1)
-        same = is_left(_floats(middle)) == at_low
+        same = is_left(middle) == at_low
         a = np.where(same, middle, a)
         b = np.where(same, b, middle)
     # A threshold out of sight: all numbers are on one side.
     one_side = np.where(at_low, np.inf, -np.inf)
-    return np.where(never, one_side, _floats(a)), ~at_low & ~never
+    edges = np.where(never, one_side, _floats(a))
+    return edges, ~at_low & ~never
 
 
 def _ordered(numbers: FloatArray) -> IntArray:
     """Return integers in the order of the floats, neighbours for neighbours."""
     bits = (numbers + 0.0).view(np.int64)
-    return np.where(bits < 0, np.iinfo(np.int64).min - bits, bits)
+    return np.where(bits < 0, _SMALLEST - bits, bits)
 
 
 def _floats(order: IntArray) -> FloatArray:
     """Return the floats of these integers."""
-    bits = np.where(order < 0, np.iinfo(np.int64).min - order, order)
+    bits = np.where(order < 0, _SMALLEST - order, order)
     return bits.view(np.float64)
 
 
@@ -367,7 +370,8 @@ def _agrees(problem: ModelProblem, grid: Grid) -> bool:
     rng = np.random.default_rng(0)
     n_rows = min(_N_CHECKED, max(64, problem.n_samples))
     rows = rng.integers(problem.n_samples, size=n_rows)
-    incomplete = np.flatnonzero(np.isnan(problem.codes).any(axis=1))
+    is_incomplete = np.isnan(problem.codes).any(axis=1)
+    incomplete = np.flatnonzero(is_incomplete)
     if incomplete.size:
         rows[: n_rows // 2] = rng.choice(incomplete, n_rows // 2)
     points = problem.codes[rows].copy()
@@ -375,9 +379,10 @@ def _agrees(problem: ModelProblem, grid: Grid) -> bool:
     for position, axis in enumerate(grid.axes):
         if not axis.movable:
             continue
+        # About half of the rows move to a cell at random, where they can reach it.
         target = rng.integers(axis.n_cells, size=n_rows)
-        reachable = np.isfinite(axis.costs(points))[np.arange(n_rows), target]
-        change = np.flatnonzero(reachable & (rng.random(n_rows) < 0.5))
+        costs = axis.costs(points)[np.arange(n_rows), target]
+        change = np.flatnonzero(np.isfinite(costs) & (rng.random(n_rows) < 0.5))
         if change.size:
             part = points[change]
             axis.put(part, part.copy(), target[change])
@@ -390,6 +395,7 @@ def _agrees(problem: ModelProblem, grid: Grid) -> bool:
     if problem.loss == "zero_one":
         margins = grid.forest.margins(outputs, y)
         clear = np.abs(margins) > grid.forest.tolerance
-        return bool(((margins < 0.0) == (expected > 0.0))[clear].all())
+        same = (margins < 0.0) == (expected > 0.0)
+        return bool(same[clear].all())
     losses = grid.forest.losses(outputs, y, problem.loss)
     return bool(np.allclose(losses, expected, rtol=_LOSS_ERROR, atol=_LOSS_ERROR))

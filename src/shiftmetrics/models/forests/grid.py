@@ -22,6 +22,7 @@ from shiftmetrics.models.forests.forest import Forest
 
 BLOCK_BYTES = 1 << 27
 _VISIT_BYTES = 400  # of a row in a tree, while it walks down
+_LAST = 1 << 30  # beyond every cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +62,8 @@ class Grid:
     @property
     def active(self) -> IntArray:
         """Positions of the axes along which a move may change an output."""
-        able = [k for k, axis in enumerate(self.axes) if axis.movable and axis.n_open > 1]
-        return np.array(able, dtype=np.int64)
+        movable = np.array([axis.movable for axis in self.axes])
+        return np.flatnonzero(movable & (self.n_open > 1))
 
     @cached_property
     def n_cells(self) -> IntArray:
@@ -92,9 +93,10 @@ class Grid:
     @cached_property
     def marked(self) -> IntArray:
         """The cells that are in no order: states, and missing values."""
-        cell_on_axis = np.arange(len(self.axis_of_cell)) - self.first[self.axis_of_cell]
-        is_missing = cell_on_axis >= self.n_open[self.axis_of_cell]
-        return np.flatnonzero(is_missing | self.by_state[self.axis_of_cell])
+        axis = self.axis_of_cell
+        cell_on_axis = np.arange(len(axis)) - self.first[axis]
+        is_missing = cell_on_axis >= self.n_open[axis]
+        return np.flatnonzero(is_missing | self.by_state[axis])
 
     @cached_property
     def _mark_of_cell(self) -> IntArray:
@@ -105,11 +107,13 @@ class Grid:
 
     def cells(self, points: FloatArray) -> IntArray:
         """Return the cells of each point, of shape (n_points, n_axes)."""
-        return np.stack([axis.cells(points) for axis in self.axes], axis=1)
+        cells = [axis.cells(points) for axis in self.axes]
+        return np.stack(cells, axis=1)
 
     def costs(self, start: FloatArray) -> FloatArray:
         """Return the squared distance of each row to each cell of each axis, those of an axis side by side."""
-        return np.concatenate([axis.costs(start) for axis in self.axes], axis=1)
+        costs = [axis.costs(start) for axis in self.axes]
+        return np.concatenate(costs, axis=1)
 
     def points(self, start: FloatArray, cells: IntArray) -> FloatArray:
         """Return the nearest place of each row in its cells."""
@@ -125,9 +129,8 @@ class Grid:
 
     def axes_of(self, columns: Sequence[int]) -> IntArray:
         """Return the positions of the axes that these columns belong to."""
-        wanted = set(columns)
-        held = [k for k, axis in enumerate(self.axes) if wanted & set(axis.columns.tolist())]
-        return np.array(held, dtype=np.int64)
+        held = [np.isin(axis.columns, columns).any() for axis in self.axes]
+        return np.flatnonzero(held)
 
     def within(self, domain: Domain) -> Grid:
         """Return the same grid for a domain that differs in what may move."""
@@ -135,7 +138,8 @@ class Grid:
         axes: list[Axis] = []
         for axis in self.axes:
             if isinstance(axis, StateAxis):
-                axes.append(replace(axis, movable=tuple(axis.columns.tolist()) in able))
+                movable = tuple(axis.columns.tolist()) in able
+                axes.append(replace(axis, movable=movable))
             else:
                 movable = bool(domain.mutable[axis.column])
                 axes.append(replace(axis, movable=movable, domain=domain))
@@ -146,17 +150,21 @@ class Grid:
     @cached_property
     def tree(self) -> IntArray:
         """The tree of each node."""
-        ends = np.searchsorted(self.forest.roots, np.arange(len(self.forest.feature)), side="right")
+        nodes = np.arange(len(self.forest.feature))
+        ends = np.searchsorted(self.forest.roots, nodes, side="right")
+        # Nodes above the first root are passed over, and are of no tree.
         return np.asarray(np.maximum(ends - 1, 0))
 
     @cached_property
     def boxes(self) -> Boxes:
         """The box of each node: level by level from the roots, that of its parent, narrowed by the split."""
         forest = self.forest
-        shape = (len(forest.feature), len(self.axes))
-        low = np.zeros(shape, dtype=np.int32)
-        high = np.tile(self.n_open.astype(np.int32) - 1, (shape[0], 1))
-        marks = np.ones((shape[0], len(self.marked)), dtype=np.bool_)
+        n_nodes = len(forest.feature)
+        last = self.n_open.astype(np.int32) - 1
+        low = np.zeros((n_nodes, len(self.axes)), dtype=np.int32)
+        high = np.tile(last, (n_nodes, 1))
+        marks = np.ones((n_nodes, len(self.marked)), dtype=np.bool_)
+        # As the forest takes marked cells: states by their number, missing values as NaN.
         marked_axis = self.axis_of_cell[self.marked]
         number = self.marked - self.first[marked_axis]
         marked_value = np.where(self.by_state[marked_axis], number, np.nan)
@@ -164,8 +172,11 @@ class Grid:
         while level.size:
             node = level[forest.feature[level] >= 0]
             axis = forest.feature[node]
-            cut = np.clip(forest.threshold[node], -1, 1 << 30).astype(np.int32)
-            for child, is_left in ((forest.left[node], True), (forest.right[node], False)):
+            cut = np.clip(forest.threshold[node], -1, _LAST)
+            cut = cut.astype(np.int32)
+            left = forest.left[node]
+            right = forest.right[node]
+            for child, is_left in ((left, True), (right, False)):
                 low[child] = low[node]
                 high[child] = high[node]
                 marks[child] = marks[node]
@@ -175,12 +186,13 @@ class Grid:
                     low[child, axis] = np.maximum(low[node, axis], cut + 1)
                 for mark, value in enumerate(marked_value):
                     here = np.flatnonzero(axis == marked_axis[mark])
-                    goes = forest.goes_left(node[here], np.full(len(here), value)) == is_left
-                    marks[child[here], mark] &= goes
-            level = np.concatenate([forest.left[node], forest.right[node]])
+                    values = np.full(len(here), value)
+                    goes_left = forest.goes_left(node[here], values)
+                    marks[child[here], mark] &= goes_left == is_left
+            level = np.concatenate([left, right])
         # States are in no order: their ends say nothing.
         low[:, self.by_state] = 0
-        high[:, self.by_state] = self.n_open[self.by_state] - 1
+        high[:, self.by_state] = last[self.by_state]
         # Where only missing values lead to a node, no other cell does.
         return Boxes(np.minimum(low, high + 1), high, marks)
 
@@ -192,12 +204,14 @@ class Grid:
         for mark, axis in enumerate(self.axis_of_cell[self.marked]):
             if self.by_state[axis]:
                 bounded[:, axis] |= ~boxes.marks[:, mark]
-        return np.nonzero(bounded)[1], np.cumsum(bounded.sum(axis=1))
+        _, axes = np.nonzero(bounded)
+        return axes, np.cumsum(bounded.sum(axis=1))
 
     def bounds_of(self, leaf: IntArray) -> tuple[IntArray, IntArray]:
         """Return the bounds of boxes, one box after another: which box, and the axis that bounds it."""
         axes, ends = self._bounds
-        box, place = spread(np.append(0, ends)[leaf], ends[leaf])
+        starts = np.append(0, ends)
+        box, place = spread(starts[leaf], ends[leaf])
         return box, axes[place]
 
     def contains(
@@ -209,7 +223,8 @@ class Grid:
         """Return whether the boxes of leaves contain cells, on one axis each."""
         boxes = self.boxes
         leaf, axis, cell = np.broadcast_arrays(leaf, axis, cell)
-        inside: BoolArray = (boxes.low[leaf, axis] <= cell) & (cell <= boxes.high[leaf, axis])
+        above = boxes.low[leaf, axis] <= cell
+        inside: BoolArray = above & (cell <= boxes.high[leaf, axis])
         if self.marked.size:
             mark = self._mark_of_cell[self.first[axis] + cell]
             some = mark >= 0
@@ -220,24 +235,28 @@ class Grid:
         """Return the cells that lead to leaves, on one axis each, as ranges: which leaf, the first cell, the end."""
         boxes = self.boxes
         which = np.flatnonzero(~self.by_state[axis])
-        start = boxes.low[leaf[which], axis[which]].astype(np.int64)
-        stop = boxes.high[leaf[which], axis[which]].astype(np.int64) + 1
+        place = leaf[which], axis[which]
+        start = boxes.low[place].astype(np.int64)
+        stop = boxes.high[place].astype(np.int64) + 1
         states = np.flatnonzero(self.by_state[axis])
         if not states.size:
             return which, start, stop
         # Each state is a range of one cell.
         marked_axis = self.axis_of_cell[self.marked]
-        held = boxes.marks[leaf[states]] & (marked_axis == axis[states, None])
-        box, mark = np.nonzero(held)
+        on_axis = marked_axis == axis[states, None]
+        box, mark = np.nonzero(boxes.marks[leaf[states]] & on_axis)
         state = self.marked[mark] - self.first[marked_axis[mark]]
         which = np.concatenate([which, states[box]])
-        return which, np.concatenate([start, state]), np.concatenate([stop, state + 1])
+        start = np.concatenate([start, state])
+        stop = np.concatenate([stop, state + 1])
+        return which, start, stop
 
     def nearest_in_box(self, start: FloatArray, leaf: IntArray) -> IntArray:
         """Return the cells of the box of a leaf that are nearest to each row."""
         cells = self.cells(start)
         for position, axis in enumerate(self.axes):
-            inside = self.contains(leaf[:, None], position, np.arange(axis.n_cells))
+            number = np.arange(axis.n_cells)
+            inside = self.contains(leaf[:, None], position, number)
             costs = np.where(inside, axis.costs(start), np.inf)
             cells[:, position] = costs.argmin(axis=1)
         return cells
@@ -249,7 +268,8 @@ class Grid:
         inputs = cells.astype(np.float64)
         for position, axis in enumerate(self.axes):
             if axis.some_missing:
-                inputs[cells[:, position] == axis.n_open, position] = np.nan
+                missing = cells[:, position] == axis.n_open
+                inputs[missing, position] = np.nan
         return inputs
 
     def leaves(self, cells: IntArray) -> IntArray:
@@ -260,7 +280,8 @@ class Grid:
         """Return the sums of each row, of shape (n_rows, n_outputs)."""
         outputs = np.empty((len(cells), self.forest.n_outputs))
         for rows in self.row_blocks(len(cells)):
-            outputs[rows] = self.forest.total(self.leaves(cells[rows]))
+            leaves = self.leaves(cells[rows])
+            outputs[rows] = self.forest.total(leaves)
         return outputs
 
     def row_blocks(self, n_rows: int, row_bytes: int = 0) -> list[slice]:
@@ -292,9 +313,11 @@ class Grid:
         present = self.leaves(cells)
         sums = forest.value[present].sum(axis=1)
         row, leaf, axis_of = self._entered(cells, axes)
-        changes = forest.value[leaf] - forest.value[present[row, self.tree[leaf]]]
+        before = present[row, self.tree[leaf]]
+        changes = forest.value[leaf] - forest.value[before]
         order = np.argsort(axis_of, kind="stable")
-        ends = np.searchsorted(axis_of[order], np.arange(len(self.axes) + 1))
+        positions = np.arange(len(self.axes) + 1)
+        ends = np.searchsorted(axis_of[order], positions)
         for axis in axes.tolist():
             here = order[ends[axis] : ends[axis + 1]]
             box, start, stop = self.ranges(leaf[here], axis_of[here])
@@ -304,9 +327,11 @@ class Grid:
             place = np.concatenate([first + start, first + stop])
             totals = np.empty((n_rows, width, forest.n_outputs))
             for output, amount in enumerate(changes[here][box].T):
-                steps = np.bincount(place, np.concatenate([amount, -amount]), n_rows * width)
+                amounts = np.concatenate([amount, -amount])
+                steps = np.bincount(place, amounts, n_rows * width)
                 totals[:, :, output] = np.cumsum(steps).reshape(n_rows, width)
-            yield forest.base + forest.factor * (totals[:, :-1] + sums[:, None])
+            at_cells = totals[:, :-1] + sums[:, None]
+            yield forest.base + forest.factor * at_cells
 
     def _entered(self, cells: IntArray, axes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Return the leaves that rows enter by a move along one of these axes: rows, leaves and axes."""
@@ -322,19 +347,30 @@ class Grid:
             inner = forest.feature[node] >= 0
             ends = ~inner & (moved >= 0)
             found.append((row[ends], node[ends], moved[ends]))
-            row, node, moved = row[inner], node[inner], moved[inner]
+            row = row[inner]
+            node = node[inner]
+            moved = moved[inner]
             axis = forest.feature[node]
             number = x[row, axis]
-            left = forest.goes_left(node, number)
-            own = np.where(left, forest.left[node], forest.right[node])
-            other = np.where(left, forest.right[node], forest.left[node])
+            goes_left = forest.goes_left(node, number)
+            left = forest.left[node]
+            right = forest.right[node]
+            own = np.where(goes_left, left, right)
+            other = np.where(goes_left, right, left)
             # Along the axis of a move both sides are open; a missing value does not move.
-            crossing = (moved == axis) | ((moved < 0) & able[axis] & ~np.isnan(number))
+            begins = (moved < 0) & able[axis] & ~np.isnan(number)
+            crossing = (moved == axis) | begins
             row = np.concatenate([row, row[crossing]])
             node = np.concatenate([own, other[crossing]])
             moved = np.concatenate([moved, axis[crossing]])
-        rows, leaves, along = (np.concatenate(part) for part in zip(*found, strict=True))
+        rows, leaves, along = joined(found)
         return rows, leaves, along
+
+
+def joined(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Put tuples of arrays together, each one after another."""
+    columns = zip(*parts, strict=True)
+    return tuple(np.concatenate(column) for column in columns)
 
 
 def spread(begin: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:

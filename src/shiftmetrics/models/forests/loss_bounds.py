@@ -86,8 +86,9 @@ class LeafReach:
         """Return how far a class may get ahead of that of the row within each distance; -inf for its own."""
         forest = self.forest
         label = self.y[self.row]
-        values = forest.factor * (forest.value[self.leaf, rival] - forest.value[self.leaf, label])
-        lead = self.highest(values, order) + (forest.base[rival] - forest.base[label])
+        gain = forest.value[self.leaf, rival] - forest.value[self.leaf, label]
+        before = forest.base[rival] - forest.base[label]
+        lead = self.highest(forest.factor * gain, order) + before
         return np.where(label == rival, -np.inf, lead + forest.tolerance)
 
 
@@ -117,9 +118,11 @@ def lower_loss(
     squared = np.full((n_rows, _STEPS + 1), np.inf)
     losses = np.zeros((n_rows, _STEPS + 1))
     width = 0
-    for rows in grid.row_blocks(n_rows, (60 + 16 * grid.forest.n_outputs) * n_leaves):
+    row_bytes = (60 + 16 * grid.forest.n_outputs) * n_leaves
+    for rows in grid.row_blocks(n_rows, row_bytes):
         standing = Standing.of(grid, start[rows])
-        found = LeafReach.of(standing, y[rows], np.full(len(standing.cells), np.inf))
+        no_limit = np.full(len(standing.cells), np.inf)
+        found = LeafReach.of(standing, y[rows], no_limit)
         near, high = _staircase(found, _highest_losses(found, loss))
         squared[rows, : near.shape[1]] = near
         losses[rows, : near.shape[1]] = high
@@ -135,8 +138,11 @@ def _highest_losses(found: LeafReach, loss: str) -> FloatArray:
     values = forest.factor * forest.value[found.leaf]
     rounding = forest.tolerance
     if loss == "squared":
-        above = forest.base[0] + rounding + found.highest(values[:, 0], order)
-        below = forest.base[0] - rounding - found.highest(-values[:, 0], order)
+        # The loss is highest where the prediction is highest, or lowest.
+        highest = found.highest(values[:, 0], order)
+        lowest = -found.highest(-values[:, 0], order)
+        above = forest.base[0] + highest + rounding
+        below = forest.base[0] + lowest - rounding
         over = forest.predictions(above[:, None]) - y
         under = forest.predictions(below[:, None]) - y
         return np.asarray(np.maximum(over**2, under**2))
@@ -144,10 +150,12 @@ def _highest_losses(found: LeafReach, loss: str) -> FloatArray:
         labelled = values[np.arange(len(y)), y]
         least = -found.highest(-labelled, order) - rounding
         return -np.log(np.clip(least, forest.clip, 1.0))
-    ahead = np.stack([found.ahead(rival, order) for rival in range(forest.n_outputs)])
+    leads = [found.ahead(rival, order) for rival in range(forest.n_outputs)]
+    ahead = np.stack(leads)
     if loss == "log_loss":
         # log(1 + sum_k exp(lead of k)), each lead as high as it can be
-        return np.asarray(np.logaddexp(0.0, np.logaddexp.reduce(forest.slope * ahead, axis=0)))
+        rivals = np.logaddexp.reduce(forest.slope * ahead, axis=0)
+        return np.asarray(np.logaddexp(0.0, rivals))
     margin = -ahead.max(axis=0)
     if loss == "hinge":
         return np.asarray(np.maximum(1.0 - margin, 0.0))
@@ -173,14 +181,15 @@ def _staircase(found: LeafReach, losses: FloatArray) -> tuple[FloatArray, FloatA
     height = np.maximum.accumulate(height, axis=1)
     # The number of each step; the row itself is a separate one, the others share the rest.
     rises = height[:, 1:] > height[:, :-1]
-    place = np.pad(np.cumsum(rises, axis=1), ((0, 0), (1, 0)))
+    place = np.zeros(shape, dtype=np.int64)
+    place[:, 1:] = np.cumsum(rises, axis=1)
     most = np.maximum(place[:, -1:], _STEPS - 1)
     coarse = 1 + np.maximum(place - 1, 0) * (_STEPS - 1) // most
     coarse = np.where(place == 0, 0, coarse)
     width = int(coarse.max()) + 1
     near = np.full((n_rows, width), np.inf)
     high = np.zeros((n_rows, width))
-    row = np.repeat(np.arange(n_rows), shape[1])
-    np.minimum.at(near, (row, coarse.ravel()), squared.ravel())
-    np.maximum.at(high, (row, coarse.ravel()), height.ravel())
+    row = np.arange(n_rows)[:, None]
+    np.minimum.at(near, (row, coarse), squared)
+    np.maximum.at(high, (row, coarse), height)
     return near, high

@@ -56,9 +56,10 @@ class Moves(NamedTuple):
         """Return the position of the best move of each row, the first of equal ones, and its score; -inf: none."""
         highest = np.full(n_rows, -np.inf)
         np.maximum.at(highest, self.row, scores)
-        equal = np.flatnonzero(scores == highest[self.row])[::-1]
+        equal = np.flatnonzero(scores == highest[self.row])
         position = np.zeros(n_rows, dtype=np.int64)
-        position[self.row[equal]] = equal
+        # Written from the last to the first, so that the first of equal ones stays.
+        position[self.row[equal[::-1]]] = equal[::-1]
         return position, highest
 
 
@@ -109,7 +110,8 @@ class Neighbourhood:
         limit = np.minimum(limit * (1.0 + _ROUNDING), _FARTHEST)
         box_row, leaf, squared = standing.leaves_within(limit)
         box, axis = grid.bounds_of(leaf)
-        order = np.argsort(box_row[box] * len(grid.axes) + axis, kind="stable")
+        row_and_axis = box_row[box] * len(grid.axes) + axis
+        order = np.argsort(row_and_axis, kind="stable")
         return cls(
             standing=standing,
             y=y,
@@ -135,7 +137,8 @@ class Neighbourhood:
     @cached_property
     def bound_ends(self) -> IntArray:
         """Where the bounds of each row and axis begin, and the last ones end."""
-        key = self.box_row[self.bound_box] * len(self.grid.axes) + self.bound_axis
+        row = self.box_row[self.bound_box]
+        key = row * len(self.grid.axes) + self.bound_axis
         return np.searchsorted(key, np.arange(self.start.size + 1))
 
     def take(self, rows: IntArray, limit: FloatArray) -> Neighbourhood:
@@ -181,8 +184,11 @@ class Neighbourhood:
         """Return how rows in these cells are outside of their boxes: the number of axes, and the sum of these."""
         box = self.bound_box
         axis = self.bound_axis
-        outside = ~self.grid.contains(self.leaf[box], axis, cells[self.box_row[box], axis])
-        code = np.bincount(box[outside], axis[outside] + _AXIS, minlength=len(self.leaf))
+        cell = cells[self.box_row[box], axis]
+        outside = ~self.grid.contains(self.leaf[box], axis, cell)
+        # Of a box that its row is outside of on one axis alone, the sum names that axis.
+        amounts = axis[outside] + _AXIS
+        code = np.bincount(box[outside], amounts, minlength=len(self.leaf))
         return code.astype(np.int64)
 
     # A row is in one box of each tree. A box that it is outside of on one axis alone is entered by a move along that
@@ -201,8 +207,10 @@ class Neighbourhood:
         present = self.leaf[outside == 0].reshape(len(cells), forest.n_trees)
         sums = forest.value[present].sum(axis=1)
         # Boxes to enter, and on the axes of moves so far the present ones.
-        one = np.flatnonzero((outside // _AXIS == 1) & going[self.box_row])
-        back_row, back_axis = np.nonzero((cells != self.start) & going[:, None])
+        is_one = (outside // _AXIS == 1) & going[self.box_row]
+        one = np.flatnonzero(is_one)
+        moved = (cells != self.start) & going[:, None]
+        back_row, back_axis = np.nonzero(moved)
         held, held_axis = self._bounds_on(back_row, back_axis)
         inside = outside[held] == 0
         box = np.concatenate([one, held[inside]])
@@ -210,7 +218,8 @@ class Neighbourhood:
         which, low, stop = grid.ranges(self.leaf[box], axis)
         box, axis = box[which], axis[which]
         row, leaf = self.box_row[box], self.leaf[box]
-        changes = forest.value[leaf] - forest.value[present[row, grid.tree[leaf]]]
+        before = present[row, grid.tree[leaf]]
+        changes = forest.value[leaf] - forest.value[before]
         near = np.clip(self.start[row, axis], low, stop - 1)
         # Changes begin and end along the cells of all axes of all rows: running sums are the outputs.
         n_cells = len(grid.axis_of_cell) + 1
@@ -221,14 +230,17 @@ class Neighbourhood:
         wanted = row * n_cells + grid.first[axis] + cell
         ends = np.concatenate([first + low, first + stop])
         order = np.argsort(ends, kind="stable")
-        running = np.cumsum(np.concatenate([changes, -changes])[order], axis=0)
-        running = np.concatenate([np.zeros((1, forest.n_outputs)), running])
-        totals = running[np.searchsorted(ends[order], wanted, side="right")]
-        heights = self.height_of(forest.base + forest.factor * (sums[row] + totals), self.y[row])
+        amounts = np.concatenate([changes, -changes])[order]
+        none = np.zeros((1, forest.n_outputs))
+        running = np.concatenate([none, np.cumsum(amounts, axis=0)])
+        n_before = np.searchsorted(ends[order], wanted, side="right")
+        outputs = sums[row] + running[n_before]
+        heights = self.height_of(forest.base + forest.factor * outputs, self.y[row])
         height = self.height_of(forest.base + forest.factor * sums, self.y)
         spent = self.spent(cells)
         total = spent.sum(axis=1)
-        squared = total[row] - spent[row, axis] + self.costs_at(row, axis, cell)
+        others = total[row] - spent[row, axis]
+        squared = others + self.costs_at(row, axis, cell)
         squared[squared > self.limit[row]] = np.inf
         return Moves(row, axis, cell, heights, squared, height[row], total[row])
 
@@ -244,9 +256,11 @@ class Neighbourhood:
         which, bound = self._bounds_at(rows, axis)
         box = self.bound_box[bound]
         leaf, along = self.leaf[box], axis[which]
-        before = self.grid.contains(leaf, along, cells[rows, axis][which])
+        here = cells[rows, axis]
+        before = self.grid.contains(leaf, along, here[which])
         after = self.grid.contains(leaf, along, cell[which])
-        outside[box] += (before.astype(np.int64) - after) * (along + _AXIS)
+        left = before.astype(np.int64) - after
+        outside[box] += left * (along + _AXIS)
         cells[rows, axis] = cell
 
     def _bounds_at(self, row: IntArray, axis: IntArray) -> tuple[IntArray, IntArray]:
@@ -293,13 +307,15 @@ def climb(
             able &= moves.height <= 0.0
         if closed is not None:
             able &= moves.axis != closed[moves.row]
-        position, highest = moves.best(np.where(able, score(moves), -np.inf), len(cells))
+        scores = np.where(able, score(moves), -np.inf)
+        position, highest = moves.best(scores, len(cells))
         going = highest > 0.0
         better = np.flatnonzero(going)
         if not better.size:
             break
         taken = position[better]
-        block.put(cells, better, moves.axis[taken], moves.cell[taken], outside)
+        axis = moves.axis[taken]
+        block.put(cells, better, axis, moves.cell[taken], outside)
     return cells
 
 
@@ -307,16 +323,22 @@ def first_move(block: Neighbourhood, score: Score, rank: int) -> IntArray:
     """Return the cells of each row after its best first move, or after the best one on yet another axis."""
     n_rows = len(block.start)
     cells = block.start.copy()
-    moves = block.moves(cells, block.outside(cells), np.ones(n_rows, dtype=np.bool_))
-    changes = np.abs(moves.heights - moves.height) > block.grid.forest.tolerance
-    scores = np.where(np.isfinite(moves.squared) & changes, score(moves), -np.inf)
+    everyone = np.ones(n_rows, dtype=np.bool_)
+    moves = block.moves(cells, block.outside(cells), everyone)
+    if not moves.row.size:
+        return cells
+    # Moves without a change of height lead nowhere.
+    gains = np.abs(moves.heights - moves.height)
+    able = np.isfinite(moves.squared) & (gains > block.grid.forest.tolerance)
+    scores = np.where(able, score(moves), -np.inf)
     for _ in range(rank - 1):
         position, _ = moves.best(scores, n_rows)
-        scores[moves.axis == moves.axis[position][moves.row]] = -np.inf
+        taken_axis = moves.axis[position]
+        scores[moves.axis == taken_axis[moves.row]] = -np.inf
     position, highest = moves.best(scores, n_rows)
-    able = np.flatnonzero(highest > -np.inf)
-    taken = position[able]
-    cells[able, moves.axis[taken]] = moves.cell[taken]
+    rows = np.flatnonzero(highest > -np.inf)
+    taken = position[rows]
+    cells[rows, moves.axis[taken]] = moves.cell[taken]
     return cells
 
 
@@ -334,7 +356,9 @@ def _steepest(moves: Moves) -> FloatArray:
     """Prefer what gains most height, up to an error, for its cost."""
     price = moves.squared - moves.spent
     gain = np.minimum(moves.heights, 0.0) - moves.height
-    return np.where(price > 0.0, gain / np.where(price > 0.0, price, 1.0), -np.inf)
+    has_price = price > 0.0
+    rate = gain / np.where(has_price, price, 1.0)
+    return np.where(has_price, rate, -np.inf)
 
 
 def worth(price: FloatArray | float) -> Score:
@@ -370,12 +394,15 @@ def shortest_errors(block: Neighbourhood) -> tuple[FloatArray, IntArray]:
 
     for score in (_nearest_error, _steepest):
         part = block.take(everyone, best)
-        keep(part, everyone, climb(part, block.start, score, to_error=True))
+        climbed = climb(part, block.start, score, to_error=True)
+        keep(part, everyone, climbed)
     rows = np.flatnonzero(np.isfinite(best))
     if rows.size:
         part = block.take(rows, best[rows])
         cells = where[rows].copy()
-        axis = part.spent(cells).argmax(axis=1)
-        cells[np.arange(len(rows)), axis] = part.start[np.arange(len(rows)), axis]
-        keep(part, rows, climb(part, cells, _steepest, to_error=True, closed=axis))
+        dearest = part.spent(cells).argmax(axis=1)
+        place = np.arange(len(rows)), dearest
+        cells[place] = part.start[place]
+        climbed = climb(part, cells, _steepest, to_error=True, closed=dearest)
+        keep(part, rows, climbed)
     return best, where

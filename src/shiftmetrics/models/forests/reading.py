@@ -65,11 +65,15 @@ def category_codes(model: Any) -> Callable[[Any], Any] | None:
 
 def _in_order(rows: Any, lists: Sequence[Sequence[Any]]) -> Any:
     """Return a table with numbers for its categories: those of the first such column by the first list."""
-    places = [k for k, dtype in enumerate(getattr(rows, "dtypes", ())) if str(dtype) == "category"]
+    places = []
+    for place, dtype in enumerate(getattr(rows, "dtypes", ())):
+        if str(dtype) == "category":
+            places.append(place)
     return _by_position(rows, dict(zip(places, lists, strict=False)))
 
 
 def _by_position(rows: Any, lists: Mapping[int, Sequence[Any]]) -> Any:
+    """Return a table with numbers for its categories, by the lists of their columns or their own."""
     import pandas as pd
 
     if not isinstance(rows, pd.DataFrame):
@@ -77,12 +81,13 @@ def _by_position(rows: Any, lists: Mapping[int, Sequence[Any]]) -> Any:
     columns = {}
     for place, name in enumerate(rows.columns):
         column = rows.iloc[:, place]
-        categories = (
-            column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else None
-        )
-        known = lists.get(place, categories)
+        known = lists.get(place)
+        if known is None and isinstance(column.dtype, pd.CategoricalDtype):
+            known = list(column.cat.categories)
         if known is not None:
-            codes = pd.Index(list(known), dtype=object).get_indexer(column.astype(object))
+            # The number of each category in the list; one that is not in it counts as missing.
+            index = pd.Index(list(known), dtype=object)
+            codes = index.get_indexer(column.astype(object))
             columns[name] = np.where(codes < 0, np.nan, codes)
         else:
             columns[name] = column.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -63,7 +63,8 @@ class ErrorSearch:
         self.wrong = problem.is_wrong(problem.codes, slice(None))
         right = np.flatnonzero(~self.wrong)
         effort = problem.n_queries / _QUERIES
-        self.n_sought = int(np.ceil(min(_NEAR * effort, 1.0) * len(right)))
+        fraction = min(_NEAR * effort, 1.0)
+        self.n_sought = int(np.ceil(fraction * len(right)))
         self.budget = Budget.of(effort, self.n_sought)
         self.distances = np.where(self.wrong, 0.0, np.inf)
         self.cells = grid.cells(problem.codes)
@@ -78,8 +79,9 @@ class ErrorSearch:
         self.reach = np.zeros(len(self.least))
         self.certified = np.zeros(len(self.least), dtype=np.bool_)
         able = right[np.isfinite(self.least[right])]
-        usual = np.median(self.scale[able]) if able.size else 0.0
-        self.usual = float(np.sqrt(_USUAL * usual))
+        self.usual = 0.0
+        if able.size:
+            self.usual = float(np.sqrt(_USUAL * np.median(self.scale[able])))
         self._start_from_other_rows(able)
 
     def rows_left(self, farthest: float) -> IntArray:
@@ -98,7 +100,8 @@ class ErrorSearch:
         searched within a usual distance first, which makes it shorter.
         """
         for within in (min(farthest, self.usual), farthest):
-            rows = self.rows_left(within)[: max(AT_ONCE, len(self.least) // _MOST_PARTS)]
+            most = max(AT_ONCE, len(self.least) // _MOST_PARTS)
+            rows = self.rows_left(within)[:most]
             if rows.size:
                 break
         else:
@@ -107,7 +110,8 @@ class ErrorSearch:
             for block in self._blocks(rows):
                 self._climb(block, within * within)
                 bar.update(len(block))
-        self.reach[rows] = np.minimum(_WITHIN[-1] * self.scale[rows], within * within)
+        farthest_sought = _WITHIN[-1] * self.scale[rows]
+        self.reach[rows] = np.minimum(farthest_sought, within * within)
         if np.isinf(farthest):
             self._take_back(rows)
         return True
@@ -115,7 +119,8 @@ class ErrorSearch:
     def certify(self) -> None:
         """Sharpen the bounds of the rows that are nearest to an error, of those that were searched."""
         rows = np.flatnonzero((self.reach > 0.0) & ~self.certified)
-        sought = rows[np.argsort(self.least[rows], kind="stable")[: self.n_sought]]
+        nearest_first = np.argsort(self.least[rows], kind="stable")
+        sought = rows[nearest_first[: self.n_sought]]
         self.n_sought -= len(sought)
         self.certified[sought] = True
         for block in self._blocks(sought):
@@ -155,6 +160,8 @@ class ErrorSearch:
 
     def _keep(self, rows: IntArray, there: IntArray) -> BoolArray:
         """Keep cells of rows that are nearer errors for the model, too; return which are errors."""
+        if not rows.size:  # models do not predict tables without rows
+            return np.zeros(0, dtype=np.bool_)
         start = self.problem.codes[rows]
         points = self.grid.points(start, there)
         wrong = self.problem.is_wrong(points, rows)
@@ -169,15 +176,19 @@ class ErrorSearch:
         problem = self.problem
         pool = problem.codes
         if len(pool) > _MOST_OTHERS:
-            pool = pool[np.linspace(0, len(pool) - 1, _MOST_OTHERS).astype(int)]
+            chosen = np.linspace(0, len(pool) - 1, _MOST_OTHERS).astype(int)
+            pool = pool[chosen]
         labels = problem.predict(pool)
         for rows in self._blocks(able):
             start = problem.codes[rows]
             apart = problem.domain.squared_gaps(start, pool)
-            apart[labels[None, :] == problem.y[rows][:, None]] = np.inf
-            near = problem.domain.clip(pool[apart.argmin(axis=1)], start)
+            same = labels == problem.y[rows][:, None]
+            apart[same] = np.inf
+            nearest = pool[apart.argmin(axis=1)]
+            near = problem.domain.clip(nearest, start)
             some = np.isfinite(apart.min(axis=1))
-            self._keep(rows[some], self.grid.cells(near[some]))
+            cells = self.grid.cells(near[some])
+            self._keep(rows[some], cells)
         self.other_distances = self.distances.copy()
         self.other_cells = self.cells.copy()
 
@@ -199,13 +210,15 @@ class ErrorSearch:
             there[wrong] = tried[wrong]
         self._keep(rows, there)
         # Then by single moves, where that is not too far: few leaves are within reach.
-        squared = standing.costs[everyone[:, None], self.grid.first + there].sum(axis=1)
+        costs = standing.costs[everyone[:, None], self.grid.first + there]
+        squared = costs.sum(axis=1)
         near = np.flatnonzero(squared <= _WITHIN[-1] * self.scale[rows])
         if near.size:
             height_of = functools.partial(_error_height, forest, False)
             part = standing.take(near)
             block = Neighbourhood.of(part, y[near], height_of, squared[near])
-            self._keep(rows[near], climb(block, there[near], shortest_error))
+            shortened = climb(block, there[near], shortest_error)
+            self._keep(rows[near], shortened)
 
     def _certify(self, rows: IntArray) -> None:
         """Sharpen the bounds of a block of rows, and keep errors that this finds."""
@@ -219,7 +232,8 @@ class ErrorSearch:
         )
         self.least[rows] = np.maximum(self.least[rows], np.sqrt(squared))
         if nearest:
-            self._keep(rows[list(nearest)], np.stack(list(nearest.values())))
+            found = rows[list(nearest)]
+            self._keep(found, np.stack(list(nearest.values())))
 
 
 def _error_height(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics.models.forests.grid import Grid
+from shiftmetrics.models.forests.grid import Grid, joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,17 +63,19 @@ class Standing:
         while row.size:
             inner = forest.feature[node] >= 0
             found.append((row[~inner], node[~inner], squared[~inner]))
-            row, node, squared = row[inner], node[inner], squared[inner]
+            row = row[inner]
+            node = node[inner]
             axis = forest.feature[node]
-            rest = squared - self.costs_on(row, axis, node)
+            rest = squared[inner] - self.costs_on(row, axis, node)
             parts = []
             for child in (forest.left[node], forest.right[node]):
                 there = rest + self.costs_on(row, axis, child)
                 near = np.isfinite(there) & (there <= limit[row])
                 parts.append((row[near], child[near], there[near]))
-            row, node, squared = (np.concatenate(part) for part in zip(*parts, strict=True))
-        row, node, squared = (np.concatenate(part) for part in zip(*found, strict=True))
-        order = np.lexsort((squared, row * forest.n_trees + self.grid.tree[node]))
+            row, node, squared = joined(parts)
+        row, node, squared = joined(found)
+        group = row * forest.n_trees + self.grid.tree[node]
+        order = np.lexsort((squared, group))
         return row[order], node[order], squared[order]
 
     def costs_on(
@@ -88,12 +90,14 @@ class Standing:
         here = self.cells[row, axis]
         low = boxes.low[node, axis]
         high = boxes.high[node, axis]
-        costs: FloatArray = self.costs[row, grid.first[axis] + np.clip(here, low, high)]
+        nearest = grid.first[axis] + np.clip(here, low, high)
+        costs: FloatArray = self.costs[row, nearest]
         costs[low > high] = np.inf
         if not grid.marked.size:
             return costs
         # Missing values stay where they are.
-        missing = np.flatnonzero((here >= grid.n_open[axis]) & ~grid.by_state[axis])
+        is_missing = (here >= grid.n_open[axis]) & ~grid.by_state[axis]
+        missing = np.flatnonzero(is_missing)
         held = grid.contains(node[missing], axis[missing], here[missing])
         costs[missing] = np.where(held, 0.0, np.inf)
         # Of the states in a box the cheapest counts.
@@ -101,6 +105,6 @@ class Standing:
         costs[states] = np.inf
         which, state, _ = grid.ranges(node[states], axis[states])
         which = states[which]
-        there = self.costs[row[which], grid.first[axis[which]] + state]
-        np.minimum.at(costs, which, there)
+        cell = grid.first[axis[which]] + state
+        np.minimum.at(costs, which, self.costs[row[which], cell])
         return costs

@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -85,8 +86,11 @@ class Geometry:
         self.problem = problem
         self.scores = scores
         self.flips: tuple[Flip, ...] = domain.mutable_flips
-        places = {id(flip): number for number, flip in enumerate(domain.flips)}
-        self._tables = [scores.tables[places[id(flip)]] for flip in self.flips]
+        able = {id(flip) for flip in self.flips}
+        self._tables = []
+        for flip, table in zip(domain.flips, scores.tables, strict=True):
+            if id(flip) in able:
+                self._tables.append(table)
         self._now = [flip.state_of(problem.codes) for flip in self.flips]
         self.at_rows = scores(problem.codes, problem)
         self.numeric = domain.numeric
@@ -94,10 +98,14 @@ class Geometry:
         self.whole = domain.numeric & domain.integer & weighty
         low, high = domain.limits(problem.codes)
         self.missing = np.isnan(problem.codes)  # such a number stays as it is
-        self.down = np.where(self.missing, 0.0, (problem.codes - low) / domain.unit)
-        self.up = np.where(self.missing, 0.0, (high - problem.codes) / domain.unit)
+        # How far each number may go down and up, in units of distance.
+        down = (problem.codes - low) / domain.unit
+        up = (high - problem.codes) / domain.unit
+        self.down = np.where(self.missing, 0.0, down)
+        self.up = np.where(self.missing, 0.0, up)
         self._stuck = [flip.is_stuck(problem.codes) for flip in self.flips]
-        self.price_classes, self.joined = _price_classes([flip.distance for flip in self.flips])
+        distances = [flip.distance for flip in self.flips]
+        self.price_classes, self.joined = _price_classes(distances)
 
     @property
     def n_samples(self) -> int:
@@ -110,17 +118,19 @@ class Geometry:
         if self.problem.classes is None:
             residuals = self.at_rows[:, 0] - self.problem.y
             for sign in (1.0, -1.0):
-                yield self._rival(sign * residuals, np.full((self.n_samples, 1), sign))
+                signs = np.full((self.n_samples, 1), sign)
+                yield self._rival(sign * residuals, signs)
             return
         y = np.asarray(self.problem.y)
+        row = np.arange(self.n_samples)
         # Rival number r of label y is class y + r: each row has n_scores - 1 rivals.
         for r in range(1, n_scores):
-            signs = np.zeros((self.n_samples, n_scores))
-            row = np.arange(self.n_samples)
             rival = (y + r) % n_scores
+            signs = np.zeros((self.n_samples, n_scores))
             signs[row, rival] = 1.0
             signs[row, y] = -1.0
-            yield self._rival(self.at_rows[row, rival] - self.at_rows[row, y], signs)
+            gap = self.at_rows[row, rival] - self.at_rows[row, y]
+            yield self._rival(gap, signs)
 
     def _rival(self, gap: FloatArray, signs: FloatArray) -> Rival:
         """Lay out what raises ``signs . scores``."""
@@ -130,16 +140,20 @@ class Geometry:
         weights = self.scores.weights * unit[:, None]
         slopes = np.where(self.missing, 0.0, signs @ weights.T)
         room = np.where(slopes > 0.0, self.up, self.down)
-        moving = self.numeric
         limited = np.isfinite(domain.lower) | np.isfinite(domain.upper)
-        path = ScorePath.of(np.abs(slopes[:, moving]), room[:, moving], limited[moving])
+
+        def path_of(columns: BoolArray) -> ScorePath:
+            steepness = np.abs(slopes[:, columns])
+            return ScorePath.of(steepness, room[:, columns], limited[columns])
+
+        path = path_of(self.numeric)
         smooth = path
         if self.whole.any():
-            rest = moving & ~self.whole
-            smooth = ScorePath.of(np.abs(slopes[:, rest]), room[:, rest], limited[rest])
+            smooth = path_of(self.numeric & ~self.whole)
         # Categories: the state that raises the gap most, if any does.
-        gains = np.full((self.n_samples, len(self.flips)), -math.inf)
-        states = np.zeros((self.n_samples, len(self.flips)), dtype=np.int64)
+        shape = (self.n_samples, len(self.flips))
+        gains = np.full(shape, -math.inf)
+        states = np.zeros(shape, dtype=np.int64)
         row = np.arange(self.n_samples)
         for g, flip in enumerate(self.flips):
             lead = signs @ self._tables[g].T
@@ -155,9 +169,10 @@ class Geometry:
         """Return what a step of each number of integer steps adds to the gap, and for how many there is room."""
         unit = self.problem.domain.unit[self.whole]
         slopes = rival.slopes[:, self.whole]
-        room = np.where(slopes > 0.0, self.up[:, self.whole], self.down[:, self.whole]) * unit
-        n_steps = np.where(np.isfinite(room), np.rint(room), np.inf)
-        return np.abs(slopes) / unit, n_steps
+        up = self.up[:, self.whole]
+        down = self.down[:, self.whole]
+        room = np.where(slopes > 0.0, up, down)
+        return np.abs(slopes) / unit, np.rint(room * unit)
 
     def plans(self, rival: Rival) -> Iterator[FlipPlan]:
         """Yield all numbers of flips, none first."""
@@ -167,13 +182,17 @@ class Geometry:
         sums = []
         none = np.zeros((self.n_samples, 1))
         for groups, _ in self.price_classes:
-            order = np.argsort(-rival.gains[:, groups], axis=1, kind="stable")
-            gains = np.take_along_axis(rival.gains[:, groups], order, axis=1)
+            gains = rival.gains[:, groups]
+            order = np.argsort(-gains, axis=1, kind="stable")
+            gains = np.take_along_axis(gains, order, axis=1)
             sorted_gains.append(gains)
             orders.append(np.array(groups)[order])
-            sums.append(np.concatenate([none, gains.cumsum(axis=1)], axis=1))
+            so_far = gains.cumsum(axis=1)
+            sums.append(np.concatenate([none, so_far], axis=1))
         # A plan is a number of flips at each price.
-        choices = [range(len(groups) + 1) for groups, _ in self.price_classes]
+        choices = []
+        for groups, _ in self.price_classes:
+            choices.append(range(len(groups) + 1))
         squares = np.array([flip.distance for flip in self.flips]) ** 2
         row = np.arange(self.n_samples)[:, None]
         for counts in itertools.product(*choices):
@@ -224,22 +243,29 @@ class Geometry:
         with np.errstate(invalid="ignore"):
             length = np.minimum(np.abs(slopes) * place[:, None], room)
             step = np.sign(slopes) * length
-        points += np.where(moving & (slopes != 0.0), step * self.problem.domain.unit, 0.0)
+        moves = moving & (slopes != 0.0)
+        points += np.where(moves, step * self.problem.domain.unit, 0.0)
         if steps is not None:
-            points[:, self.whole] += np.sign(slopes[:, self.whole]) * steps
+            direction = np.sign(slopes[:, self.whole])
+            points[:, self.whole] += direction * steps
         for g, flip in enumerate(self.flips):
             turned = flipped[:, g]
             if turned.any():
-                points[np.ix_(turned, flip.columns)] = flip.states[rival.states[rows[turned], g]]
+                state = rival.states[rows[turned], g]
+                points[np.ix_(turned, flip.columns)] = flip.states[state]
         return points
 
 
-def _price_classes(distances: list[float]) -> tuple[list[tuple[list[int], float]], bool]:
+PriceClass: TypeAlias = tuple[list[int], float]
+"""Flips at one price: their positions, and the least distance among them."""
+
+
+def _price_classes(distances: list[float]) -> tuple[list[PriceClass], bool]:
     """Group flips of one distance; join neighbouring distances where there were too many plans.
 
     Returns the groups of each class with the least distance among them, and whether any were joined.
     """
-    classes: list[tuple[list[int], float]] = []
+    classes: list[PriceClass] = []
     for distance in sorted(set(distances)):
         groups = [g for g, other in enumerate(distances) if other == distance]
         classes.append((groups, distance))
@@ -249,9 +275,10 @@ def _price_classes(distances: list[float]) -> tuple[list[tuple[list[int], float]
         if n_plans <= _MOST_ALTERNATIVES:
             break
         # The two neighbours whose distances differ by the smallest factor become one class.
-        ratios = [classes[k + 1][1] / classes[k][1] for k in range(len(classes) - 1)]
-        k = ratios.index(min(ratios))
+        prices = np.array([price for _, price in classes])
+        k = int(np.argmin(prices[1:] / prices[:-1]))
+        dearer, _ = classes.pop(k + 1)
         groups, distance = classes[k]
-        classes[k : k + 2] = [(groups + classes[k + 1][0], distance)]
+        classes[k] = (groups + dearer, distance)
         joined = True
     return classes, joined

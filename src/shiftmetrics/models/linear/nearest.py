@@ -73,19 +73,22 @@ def nearest_errors(geometry: Geometry) -> WorstCase:
             gap = rival.gap + np.where(possible, plan.gain, 0.0)
             need = np.where(possible, np.maximum(-gap, 0.0), np.inf)
             relaxed = rival.path.squared_of_gain(need)
-            floor = np.minimum(floor, np.sqrt(relaxed + plan.least_distance**2))
+            least = np.sqrt(relaxed + plan.least_distance**2)
+            floor = np.minimum(floor, least)
             if not geometry.whole.any():
                 place = rival.path.place_of_gain(need)
                 best.improve(number, plan, place, relaxed, best.steps * 0.0)
             else:
                 exact &= _whole_steps(best, geometry, number, rival, plan, need)
     wrong = problem.is_wrong(problem.codes, slice(None))
+    # The infimum of distances beyond the boundary may be 0, where an error is not yet.
     distances = np.where(wrong, 0.0, np.maximum(best.distance, _NEAR))
 
     def points(rows: IntArray, _distances: FloatArray, _choices: IntArray | None) -> FloatArray:
         return _beyond(geometry, rivals, best, rows)
 
-    lower = np.where(wrong, 0.0, np.maximum(np.minimum(floor, best.distance), _NEAR))
+    lower = np.maximum(np.minimum(floor, best.distance), _NEAR)
+    lower[wrong] = 0.0
     if exact or (distances <= lower * (1.0 + 1e-12)).all():
         return WorstCase(ZeroOneLoss(distances), points)
     upper_loss = ZeroOneLoss(distances, kind="upper_bound")
@@ -105,8 +108,9 @@ def _whole_steps(
     slopes, room = geometry.whole_slopes(rival)
     length = 1.0 / geometry.problem.domain.unit[geometry.whole]  # distance of one step
     alone = not rival.smooth.slopes.any()
+    n_numbers = slopes.shape[1]
     # One number, or two where nothing else moves: all its steps can be tried.
-    if slopes.shape[1] == 1 or (slopes.shape[1] == 2 and alone):
+    if n_numbers == 1 or (n_numbers == 2 and alone):
         seen = True
         for steps in _enumerated(best, slopes, room, length, need, alone=alone):
             if steps is None:
@@ -118,8 +122,8 @@ def _whole_steps(
     # Round the relaxed move in several ways, and let the other numbers make up for the rest.
     relaxed = rival.path.place_of_gain(need)
     with np.errstate(invalid="ignore", over="ignore"):
-        ideal = np.where(slopes > 0.0, slopes * relaxed[:, None] / length**2, 0.0)
-        ideal = np.minimum(ideal, room)
+        ideal = slopes * relaxed[:, None] / length**2
+        ideal = np.minimum(np.where(slopes > 0.0, ideal, 0.0), room)
     ideal = np.where(np.isfinite(ideal), ideal, 0.0)
     for shift in _roundings(ideal):
         steps = np.clip(np.floor(ideal + 1e-9) + shift, 0.0, room)
@@ -127,13 +131,13 @@ def _whole_steps(
             _improve(best, number, rival, plan, need, steps, slopes, length)
             continue
         # Nothing moves smoothly: one number makes up for the rest, each in turn.
-        missing = np.maximum(need - (steps * slopes).sum(axis=1), 0.0)
-        for column in range(slopes.shape[1]):
-            slope = slopes[:, column]
-            more = np.divide(missing, slope, out=np.zeros_like(missing), where=slope > 0.0)
+        gained = (steps * slopes).sum(axis=1)
+        missing = np.maximum(need - gained, 0.0)
+        for column in range(n_numbers):
             full = steps.copy()
-            full[:, column] += np.ceil(np.where(np.isfinite(more), more, 0.0) * (1.0 - 1e-12))
-            _improve(best, number, rival, plan, need, np.minimum(full, room), slopes, length)
+            left = room[:, column] - steps[:, column]
+            full[:, column] += _enough(missing, slopes[:, column], left)
+            _improve(best, number, rival, plan, need, full, slopes, length)
     up = np.minimum(np.ceil(ideal - 1e-9), room)
     _improve(best, number, rival, plan, need, up, slopes, length)
     return False
@@ -147,7 +151,8 @@ def _roundings(ideal: FloatArray) -> Iterator[FloatArray]:
     n_numbers = ideal.shape[1]
     if n_numbers > _MOST_COMBINED:
         cut_off = np.floor(ideal + 1e-9) - ideal
-        rank = cut_off.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
+        order = cut_off.argsort(axis=1, kind="stable")
+        rank = order.argsort(axis=1, kind="stable")
         for count in range(n_numbers + 1):
             yield (rank < count).astype(np.float64)
         return
@@ -166,10 +171,13 @@ def _improve(
     slopes: FloatArray,
     length: FloatArray,
 ) -> None:
-    left = np.maximum(need - (steps * slopes).sum(axis=1), 0.0)
-    left = np.where(left <= 1e-12 * np.abs(need), 0.0, left)
+    """Keep these steps where they are nearer, with what the other numbers must add, beyond rounding."""
+    gained = (steps * slopes).sum(axis=1)
+    left = np.maximum(need - gained, 0.0)
+    left[left <= 1e-12 * np.abs(need)] = 0.0
     place = rival.smooth.place_of_gain(left)
-    squared = rival.smooth.squared_of_gain(left) + ((steps * length) ** 2).sum(axis=1)
+    squared = ((steps * length) ** 2).sum(axis=1)
+    squared += rival.smooth.squared_of_gain(left)
     best.improve(number, plan, place, squared, steps)
 
 
@@ -198,8 +206,7 @@ def _enumerated(
     if alone and other is None:
         return
     # Then ever more steps of the first, while they are nearer than the best way.
-    enough = _enough(need, slopes[:, first], np.full_like(need, np.inf))
-    most = np.minimum(enough, room[:, first])
+    most = _enough(need, slopes[:, first], room[:, first])
     for count in range(_MOST_STEPS + 2):
         open_rows = (count <= most) & (count * length[first] < best.distance)
         if not open_rows.any():
@@ -219,7 +226,8 @@ def _enough(need: FloatArray, slope: FloatArray, room: FloatArray) -> FloatArray
     """Return how many steps meet the need, at most those there is room for; 0 where none would help."""
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = np.ceil(need / slope * (1.0 - 1e-12))
-    return np.minimum(np.where(np.isfinite(steps), steps, 0.0), room)
+    steps = np.where(np.isfinite(steps), steps, 0.0)
+    return np.minimum(steps, room)
 
 
 def _beyond(
@@ -242,10 +250,12 @@ def _beyond(
             # A little past the boundary: relative to the move, and absolute where it is tiny.
             place = best.place[chosen] * (1.0 + nudge)
             if nudge:
-                steepest = np.maximum(np.abs(rival.slopes[chosen]).max(axis=1, initial=0.0), 1e-300)
+                steepest = np.abs(rival.slopes[chosen]).max(axis=1, initial=1e-300)
                 place = place + nudge * nudge / steepest
-            points[mine] = geometry.place(chosen, rival, best.flipped[chosen], place, steps)
-        left = left[~geometry.problem.is_wrong(points[left], rows[left])]
+            flipped = best.flipped[chosen]
+            points[mine] = geometry.place(chosen, rival, flipped, place, steps)
+        wrong = geometry.problem.is_wrong(points[left], rows[left])
+        left = left[~wrong]
         if not left.size:
             break
     return points

@@ -82,13 +82,15 @@ def _is_loss(problem: ModelProblem, scores: AdditiveScores) -> bool:
 
 def losses_of(problem: ModelProblem, scores: FloatArray) -> FloatArray:
     """Return the loss of each sample from its scores; no probability is rounded to 0 on the way."""
+    from scipy.special import logsumexp
+
     if problem.loss == "squared":
         return np.asarray((scores[:, 0] - problem.y) ** 2)
     everyone = np.arange(len(scores))
     gaps = scores - scores[everyone, problem.y][:, None]
     if problem.loss == "log_loss":
-        top = np.maximum(gaps.max(axis=1), 0.0)
-        return np.asarray(top + np.log(np.exp(gaps - top[:, None]).sum(axis=1)))
+        # log sum_k exp(s_k - s_y), of which the term of the label is 1
+        return np.asarray(logsumexp(gaps, axis=1))
     gaps[everyone, problem.y] = -np.inf
     return np.asarray(np.maximum(1.0 + gaps.max(axis=1), 0.0))
 
@@ -123,7 +125,8 @@ def closed_form(geometry: Geometry, *, kind: Kind = "exact", least: bool = False
         for plan in geometry.plans(rival):
             distance = plan.least_distance if least else plan.distance
             gain = np.where(np.isfinite(distance), plan.gain, 0.0)
-            parts.append(_BOUNDED[problem.loss](rival.gap + gain + lift, rival.path))
+            score = rival.gap + gain + lift
+            parts.append(_BOUNDED[problem.loss](score, rival.path))
             offsets.append(distance)
             ratios.append(plan.from_ratio)
             ways.append((number, plan.flipped))
@@ -131,7 +134,8 @@ def closed_form(geometry: Geometry, *, kind: Kind = "exact", least: bool = False
     ratio = None
     if problem.loss != "squared":
         ratio = np.stack(ratios, axis=1)
-    loss = AlternativesLoss(parts, np.stack(offsets, axis=1), kind=kind, from_ratio=ratio)
+    prices = np.stack(offsets, axis=1)
+    loss = AlternativesLoss(parts, prices, kind=kind, from_ratio=ratio)
 
     def points(rows: IntArray, distances: FloatArray, choices: IntArray | None) -> FloatArray:
         assert choices is not None
@@ -141,7 +145,9 @@ def closed_form(geometry: Geometry, *, kind: Kind = "exact", least: bool = False
             rival = rivals[number]
             mine = np.flatnonzero(choices == part)
             chosen = rows[mine]
-            squared = np.maximum(distances[mine] ** 2 - loss.offsets[chosen, part] ** 2, 0.0)
+            # What flips do not take of the distance is for the numbers.
+            squared = distances[mine] ** 2 - loss.offsets[chosen, part] ** 2
+            squared = np.maximum(squared, 0.0)
             place = rival.path.take(chosen).place_of_squared(squared)
             placed[mine] = geometry.place(chosen, rival, flipped[chosen], place)
         return placed
@@ -171,8 +177,11 @@ class _LinearAscent(Ascent):
         self.geometry = geometry
         self.relaxed = closed_form(geometry, kind="lower_bound", least=True)
         self.lower = self.relaxed.loss
-        steepest = max(float((rival.slopes**2).sum(axis=1).max()) for rival in geometry.rivals())
-        self.scale = self.problem.theta1 / max(steepest, 1e-300)
+        steepest = 1e-300
+        for rival in geometry.rivals():
+            squares = (rival.slopes**2).sum(axis=1)
+            steepest = max(steepest, float(squares.max()))
+        self.scale = self.problem.theta1 / steepest
 
     def climb(
         self,
@@ -193,10 +202,12 @@ class _LinearAscent(Ascent):
             losses = losses_of(problem, scores)
             squared = problem.domain.distances(points, problem.codes) ** 2
             values = price * losses - problem.theta1 * squared
-            if not (values > highest + self.rtol * np.abs(values)).any():
+            gained = values > highest + self.rtol * np.abs(values)
+            if not gained.any():
                 break
             highest = np.maximum(values, highest)
-            size = np.maximum(np.abs(best.values), 1e-3 * float(np.abs(best.values).mean()))
+            size = np.abs(best.values)
+            size = np.maximum(size, 1e-3 * float(size.mean()))
             worth = np.flatnonzero(values > best.values + self.rtol * size)
             best.keep(worth, points[worth], losses[worth], values[worth])
             points = self._stepped(points, scores, price)

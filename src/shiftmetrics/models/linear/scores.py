@@ -63,7 +63,8 @@ class AdditiveScores:
         # Steps are powers of 2, by which differences are divided without rounding.
         spread = np.nanstd(held, axis=0)
         varies = spread > 0.0
-        exponent = np.round(np.log2(np.where(varies, spread, 1.0) * _STEP))
+        width = np.where(varies, spread, 1.0) * _STEP
+        exponent = np.round(np.log2(width))
         step = np.where(varies, 2.0**exponent, 1.0)
         # Probes: the centre, a step to both sides in each number, without each number, in each state.
         sides = np.repeat(centre[None], 2 * len(numbers), axis=0)
@@ -78,13 +79,15 @@ class AdditiveScores:
             states = np.repeat(centre[None], len(flip.patterns), axis=0)
             flip.put(states, np.arange(len(flip.patterns)))
             probes.append(states)
-        edges = np.cumsum([len(probe) for probe in probes])[:-1]
+        sizes = [len(probe) for probe in probes]
         found = problem.scores(np.concatenate(probes))
-        origin, both, absent, *flipped = np.split(found, edges)
+        origin, both, absent, *flipped = np.split(found, np.cumsum(sizes)[:-1])
         # weight = (s(centre + step) - s(centre - step)) / (2 step), with the steps as they were rounded
         weights = np.zeros((domain.n_features, origin.shape[1]))
-        widths = sides[0::2, numbers].diagonal() - sides[1::2, numbers].diagonal()
-        weights[numbers] = (both[0::2] - both[1::2]) / widths[:, None]
+        right = sides[0::2, numbers].diagonal()
+        left = sides[1::2, numbers].diagonal()
+        rises = both[0::2] - both[1::2]
+        weights[numbers] = rises / (right - left)[:, None]
         # Without a number the score lacks its term and has that of a missing cell.
         missing = np.zeros_like(weights)
         missing[lost] = absent - origin + centre[lost, None] * weights[lost]
@@ -107,15 +110,18 @@ class AdditiveScores:
         points = points_to_check(problem)
         expected = problem.scores(points)
         got = self(points, problem)
-        scale = max(1e-300, float(np.abs(expected).max()), float(np.abs(self.intercept).max()))
-        if not (np.abs(got - expected) <= _TOLERANCE * scale).all():
+        largest = float(np.abs(expected).max())
+        scale = max(1e-300, largest, float(np.abs(self.intercept).max()))
+        wrong_by = np.abs(got - expected)
+        if not (wrong_by <= _TOLERANCE * scale).all():
             return False
         if problem.classes is None:
             return True
         # The highest score must be the prediction, where it is higher by more than rounding.
         ordered = np.sort(got, axis=1)
         clear = ordered[:, -1] - ordered[:, -2] > _TOLERANCE * scale
-        return bool((got.argmax(axis=1) == problem.predict(points))[clear].all())
+        predicted = got.argmax(axis=1) == problem.predict(points)
+        return bool(predicted[clear].all())
 
 
 def points_to_check(problem: ModelProblem) -> FloatArray:
@@ -128,18 +134,21 @@ def points_to_check(problem: ModelProblem) -> FloatArray:
     incomplete_rows = _some(np.flatnonzero(incomplete), rng)
     near = problem.codes[np.concatenate([complete_rows, incomplete_rows])]
     # Points between two rows each.
-    share = np.where(flipping, 0.0, rng.random((len(near), 1)))
+    fraction = np.where(flipping, 0.0, rng.random((len(near), 1)))
     others = rng.permutation(near)
-    between = near + share * np.where(np.isnan(others), 0.0, others - near)
+    way = np.where(np.isnan(others), 0.0, others - near)
+    between = near + fraction * way
     # Points some standard deviations off, in random states.
-    spread = np.nanstd(np.where(np.isnan(near).all(axis=0), 0.0, near), axis=0)
+    empty = np.isnan(near).all(axis=0)
+    spread = np.nanstd(np.where(empty, 0.0, near), axis=0)
     width = np.where(flipping, 0.0, 3.0 * spread + 1e-3)
     far = near + rng.standard_t(2.0, near.shape) * width
     for flip in problem.domain.flips:
         if len(flip.states):
             whole = np.flatnonzero(~flip.is_stuck(far))
             placed = far[whole]
-            flip.put(placed, rng.integers(len(flip.states), size=len(whole)))
+            states = rng.integers(len(flip.states), size=len(whole))
+            flip.put(placed, states)
             far[whole] = placed
     return np.concatenate([near, between, far])
 

@@ -19,7 +19,6 @@ from shiftmetrics.attacks.model import (
     smooth_margin_loss,
 )
 from shiftmetrics.models.counterexamples import find_counterexamples
-from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.model import LossName, ModelProblem
 from shiftmetrics.models.networks.bounds import certified_distances
 from shiftmetrics.models.networks.network import Network, batches
@@ -66,6 +65,7 @@ class GradientAscent(Ascent):
         self.network = network
         self.warnings = network.warnings
         self.theta1 = problem.theta1
+        # The box of moves, in units of cost, as tensors.
         labels = network.tensor(problem.y)
         self._y = labels if problem.loss == "squared" else labels.long()
         self._unit = network.tensor(self.space.unit)
@@ -73,7 +73,8 @@ class GradientAscent(Ascent):
         self._high = network.tensor(self.space.high)
         self.slopes = self._slopes_at_rows()
         # Where a loss of slope s is linear, the best move at a price has the length price s / (2 theta1).
-        steepness = float(np.sqrt(np.square(self.slopes).sum(axis=1).mean())) or 1.0
+        squares = np.square(self.slopes).sum(axis=1)
+        steepness = float(np.sqrt(squares.mean())) or 1.0
         self.guesses = [2.0 * self.theta1 * move / steepness for move in _FIRST_MOVES]
         self.price = self.guesses[-1]
         self.before: float | None = None  # the price of the round before
@@ -98,7 +99,8 @@ class GradientAscent(Ascent):
     ) -> None:
         """Climb from the best points, from far ones, and from those after a jump."""
         everyone = np.arange(len(start))
-        for points in [start, *self._leaps(dual), *self._jumps(start, dual)]:
+        starts = [start, *self._leaps(dual), *self._jumps(start, dual)]
+        for points in starts:
             climbed = self._ascended(points, dual)
             values, losses, _ = self._measured(climbed, dual)
             best.keep(everyone, climbed, losses, values)
@@ -116,10 +118,10 @@ class GradientAscent(Ascent):
             return
         rows = np.arange(len(best.points))
         moves = self.space.moves(best.points, rows)[:, None]
-        for factor in (1.0 - min(change, _FIRST_ECHO), 1.0 + min(change, _FIRST_ECHO)):
-            points = self.space.points(best.points, rows, self.space.clip(factor * moves, rows))[
-                :, 0
-            ]
+        change = min(change, _FIRST_ECHO)
+        for factor in (1.0 - change, 1.0 + change):
+            echo = self.space.clip(factor * moves, rows)
+            points = self.space.points(best.points, rows, echo)[:, 0]
             _, losses, distances = self._measured(points, price)
             distances = np.where(best.found, distances, np.inf)
             self.add(points, losses, distances)
@@ -131,7 +133,8 @@ class GradientAscent(Ascent):
         problem = self.problem
         allowed = problem.domain.clip(points, problem.codes)
         points[:] = self.network.seen(allowed, problem.codes)
-        loss = np.nan_to_num(problem.losses(points, slice(None)), nan=0.0, posinf=0.0)
+        loss = problem.losses(points, slice(None))
+        loss = np.nan_to_num(loss, nan=0.0, posinf=0.0)
         distance = problem.domain.distances(points, problem.codes)
         return dual * loss - problem.theta1 * np.square(distance), loss, distance
 
@@ -139,6 +142,7 @@ class GradientAscent(Ascent):
         """Return the best single jump from each point, where there are categories or coarse integers."""
         if not self.space.jumping:
             return []
+        # Of some jumps at random the best is kept, whether or not it gains: the climb from there tells.
         jumped = start.copy()
         best = np.full(len(start), -np.inf)
         options = self.space.some_jumps(start, self.problem.rng, _MOST_JUMPS)
@@ -156,19 +160,22 @@ class GradientAscent(Ascent):
         with self.network.evaluating():
             for rows in batches(points):
                 base = self.network.tensor(points[rows])
-                found = self._ascent(rows, base, self.network.tensor(moves[rows]), dual)
-                climbed[rows] = self._points(rows, base, found).detach().cpu().numpy()
+                begin = self.network.tensor(moves[rows])
+                found = self._ascent(rows, base, begin, dual)
+                there = self._points(rows, base, found)
+                climbed[rows] = there.detach().cpu().numpy()
         return climbed
 
     def _slopes_at_rows(self) -> FloatArray:
         """Return the slopes of the loss at the rows, were it not saturated there, in units of cost."""
         codes = self.problem.codes
+        loss = UNSATURATED[self.problem.loss]
         slopes = []
         with self.network.evaluating():
             for rows in batches(codes):
                 base = self.network.tensor(codes[rows])
                 here = torch.zeros_like(self._low[rows])
-                _, slope = self._value(rows, base, here, UNSATURATED[self.problem.loss])
+                _, slope = self._value(rows, base, here, loss)
                 slopes.append(slope.cpu().double().numpy())
         return np.concatenate(slopes)
 
@@ -182,7 +189,8 @@ class GradientAscent(Ascent):
             size = np.linalg.norm(self.slopes, axis=1, keepdims=True)
             ways = self.slopes / np.maximum(size, 1e-12)
             moves = np.stack([ways, -ways], axis=1)
-        points = self.space.points(self.problem.codes, rows, self.space.clip(moves, rows))
+        moves = self.space.clip(moves, rows)
+        points = self.space.points(self.problem.codes, rows, moves)
         return list(points.swapaxes(0, 1))
 
     def _ascent(
@@ -198,21 +206,23 @@ class GradientAscent(Ascent):
         back, and the next ones are shorter.
         """
         reach = dual / (2.0 * self.theta1)
-        loss, slope = self._value(rows, base, move, LOSSES[self.problem.loss])
-        value = dual * loss - self.theta1 * move.square().sum(dim=1)
+        row_loss = LOSSES[self.problem.loss]
+        loss, slope = self._value(rows, base, move, row_loss)
+        value = self._worth(loss, move, dual)
         step = torch.ones_like(value)
         heading = self._clip(rows, reach * slope) - move
         for _ in range(_N_STEPS):
             trial = self._clip(rows, move + step[:, None] * heading)
-            loss, slope = self._value(rows, base, trial, LOSSES[self.problem.loss])
-            there = dual * loss - self.theta1 * trial.square().sum(dim=1)
+            loss, slope = self._value(rows, base, trial, row_loss)
+            there = self._worth(loss, trial, dual)
             ahead = self._clip(rows, reach * slope) - trial
             better = there > value
             change = trial - move
             turn = heading - ahead
             curved = (change * turn).sum(dim=1)
             # Barzilai and Borwein: the step that a straight line through both headings would have wanted.
-            secant = change.square().sum(dim=1) / curved.clamp_min(1e-300)
+            length = change.square().sum(dim=1)
+            secant = length / curved.clamp_min(1e-300)
             step = torch.where(better, 2.0 * step, 0.25 * step)
             step = torch.where(better & (curved > 0.0), secant, step)
             step = step.clamp(_SHORTEST, _LONGEST)
@@ -230,9 +240,16 @@ class GradientAscent(Ascent):
     ) -> tuple[Tensor, Tensor]:
         """Return a loss and its slope in units of cost."""
         move = move.detach().requires_grad_(True)
-        value = loss(self.network(self._points(rows, base, move)), self._y[rows])
+        output = self.network(self._points(rows, base, move))
+        value = loss(output, self._y[rows])
         (slope,) = torch.autograd.grad(value.sum(), move)
-        return value.detach(), torch.nan_to_num(slope, nan=0.0, posinf=0.0, neginf=0.0)
+        # Where a loss overflows its slope leads nowhere.
+        slope = torch.nan_to_num(slope, nan=0.0, posinf=0.0, neginf=0.0)
+        return value.detach(), slope
+
+    def _worth(self, loss: Tensor, move: Tensor, dual: float) -> Tensor:
+        """Return ``dual loss - theta1 move^2``."""
+        return dual * loss - self.theta1 * move.square().sum(dim=1)
 
     def _points(
         self,
@@ -240,12 +257,14 @@ class GradientAscent(Ascent):
         base: Tensor,
         move: Tensor,
     ) -> Tensor:
-        origin = self.network.tensor(self.space.origin[rows][:, self.space.smooth])
+        smooth = self.space.origin[rows][:, self.space.smooth]
+        origin = self.network.tensor(smooth)
         columns = torch.as_tensor(self.space.smooth, device=base.device)
         return base.index_copy(1, columns, origin + move * self._unit)
 
     def _clip(self, rows: slice, move: Tensor) -> Tensor:
-        return torch.minimum(torch.maximum(move, self._low[rows]), self._high[rows])
+        above = torch.maximum(move, self._low[rows])
+        return torch.minimum(above, self._high[rows])
 
 
 def attack_network(problem: ModelProblem, network: Network) -> WorstCase:
@@ -256,7 +275,8 @@ def attack_network(problem: ModelProblem, network: Network) -> WorstCase:
     # Errors and distances are those of the model at the points in its own precision.
     wrong = problem.is_wrong(codes, slice(None))
     success = problem.is_wrong(points, slice(None))
-    distances = np.where(success, domain.distances(points, codes), np.inf)
+    distances = domain.distances(points, codes)
+    distances[~success] = np.inf
     distances[wrong] = 0.0
     left = np.isinf(distances)
     # Jumps have no gradient, and a gradient may lead nowhere: then a search that only predicts goes on.
@@ -281,29 +301,21 @@ def _attacked(problem: ModelProblem, network: Network) -> FloatArray:
     free = domain.numeric & ~domain.integer
     if not free.any():
         return codes.copy()
+    # Bounds that hold every row: those of the domain, widened to rows that stand outside.
+    low, high = domain.limits(codes)
+    lowest = np.minimum(low, codes).min(axis=0)
+    highest = np.maximum(high, codes).max(axis=0)
+    options = AttackOptions(
+        bounds=(lowest, highest),
+        feature_costs=np.where(free, domain.unit, 1.0) ** -2.0,
+        frozen=~free,
+        rng=problem.rng,
+        progress=problem.progress,
+    )
+    start = network.tensor(codes).to(network.dtype)
     with network.evaluating():
-        found = nearest_error(
-            network,
-            network.tensor(codes).to(network.dtype),
-            problem.y,
-            options=AttackOptions(
-                bounds=_bounds(domain, codes),
-                feature_costs=np.where(free, domain.unit, 1.0) ** -2.0,
-                frozen=~free,
-                rng=problem.rng,
-                progress=problem.progress,
-            ),
-        )
-    moved = np.asarray(found.x_adv.detach().cpu().double().numpy())
+        found = nearest_error(network, start, problem.y, options=options)
+    # What may not move smoothly stays where it was, whatever rounding made of it.
+    moved = found.x_adv.detach().cpu().double().numpy()
     inside = domain.clip(np.where(free, moved, codes), codes)
     return network.seen(inside, codes)
-
-
-def _bounds(domain: Domain, codes: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    """Return bounds that hold every row: those of the domain, widened to rows that stand outside."""
-    low, high = domain.limits(codes)
-    if np.isinf(low[:, domain.numeric]).all() and np.isinf(high[:, domain.numeric]).all():
-        return None
-    lowest = np.minimum(low.min(axis=0), codes.min(axis=0))
-    highest = np.maximum(high.max(axis=0), codes.max(axis=0))
-    return lowest, highest

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from torch import nn
+from torch import Tensor, nn
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics.models.model import ModelProblem
@@ -53,11 +53,13 @@ def _sigmoid(x: FloatArray) -> FloatArray:
 
 
 def _leaky(leak: float) -> Activation:
-    return Activation(
-        lambda x: np.maximum(x, 0.0) + leak * np.minimum(x, 0.0),
-        lambda x: np.where(x > 0.0, 1.0, leak),
-        leak,
-    )
+    def value(x: FloatArray) -> FloatArray:
+        return np.maximum(x, 0.0) + leak * np.minimum(x, 0.0)
+
+    def slope(x: FloatArray) -> FloatArray:
+        return np.where(x > 0.0, 1.0, leak)
+
+    return Activation(value, slope, leak)
 
 
 _TANH = Activation(np.tanh, lambda x: 1.0 - np.tanh(x) ** 2)
@@ -74,10 +76,10 @@ def layers_of(module: nn.Module) -> list[Layer] | None:
         if isinstance(part, nn.Identity | nn.Dropout | nn.Flatten):
             continue
         if isinstance(part, nn.Linear):
-            weights = part.weight.detach().cpu().double().numpy()
+            weights = _numbers(part.weight)
             bias = np.zeros(len(weights))
             if part.bias is not None:
-                bias = part.bias.detach().cpu().double().numpy()
+                bias = _numbers(part.bias)
             if layers and layers[-1].activation is None:  # two affine maps are one
                 last = layers.pop()
                 bias = bias + weights @ last.bias
@@ -91,6 +93,10 @@ def layers_of(module: nn.Module) -> list[Layer] | None:
     if not layers or layers[-1].activation is not None:
         return None
     return layers
+
+
+def _numbers(tensor: Tensor) -> FloatArray:
+    return np.asarray(tensor.detach().cpu().double().numpy())
 
 
 def _flat(module: nn.Module) -> list[nn.Module]:
@@ -177,7 +183,8 @@ def _touching(activation: Activation, low: FloatArray, high: FloatArray) -> Floa
     end = np.maximum(high, 0.0)
     for _ in range(_TANGENTS):
         point = 0.5 * (start + end)
-        tangent = activation.value(point) + activation.slope(point) * (low - point)
+        rise = activation.slope(point) * (low - point)
+        tangent = activation.value(point) + rise
         safe = tangent >= activation.value(low)
         end = np.where(safe, point, end)
         start = np.where(safe, start, point)
@@ -228,7 +235,8 @@ def _least(
         down = np.minimum(slopes, 0.0)
         offsets = offsets + np.einsum("nfu,nu->nf", up, line.below_at_0)
         offsets = offsets + np.einsum("nfu,nu->nf", down, line.above_at_0)
-        slopes = up * line.below[:, None] + down * line.above[:, None]
+        from_below = up * line.below[:, None]
+        slopes = from_below + down * line.above[:, None]
     at_sample = offsets + np.einsum("nfu,nu->nf", slopes, start)
     steepness = np.linalg.norm(slopes @ layers[0].weights, axis=2)
     return np.asarray(at_sample - radius[:, None] * steepness)
@@ -298,8 +306,9 @@ def certified_distances(
         return None
     last = layers[-1]
     if len(last.bias) == 1:  # one column of scores is the lead of the second class
-        both = np.concatenate([np.zeros_like(last.weights), last.weights])
-        last = Layer(both, np.array([0.0, last.bias[0]]), None)
+        weights = np.concatenate([np.zeros_like(last.weights), last.weights])
+        bias = np.array([0.0, last.bias[0]])
+        last = Layer(weights, bias, None)
     if cut != 0.0:
         last = last._replace(bias=last.bias - [0.0, cut])
     layers[-1] = last

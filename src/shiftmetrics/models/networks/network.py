@@ -47,14 +47,13 @@ class Network:
         self.row_shape = row_shape
         self._count = problem.count
         self.cut = 0.0 if problem.cut is None else problem.cut.logit
-        self.classifies = (
-            problem.loss != "squared"
-        )  # one column of scores is the margin of the second class
+        self.classifies = problem.loss != "squared"
         like = parameter_of(self.module)
         self.dtype = torch.get_default_dtype() if like is None else like.dtype
         self.device = torch.device("cpu") if like is None else like.device
         text = "The model was in training mode; it was measured in evaluation mode and put back."
-        self.warnings = (text,) if any(part.training for part in self.module.modules()) else ()
+        trains = any(part.training for part in self.module.modules())
+        self.warnings = (text,) if trains else ()
 
     def evaluating(self) -> AbstractContextManager[None]:
         """Switch to evaluation mode, and back."""
@@ -63,44 +62,44 @@ class Network:
     def tensor(self, values: Any) -> Tensor:
         """Return numbers as a float64 tensor on the device of the network (float32 where it has no float64)."""
         wide = torch.float32 if self.device.type == "mps" else torch.float64
-        return torch.as_tensor(np.array(values, dtype=np.float64)).to(self.device, wide)
+        array = np.array(values, dtype=np.float64)
+        return torch.as_tensor(array).to(self.device, wide)
 
     def __call__(self, points: Tensor) -> Tensor:
         """Return scores (n, n_classes), or values (n,), in the dtype of the points."""
         self._count.rows += len(points)
-        rows = points if self.row_shape is None else points.reshape(-1, *self.row_shape)
+        rows = points
+        if self.row_shape is not None:
+            rows = points.reshape(-1, *self.row_shape)
         output = self.module(rows.to(self.dtype))
-        if not isinstance(output, Tensor) or output.shape[0] != points.shape[0]:
-            got = (
-                type(output).__name__
-                if not isinstance(output, Tensor)
-                else f"shape {tuple(output.shape)}"
-            )
-            raise ValueError(
-                describe("model", f"a module with {points.shape[0]} outputs, one a row", got)
-            )
+        if not isinstance(output, Tensor):
+            expected = "a module that returns a tensor"
+            raise ValueError(describe("model", expected, type(output).__name__))
+        got = f"shape {tuple(output.shape)}"
+        if output.shape[0] != len(points):
+            expected = f"a module with {len(points)} outputs, one a row"
+            raise ValueError(describe("model", expected, got))
         output = output.to(points.dtype)
-        if self.classifies:
-            if output.ndim != 2 or output.shape[1] == 1:
-                margin = output.reshape(len(points))
-                output = torch.stack([torch.zeros_like(margin), margin], dim=1)
-            if self.cut == 0.0:
-                return output
-            return output - output.new_tensor([0.0, self.cut])
-        if output.numel() != len(points):
-            raise ValueError(
-                describe(
-                    "model", "a module with one value for each row", f"shape {tuple(output.shape)}"
-                )
-            )
-        return output.reshape(len(points))
+        if not self.classifies:
+            if output.numel() != len(points):
+                expected = "a module with one value for each row"
+                raise ValueError(describe("model", expected, got))
+            return output.reshape(len(points))
+        if output.ndim != 2 or output.shape[1] == 1:
+            # One column of scores is the margin of the second class.
+            margin = output.reshape(len(points))
+            output = torch.stack([torch.zeros_like(margin), margin], dim=1)
+        if self.cut == 0.0:
+            return output
+        return output - output.new_tensor([0.0, self.cut])
 
     def scores(self, points: FloatArray) -> FloatArray:
         """Return scores (n, n_classes) or values (n,) of coded points, in evaluation mode."""
+        parts = []
         with self.evaluating(), torch.no_grad():
-            parts = [
-                self(self.tensor(points[rows])).cpu().double().numpy() for rows in batches(points)
-            ]
+            for rows in batches(points):
+                output = self(self.tensor(points[rows]))
+                parts.append(output.cpu().double().numpy())
         return np.concatenate(parts)
 
     def seen(self, points: FloatArray, start: FloatArray) -> FloatArray:
@@ -124,8 +123,11 @@ def batches(points: FloatArray) -> Iterator[slice]:
 _MOST_ROWS = 256  # to compare the module and the model at
 _TOLERANCE = 1e-7
 _ACTIVATIONS: dict[str, type[nn.Module]] = {
-    "relu": nn.ReLU, "tanh": nn.Tanh, "logistic": nn.Sigmoid, "identity": nn.Identity,
-}  # fmt: skip
+    "relu": nn.ReLU,
+    "tanh": nn.Tanh,
+    "logistic": nn.Sigmoid,
+    "identity": nn.Identity,
+}
 
 
 def network_of(problem: ModelProblem) -> Network | None:
@@ -196,12 +198,15 @@ def _affine_front(problem: ModelProblem, steps: list[Any]) -> nn.Module | None:
             values = values.toarray()
         return np.asarray(values, dtype=np.float64)
 
+    # The map at one point and a unit away in each column gives its matrix; it must hold at the rows and beyond.
     base = np.median(codes, axis=0)
     probes = front(np.concatenate([base[None], base + np.diag(unit)]))
-    matrix = ((probes[1:] - probes[0]) / unit[:, None]).T
+    slopes = (probes[1:] - probes[0]) / unit[:, None]
+    matrix = slopes.T
     offset = probes[0] - matrix @ base
     checked = codes[:_MOST_ROWS]
-    checked = np.concatenate([checked, base + 3.0 * (checked - base)])  # and beyond the rows
+    beyond = base + 3.0 * (checked - base)
+    checked = np.concatenate([checked, beyond])
     expected = front(checked)
     found = checked @ matrix.T + offset
     scale = np.abs(expected).max(axis=0) + 1.0
