@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import FloatArray, is_labelled, is_table
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import describe, first_few
 from shiftmetrics.encoding.parts import (
@@ -104,6 +104,7 @@ class TableEncoder(Record):
             raise ValueError(
                 describe("id_column", "the name of a column", value=id_column, remedy=remedy)
             )
+        # 1. Which columns, and what each of them is.
         names, left_out = common_columns(base, sample, columns, exclude)
         found = [role_of(name, base[name], sample[name], id_column) for name in names]
         # Parts of what varies; a column without one is left out, with the reason.
@@ -115,6 +116,7 @@ class TableEncoder(Record):
             elif column.role not in ("id", "left out"):
                 reason = "all its values are the same in both samples"
                 found[place] = Column(column.name, "left out", reason)
+        # 2. Nothing to compare: the reasons say why.
         if not parts:
             reasons = "; ".join(
                 f"{column.name}: {column.reason}" for column in [*found, *left_out][:6]
@@ -147,6 +149,7 @@ class TableEncoder(Record):
         if missing:
             got = f"none of the columns {first_few(missing)}"
             raise ValueError(describe(argument, "a table with the columns of the reference", got))
+        # Blocks side by side, in the order of the parts.
         features = np.empty((len(frame), sum(part.width for part in self.parts)))
         start = 0
         for part in self.parts:
@@ -154,6 +157,16 @@ class TableEncoder(Record):
             features[:, start:stop] = part.transform(frame[part.name])
             start = stop
         return features
+
+    def decoded(self, features: FloatArray) -> FloatArray:
+        """Return features as a person would say them: numbers in their own units, levels as 0 and 1."""
+        blocks = []
+        start = 0
+        for part in self.parts:
+            block = features[:, start : start + part.width]
+            blocks.append(part.decoded(block) if isinstance(part, NumberPart) else block)
+            start += part.width
+        return np.hstack(blocks)
 
     def without_text(self) -> TableEncoder:
         """Return the encoder of all columns but text, whose terms fill more space than all others together.
@@ -185,6 +198,31 @@ class TableEncoder(Record):
             elif column.role == "date":
                 sentences.append(f"Read `{column.name}` as a date.")
         return sentences
+
+
+def encoded_tables(
+    current: Any, reference: Any
+) -> tuple[FloatArray, FloatArray, TableEncoder] | None:
+    """Return the features of two tables, and their encoder; None where both hold nothing but numbers.
+
+    Parameters
+    ----------
+    current, reference : any
+        Samples: only two pandas data frames of which one has words, dates or gaps are encoded.
+    """
+    frames = (current, reference)
+    if not all(is_table(frame) and is_labelled(frame) for frame in frames):
+        return None
+    if not any(is_mixed(frame) for frame in frames):
+        return None
+    encoder = TableEncoder.fit(reference, current)
+    return encoder.transform(current), encoder.transform(reference), encoder
+
+
+def is_mixed(frame: pd.DataFrame) -> bool:
+    """Return True for a table with words, dates or missing cells."""
+    numbers = frame.select_dtypes(["number", "bool"])
+    return numbers.shape[1] < frame.shape[1] or bool(numbers.isna().to_numpy().any())
 
 
 def _fit_part(column: Column, reference: pd.Series, current: pd.Series) -> Part | None:

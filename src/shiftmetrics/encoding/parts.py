@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,23 +35,24 @@ _COMPONENTS = 20
 _TEXT_TERMS = 5_000
 
 
-class Part(Protocol):
-    """The encoding of one column."""
+class Part(Record):
+    """The encoding of one column: ``name``, the ``names`` of its features, and how values become them."""
 
-    @property
-    def name(self) -> Any:
-        """The column."""
+    name: Any
 
     @property
     def names(self) -> tuple[str, ...]:
         """What each feature is called."""
+        raise NotImplementedError
 
     @property
     def width(self) -> int:
         """How many features it gives."""
+        return len(self.names)
 
     def transform(self, values: pd.Series) -> FloatArray:
         """Return the features, of shape (n, width)."""
+        raise NotImplementedError
 
 
 def to_numbers(values: pd.Series) -> FloatArray:
@@ -84,7 +85,7 @@ def compressed(values: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class NumberPart(Record):
+class NumberPart(Part):
     """A number, centred and scaled; with an indicator of missing cells where a sample has some."""
 
     name: Any
@@ -98,12 +99,14 @@ class NumberPart(Record):
         base = to_numbers(reference)
         other = to_numbers(current)
         has_gaps = bool(np.isnan(base).any() or np.isnan(other).any())
+        # Centre and spread are those of the reference, or of the sample where the reference has no value at all.
         known = base[np.isfinite(base)]
         if known.size == 0:
             known = other[np.isfinite(other)]
         centre = float(np.median(known))
         spread = robust_spread(known)
         if spread == 0.0:
+            # Constant in the reference: any other value of the sample is a difference.
             both = np.concatenate([known, other[np.isfinite(other)]])
             spread = float(both.std())
         if not spread > 1e-12 * max(1.0, abs(centre)):
@@ -119,19 +122,25 @@ class NumberPart(Record):
             return (f"{self.name}", f"{self.name} is missing")
         return (f"{self.name}",)
 
-    @property
-    def width(self) -> int:
-        """One or two."""
-        return 1 + self.has_gaps
-
     def transform(self, values: pd.Series) -> FloatArray:
         """Return the scaled number, 0 where it is missing; and the indicator."""
         numbers = to_numbers(values)
+        # The indicator is sqrt(2) where a cell is missing: as far from the rest as two levels of a category.
         gaps = np.isnan(numbers)
         scaled = compressed((np.where(gaps, self.centre, numbers) - self.centre) / self.spread)
         if not self.has_gaps:
             return scaled[:, None]
         return np.column_stack([scaled, math.sqrt(2.0) * gaps])
+
+    def decoded(self, features: FloatArray) -> FloatArray:
+        """Return the number in its own units, and 1 where it is missing."""
+        decoded = features / math.sqrt(2.0)
+        scaled = features[:, 0]
+        # Beyond 3 the logarithm is undone.
+        beyond = np.maximum(np.abs(scaled) - _LINEAR, 0.0)
+        grown = scaled + np.sign(scaled) * (np.expm1(beyond) - beyond)
+        decoded[:, 0] = self.centre + self.spread * grown
+        return decoded
 
 
 def robust_spread(values: FloatArray) -> float:
@@ -148,7 +157,7 @@ def robust_spread(values: FloatArray) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class CategoryPart(Record):
+class CategoryPart(Part):
     """A category: one feature for each frequent level, one for rare ones, one for those never seen."""
 
     name: Any
@@ -164,6 +173,7 @@ class CategoryPart(Record):
 
         counts = pd.Series(level_names(reference)).value_counts()
         n = int(counts.sum())
+        # A level needs enough samples for a feature of its own; of few samples, a quarter of them.
         enough = max(min(_RARE, n // 4), math.ceil(_RARE_FRACTION * n))
         frequent = tuple(map(str, counts.index[counts >= enough][:_MOST_LEVELS]))
         rare = tuple(sorted(set(map(str, counts.index)) - set(frequent)))
@@ -188,11 +198,6 @@ class CategoryPart(Record):
             names.append(f"{self.name} is unseen")
         return tuple(names)
 
-    @property
-    def width(self) -> int:
-        """One for each level, and for the rare and the unseen ones where there are some."""
-        return len(self.levels) + self.has_rare + self.tells_unseen
-
     def transform(self, values: pd.Series) -> FloatArray:
         """Return the one-hot code."""
         codes = {level: place for place, level in enumerate(self.levels)}
@@ -203,6 +208,7 @@ class CategoryPart(Record):
         levels = level_names(values)
         distinct, inverse = np.unique(levels, return_inverse=True)
         places = np.array([codes.get(level, unseen) for level in distinct], dtype=np.int64)
+        # One 1 in each row, none for levels without a feature.
         code = places[inverse]
         features = np.zeros((len(levels), self.width))
         rows = np.flatnonzero(code >= 0)
@@ -225,7 +231,7 @@ def level_names(values: pd.Series) -> npt.NDArray[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class DatePart(Record):
+class DatePart(Part):
     """A date: the elapsed time as a number; month, day of the week and hour as points on a circle."""
 
     name: Any
@@ -253,14 +259,10 @@ class DatePart(Record):
         ]
         return (*self.elapsed.names, *circles)
 
-    @property
-    def width(self) -> int:
-        """Two for each cycle beside the elapsed time."""
-        return self.elapsed.width + 2 * len(self.cycles)
-
     def transform(self, values: pd.Series) -> FloatArray:
         """Return the features; the cycles of missing dates are at the centre of the circle."""
         dates = _dates(values)
+        # Points on a circle: December is next to January.
         blocks = [self.elapsed.transform(_seconds(dates))]
         for cycle in self.cycles:
             angle = 2.0 * np.pi * _places(dates, cycle) / _CYCLES[cycle][1]
@@ -307,13 +309,13 @@ def _seconds(dates: pd.Series) -> pd.Series:
 
 
 @dataclass(frozen=True, eq=False)
-class TextPart(Record):
+class TextPart(Part):
     """A text: the leading components of its TF-IDF matrix, of total variance 1 in the reference."""
 
     name: Any
     model: Any
     scale: float
-    width: int
+    n_components: int
 
     @classmethod
     def fit(cls, name: Any, reference: pd.Series, current: pd.Series) -> TextPart | None:
@@ -332,13 +334,16 @@ class TextPart(Record):
         if width < 1:
             return None
         model = make_pipeline(terms, TruncatedSVD(width, random_state=0))
+        # Scaled to a total variance of 1: two texts are about as far apart as two values of another column.
         total = float(model.fit_transform(text).var(axis=0).sum())
         return cls(name, model, 1.0 / math.sqrt(total) if total > 0.0 else 1.0, width)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The components, by number."""
-        return tuple(f"{self.name}: text component {place + 1}" for place in range(self.width))
+        return tuple(
+            f"{self.name}: text component {place + 1}" for place in range(self.n_components)
+        )
 
     def transform(self, values: pd.Series) -> FloatArray:
         """Return the components; a missing text has no terms."""

@@ -90,6 +90,7 @@ def common_columns(
             remedy = f"The columns are {first_few(reference.columns, 8)}."
             got = first_few(unknown)
             raise ValueError(describe(argument, "names of columns", got, remedy))
+    # In the order of the reference; each column is either chosen or left out for a reason.
     chosen = []
     left_out = []
     for name in reference.columns:
@@ -127,12 +128,14 @@ def role_of(name: Any, reference: pd.Series, current: pd.Series, id_column: Any 
     filled = [side for side in sides if len(side)]
     if not filled:
         return Column(name, "left out", "all its cells are missing")
+    # 1. What the values are, alike in both samples.
     kinds = [_kind(side) for side in filled]
     if len(set(kinds)) > 1:
         kinds = _reconciled(name, filled, kinds)
     kind = kinds[0]
     if kind == "string":
         _refuse_strays(name, filled)
+    # 2. What they mean: distinct values may be an id, and strings of many words a text.
     if kind in ("integer", "string") and _is_id(name, sides, kind):
         return Column(name, "id", "its values are distinct")
     if kind == "date":
@@ -158,6 +161,7 @@ def _kind(values: pd.Series) -> str:
         return "number"
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         return "date"
+    # A column of objects: its first values tell.
     head = values.iloc[:_SEEN]
     if all(isinstance(value, bool | np.bool_) for value in head):
         return "boolean"
@@ -206,6 +210,7 @@ def _refuse_strays(name: Any, sides: list[pd.Series]) -> None:
     import pandas as pd
 
     for side in sides:
+        # More than half numbers, but not all: a typing error, not a level.
         values = pd.to_numeric(side.astype(str), errors="coerce")
         numbers = values.dropna()
         strays = side[values.isna()]

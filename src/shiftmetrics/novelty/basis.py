@@ -153,6 +153,7 @@ class PivotBasis(ScoreBasis):
         if self._factor is not None:
             return self._factor.values[rows], self._factor.residual[rows]
         values = self.at(self.gram.rows(rows))
+        # What the basis leaves of a row of length 1.
         outside = 1.0 - np.einsum("ij,ij->i", values, values)
         if outside.min() < -INDEFINITE:
             refuse_indefinite("one that contradicts itself")

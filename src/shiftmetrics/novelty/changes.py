@@ -86,6 +86,7 @@ def column_changes(
             shift = float(np.mean(np.quantile(own, _MIDDLE) - np.quantile(other, _MIDDLE)))
             shift /= other_spread
         spread = 1.0
+        # Distances from the median tell whether one sample spreads wider.
         if _differ(np.abs(own - np.median(own)), np.abs(other - np.median(other)), level):
             spread = own_spread / other_spread
         if shift != 0.0 or spread != 1.0:
@@ -97,9 +98,12 @@ def is_gradual(changes: tuple[GradualChange, ...]) -> bool:
     """Return whether there are changes, none of which is so large that samples would be new."""
     if not changes:
         return False
-    largest = max(abs(change.shift) for change in changes)
-    widest = max(max(change.spread, 1.0 / change.spread) for change in changes)
-    return largest <= MOST_SHIFT and widest <= MOST_SPREAD
+    for change in changes:
+        if abs(change.shift) > MOST_SHIFT:
+            return False
+        if max(change.spread, 1.0 / change.spread) > MOST_SPREAD:
+            return False
+    return True
 
 
 def matched(
@@ -164,5 +168,7 @@ def _differ(own: FloatArray, other: FloatArray, level: float) -> bool:
 
     labels = np.arange(len(own) + len(other)) < len(own)
     area = areas_under_roc(np.concatenate([own, other])[:, None], labels)[0]
-    error = np.sqrt((len(own) + len(other) + 1) / (12.0 * len(own) * len(other)))
+    # The standard error of the area where both samples are of one distribution.
+    n, m = len(own), len(other)
+    error = np.sqrt((n + m + 1) / (12.0 * n * m))
     return bool(abs(area - 0.5) > -ndtri(level / 2.0) * error)

@@ -98,9 +98,8 @@ def contrasts(
     # Greedy: the column that tells most beside those already there, by a linear discriminant.
     while len(chosen) < min(MOST_COLUMNS, len(candidates)):
         left = [int(column) for column in candidates if column not in chosen]
-        scores = np.stack(
-            [_discriminant(scaled[:, [*chosen, one]], labels) for one in left], axis=1
-        )
+        tried = [_discriminant(scaled[:, [*chosen, one]], labels) for one in left]
+        scores = np.stack(tried, axis=1)
         areas = areas_under_roc(scores, labels)
         best = int(areas.argmax())
         chosen.append(left[best])
@@ -126,7 +125,9 @@ def _discriminant(values: FloatArray, labels: BoolArray) -> FloatArray:
     for side in (labels, ~labels):
         centred = values[side] - values[side].mean(axis=0)
         within += centred.T @ centred / len(centred)
-    direction = np.linalg.solve(within + _RIDGE * np.eye(len(within)), gap)
+    # The ridge, in squared standard deviations, bears columns that repeat each other.
+    ridged = within + _RIDGE * np.eye(len(within))
+    direction = np.linalg.solve(ridged, gap)
     return np.asarray(values @ direction)
 
 
@@ -137,5 +138,6 @@ def areas_under_roc(values: FloatArray, labels: BoolArray) -> FloatArray:
         others = np.sort(column[~labels])
         below = np.searchsorted(others, column[labels], side="left")
         not_above = np.searchsorted(others, column[labels], side="right")
-        found[number] = 0.5 * (below + not_above).mean() / len(others)
+        outranked = 0.5 * (below + not_above)
+        found[number] = outranked.mean() / len(others)
     return found

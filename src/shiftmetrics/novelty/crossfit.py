@@ -91,8 +91,10 @@ def lower_bound(
     # With s new, 1 - a = (1 - s)(1 - b) at most, so that 1 - s is at least the ratio of those outside.
     outside = ((1.0 - a) * n + 0.5) / (n + 0.5)
     other = ((1.0 - b) * m + 0.5) / (m + 0.5)
-    variance = (1.0 - outside) / (outside * n) + (1.0 - other) / (other * m)
-    return np.asarray(1.0 - outside / other * np.exp(ndtri(confidence_level) * np.sqrt(variance)))
+    variance = (1.0 - outside) / (outside * n)
+    variance += (1.0 - other) / (other * m)
+    most = outside / other * np.exp(ndtri(confidence_level) * np.sqrt(variance))
+    return np.asarray(1.0 - most)
 
 
 def fraction_interval(a: float, b: float, n: float, m: float, confidence_level: float) -> Interval:

@@ -95,7 +95,7 @@ def detect(
     weights = np.concatenate(sides)
     kernel = _search_kernel(gram, sides, rng)
     if kernel is not gram.kernel:
-        gram = Gram(gram.features, gram.reference, kernel, gram.units)
+        gram = gram.with_kernel(kernel)
     # 1. The rows to search on: all that memory allows, and at eta > 1 one half, so that the other half can test.
     most = most_rows(int(gram.features.shape[1]), problem.memory_limit)
     sizes = (n_test, gram.n_reference)
@@ -116,7 +116,7 @@ def detect(
     is_searched[rows] = True
     if together is not None:
         together = np.unique(together[rows], return_inverse=True)[1]
-    # Drawn now, so that the gate and the search do not depend on each other's draws.
+    # Units of the first round of the search.
     everything = np.ones(len(rows), bool)
     units = make_units(everything, gram.in_test[rows], together, rng, paired=options.paired)
     search = SearchedSamples(

@@ -16,6 +16,8 @@ from shiftmetrics._core.options import (
 )
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_number, check_rng
+from shiftmetrics.encoding import TableEncoder
+from shiftmetrics.encoding.encoder import encoded_tables
 from shiftmetrics.novelty.bandwidth import bandwidth_of
 from shiftmetrics.novelty.detection import detect
 from shiftmetrics.novelty.gram import Gram
@@ -67,7 +69,9 @@ def kernel_entropic_novelty(
         in memory together; the routes "landmarks" and "cosine" serve them. Of Dask, the score takes one
         sum from each partition; to look for modes, a part of the rows leaves the workers.
     reference : array or DataFrame of shape (n_reference, n_columns), or out-of-core data
-        The reference. Columns of two tables match by name.
+        The reference. Columns of two tables match by name. Two data frames of pandas with words, dates or missing
+        cells are encoded by `shiftmetrics.encoding.TableEncoder`, fitted on the reference; what it made of the
+        columns stands in ``settings["encoding"]`` and in the summary.
     eta : float, default 1.0
         How many times as frequent as in the reference counts as new; at least 1. Above 1 modes are looked for on one
         half of the samples, and counted on the other.
@@ -158,9 +162,16 @@ def kernel_entropic_novelty(
     rtol = check_number(computing.rtol, "rtol", low=0.0, high=1.0)
     generator = check_rng(0 if options.rng is None else options.rng)
     names = _names(features), _names(reference)
+    encoded = encoded_tables(features, reference)
+    encoder = None
+    if encoded is not None:
+        names = _ids(features, encoded[2], names[0]), _ids(reference, encoded[2], names[1])
+        features, reference, encoder = encoded
     samples = check_samples(features, reference, kernel)
     columns = tuple(f"column {number}" for number in range(int(samples[0].shape[1])))
-    if is_table(features):
+    if encoder is not None:
+        columns = encoder.names
+    elif is_table(features):
         columns = tuple(map(str, features.columns))
     weights = (
         fractions(sample_weight, "sample_weight", samples[0]),
@@ -174,11 +185,14 @@ def kernel_entropic_novelty(
         None if sample_weight is None else weights[0],
         None if reference_weight is None else weights[1],
     )
-    differing = column_units(samples, weights) if kernel == "gaussian" else None
+    # An encoder has given all columns one unit.
+    differing = None
+    if kernel == "gaussian" and encoder is None:
+        differing = column_units(samples, weights)
     units = differing if isinstance(bandwidth, str) else None
     width, choice = bandwidth_of(bandwidth, kernel, samples, given, generator, units)
     problem = NoveltyProblem(
-        gram=Gram(*samples, kernel_of(kernel, width), units),
+        gram=Gram(*samples, kernel_of(kernel, width), units, encoder),
         test_weights=weights[0],
         reference_weights=weights[1],
         eta=eta,
@@ -224,6 +238,7 @@ def kernel_entropic_novelty(
             bandwidth=bandwidth,
             bandwidth_choice=None if choice is None else choice.to_dict(),
             column_units=None if units is None else units.tolist(),
+            encoding=None if encoder is None else encoder.notes(),
             method=route,
             reason=solution.reason,
             weighted=(sample_weight is not None, reference_weight is not None),
@@ -247,6 +262,11 @@ def kernel_entropic_novelty(
         source=NoveltySource(part, solution.method, found.scorer),
     )
     return result.named(*names)
+
+
+def _ids(table: Any, encoder: TableEncoder, names: Any) -> Any:
+    """Return the names of the rows by the column of ids, where the encoder found one."""
+    return names if encoder.id_column is None else table[encoder.id_column].astype(str).tolist()
 
 
 def _names(sample: Any) -> Any:

@@ -19,6 +19,7 @@ from shiftmetrics._core.arrays import (
     IntArray,
     float64_rows,
     is_in_chunks,
+    is_table,
     namespace,
     take_rows,
     to_float64,
@@ -26,6 +27,7 @@ from shiftmetrics._core.arrays import (
 from shiftmetrics._core.blocks import BLOCK_BYTES, map_blocks, one_blas_thread, row_blocks
 from shiftmetrics._core.placement import placed
 from shiftmetrics._core.validation import check_matrix, check_same_library, describe
+from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.novelty.kernels import Kernel
 
 TILE_ROWS = 256
@@ -46,14 +48,22 @@ class Gram:
         Whether rows are read part by part, so that blocks should be taken in order.
     units : ndarray of shape (n_columns,) or None
         Each column is divided by its unit, in both samples and in new points.
+    encoder : TableEncoder or None
+        What made the columns of tables with words, dates or gaps.
     """
 
     def __init__(
-        self, features: Array, reference: Array, kernel: Kernel, units: FloatArray | None = None
+        self,
+        features: Array,
+        reference: Array,
+        kernel: Kernel,
+        units: FloatArray | None = None,
+        encoder: TableEncoder | None = None,
     ) -> None:
         self.features = features
         self.reference = reference
         self.units = units
+        self.encoder = encoder
         self.n_test = int(features.shape[0])
         self.n_reference = int(reference.shape[0])
         self.sequential = is_in_chunks(features) or is_in_chunks(reference)
@@ -84,7 +94,8 @@ class Gram:
             rows_at(self.reference, indices[~test] - self.n_test),
         ]
         joined = namespace(*parts).concat(parts, axis=0)
-        place = np.argsort(np.argsort(~test, kind="stable"))  # where each row stands in it
+        order = np.argsort(~test, kind="stable")
+        place = np.argsort(order)
         return self.in_units(rows_at(joined, place))
 
     def subset(self, indices: IntArray) -> Gram:
@@ -92,9 +103,12 @@ class Gram:
         indices = np.asarray(indices, dtype=np.int64)
         test = indices[indices < self.n_test]
         base = indices[indices >= self.n_test] - self.n_test
-        return Gram(
-            rows_at(self.features, test), rows_at(self.reference, base), self.kernel, self.units
-        )
+        parts = rows_at(self.features, test), rows_at(self.reference, base)
+        return Gram(*parts, self.kernel, self.units, self.encoder)
+
+    def with_kernel(self, kernel: Kernel) -> Gram:
+        """Return the matrix of the same rows under another kernel."""
+        return Gram(self.features, self.reference, kernel, self.units, self.encoder)
 
     def rows(self, rows: slice) -> Array:
         """Return ``rows``, which lie within one sample, as float64, in `units`."""
@@ -109,6 +123,13 @@ class Gram:
             return rows
         return rows / namespace(rows).asarray(self.units, device=getattr(rows, "device", None))
 
+    def in_words(self, rows: Array) -> FloatArray:
+        """Return rows that were taken with values that a person would say."""
+        values = to_float64(rows)
+        if self.units is not None:
+            values = values * self.units
+        return values if self.encoder is None else self.encoder.decoded(values)
+
     def block(self, rows: slice, landmarks: Array) -> FloatArray:
         """Return the similarities of ``rows``, which lie within one sample, to rows that were taken."""
         return self.kernel(self.rows(rows), landmarks)
@@ -116,8 +137,10 @@ class Gram:
     def blocks(self, row_bytes: int, *, block_bytes: int = BLOCK_BYTES) -> list[slice]:
         """Cut the rows into blocks of at most ``block_bytes``, none of which crosses from one sample to the other."""
         size = max(1, block_bytes // max(1, row_bytes))
-        edges = [*range(0, self.n_test, size), *range(self.n_test, self.n_rows, size), self.n_rows]
-        return self.placed([slice(start, stop) for start, stop in itertools.pairwise(edges)])
+        edges = [*range(0, self.n_test, size), *range(self.n_test, self.n_rows, size)]
+        edges.append(self.n_rows)
+        blocks = [slice(start, stop) for start, stop in itertools.pairwise(edges)]
+        return self.placed(blocks)
 
     def placed(self, blocks: list[slice]) -> list[slice]:
         """Return blocks, none of which crosses from one sample to the other, that are mapped where their rows are."""
@@ -150,6 +173,8 @@ class Gram:
 
     def check_points(self, points: Any) -> Array:
         """Return new points of the width and array library of the features."""
+        if self.encoder is not None and is_table(points):
+            points = self.encoder.transform(points, "points")
         array = check_matrix(points, "points")
         n_columns = int(self.features.shape[1])
         if array.shape[1] != n_columns:
@@ -186,7 +211,8 @@ class Gram:
 
         def furthest(block: Array) -> float:
             with np.errstate(over="ignore"):
-                return float(((to_float64(block) - center) ** 2).sum(axis=1).max())
+                squares = (to_float64(block) - center) ** 2
+                return float(squares.sum(axis=1).max())
 
         return float(max(self._each_block(furthest)))
 

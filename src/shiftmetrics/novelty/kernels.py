@@ -293,7 +293,9 @@ def _exponential(exponent: Array) -> FloatArray:
         result: FloatArray = np.exp(exponent, out=exponent)
         return result
     xp = namespace(exponent)
-    return to_float64(xp.exp(xp.where(exponent > 0.0, xp.zeros_like(exponent), exponent)))
+    # Rounding may leave an exponent above 0.
+    bounded = xp.where(exponent > 0.0, xp.zeros_like(exponent), exponent)
+    return to_float64(xp.exp(bounded))
 
 
 def _largest(xp: Any, values: Array) -> float:

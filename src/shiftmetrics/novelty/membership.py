@@ -135,12 +135,14 @@ def calibrated(
     # 1. Strengths: the squared function over its mean among the members, weighted by itself.
     squares = np.square(np.maximum(values, 0.0))
     weight = weights[own] * squares[own]
-    scale = max(float(weight @ squares[own]) / max(float(weight.sum()), TINY), TINY)
+    total = max(float(weight.sum()), TINY)
+    scale = max(float(weight @ squares[own]) / total, TINY)
     rows = np.flatnonzero(own | other)
     strengths = squares[rows] / scale
     of_own = own[rows]
     # 2. The fraction of the mode's side among samples as strong, were both samples equally large.
-    fraction = weights[rows] / np.where(of_own, weights[own].sum(), weights[other].sum())
+    sizes = np.where(of_own, weights[own].sum(), weights[other].sum())
+    fraction = weights[rows] / sizes
     order = np.argsort(strengths, kind="stable")
     # Equal strengths get equal memberships.
     levels, first = np.unique(strengths[order], return_index=True)
@@ -151,8 +153,10 @@ def calibrated(
     fitted = np.where(levels < _FAINT, np.minimum(fitted, 0.5), fitted)
     starts = np.append(True, np.diff(fitted) > 0.0)
     # A step starts halfway from the strength below, so that rounding does not take a row to another step.
-    bounds = 0.5 * (levels + np.append(levels[:1], levels[:-1]))
-    return ModePart(direction, scale, (bounds[starts], np.clip(fitted[starts], 0.0, 1.0)))
+    below = np.append(levels[:1], levels[:-1])
+    bounds = 0.5 * (levels + below)
+    steps = bounds[starts], np.clip(fitted[starts], 0.0, 1.0)
+    return ModePart(direction, scale, steps)
 
 
 def merged(found: list[FoundMode], gram: Gram, own_rows: BoolArray) -> list[ModeFunction]:
@@ -171,8 +175,10 @@ def merged(found: list[FoundMode], gram: Gram, own_rows: BoolArray) -> list[Mode
     if len(functions) < 2:
         return functions
     # 1. Each row goes to the mode in which it is strongest.
-    strengths = np.stack([np.where(part.members, part.strengths, -1.0) for part in found])
-    of_row = np.where(strengths.max(axis=0) > -1.0, strengths.argmax(axis=0), -1)
+    none = -1.0
+    strengths = np.stack([np.where(part.members, part.strengths, none) for part in found])
+    strongest = strengths.argmax(axis=0)
+    of_row = np.where(strengths.max(axis=0) > none, strongest, -1)
     # 2. Modes that touch each other, directly or through others, are one.
     touching = touching_fractions(gram, of_row, [part.members for part in found], own_rows)
     labels = _joined(np.minimum(touching, touching.T) >= _TOUCHING)

@@ -266,8 +266,6 @@ def _set_apart(
     if points[0] is None:
         return (), nothing
     near = nearest_known(*(to_float64(part) for part in points))
-    # Values are said in the units of the features.
-    units = 1.0 if gram.units is None else gram.units
-    values = [to_float64(part) * units for part in parts]
+    values = [gram.in_words(part) for part in parts]
     found = contrasts(values[0], values[1][near], names)
     return found, outside[near][:N_EXEMPLARS] - (0 if own else gram.n_test)

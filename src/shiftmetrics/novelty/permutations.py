@@ -144,7 +144,9 @@ def searched_rows(
         if count > limit or halved:
             names = rng.permutation(np.unique(groups[side]))
             wanted = max(1, len(names) * min(limit, count) // count)
-            drawn[names[-(-wanted // 2) if halved else wanted :]] = False
+            if halved:
+                wanted = (wanted + 1) // 2
+            drawn[names[wanted:]] = False
     return np.flatnonzero(drawn[groups] & having)
 
 
@@ -173,21 +175,26 @@ def make_units(
     """
     groups = np.arange(len(kept)) if together is None else together
     if paired:
+        # Unit u holds some pairs' rows of the test sample, unit n + u those of the reference.
         pairs = rng.permutation(np.unique(groups[kept]))
-        parts = np.array_split(pairs, min(len(pairs), MOST_UNITS // 2))
-        unit = _numbered(parts, groups)
-        of_row = np.where(in_test, unit, unit + len(parts))
-        return PermutationUnits(
-            np.where(kept, of_row, -1), np.arange(2 * len(parts)) < len(parts), True
-        )
-    # As few groups to a unit as give no more than the most units, and enough units in the smaller sample.
-    names = [rng.permutation(np.unique(groups[kept & side])) for side in (in_test, ~in_test)]
-    wanted = -(-sum(map(len, names)) // MOST_UNITS)
-    size = max(1, min(wanted, min(map(len, names)) // LEAST_UNITS))
-    parts = [part for side in names for part in np.array_split(side, max(1, len(side) // size))]
-    n_test_units = max(1, len(names[0]) // size)
-    of_row = _numbered(parts, groups)
-    return PermutationUnits(np.where(kept, of_row, -1), np.arange(len(parts)) < n_test_units, False)
+        n_test_units = min(len(pairs), MOST_UNITS // 2)
+        n_units = 2 * n_test_units
+        of_row = _numbered(np.array_split(pairs, n_test_units), groups)
+        of_row[~in_test] += n_test_units
+    else:
+        names = [rng.permutation(np.unique(groups[kept & side])) for side in (in_test, ~in_test)]
+        # As few groups to a unit as give no more than the most units, and enough units in the smaller sample.
+        wanted = -(-sum(map(len, names)) // MOST_UNITS)
+        fewer = min(map(len, names))
+        size = max(1, min(wanted, fewer // LEAST_UNITS))
+        parts: list[IntArray] = []
+        for side in names:
+            parts += np.array_split(side, max(1, len(side) // size))
+        n_units = len(parts)
+        n_test_units = max(1, len(names[0]) // size)
+        of_row = _numbered(parts, groups)
+    of_row[~kept] = -1
+    return PermutationUnits(of_row, np.arange(n_units) < n_test_units, paired)
 
 
 def extremes(
@@ -209,8 +216,10 @@ def extremes(
 def whitening_of(sums: FloatArray, weight: float) -> FloatArray:
     """Return (C + ridge)^(-1/2) of the pooled covariance C of coordinates: (rank, rank)."""
     # The ridge, of 20 rows, keeps directions that few rows have from counting as much as others.
-    eigenvalues, vectors = np.linalg.eigh(symmetric(sums.sum(axis=0) / weight))
-    scaled = vectors / np.sqrt(np.maximum(eigenvalues, 0.0) + RIDGE / weight)
+    pooled = symmetric(sums.sum(axis=0) / weight)
+    eigenvalues, vectors = np.linalg.eigh(pooled)
+    ridged = np.maximum(eigenvalues, 0.0) + RIDGE / weight
+    scaled = vectors / np.sqrt(ridged)
     return np.asarray(scaled @ vectors.T)
 
 

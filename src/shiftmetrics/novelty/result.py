@@ -266,6 +266,7 @@ class NoveltyResult(Drawn, Result):
         slope = -(1.0 - members.mean()) / (1.0 - others.mean()) ** 2
         return np.asarray(slope * (others - others.mean()) / len(others))
 
+    # The members, or without a mode as many of those that look most new as the fraction says.
     @property
     def _members(self) -> tuple[FloatArray, FloatArray]:
         """Return 1 for the members of any new mode, in both samples; without a mode for those that look most new."""
@@ -347,6 +348,7 @@ class NoveltyResult(Drawn, Result):
             sentences.append(
                 f"No mode of fewer than about {_SMALLEST_MODE} samples can be seen at this size."
             )
+        sentences += self.settings.get("encoding") or []
         if searched := self.settings.get("searched"):
             drawn = f"{searched[0]:,} and {searched[1]:,} samples drawn at random"
             sentences.append(f"Modes were looked for among {drawn}, and counted in all.")

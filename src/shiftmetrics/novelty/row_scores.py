@@ -141,12 +141,14 @@ class RowScorer:
         blocks = gram.blocks(1, block_bytes=_BLOCK_ROWS)
         if points is not None:
             blocks = row_blocks(int(points.shape[0]), 1, block_bytes=_BLOCK_ROWS)
+        # In balanced weights a half is what chance gives, however large the samples are.
         weight = self._balanced
         of_test = weight * gram.in_test
         fractions = np.full(blocks[-1].stop if blocks else 0, 0.5)
         for rows in blocks:
             found = candidates[self._nearest(rows, points, landmarks, count)]
-            if points is None:  # the row itself goes, or else the last one
+            if points is None:
+                # The row itself goes, or else the last one.
                 itself = found == np.arange(rows.start, rows.stop)[:, None]
                 itself[~itself.any(axis=1), -1] = True
                 found = found[~itself].reshape(len(found), -1)

@@ -189,7 +189,7 @@ class _SearchRows:
         self.weights = weights
         self.taken = taken
         self.kept = kept.copy()
-        self.sums = space.sums(units.of_row, weights, n_units, kept)
+        self.sums = space.sums(units.of_row, weights, n_units)
         self.size = np.bincount(units.of_row[kept], weights[kept], n_units).astype(np.float64)
         self.half = units.half(rng)
 

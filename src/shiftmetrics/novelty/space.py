@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, float64_rows
+from shiftmetrics._core.arrays import FloatArray, IntArray, float64_rows
 from shiftmetrics._core.blocks import map_blocks, one_blas_thread, row_blocks
 from shiftmetrics.novelty.basis import Function, LandmarkBasis, at_relative_width
 from shiftmetrics.novelty.gram import Gram
@@ -104,28 +104,24 @@ class SearchSpace:
         """The number of the width that is the bandwidth itself."""
         return len(self.basis.widths) // 2
 
-    def sums(
-        self, units: IntArray, weights: FloatArray, n_units: int, rows: BoolArray
-    ) -> list[FloatArray]:
+    def sums(self, units: IntArray, weights: FloatArray, n_units: int) -> list[FloatArray]:
         """Return for each width the lower triangles of the sums of w f f' over the rows of each unit.
 
         Parameters
         ----------
         units : ndarray of shape (n_rows,)
-            The unit of each row.
+            The unit of each row, -1 for none.
         weights : ndarray of shape (n_rows,)
             The weight w of each row.
         n_units : int
             How many units there are.
-        rows : ndarray of shape (n_rows,)
-            Whether each row counts.
 
         Returns
         -------
         list of ndarray of shape (n_units, rank (rank + 1) / 2)
         """
         # Rows of one unit side by side, so that each unit is one matrix product.
-        counted = np.flatnonzero(rows)
+        counted = np.flatnonzero(units >= 0)
         counted = counted[np.argsort(units[counted], kind="stable")]
         bounds = np.searchsorted(units[counted], np.arange(n_units + 1))
 
@@ -135,7 +131,8 @@ class SearchSpace:
             sums = np.zeros((n_units, len(triangle[0])))
             for number, (start, stop) in enumerate(itertools.pairwise(bounds)):
                 here = counted[start:stop]
-                part = coordinates[here] * np.sqrt(weights[here])[:, None]
+                roots = np.sqrt(weights[here])
+                part = coordinates[here] * roots[:, None]
                 sums[number] = (part.T @ part)[triangle]
             return sums
 
@@ -159,7 +156,8 @@ class SearchSpace:
         coefficients = self._of_similarities(functions)
         parts = []
         for rows in row_blocks(int(array.shape[0]), 1, block_bytes=_TILE_ROWS):
-            similarities = gram.kernel(gram.in_units(float64_rows(array, rows)), landmarks)
+            block = gram.in_units(float64_rows(array, rows))
+            similarities = gram.kernel(block, landmarks)
             parts.append(self.basis.evaluate(similarities, coefficients))
         return [np.concatenate(blocks) for blocks in zip(*parts, strict=True)]
 

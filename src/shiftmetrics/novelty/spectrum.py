@@ -71,9 +71,9 @@ def moments_of(
         products = scaled.T @ scaled
         if outside is None:
             return Moments(products, 0.0, 0.0)
-        residual = float((fractions * outside).sum())
-        spread = float((fractions * np.sqrt(outside * (1.0 - outside))).sum())
-        return Moments(products, residual, spread)
+        residual = fractions * outside
+        spread = fractions * np.sqrt(outside * (1.0 - outside))
+        return Moments(products, float(residual.sum()), float(spread.sum()))
 
     with one_blas_thread():
         return map_reduce(kernel, blocks, executor=executor)
@@ -81,14 +81,18 @@ def moments_of(
 
 def moments_bytes(size: int, n_columns: int) -> int:
     """Estimate the peak memory of the moments in a basis and of the eigenproblem that follows."""
-    waiting = 4 * cpu_count()
-    return 8 * (waiting + 6) * size**2 + 4 * cpu_count() * _BLOCK_BYTES + 16 * size * n_columns
+    # Four sums for each thread may wait to be added; six matrices are those of the eigenproblem.
+    n_matrices = 4 * cpu_count() + 6
+    blocks = 4 * cpu_count() * _BLOCK_BYTES
+    return 8 * n_matrices * size**2 + blocks + 16 * size * n_columns
 
 
 def entropy(eigenvalues: FloatArray) -> float:
     """Return sum of l log(S / l) over positive numbers l with sum S, in nats: 0 for none."""
     total = float(eigenvalues.sum())
-    return total * max(0.0, arrays.entropy(eigenvalues / total)) if total > 0.0 else 0.0
+    if not total > 0.0:
+        return 0.0
+    return total * max(0.0, arrays.entropy(eigenvalues / total))
 
 
 def entropy_slack(change: float, count: int) -> float:
@@ -97,9 +101,9 @@ def entropy_slack(change: float, count: int) -> float:
     The entropy grows with each number, and -x log x is subadditive: numbers that add up to ``change`` add at most
     ``change log(count / change)``, and S log S at most ``change``. It never leaves ``[0, log count]``.
     """
-    most = math.log(count) if count > 1 else 0.0
     if not change > 0.0:
         return 0.0
+    most = math.log(max(count, 1))
     return min(most, change * (most + 1.0 - math.log(min(change, 1.0))))
 
 

@@ -121,6 +121,7 @@ def mixed_samples(
     import pandas as pd
 
     from shiftmetrics.encoding import TableEncoder
+    from shiftmetrics.encoding.encoder import is_mixed
 
     sources = [parse_source(text, argument) for text, argument, _ in arguments]
     frames = [read_source(source) for source in sources]
@@ -136,7 +137,7 @@ def mixed_samples(
     # a column of words that one side lacks is more likely a label that was not named
     if set(shown[0].columns) != set(shown[1].columns):
         return None
-    if not any(_is_mixed(frame) for frame in shown):
+    if not any(is_mixed(frame) for frame in shown):
         return None
     exclude = [name for name in labels if any(name in frame for frame in frames)]
     encoder = TableEncoder.fit(
@@ -152,9 +153,3 @@ def mixed_samples(
         notes = encoder.notes() if source is sources[0] else []
         samples.append(Sample(source=source, values=features, label=truth, ids=ids, notes=notes))
     return samples
-
-
-def _is_mixed(frame: Any) -> bool:
-    """Return True for a table with words, dates or missing cells."""
-    numbers = frame.select_dtypes(["number", "bool"])
-    return numbers.shape[1] < frame.shape[1] or bool(numbers.isna().to_numpy().any())

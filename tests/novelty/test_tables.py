@@ -1,0 +1,70 @@
+"""Tables with words, dates and gaps: encoded on the way in, and told in their own units."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calls import novelty
+
+
+def table(seed: int, n: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "customer_id": [f"c{seed}{i:05d}" for i in range(n)],
+            "age": rng.normal(40.0, 10.0, n),
+            "job": rng.choice(["clerk", "driver", "nurse"], n),
+            "income": np.where(rng.random(n) < 0.1, np.nan, rng.normal(3e4, 8e3, n)),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def samples() -> tuple[pd.DataFrame, pd.DataFrame]:
+    sample, reference = table(1, 300), table(2, 400)
+    sample.loc[:44, "job"] = "courier"
+    sample.loc[:44, "age"] = np.random.default_rng(3).normal(22.0, 2.0, 45)
+    return sample, reference
+
+
+def test_a_new_group_is_found_and_told_in_the_units_of_the_table(
+    samples: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    sample, reference = samples
+    result = novelty(sample, reference)
+    assert result.p_value <= 0.05
+    members = np.unique(np.concatenate([mode.members() for mode in result.modes]))
+    assert (members < 45).mean() >= 0.8
+    assert np.isin(np.arange(45), members).mean() >= 0.9
+    columns = {column.name: column for mode in result.modes for column in mode.columns}
+    assert columns["age"].inside == pytest.approx(22.0, abs=3.0)
+    assert columns["job is unseen"].inside > 0.9
+    # What was made of the columns stands in the result, and ids name the rows.
+    assert result.settings["encoding"] == ["Took `customer_id` as the id: its values are distinct."]
+    assert "customer_id" in result.summary()
+    assert result.modes[0].names[0].startswith("c1000")
+
+
+def test_rows_of_a_table_are_scored_as_they_are(
+    samples: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    sample, reference = samples
+    result = novelty(sample, reference)
+    scores = result.score_rows(sample)
+    assert scores[:45].min() > np.median(scores[45:])
+    strong = result.modes[0].score(sample)
+    assert (strong[:45] >= 2.0 / 3.0).mean() >= 0.9
+    with pytest.raises(ValueError, match="points must be a table with the columns"):
+        result.score_rows(sample.drop(columns="age"))
+
+
+def test_tables_of_numbers_stay_as_they_are(samples: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    numbers = [frame[["age"]] for frame in samples]
+    assert novelty(*numbers).settings["encoding"] is None
+
+
+def test_an_array_beside_a_table_of_words_is_refused(
+    samples: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    with pytest.raises(TypeError, match="features"):
+        novelty(samples[0], np.zeros((5, 4)))
