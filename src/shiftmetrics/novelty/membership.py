@@ -66,26 +66,37 @@ class ModeFunction:
         Number of the width.
     parts : tuple of ModePart
         A sample belongs to a mode as it does to the part that it belongs to most.
+    cuts : tuple of (ndarray of shape (rank,), float)
+        Where a mode was cut in two: a sample belongs to it only where the product of each direction with its
+        coordinates is more than the number.
     """
 
     missing: bool
     p_value: float
     width: int
     parts: tuple[ModePart, ...]
+    cuts: tuple[tuple[FloatArray, float], ...] = ()
 
     @property
     def function(self) -> Function:
-        """The functions g of the parts."""
-        return self.width, np.stack([part.direction for part in self.parts], axis=1)
+        """The functions g of the parts, then those of the cuts."""
+        directions = [part.direction for part in self.parts]
+        directions += [direction for direction, _ in self.cuts]
+        return self.width, np.stack(directions, axis=1)
 
     def at(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return strengths and memberships from values of the functions of the parts."""
+        """Return strengths and memberships from values of the functions of the parts and cuts."""
+        columns = iter(values.T)
         strengths = []
         memberships = []
-        for part, column in zip(self.parts, values.T, strict=True):
-            strengths.append(part.strengths(column))
+        for part in self.parts:
+            strengths.append(part.strengths(next(columns)))
             memberships.append(part.memberships(strengths[-1]))
-        return np.max(strengths, axis=0), np.max(memberships, axis=0)
+        inside = np.ones(len(values), bool)
+        for _, offset in self.cuts:
+            inside &= next(columns) > offset
+        strongest = np.max(strengths, axis=0) * inside
+        return strongest, np.max(memberships, axis=0) * inside
 
     def found_at(self, values: FloatArray, taken: BoolArray) -> FoundMode:
         """Return the mode with the rows of these values, but those that are taken."""

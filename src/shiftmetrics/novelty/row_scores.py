@@ -74,27 +74,26 @@ class RowScorer:
 
     @cached_property
     def rows(self) -> FloatArray:
-        """Scores of the rows of both samples, test rows first: from 0 to 1, mean ranks over all rows."""
-        from scipy.stats import rankdata
-
-        # Kernels that overflow leave some values undefined: such rows rank with the least new.
-        ranks = [rankdata(np.nan_to_num(part, nan=-np.inf)) for part in self._parts]
-        scores: FloatArray = np.mean(ranks, axis=0) / len(self._weights)
-        return scores
+        """Scores of the rows of both samples, test rows first."""
+        return self._ranked(self._parts)
 
     def at(self, points: Any) -> FloatArray:
-        """Return the scores of new rows: the fraction of the rows of both samples that they outrank, on average."""
+        """Return the scores of new rows."""
         array = self._space.gram.check_points(points)
         values = self._space.values_at(array, self._functions)
-        parts = [*self._scored(values), self._neighbour_fractions(array)]
-        # New rows are ranked among the rows of both samples; ties count by half.
+        return self._ranked([*self._scored(values), self._neighbour_fractions(array)])
+
+    def _ranked(self, parts: list[FloatArray]) -> FloatArray:
+        """Return the fraction of the rows of both samples that each row outranks, ties by half: the mean of parts."""
         ranked = []
-        for known, part in zip(map(np.sort, self._parts), parts, strict=True):
-            below = np.searchsorted(known, part, "left")
-            not_above = np.searchsorted(known, part, "right")
+        for known, part in zip(self._parts, parts, strict=True):
+            # Kernels that overflow leave some values undefined: such rows rank with the least new.
+            ordered = np.sort(np.nan_to_num(known, nan=-np.inf))
+            values = np.nan_to_num(part, nan=-np.inf)
+            below = np.searchsorted(ordered, values, "left")
+            not_above = np.searchsorted(ordered, values, "right")
             ranked.append(0.5 * (below + not_above) / len(known))
-        scores: FloatArray = np.mean(ranked, axis=0)
-        return scores
+        return np.asarray(np.mean(ranked, axis=0))
 
     @cached_property
     def _parts(self) -> list[FloatArray]:

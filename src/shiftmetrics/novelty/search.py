@@ -19,6 +19,7 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics.novelty.gram import Gram
+from shiftmetrics.novelty.halves import parted
 from shiftmetrics.novelty.membership import (
     TINY,
     FoundMode,
@@ -268,12 +269,16 @@ class _Look:
         everything = np.ones(len(rows.half), bool)
         modes = _modes_among(rows, side, width, everything, cut, MOST_TOGETHER, p_value)
         # Parts that show the same samples are one mode; a mode of one or two samples is none.
-        self.found = []
-        for mode in merged([self._at(mode) for mode in modes], gram, self.own_rows):
-            part = self._at(mode)
-            if (part.members & rows.kept & self.own_rows).sum() >= LEAST_MEMBERS:
-                self.found.append(part)
-        self.found.sort(key=lambda part: -int((part.members & self.own_rows).sum()))
+        found = []
+        left = merged([self._at(mode) for mode in modes], gram, self.own_rows)
+        while left:
+            part = self._at(left.pop(0))
+            halves = parted(part, rows.space, self.own_rows)
+            if len(halves) > 1:
+                left += halves
+            elif (part.members & rows.kept & self.own_rows).sum() >= LEAST_MEMBERS:
+                found.append(part)
+        self.found = self._distinct(found)
         # Fitted on each half, and applied to the other: what was fitted to noise finds nothing there.
         held_out = np.zeros(len(rows.kept), bool)
         for half in (rows.half, ~rows.half):
@@ -281,6 +286,18 @@ class _Look:
             for mode in _modes_among(rows, side, width, half, -np.inf, len(modes), p_value):
                 held_out |= self._at(mode).members & rows.kept & ~there
         self.ratio = self._ratio(held_out)
+
+    def _distinct(self, found: list[FoundMode]) -> list[FoundMode]:
+        """Return modes by size, without those most of whose members are in larger ones: fragments of these."""
+        found.sort(key=lambda part: -int((part.members & self.own_rows).sum()))
+        claimed = np.zeros(len(self.own_rows), bool)
+        distinct = []
+        for part in found:
+            own = part.members & self.own_rows
+            if (own & claimed).sum() <= 0.5 * own.sum():
+                distinct.append(part)
+                claimed |= own
+        return distinct
 
     def _ratio(self, members: BoolArray) -> float:
         rows = self._rows
