@@ -165,6 +165,8 @@ class CategoryPart(Part):
     rare: tuple[str, ...]
     has_rare: bool
     tells_unseen: bool
+    new: tuple[str, ...] | None = None
+    """The only levels that count as unseen; None for all that the reference lacks."""
 
     @classmethod
     def fit(cls, name: Any, reference: pd.Series, current: pd.Series) -> CategoryPart | None:
@@ -177,16 +179,21 @@ class CategoryPart(Part):
         enough = max(min(_RARE, n // 4), math.ceil(_RARE_FRACTION * n))
         frequent = tuple(map(str, counts.index[counts >= enough][:_MOST_LEVELS]))
         rare = tuple(sorted(set(map(str, counts.index)) - set(frequent)))
+        others = (
+            pd.Series(level_names(current)).value_counts().drop([*frequent, *rare], errors="ignore")
+        )
         # Good and Turing: another sample of the same source has unseen levels about as often as the
-        # reference has levels that stand in it once. Where that is often, unseen levels are rare ones.
+        # reference has levels that stand in it once. Where that is often, unseen levels are rare ones,
+        # but for those that are frequent in the sample: as many by chance are unlikely.
         likely = int((counts == 1).sum()) / n
-        tells_unseen = likely < _LIKELY_UNSEEN
-        known = {*frequent, *rare}
-        others = set(level_names(current)) - known
-        has_rare = bool(rare) or (bool(others) and not tells_unseen)
-        if len(frequent) + has_rare < 2 and not others:
+        new = None
+        if likely >= _LIKELY_UNSEEN:
+            new = tuple(sorted(map(str, others.index[others >= enough])))
+        tells_unseen = len(others) > 0 if new is None else len(new) > 0
+        has_rare = bool(rare) or (new is not None and len(others) > len(new))
+        if len(frequent) + has_rare < 2 and not len(others):
             return None
-        return cls(name, tuple(sorted(frequent)), rare, has_rare, tells_unseen and bool(others))
+        return cls(name, tuple(sorted(frequent)), rare, has_rare, tells_unseen, new)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -201,10 +208,15 @@ class CategoryPart(Part):
     def transform(self, values: pd.Series) -> FloatArray:
         """Return the one-hot code."""
         codes = {level: place for place, level in enumerate(self.levels)}
-        # An unseen level that the fit did not know of: no feature stands for it, unless one for rare levels does.
-        unseen = self.width - 1 if self.has_rare or self.tells_unseen else -1
-        if self.has_rare:
-            codes.update(dict.fromkeys(self.rare, len(self.levels)))
+        # Levels without a code of their own are unseen, or rare, or without any feature.
+        unseen = self.width - 1 if self.tells_unseen else -1
+        rare = len(self.levels) if self.has_rare else -1
+        codes.update(dict.fromkeys(self.rare, rare))
+        if self.new is not None:
+            codes.update(dict.fromkeys(self.new, unseen))
+            unseen = rare
+        elif not self.tells_unseen:
+            unseen = rare
         levels = level_names(values)
         distinct, inverse = np.unique(levels, return_inverse=True)
         places = np.array([codes.get(level, unseen) for level in distinct], dtype=np.int64)

@@ -115,7 +115,8 @@ def more_than_p_value(
     for side in (slice(0, n_test), slice(n_test, None)):
         weight = weights[side][rows[side]]
         sizes.append(effective_size(weight))
-        counts.append(float(weight @ members[side][rows[side]] / weight.sum()) * sizes[-1])
+        fraction = float(weight @ members[side][rows[side]] / weight.sum())
+        counts.append(fraction * sizes[-1])
     own, other = (1, 0) if missing else (0, 1)
     return rate_ratio_p_value(counts[own], counts[other], sizes[own], sizes[other], times)
 

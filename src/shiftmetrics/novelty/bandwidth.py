@@ -220,9 +220,8 @@ class _Study:
         squares, unit = squared_distances(rows)
         n_rows = len(rows)
         # A column for each half: 1 for the rows in it.
-        halves = (np.argsort(rng.random((n_rows, n_resamples)), axis=0) < n_rows // 2).astype(
-            np.float64
-        )
+        places = np.argsort(rng.random((n_rows, n_resamples)), axis=0)
+        halves = (places < n_rows // 2).astype(np.float64)
         # Every bandwidth gives the same where all rows are equal.
         different = squares[squares > 0.0]
         if not len(different):
@@ -263,7 +262,8 @@ class _Study:
             np.exp(products, out=products)  # k^2
         # 1 / |C|_F^2 = n^2 / sum of k^2, for all rows and within each half.
         sums = np.einsum("ij,ij->j", self.halves, products @ self.halves)
-        return n_rows**2 / float(products.sum()), float(np.var(size**2 / sums, ddof=1))
+        count = n_rows**2 / float(products.sum())
+        return count, float(np.var(size**2 / sums, ddof=1))
 
     def allows(self, width: float, limit: float) -> bool:
         count, variance = self.counts(width)

@@ -98,14 +98,17 @@ class ScoreBasis(ABC):
     def membership(self, points: Any, vectors: FloatArray) -> FloatArray:
         """Return the membership of new points in all functions together: the sum of their squares, at most 1."""
         array = self.gram.check_points(points)
-        blocks = row_blocks(int(array.shape[0]), 8 * (self.size + int(array.shape[1])))
+        n_points, n_columns = array.shape
+        blocks = row_blocks(int(n_points), 8 * (self.size + int(n_columns)))
 
         def squares(rows: slice) -> FloatArray:
             values = self.at(self.gram.in_units(float64_rows(array, rows))) @ vectors
             return np.asarray(np.square(values).sum(axis=1))
 
         with one_blas_thread():
-            return np.asarray(np.minimum(np.concatenate(list(map_blocks(squares, blocks))), 1.0))
+            parts = list(map_blocks(squares, blocks))
+        # Rounding may take a sum above 1.
+        return np.asarray(np.minimum(np.concatenate(parts), 1.0))
 
 
 class PivotBasis(ScoreBasis):
@@ -157,7 +160,8 @@ class PivotBasis(ScoreBasis):
         outside = 1.0 - np.einsum("ij,ij->i", values, values)
         if outside.min() < -INDEFINITE:
             refuse_indefinite("one that contradicts itself")
-        return values, np.clip(np.maximum(outside, 0.0) + residual_noise(self.gram), 0.0, 1.0)
+        outside = np.maximum(outside, 0.0) + residual_noise(self.gram)
+        return values, np.minimum(outside, 1.0)
 
     def at(self, rows: Array) -> FloatArray:
         """Return f with triangle f = k(landmarks, row)."""

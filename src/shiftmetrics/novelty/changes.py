@@ -83,11 +83,13 @@ def column_changes(
             continue
         shift = 0.0
         if _differ(own, other, level):
-            shift = float(np.mean(np.quantile(own, _MIDDLE) - np.quantile(other, _MIDDLE)))
-            shift /= other_spread
+            gaps = np.quantile(own, _MIDDLE) - np.quantile(other, _MIDDLE)
+            shift = float(gaps.mean()) / other_spread
         spread = 1.0
         # Distances from the median tell whether one sample spreads wider.
-        if _differ(np.abs(own - np.median(own)), np.abs(other - np.median(other)), level):
+        own_distances = np.abs(own - np.median(own))
+        other_distances = np.abs(other - np.median(other))
+        if _differ(own_distances, other_distances, level):
             spread = own_spread / other_spread
         if shift != 0.0 or spread != 1.0:
             changes.append(GradualChange(name=name, shift=float(shift), spread=float(spread)))

@@ -30,7 +30,7 @@ from shiftmetrics.novelty.permutations import make_units, searched_rows
 from shiftmetrics.novelty.result_parts import NoveltyChanges, NoveltyTest
 from shiftmetrics.novelty.row_scores import RowScorer
 from shiftmetrics.novelty.search import find_modes, found_in
-from shiftmetrics.novelty.searched import SearchedSamples, numbered_together
+from shiftmetrics.novelty.searched import SearchedSamples
 from shiftmetrics.novelty.solution import NoveltyProblem
 from shiftmetrics.novelty.space import most_rows
 
@@ -65,7 +65,7 @@ def detect(
     problem: NoveltyProblem,
     options: NoveltyResampling,
     *,
-    groups: tuple[IntArray, IntArray] | None,
+    together: IntArray | None,
     columns: tuple[str, ...],
     rng: np.random.Generator,
     report: Callable[[], Any],
@@ -78,8 +78,8 @@ def detect(
         The samples.
     options : NoveltyResampling
         Permutations, and their confidence level.
-    groups : tuple of ndarray of int, optional
-        Number of the group of each row of both samples.
+    together : ndarray of shape (n_rows,), optional
+        Number of the group, or of the pair, of each row of both samples.
     columns : tuple of str
         Names of the columns.
     rng : Generator
@@ -99,7 +99,6 @@ def detect(
     # 1. The rows to search on: all that memory allows, and at eta > 1 one half, so that the other half can test.
     most = most_rows(int(gram.features.shape[1]), problem.memory_limit)
     sizes = (n_test, gram.n_reference)
-    together = numbered_together(groups, sizes, paired=options.paired)
     having = weights > 0.0
     if options.paired:
         having &= np.concatenate([having[n_test:], having[:n_test]])
@@ -180,7 +179,8 @@ def detect(
         named = members_of(found, gram.n_rows, missing=False)
         named |= members_of(found, gram.n_rows, missing=True)
         left = search.gated_without(named[rows])
-        own = {part.function.missing for part in (*modes.new, *modes.missing, *modes.changed)}
+        said = [*modes.new, *modes.missing, *modes.changed]
+        own = {part.function.missing for part in said}
         for side in (0, 1):
             if bool(side) not in own:
                 p_values[side] = max(p_values[side], left[side])

@@ -179,7 +179,8 @@ def kernel_entropic_novelty(
     )
     if options.paired:
         check_pairs(*weights)
-    groups = check_groups(options.groups, (len(weights[0]), len(weights[1])), paired=options.paired)
+    sizes = len(weights[0]), len(weights[1])
+    together = check_groups(options.groups, sizes, paired=options.paired)
     # 2. The kernel, its bandwidth, and the units of the columns that it is in.
     given = (
         None if sample_weight is None else weights[0],
@@ -206,7 +207,7 @@ def kernel_entropic_novelty(
     with progress_bar(computing.progress, "novelty: the score, then rounds of the search") as bar:
         solution = solve(problem, route)
         found = detect(
-            problem, options, groups=groups, columns=columns, rng=generator, report=bar.update
+            problem, options, together=together, columns=columns, rng=generator, report=bar.update
         )
     # 4. The result, in parts.
     value, error_bound, positive = solution.score()

@@ -206,8 +206,9 @@ def _update(
         values[rows, new] = block
         residual[rows] -= np.einsum("ij,ij->i", block, block)
 
+    blocks = gram.blocks(8 * (new.stop + len(chosen)))
     with one_blas_thread():
-        for _ in map_blocks(extend, gram.blocks(8 * (new.stop + len(chosen))), executor=executor):
+        for _ in map_blocks(extend, blocks, executor=executor):
             pass
     values[chosen, new] = triangle
     # The pivots before are explained already, up to rounding.

@@ -199,11 +199,14 @@ class _WardTree:
         place = np.empty(len(points), dtype=np.int64)
         place[order] = np.arange(len(points))
         self._rows = np.argsort(place[leaves], kind="stable")
-        bounds = np.searchsorted(place[leaves][self._rows], np.arange(len(points) + 1))
+        placed = place[leaves][self._rows]
+        bounds = np.searchsorted(placed, np.arange(len(points) + 1))
         first, size = _intervals(links, place)
         start = bounds[first]
         stop = bounds[first + size]
-        kept = (stop - start >= _LEAST_IN_NODE) & (stop - start <= n_rows // 2)
+        # Of few rows a node says nothing, of more than half it is said of the others.
+        rows_in = stop - start
+        kept = (rows_in >= _LEAST_IN_NODE) & (rows_in <= n_rows // 2)
         self._start = start[kept]
         self._stop = stop[kept]
         self._weights = weights
@@ -273,7 +276,8 @@ def _directions(points: FloatArray) -> FloatArray:
     if count == 0 or centred.shape[1] <= _DIRECTIONS:
         return np.asarray(centred)
     # A random sketch of the columns, sharpened by two power iterations, holds the largest directions.
-    sketch = np.random.default_rng(0).normal(size=(centred.shape[1], 2 * count))
+    rng = np.random.default_rng(0)
+    sketch = rng.normal(size=(centred.shape[1], 2 * count))
     for _ in range(2):
         basis = np.linalg.qr(centred @ sketch)[0]
         sketch = centred.T @ basis
@@ -285,7 +289,8 @@ def _intervals(links: FloatArray, place: IntArray) -> tuple[IntArray, IntArray]:
     """Return the first place and the number of leaves of each node of a tree, leaves first."""
     n_leaves = len(place)
     first = np.append(place, np.zeros(len(links), dtype=np.int64))
-    size = np.append(np.ones(n_leaves, dtype=np.int64), links[:, 3].astype(np.int64))
+    leaf_sizes = np.ones(n_leaves, dtype=np.int64)
+    size = np.append(leaf_sizes, links[:, 3].astype(np.int64))
     # Each link joins two nodes that stand side by side.
     for number, (left, right) in enumerate(links[:, :2].astype(np.int64)):
         first[n_leaves + number] = min(first[left], first[right])

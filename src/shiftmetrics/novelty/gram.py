@@ -190,7 +190,8 @@ class Gram:
 
     def _probes(self) -> Array:
         """Return a few rows of both samples."""
-        rows = np.linspace(0, self.n_rows - 1, min(_PROBES, self.n_rows)).astype(np.int64)
+        count = min(_PROBES, self.n_rows)
+        rows = np.linspace(0, self.n_rows - 1, count).astype(np.int64)
         return self.take(np.unique(rows))
 
     def _center(self) -> FloatArray | None:

@@ -1,10 +1,10 @@
-"""Modes that hold two groups of samples far apart: they are cut in two.
+"""Whether two groups of samples are one: modes without a valley between them, and modes that hold two groups.
 
 One eigenvector may show several new classes at once. The members of a mode are parted by 2-means, and cut where the
 halves are far apart relative to their widths: where few of them lie between, along the line through both centers.
-A gap that the known samples have too, such as that between two levels of a category, says nothing of new modes.
-The centers of one half of the members are tried on the others, since in many columns any two halves look far apart
-along the line through their own centers. This is a heuristic: it was measured on 77 cases of withheld classes.
+A gap that the known samples have too, and one between the levels of a category, say nothing of new modes. The centers
+of one half of the members are tried on the others, since in many columns any two halves look far apart along the line
+through their own centers. This is a heuristic: it was measured on 77 cases of withheld classes.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ FAR = 3.2
 
 VALLEY = 0.5
 """Samples in the middle for each near a center: two halves of one normal distribution have more than one."""
+
+_NO_VALLEY = 0.8
+"""As many samples in the middle show two modes to be one: of pairs of withheld classes none came above 0.6."""
 
 _SHARED = 0.75
 """A gap with fewer known samples than this in the middle is one of the known samples too."""
@@ -48,11 +51,18 @@ def parted(found: FoundMode, space: SearchSpace, own_rows: BoolArray) -> list[Mo
     rows = thinned(np.flatnonzero(found.members & own_rows), _MEMBERS)
     if len(rows) < 2 * _LEAST_HALF:
         return [mode]
-    points = _points(space, rows)
+    known_rows = thinned(np.flatnonzero(~own_rows), _KNOWN)
+    points = _points(space, np.concatenate([rows, known_rows]))
+    # Columns of two values hold categories, whose levels are always far apart.
+    ordered = np.sort(points, axis=0)
+    n_values = 1 + (np.diff(ordered, axis=0) > 0.0).sum(axis=0)
+    points = points[:, n_values > 2]
+    points, known = points[: len(rows)], points[len(rows) :]
+    if not points.shape[1]:
+        return [mode]
     second = _two_means(points)
     if min(second.sum(), (~second).sum()) < _LEAST_HALF:
         return [mode]
-    known = _points(space, thinned(np.flatnonzero(~own_rows), _KNOWN))
     if not _is_gap(points[~second], points[second], known):
         return [mode]
     # The cut is a function of the coordinates, so that new points are on one of its sides too.
@@ -80,36 +90,67 @@ def _two_means(points: FloatArray) -> BoolArray:
     center = points.mean(axis=0)
     widest = np.linalg.svd(points - center, full_matrices=False)[2][0]
     start = np.stack([center - widest, center + widest])
-    return np.asarray(kmeans2(points, start, iter=20, minit="matrix", missing="warn")[1] == 1)
+    labels = kmeans2(points, start, iter=20, minit="matrix")[1]
+    return np.asarray(labels == 1)
+
+
+def are_one(first: IntArray, second: IntArray, space: SearchSpace) -> bool:
+    """Return whether two groups of rows have no valley between them."""
+    if min(len(first), len(second)) < _LEAST_HALF:
+        return False
+    one = _points(space, thinned(first, _MEMBERS))
+    two = _points(space, thinned(second, _MEMBERS))
+    ends, middle = _crowds(_on_line(one, two, one)[0])
+    return middle >= _NO_VALLEY * ends
 
 
 def _is_gap(first: FloatArray, second: FloatArray, known: FloatArray) -> bool:
     """Return whether two groups are far apart, with few samples between them, unlike the known samples."""
-    places: list[list[FloatArray]] = [[], [], []]
-    for fold in (0, 1):
-        # Centers from every other sample, for the samples between.
-        held = [np.arange(len(group)) % 2 == fold for group in (first, second)]
-        start = first[~held[0]].mean(axis=0)
-        line = second[~held[1]].mean(axis=0) - start
-        length = max(float(line @ line), 1e-300)
-        for place, group in enumerate((first[held[0]], second[held[1]], known)):
-            places[place].append((group - start) @ line / length)
-    one, two, others = (np.concatenate(parts) for parts in places)
-    # In units in which the groups lie at -1 and 1.
-    low, high = float(np.median(one)), float(np.median(two))
-    spread = float(np.sqrt((one.var() + two.var()) / 2.0))
-    if two.mean() - one.mean() < FAR * spread:
+    places, distance, others = _on_line(first, second, known)
+    if distance < FAR:
         return False
-    ends, middle = _crowds(np.concatenate([one, two]), low, high)
+    ends, middle = _crowds(places)
     if middle > VALLEY * ends:
         return False
-    ends, middle = _crowds(others, low, high)
+    ends, middle = _crowds(others)
     return ends < _LEAST_KNOWN or middle >= _SHARED * ends
 
 
-def _crowds(places: FloatArray, low: float, high: float) -> tuple[float, float]:
-    """Return the smaller fraction of samples near an end of the line, and that near its middle."""
-    near = (high - low) / 6.0
-    counts = [float((np.abs(places - end) < near).mean()) for end in (low, high)]
-    middle = float((np.abs(places - (low + high) / 2.0) < near).mean())
-    return min(counts), middle
+def _on_line(
+    first: FloatArray, second: FloatArray, known: FloatArray
+) -> tuple[FloatArray, float, FloatArray]:
+    """Return places on the line through the centers of two groups, which lie at -1 and 1.
+
+    Returns
+    -------
+    tuple
+        The places of both groups together, the distance of their means in standard deviations, and the places of the
+        known samples.
+    """
+    places: list[list[FloatArray]] = [[], [], []]
+    for fold in (0, 1):
+        # Centers from every other sample, for the samples between.
+        held_first = np.arange(len(first)) % 2 == fold
+        held_second = np.arange(len(second)) % 2 == fold
+        start = first[~held_first].mean(axis=0)
+        line = second[~held_second].mean(axis=0) - start
+        length = max(float(line @ line), 1e-300)
+        groups = (first[held_first], second[held_second], known)
+        for found, group in zip(places, groups, strict=True):
+            found.append((group - start) @ line / length)
+    one, two, others = (np.concatenate(parts) for parts in places)
+    spread = float(np.sqrt((one.var() + two.var()) / 2.0))
+    distance = float(two.mean() - one.mean()) / max(spread, 1e-300)
+    low, high = float(np.median(one)), float(np.median(two))
+    half = max(high - low, 1e-300) / 2.0
+    both = np.concatenate([one, two])
+    return (both - low) / half - 1.0, distance, (others - low) / half - 1.0
+
+
+def _crowds(places: FloatArray) -> tuple[float, float]:
+    """Return the smaller fraction of samples near an end, -1 or 1, and that near the middle."""
+
+    def crowd(place: float) -> float:
+        return float((np.abs(places - place) < 1.0 / 3.0).mean())
+
+    return min(crowd(-1.0), crowd(1.0)), crowd(0.0)

@@ -185,10 +185,8 @@ def check_pairs(test_weights: FloatArray, reference_weights: FloatArray) -> None
         raise ValueError(describe("paired", expected, f"{n_pairs} of them"))
 
 
-def check_groups(
-    groups: Any, sizes: tuple[int, int], *, paired: bool
-) -> tuple[IntArray, IntArray] | None:
-    """Return the numbers of the groups of both samples.
+def check_groups(groups: Any, sizes: tuple[int, int], *, paired: bool) -> IntArray | None:
+    """Return the number of the group, or of the pair, of each row of both samples; None where rows are independent.
 
     Raises
     ------
@@ -196,25 +194,20 @@ def check_groups(
         If there is not one label for each row, or samples that are not paired have a group in common.
     """
     if groups is None:
-        return None
+        return np.tile(np.arange(sizes[0]), 2) if paired else None
     if not isinstance(groups, tuple | list) or len(groups) != 2:
         expected = "a tuple of two arrays, the groups of the rows of features and of reference"
         raise ValueError(describe("groups", expected, type(groups).__name__))
     labels = [np.asarray(side) for side in groups]
     for side, size, name in zip(labels, sizes, ("features", "reference"), strict=True):
         if side.shape != (size,):
-            raise ValueError(
-                describe(
-                    "groups", f"of one label for each of the {size} rows of {name}", side.shape
-                )
-            )
-    named = [np.unique(side, return_inverse=True) for side in labels]
+            expected = f"of one label for each of the {size} rows of {name}"
+            raise ValueError(describe("groups", expected, side.shape))
     if paired:
         if not np.array_equal(labels[0], labels[1]):
-            raise ValueError(
-                describe("groups", "the same in row i of both samples with paired=True", "others")
-            )
-    elif (common := np.intersect1d(named[0][0], named[1][0])).size:
+            expected = "the same in row i of both samples with paired=True"
+            raise ValueError(describe("groups", expected, "others"))
+    elif (common := np.intersect1d(*labels)).size:
         remedy = "Rows that belong together in pairs are swapped with paired=True."
         raise ValueError(describe("groups", "of one sample each", f"{common[0]} in both", remedy))
-    return named[0][1], named[1][1]
+    return np.unique(np.concatenate(labels), return_inverse=True)[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -101,7 +103,9 @@ class ModeFunction:
     def found_at(self, values: FloatArray, taken: BoolArray) -> FoundMode:
         """Return the mode with the rows of these values, but those that are taken."""
         strengths, memberships = self.at(values)
-        return FoundMode(self, np.where(taken, 0.0, strengths), np.where(taken, 0.0, memberships))
+        strengths = np.where(taken, 0.0, strengths)
+        memberships = np.where(taken, 0.0, memberships)
+        return FoundMode(self, strengths, memberships)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,8 +174,13 @@ def calibrated(
     return ModePart(direction, scale, steps)
 
 
-def merged(found: list[FoundMode], gram: Gram, own_rows: BoolArray) -> list[ModeFunction]:
-    """Put modes together that show the same rows: those whose members have each other as nearest rows.
+def merged(
+    found: list[FoundMode],
+    gram: Gram,
+    own_rows: BoolArray,
+    are_one: Callable[[IntArray, IntArray], bool],
+) -> list[ModeFunction]:
+    """Put modes together that show the same rows: their members are each other's nearest rows, or have no valley.
 
     Parameters
     ----------
@@ -181,6 +190,8 @@ def merged(found: list[FoundMode], gram: Gram, own_rows: BoolArray) -> list[Mode
         Similarities of the rows.
     own_rows : ndarray of shape (n_rows,)
         The rows of that sample.
+    are_one : callable
+        Returns whether two groups of rows have no valley between them.
     """
     functions = [part.function for part in found]
     if len(functions) < 2:
@@ -192,7 +203,11 @@ def merged(found: list[FoundMode], gram: Gram, own_rows: BoolArray) -> list[Mode
     of_row = np.where(strengths.max(axis=0) > none, strongest, -1)
     # 2. Modes that touch each other, directly or through others, are one.
     touching = touching_fractions(gram, of_row, [part.members for part in found], own_rows)
-    labels = _joined(np.minimum(touching, touching.T) >= _TOUCHING)
+    joined = np.minimum(touching, touching.T) >= _TOUCHING
+    own = [np.flatnonzero((of_row == place) & own_rows) for place in range(len(found))]
+    for first, second in itertools.combinations(range(len(found)), 2):
+        joined[first, second] |= are_one(own[first], own[second])
+    labels = _joined(joined | joined.T)
     together = []
     for label in dict.fromkeys(labels.tolist()):
         group = np.flatnonzero(labels == label)

@@ -228,7 +228,7 @@ def describe_mode(
     members = found.members
     sides = slice(0, n_test), slice(n_test, None)
     # Members first, the strongest of them before all others.
-    order = tuple(np.lexsort((-found.strengths[side], ~members[side])) for side in sides)
+    order = [np.lexsort((-found.strengths[side], ~members[side])) for side in sides]
     fractions = member_fractions(members, weights, n_test)
     columns_of_mode, nearest = _set_apart(gram, members, int(function.missing), columns)
     return Mode(

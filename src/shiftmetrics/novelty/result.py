@@ -254,7 +254,8 @@ class NoveltyResult(Drawn, Result):
         if self.fraction == 0.0:
             return np.zeros(len(members))
         # The derivative by a, times what a sample adds to the mean.
-        return np.asarray((members - members.mean()) / (1.0 - others.mean()) / len(members))
+        deviations = members - members.mean()
+        return np.asarray(deviations / (1.0 - others.mean()) / len(members))
 
     @property
     def reference_influence(self) -> FloatArray:

@@ -48,10 +48,8 @@ def varimax(values: FloatArray, weights: FloatArray) -> FloatArray:
         return np.eye(size)
     # Other starts guard against stationary points: that they are drawn changes no result but a poor one.
     rng = np.random.default_rng(0)
-    starts = [
-        np.eye(size),
-        *(np.linalg.qr(rng.normal(size=(size, size)))[0] for _ in range(_STARTS - 1)),
-    ]
+    others = rng.normal(size=(_STARTS - 1, size, size))
+    starts = [np.eye(size), *np.linalg.qr(others)[0]]
     found = [_ascend(values, weights, start) for start in starts]
     return max(found, key=lambda pair: pair[0])[1]
 
@@ -85,13 +83,14 @@ def _ascend(
                 continue  # every angle is as good
             angle = math.atan2(sine, cosine) / 4.0
             largest = max(largest, abs(angle))
-            turn = np.array(
-                [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
-            )
+            c, s = math.cos(angle), math.sin(angle)
+            turn = np.array([[c, -s], [s, c]])
             rotated[:, pair] = rotated[:, pair] @ turn
             rotation[:, pair] = rotation[:, pair] @ turn
         if largest <= _SMALLEST_ANGLE:
             break
+    # The criterion: the variances of the squared columns over the samples.
     squares = rotated * rotated
     means = weights @ squares
-    return float((weights @ (squares * squares)).sum() - (means * means).sum()), rotation
+    variances = weights @ (squares * squares) - means * means
+    return float(variances.sum()), rotation

@@ -113,7 +113,9 @@ class RowScorer:
         ridge = values[-1][:, 0].copy()
         if not self._modes:
             return [ridge]
-        strengths = [mode.at(part)[0] for mode, part in zip(self._modes, values[:-1], strict=True)]
+        strengths = []
+        for mode, part in zip(self._modes, values[:-1], strict=True):
+            strengths.append(mode.at(part)[0])
         return [np.max(strengths, axis=0), ridge]
 
     @cached_property
@@ -152,7 +154,8 @@ class RowScorer:
                 itself[~itself.any(axis=1), -1] = True
                 found = found[~itself].reshape(len(found), -1)
             total = weight[found].sum(axis=1)
-            np.divide(of_test[found].sum(axis=1), total, out=fractions[rows], where=total > 0.0)
+            own = of_test[found].sum(axis=1)
+            np.divide(own, total, out=fractions[rows], where=total > 0.0)
         return fractions
 
     def _nearest(self, rows: slice, points: Any, landmarks: Array, count: int) -> IntArray:

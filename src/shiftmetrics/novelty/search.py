@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.halves import parted
+from shiftmetrics.novelty.halves import are_one, parted
 from shiftmetrics.novelty.membership import (
     TINY,
     FoundMode,
@@ -119,7 +119,8 @@ def find_modes(
     rounds: list[list[ModeFunction]] = []
     sides = [0, 1]
     for number in range(MOST_ROUNDS):
-        if min((kept & in_test).sum(), (kept & ~in_test).sum()) < LEAST_ROWS:
+        n_left = int((kept & in_test).sum())
+        if min(n_left, int(kept.sum()) - n_left) < LEAST_ROWS:
             break
         # 1. Do the largest eigenvalues stand out from those of permuted labels?
         rows = _SearchRows(space, units, weights, kept, taken, rng)
@@ -270,7 +271,8 @@ class _Look:
         modes = _modes_among(rows, side, width, everything, cut, MOST_TOGETHER, p_value)
         # Parts that show the same samples are one mode; a mode of one or two samples is none.
         found = []
-        left = merged([self._at(mode) for mode in modes], gram, self.own_rows)
+        alike = partial(are_one, space=rows.space)
+        left = merged([self._at(mode) for mode in modes], gram, self.own_rows, alike)
         while left:
             part = self._at(left.pop(0))
             halves = parted(part, rows.space, self.own_rows)
@@ -310,7 +312,8 @@ class _Look:
         own = having[0] + 0.5
         other = having[1] + 0.5
         error = np.sqrt(1.0 / own + 1.0 / other)
-        return float(own / other * size[1] / size[0] * np.exp(-_ERRORS * error))
+        ratio = own / other * size[1] / size[0]
+        return float(ratio * np.exp(-_ERRORS * error))
 
     def _at(self, mode: ModeFunction) -> FoundMode:
         """Return a mode with the strengths and memberships of all rows that are not taken."""
@@ -338,8 +341,8 @@ def _modes_among(
     directions = whitening @ vectors
     # 2. How many times as frequent each is: those much less so than the first wait for a later round, since of
     # many rows the tails of one mode stand out too.
-    theirs = symmetric(sums[~labels].sum(axis=0) / size[~labels].sum()) @ directions
-    squares = np.einsum("ij,ij->j", directions, theirs)
+    others = sums[~labels].sum(axis=0) / size[~labels].sum()
+    squares = np.einsum("ij,ij->j", directions, symmetric(others) @ directions)
     times = np.minimum(1.0 + eigenvalues / np.maximum(squares, TINY), _PURE)
     taken = (eigenvalues > cut) & (times >= _WAITS * times[-1])
     taken[-1] = True
@@ -353,7 +356,8 @@ def _modes_among(
     few = weights[own][::step]
     rotation = varimax(values[own][::step], few / few.sum())
     values = values @ rotation
-    signs = np.where((weights[own] @ values[own] ** 3) < 0.0, -1.0, 1.0)
+    skewness = weights[own] @ values[own] ** 3
+    signs = np.where(skewness < 0.0, -1.0, 1.0)
     directions = directions @ rotation * signs
     parts = [
         calibrated(column, direction, weights, own, there & ~of_side)

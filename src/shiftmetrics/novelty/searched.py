@@ -108,7 +108,9 @@ class SearchedSamples:
         moved = matched(features, in_test, columns, changes, self._rng)
         again = self._space_of(Gram(moved[in_test], moved[~in_test], gram.kernel))
         left = Gate(again, self._weights, self._rng).statistics(self._labels)
-        if left.values[:, 0].max() > GRADUAL * tested.values[:, 0].max():
+        before = tested.values[:, 0].max()
+        after = left.values[:, 0].max()
+        if after > GRADUAL * before:
             return ()
         return changes
 
@@ -152,15 +154,3 @@ class SearchedSamples:
         # New members may stand together without any order.
         scores = self._gate.row_scores()
         return order_warnings((scores[in_test & ~members], scores[~in_test]))
-
-
-def numbered_together(
-    groups: tuple[IntArray, IntArray] | None, sizes: tuple[int, int], *, paired: bool
-) -> IntArray | None:
-    """Return the number of the group of each row, or of its pair; None where rows are independent."""
-    if groups is None and not paired:
-        return None
-    if groups is None:
-        groups = np.arange(sizes[0]), np.arange(sizes[1])
-    first = 0 if paired else int(groups[0].max()) + 1
-    return np.concatenate([groups[0], groups[1] + first])

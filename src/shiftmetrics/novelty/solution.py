@@ -134,7 +134,8 @@ class NoveltySolution:
             weights = self.problem.reference_weights
         positive = eigenvalues[eigenvalues > self.cutoff]
         # The sum never exceeds the trace of the sample's own covariance, 1.
-        truncated = min(self.truncated[reverse], max(0.0, 1.0 - float(positive.sum())))
+        left = max(0.0, 1.0 - float(positive.sum()))
+        truncated = min(self.truncated[reverse], left)
         dropped = float(eigenvalues[(eigenvalues > 0.0) & (eigenvalues <= self.cutoff)].sum())
         # No more eigenvalues are positive than rows of the sample have weight.
         slack = entropy_slack(truncated + dropped + self.rounding, int(np.count_nonzero(weights)))

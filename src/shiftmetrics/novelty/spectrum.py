@@ -139,7 +139,9 @@ def rounding(
     tuple of float
         The sum of the errors of all eigenvalues, the typical error of one, and the part of the eigensolver in it.
     """
-    row = (entry_error + 4.0 * EPSILON) * math.sqrt(float(np.sum(1.0 / diagonal**2)))
+    # A row of the inverse triangle has about this length.
+    length = math.sqrt(float(np.sum(1.0 / diagonal**2)))
+    row = (entry_error + 4.0 * EPSILON) * length
     solver = 4.0 * EPSILON * math.sqrt(n_test + n_reference)
     total = 2.0 * row + solver * math.sqrt(len(diagonal))
     # In one eigenvalue the errors of the rows average out, and the typical error counts, not the largest.
