@@ -20,7 +20,7 @@ from shiftmetrics.novelty.space import SearchSpace
 FAR = 3.2
 """Standard deviations between the centers; two halves of one normal distribution are 2.6 apart."""
 
-VALLEY = 0.5
+VALLEY = 0.4
 """Samples in the middle for each near a center: two halves of one normal distribution have more than one."""
 
 _NO_VALLEY = 0.8
