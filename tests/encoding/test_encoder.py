@@ -230,3 +230,19 @@ def test_words_among_numbers_are_named():
     frame = pd.DataFrame({"x": ["1.5", "2.5", "n/a?", "3.5"], "y": range(4)})
     with pytest.raises(ValueError, match=r"column 'x'.*'n/a\?' in row 2"):
         TableEncoder.fit(frame)
+
+
+def test_a_frequent_new_level_is_told_from_rare_ones():
+    """Hundreds of charges stand once in the reference: only a level that is frequent in the sample is new."""
+    reference = pd.DataFrame({"charge": [*(f"r{i}" for i in range(100)), *["theft"] * 150]})
+    current = pd.DataFrame(
+        {"charge": [*["speeding"] * 30, *(f"s{i}" for i in range(60)), *["theft"] * 90]}
+    )
+    encoder = TableEncoder.fit(reference, current)
+    assert encoder.names == ("charge = theft", "charge is rare", "charge is unseen")
+    features = encoder.transform(current)
+    np.testing.assert_array_equal(features[:30], np.tile([0.0, 0.0, 1.0], (30, 1)))
+    np.testing.assert_array_equal(features[30:90], np.tile([0.0, 1.0, 0.0], (60, 1)))
+    # Without such a level all that the reference lacks is rare.
+    again = TableEncoder.fit(reference, current.iloc[30:])
+    assert again.names == ("charge = theft", "charge is rare")

@@ -229,7 +229,8 @@ def _fit_part(column: Column, reference: pd.Series, current: pd.Series) -> Part 
     """Return the encoding of a column; None where it is no feature or never varies."""
     if column.role in ("id", "left out"):
         return None
-    return _ENCODINGS[column.role].fit(column.name, reference, current)
+    part: Part | None = _ENCODINGS[column.role].fit(column.name, reference, current)
+    return part
 
 
 _ENCODINGS: dict[str, Any] = {

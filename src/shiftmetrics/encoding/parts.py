@@ -127,7 +127,8 @@ class NumberPart(Part):
         numbers = to_numbers(values)
         # The indicator is sqrt(2) where a cell is missing: as far from the rest as two levels of a category.
         gaps = np.isnan(numbers)
-        scaled = compressed((np.where(gaps, self.centre, numbers) - self.centre) / self.spread)
+        filled = np.where(gaps, self.centre, numbers)
+        scaled = compressed((filled - self.centre) / self.spread)
         if not self.has_gaps:
             return scaled[:, None]
         return np.column_stack([scaled, math.sqrt(2.0) * gaps])
@@ -189,11 +190,11 @@ class CategoryPart(Part):
         new = None
         if likely >= _LIKELY_UNSEEN:
             new = tuple(sorted(map(str, others.index[others >= enough])))
-        tells_unseen = len(others) > 0 if new is None else len(new) > 0
-        has_rare = bool(rare) or (new is not None and len(others) > len(new))
+        n_new = len(others) if new is None else len(new)
+        has_rare = bool(rare) or len(others) > n_new
         if len(frequent) + has_rare < 2 and not len(others):
             return None
-        return cls(name, tuple(sorted(frequent)), rare, has_rare, tells_unseen, new)
+        return cls(name, tuple(sorted(frequent)), rare, has_rare, n_new > 0, new)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -278,7 +279,8 @@ class DatePart(Part):
         blocks = [self.elapsed.transform(_seconds(dates))]
         for cycle in self.cycles:
             angle = 2.0 * np.pi * _places(dates, cycle) / _CYCLES[cycle][1]
-            blocks.append(np.nan_to_num(np.column_stack([np.cos(angle), np.sin(angle)])))
+            circle = np.column_stack([np.cos(angle), np.sin(angle)])
+            blocks.append(np.nan_to_num(circle))
         return np.hstack(blocks)
 
 
@@ -359,7 +361,8 @@ class TextPart(Part):
 
     def transform(self, values: pd.Series) -> FloatArray:
         """Return the components; a missing text has no terms."""
-        return np.asarray(self.model.transform(_strings(values)), dtype=np.float64) * self.scale
+        components = self.model.transform(_strings(values))
+        return np.asarray(components, dtype=np.float64) * self.scale
 
 
 def _strings(values: pd.Series) -> list[str]:

@@ -43,6 +43,7 @@ def sorted_modes(
     everything = np.ones(len(weights), bool)
     for missing in (False, True):
         # What the other side has in excess dilutes this one.
+        # All that the other side has in excess, whether it is named or only counted.
         others = members_of(found, len(weights), missing=not missing)
         if missing:
             others |= held_out

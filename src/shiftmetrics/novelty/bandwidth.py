@@ -195,7 +195,7 @@ def bandwidth_by_rule(
     count, variance = study.counts(width)
     limits = np.finfo(np.float64)
     return Bandwidth(
-        value=min(max(width * study.unit, float(limits.smallest_subnormal)), float(limits.max)),
+        value=float(np.clip(width * study.unit, limits.smallest_subnormal, limits.max)),
         mode_count=count,
         variance=variance,
         n_rows=len(rows),
@@ -226,7 +226,8 @@ class _Study:
         different = squares[squares > 0.0]
         if not len(different):
             return cls(squares, halves, 1.0, 1.0, None)
-        largest, middle, least = (float(value) for value in np.quantile(different, (1.0, 0.5, 0.0)))
+        least, middle, largest = np.quantile(different, (0.0, 0.5, 1.0)).tolist()
+        # A row that is far from all others does not widen the search.
         widest = min(math.sqrt(largest), 64.0 * math.sqrt(middle))
         return cls(squares, halves, unit, widest, math.sqrt(least) / 4.0)
 
@@ -235,6 +236,7 @@ class _Study:
         width = self.widest
         if self.finest is None:
             return width, "all rows are equal, so every bandwidth gives the same"
+        # Where not even the widest is allowed, nothing finer is.
         if not self.allows(width, limit):
             return width, "it is the widest that was tried: so few rows tell nothing finer"
         # Down by steps, then by bisection between the last one that is allowed and the first that is not.

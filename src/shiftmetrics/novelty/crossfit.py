@@ -101,7 +101,8 @@ def fraction_interval(a: float, b: float, n: float, m: float, confidence_level: 
     """Return the interval of the fraction that is new: a lower bound, and 1."""
     low = 0.0
     if math.isfinite(a) and math.isfinite(b):
-        low = float(lower_bound(np.asarray(a), np.asarray(b), n, m, confidence_level))
+        bound = lower_bound(np.asarray(a), np.asarray(b), n, m, confidence_level)
+        low = float(bound)
     return Interval(
         low=max(low, 0.0),
         high=1.0,

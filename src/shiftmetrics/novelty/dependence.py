@@ -45,6 +45,7 @@ def duplicate_warnings(test: FloatArray, reference: FloatArray) -> tuple[str, ..
             found.append(f"every row of {name} stands {counts[0]} times")
         else:
             found.append(f"{100.0 * copied:.0f} % of the rows of {name} are copies of others")
+    # Rows that stand in both samples: distinct rows of each, taken together, that repeat.
     both = np.concatenate(distinct)
     common = len(both) - len(np.unique(both, axis=0))
     fraction = common / min(map(len, distinct))

@@ -185,12 +185,14 @@ def detect(
             if bool(side) not in own:
                 p_values[side] = max(p_values[side], left[side])
     described = []
-    for side in (modes.new, modes.missing, modes.changed):
+    for listed in (modes.new, modes.missing, modes.changed):
         parts = [
             describe_mode(number, part, search.space, gram, weights, columns)
-            for number, part in enumerate(side)
+            for number, part in enumerate(listed)
         ]
         described.append(tuple(parts))
+    functions = [part.function for part in modes.new]
+    scorer = RowScorer(search.space, rows, gram, weights, functions)
     searched = None
     if gram.n_rows > most:
         searched = (search.space.gram.n_test, search.space.gram.n_reference)
@@ -211,7 +213,7 @@ def detect(
             first_rows=rows[search.first_rows()],
         ),
         searched=searched,
-        scorer=RowScorer(search.space, rows, gram, weights, [part.function for part in modes.new]),
+        scorer=scorer,
     )
 
 
@@ -240,7 +242,8 @@ def _search_kernel(
     parts = []
     for sample, weights in zip((gram.features, gram.reference), sides, strict=True):
         rows = np.flatnonzero(weights)
-        rows = np.sort(rng.choice(rows, min(len(rows), MAX_ROWS), replace=False))
+        count = min(len(rows), MAX_ROWS)
+        rows = np.sort(rng.choice(rows, count, replace=False))
         parts.append(np.asarray(gram.kernel.points(to_float64(take_rows(sample, rows)))))
     return DirectionKernel(bandwidth_by_rule(parts, [None, None], rng).value)
 

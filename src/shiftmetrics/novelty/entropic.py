@@ -165,8 +165,9 @@ def kernel_entropic_novelty(
     encoded = encoded_tables(features, reference)
     encoder = None
     if encoded is not None:
-        names = _ids(features, encoded[2], names[0]), _ids(reference, encoded[2], names[1])
-        features, reference, encoder = encoded
+        encoder = encoded[2]
+        names = _ids(features, encoder, names[0]), _ids(reference, encoder, names[1])
+        features, reference = encoded[:2]
     samples = check_samples(features, reference, kernel)
     columns = tuple(f"column {number}" for number in range(int(samples[0].shape[1])))
     if encoder is not None:
@@ -274,4 +275,7 @@ def _names(sample: Any) -> Any:
     """Return the labels of the rows of a table, None where they are positions."""
     if not (is_table(sample) and is_labelled(sample)):
         return None
-    return None if np.array_equal(sample.index.to_numpy(), np.arange(len(sample))) else sample.index
+    positions = np.arange(len(sample))
+    if np.array_equal(sample.index.to_numpy(), positions):
+        return None
+    return sample.index

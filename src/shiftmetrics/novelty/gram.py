@@ -137,7 +137,8 @@ class Gram:
     def blocks(self, row_bytes: int, *, block_bytes: int = BLOCK_BYTES) -> list[slice]:
         """Cut the rows into blocks of at most ``block_bytes``, none of which crosses from one sample to the other."""
         size = max(1, block_bytes // max(1, row_bytes))
-        edges = [*range(0, self.n_test, size), *range(self.n_test, self.n_rows, size)]
+        edges = list(range(0, self.n_test, size))
+        edges += range(self.n_test, self.n_rows, size)
         edges.append(self.n_rows)
         blocks = [slice(start, stop) for start, stop in itertools.pairwise(edges)]
         return self.placed(blocks)

@@ -57,9 +57,11 @@ def parted(found: FoundMode, space: SearchSpace, own_rows: BoolArray) -> list[Mo
     ordered = np.sort(points, axis=0)
     n_values = 1 + (np.diff(ordered, axis=0) > 0.0).sum(axis=0)
     points = points[:, n_values > 2]
-    points, known = points[: len(rows)], points[len(rows) :]
+    known = points[len(rows) :]
+    points = points[: len(rows)]
     if not points.shape[1]:
         return [mode]
+    # Two halves always exist; the question is whether a valley lies between them.
     second = _two_means(points)
     if min(second.sum(), (~second).sum()) < _LEAST_HALF:
         return [mode]
@@ -112,6 +114,7 @@ def _is_gap(first: FloatArray, second: FloatArray, known: FloatArray) -> bool:
     ends, middle = _crowds(places)
     if middle > VALLEY * ends:
         return False
+    # Known samples at both ends and few between: their gap, not one of the new samples.
     ends, middle = _crowds(others)
     return ends < _LEAST_KNOWN or middle >= _SHARED * ends
 
@@ -139,12 +142,18 @@ def _on_line(
         for found, group in zip(places, groups, strict=True):
             found.append((group - start) @ line / length)
     one, two, others = (np.concatenate(parts) for parts in places)
-    spread = float(np.sqrt((one.var() + two.var()) / 2.0))
-    distance = float(two.mean() - one.mean()) / max(spread, 1e-300)
-    low, high = float(np.median(one)), float(np.median(two))
-    half = max(high - low, 1e-300) / 2.0
+    # Held-out samples: where the centers were noise, both groups lie at one place.
+    variance = (one.var() + two.var()) / 2.0
+    gap = float(two.mean() - one.mean())
+    distance = gap / max(float(np.sqrt(variance)), 1e-300)
+    # Medians, since a few samples of another class would move the means.
+    low = float(np.median(one))
+    half = (float(np.median(two)) - low) / 2.0
+    half = max(half, 1e-300)
     both = np.concatenate([one, two])
-    return (both - low) / half - 1.0, distance, (others - low) / half - 1.0
+    both = (both - low) / half - 1.0
+    others = (others - low) / half - 1.0
+    return both, distance, others
 
 
 def _crowds(places: FloatArray) -> tuple[float, float]:

@@ -207,7 +207,7 @@ def check_groups(groups: Any, sizes: tuple[int, int], *, paired: bool) -> IntArr
         if not np.array_equal(labels[0], labels[1]):
             expected = "the same in row i of both samples with paired=True"
             raise ValueError(describe("groups", expected, "others"))
-    elif (common := np.intersect1d(*labels)).size:
+    elif (common := np.intersect1d(labels[0], labels[1])).size:
         remedy = "Rows that belong together in pairs are swapped with paired=True."
         raise ValueError(describe("groups", "of one sample each", f"{common[0]} in both", remedy))
     return np.unique(np.concatenate(labels), return_inverse=True)[1]

@@ -236,6 +236,7 @@ class CallableKernel:
         ValueError
             If it is not symmetric, not 1 between a sample and itself, or not positive semidefinite.
         """
+        # A few samples of both sides show most mistakes; the others are met when the matrix is factored.
         rows = probes()
         values = self._evaluate(rows, rows)
         dtype = to_numpy(values).dtype

@@ -204,6 +204,7 @@ def merged(
     # 2. Modes that touch each other, directly or through others, are one.
     touching = touching_fractions(gram, of_row, [part.members for part in found], own_rows)
     joined = np.minimum(touching, touching.T) >= _TOUCHING
+    # 3. So are modes between which there are no fewer samples than within.
     own = [np.flatnonzero((of_row == place) & own_rows) for place in range(len(found))]
     for first, second in itertools.combinations(range(len(found)), 2):
         joined[first, second] |= are_one(own[first], own[second])
@@ -246,7 +247,8 @@ def touching_fractions(
         own = gram.take(rows)
         similar = gram.kernel(gram.take(others), own)
         # Modes that are far apart have nearest rows too: only those as near as the mode's own rows count.
-        near = similar.max(axis=0) > np.median(gram.kernel(own, own), axis=0)
+        typical = np.median(gram.kernel(own, own), axis=0)
+        near = similar.max(axis=0) > typical
         nearest = others[similar.argmax(axis=0)]
         fractions[place] = [(flags[nearest] & near).mean() for flags in members]
     return fractions

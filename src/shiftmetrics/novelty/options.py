@@ -71,6 +71,7 @@ def novelty_resampling_of(
     ValueError
         If the confidence level is out of range.
     """
+    # Options of another measure keep their level, their groups and their seed.
     if value is None:
         return NoveltyResampling()
     if isinstance(value, NoveltyResampling):

@@ -296,6 +296,7 @@ class NoveltyResult(Drawn, Result):
             sentences.append(f"Something is missing (p = {p_missing:.2g}); no single clear mode.")
         elif not self.changes.columns:
             sentences.append("Nothing is missing.")
+        # Modes of both samples are no news, and are told last.
         for word, missing in (("More", False), ("Less", True)):
             modes = [mode for mode in self.changes.modes if mode.missing == missing]
             for mode in modes[:_SHOWN]:
@@ -311,6 +312,7 @@ class NoveltyResult(Drawn, Result):
         """Say whether anything is new, and whether it has clear modes."""
         test = self.test
         alpha = 1.0 - test.confidence_level
+        # The clearest answer first: modes, then a gradual change, then something without a mode, then nothing.
         if self.modes:
             amount = f"New: about {format_percent(self.fraction)} of the sample"
             return f"{amount}, {_listed(self.modes, self.p_value)}"
@@ -325,7 +327,8 @@ class NoveltyResult(Drawn, Result):
             return f"Nothing new shown at this size (p = {test.p_value:.2g})."
         if any(not mode.missing for mode in self.changes.modes):
             return f"No mode is new (p = {test.p_value:.2g} of no excess)."
-        rows = ", ".join(test.first_names[:_SHOWN] or map(str, test.first_rows[:_SHOWN]))
+        first = test.first_names or tuple(map(str, test.first_rows))
+        rows = ", ".join(first[:_SHOWN])
         return f"Something is new (p = {test.p_value:.2g}); no single clear mode; look first at rows {rows}, ..."
 
     def notes(self) -> list[str]:

@@ -192,7 +192,8 @@ class _SearchRows:
         self.taken = taken
         self.kept = kept.copy()
         self.sums = space.sums(units.of_row, weights, n_units)
-        self.size = np.bincount(units.of_row[kept], weights[kept], n_units).astype(np.float64)
+        size = np.bincount(units.of_row[kept], weights[kept], n_units)
+        self.size = size.astype(np.float64)
         self.half = units.half(rng)
 
     @cached_property
@@ -229,7 +230,8 @@ class _Eigenvalues:
     def __post_init__(self) -> None:
         # Each width is standardised by its permutations, and the largest counts.
         self.mean = self.values.mean(axis=2, keepdims=True)
-        self.spread = self.values.std(axis=2, keepdims=True) + np.finfo(np.float64).tiny
+        self.spread = self.values.std(axis=2, keepdims=True)
+        self.spread = np.maximum(self.spread, TINY)
         self.scores = (self.values - self.mean) / self.spread
         self.largest = self.scores.max(axis=1)
         reached = (self.largest >= self.largest[:, :1] - 1e-9).mean(axis=1)
@@ -242,8 +244,10 @@ class _Eigenvalues:
     def cut(self, side: int, alpha: float) -> float:
         """Return what an eigenvalue must exceed at that width."""
         width = self.best_width(side)
-        quantile = float(np.quantile(self.largest[side, 1:], 1.0 - alpha / self.times))
-        return float(self.mean[side, width, 0] + self.spread[side, width, 0] * quantile)
+        permuted = self.largest[side, 1:]
+        quantile = float(np.quantile(permuted, 1.0 - alpha / self.times))
+        mean, spread = self.mean[side, width, 0], self.spread[side, width, 0]
+        return float(mean + spread * quantile)
 
 
 class _Look:
@@ -292,6 +296,7 @@ class _Look:
     def _distinct(self, found: list[FoundMode]) -> list[FoundMode]:
         """Return modes by size, without those most of whose members are in larger ones: fragments of these."""
         found.sort(key=lambda part: -int((part.members & self.own_rows).sum()))
+        # Varimax does not part modes perfectly: a piece of one may come with another direction.
         claimed = np.zeros(len(self.own_rows), bool)
         distinct = []
         for part in found:
@@ -342,7 +347,8 @@ def _modes_among(
     # 2. How many times as frequent each is: those much less so than the first wait for a later round, since of
     # many rows the tails of one mode stand out too.
     others = sums[~labels].sum(axis=0) / size[~labels].sum()
-    squares = np.einsum("ij,ij->j", directions, symmetric(others) @ directions)
+    theirs = symmetric(others) @ directions
+    squares = np.einsum("ij,ij->j", directions, theirs)
     times = np.minimum(1.0 + eigenvalues / np.maximum(squares, TINY), _PURE)
     taken = (eigenvalues > cut) & (times >= _WAITS * times[-1])
     taken[-1] = True

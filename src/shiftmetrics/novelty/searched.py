@@ -74,7 +74,8 @@ class SearchedSamples:
         if min(in_test.sum(), (~in_test).sum()) < LEAST_ROWS:
             return 1.0, 1.0
         # A space of its own: that of all rows was made with the members.
-        left = Gate(self._space_of(gram.subset(kept)), self._weights[kept], self._rng)
+        space = self._space_of(gram.subset(kept))
+        left = Gate(space, self._weights[kept], self._rng)
         permuted = self._permuted(self._options.n_resamples, kept)
         return left.statistics(np.vstack([in_test, permuted])).p_values
 

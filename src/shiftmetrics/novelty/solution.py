@@ -187,6 +187,7 @@ def solve_dense(problem: NoveltyProblem, reason: str, *, vectors: bool) -> Novel
     matrix = gram.dense(executor=problem.executor)
     counts = _mode_count(matrix, problem, of_test=True), _mode_count(matrix, problem, of_test=False)
     # The lower triangle in C order is the upper one in Fortran order.
+    # K = L L' in place; a matrix that is singular up to rounding has no such factor.
     upper, info = lapack.dpotrf(matrix.T, lower=0, clean=1, overwrite_a=1)
     del matrix
     if info != 0:
