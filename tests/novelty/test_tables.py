@@ -38,9 +38,10 @@ def test_a_new_group_is_found_and_told_in_the_units_of_the_table(
     assert np.isin(np.arange(45), members).mean() >= 0.9
     columns = {column.name: column for mode in result.modes for column in mode.columns}
     assert columns["age"].inside == pytest.approx(22.0, abs=3.0)
-    assert columns["job is unseen"].inside > 0.9
+    assert columns["job is unseen"].inside > 0.8
     # What was made of the columns stands in the result, and ids name the rows.
-    assert result.settings["encoding"] == ["Took `customer_id` as the id: its values are distinct."]
+    (note,) = result.settings["encoding"]
+    assert "customer_id" in note
     assert "customer_id" in result.summary()
     assert result.modes[0].names[0].startswith("c1000")
 

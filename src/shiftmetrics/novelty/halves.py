@@ -87,12 +87,16 @@ def _points(space: SearchSpace, rows: IntArray) -> FloatArray:
 
 def _two_means(points: FloatArray) -> BoolArray:
     """Return which points are of the second of two clusters, from a start along the widest direction."""
-    from scipy.cluster.vq import kmeans2
+    from scipy.cluster.vq import ClusterError, kmeans2
 
     center = points.mean(axis=0)
     widest = np.linalg.svd(points - center, full_matrices=False)[2][0]
     start = np.stack([center - widest, center + widest])
-    labels = kmeans2(points, start, iter=20, minit="matrix")[1]
+    try:
+        labels = kmeans2(points, start, iter=20, minit="matrix", missing="raise")[1]
+    except ClusterError:
+        # One cluster is empty: there are no two.
+        return np.zeros(len(points), bool)
     return np.asarray(labels == 1)
 
 
