@@ -361,8 +361,17 @@ def test_three_classes_reach_the_closed_form() -> None:
         assert result.value <= 1.001 * searched.value
 
 
-def test_memory_ends_a_search_in_words() -> None:
+def test_a_network_is_counted_before_its_search() -> None:
     X, y = sample(3, 100)
+    with pytest.raises(MemoryError, match="X, of 100 rows,"):
+        model_stability(network(X, y), X, y, 0.5, computing=Computing(memory_limit=20_000))
+
+
+def test_memory_ends_a_search_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = sample(3, 100)
+    # Here the points that are found are what takes the memory.
+    monkeypatch.setattr("shiftmetrics.models.checks.SAMPLE_BYTES", 0)
+    monkeypatch.setattr("shiftmetrics.models.checks.NETWORK_CELL_BYTES", 1)
     limit = Computing(memory_limit=20_000)
     result = model_stability(network(X, y), X, y, 1.0, loss="log_loss", computing=limit)
     assert any("memory" in warning for warning in result.warnings)
