@@ -476,7 +476,7 @@ def test_intervals_of_differences_of_error_rates_cover(prices: tuple[float, floa
 
 
 def test_what_rests_on_few_rows_differs_by_nothing_known() -> None:
-    losses = models(120)
+    losses = models(80)
     (difference,) = compare_stability(
         {name: losses[name] for name in ("flat", "steep")}, 1.0
     ).differences
