@@ -188,6 +188,8 @@ def test_what_cannot_be_counted_is_refused(rng, model):
         make_passport(table(rng, 100), label="truth")
     with pytest.raises(ValueError, match="samples"):
         make_passport(table(rng, 10))
+    with pytest.raises(ValueError, match="label"):
+        make_passport(table(rng, 100), model="job", label="label")
 
 
 def test_a_default_forest_is_watched_too(rng):

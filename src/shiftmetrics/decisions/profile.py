@@ -97,6 +97,9 @@ def make_passport(
         labels = outputs.codes(frame[label].to_numpy(), f"column {label!r}")
         calibration = _rounded(Calibration.fit(outputs.probabilities, labels))
     errors = errors_of(outputs, frame, label)
+    if errors.n and errors.hits == errors.n:
+        got = f"none of {errors.n} predictions is the label"
+        raise ValueError(describe("label", "of the classes that are predicted", got))
 
     # Centres on one half, counts on the other: the samples that set the centres lie too near to them, and samples of
     # the same source would raise alarms that are not there.
