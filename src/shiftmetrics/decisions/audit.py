@@ -167,7 +167,7 @@ def audit_samples(
         columns=changed,
         auc=classifier.auc,
         unmatched_fraction=unmatched,
-        first_rows=tuple(ids[found.newest[:_NEWEST]].tolist()),
+        first_rows=tuple(dict.fromkeys(ids[found.newest[:_NEWEST]].tolist())),
         timeline=timeline,
         column_notes=tuple(encoder.notes()),
     )

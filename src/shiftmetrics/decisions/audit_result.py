@@ -80,7 +80,7 @@ class SampleChanges(Record):
     unmatched_fraction : float
         Fraction of current samples without counterpart in the reference.
     first_rows : tuple of str
-        Ids, or positions, of the current samples that look newest.
+        Ids, or positions, of some new samples: members of the modes, or those that look newest where there are none.
     timeline : Timeline or None
         Where a column of times is given.
     column_notes : tuple of str

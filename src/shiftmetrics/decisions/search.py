@@ -51,7 +51,7 @@ class FoundModes:
     new, missing : tuple of TableMode
         The modes, the largest first; their names are not set yet.
     newest : array of int
-        Current samples, those that look newest first.
+        Current samples of new modes; those that look newest, where something is new and no mode stands out.
     warnings : tuple of str
         Of the search.
     """
@@ -100,7 +100,7 @@ def find_modes(
     fraction = sum(_excess(mode, current, reference) for mode in new)
     limits_level = 1.0 - (1.0 - SEARCH) * LEVEL / max(len(new), 1)
     lower_limits = [0.0, *(_least_excess(mode, current, reference, limits_level) for mode in new)]
-    newest = np.concatenate([left[:0], *(mode.own for mode in new)])
+    newest = left[:0]
 
     # 2. What the search shows among the rest.
     rows = at_most(_without(left, [mode.other for mode in missing]), SEARCHED, rng)
@@ -128,8 +128,11 @@ def find_modes(
         part = len(left) / len(current)
         lower_limits.append(part * result.fraction_interval.low)
         fraction += part * result.fraction
-        order = rows[np.argsort(-result.row_scores, kind="stable")]
-        newest = np.concatenate([newest, order[~np.isin(order, newest)]])
+        # Scores of rows cost a fifth of an audit: they are asked for where no mode says which rows are new.
+        if not new and novelty_p_value <= SEARCH * LEVEL:
+            newest = rows[np.argsort(-result.row_scores, kind="stable")]
+
+    newest = np.concatenate([*(mode.own for mode in new), newest])
 
     # 3. The modes in the words of the columns.
     described = [_described(mode, current, reference, encoder, rng) for mode in new]
