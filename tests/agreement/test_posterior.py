@@ -220,8 +220,11 @@ def test_no_beta_on_a_dense_grid_is_better(seed: int, k: int, n: int, noise: flo
     if seed % 3 == 0:
         scores, reference = np.round(scores), np.round(reference)
     result = posterior_agreement(scores, reference)
-    # Of one or two tied pairs the agreement may be the same at all betas, of which no bound is tight.
-    assert result.status.ok or result.error_bound < 1e-3
+    # Of up to three tied pairs the agreement may be the same at all betas, of which no bound is tight: 1 case in 200.
+    if not result.status.ok:
+        assert seed % 3 == 0
+        assert n <= 3
+        assert result.error_bound < 1e-3
     grid = [oracles.agreement(scores, reference, beta) for beta in np.geomspace(1e-4, 1e4, 60)]
     assert max(grid) <= result.value + result.error_bound
     if 0.0 < result.beta < math.inf:

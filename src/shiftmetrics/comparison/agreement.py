@@ -186,6 +186,7 @@ def compare_agreement(
         "pairing": pairing,
     }
 
+    # Without scores from before the shift each sample stands in for its own reference.
     before = references or tables
 
     pairs = measure_each(
@@ -211,6 +212,7 @@ def compare_agreement(
 
     results = measure_each(names, measure, computing) if paired_rows else {}
     classes = read_classes(tables, pairs, labels, labelled_scores, pairing)
+    # One numbering of classes for all models, then what each criterion makes of it.
     criteria = _criteria(criterion, classes, list(pairs.values()), paired=paired_rows)
     groups = align_rows(tables[names[0]], drawn.groups, "groups", pairing)
     evaluated = {}
@@ -218,6 +220,7 @@ def compare_agreement(
         progress = computing is None or computing.progress
         drawn_rows = replace(drawn, groups=groups)
         evaluated = resampled_values(criteria, classes, drawn_rows, progress=progress)
+    # Estimates err by more than sampling: their intervals allow for what was measured on other tasks.
     if paired_rows and labelled_scores is not None:
         for name in set(evaluated) & set(SCORES):
             evaluated[name] = with_transfer_error(evaluated[name], classes)

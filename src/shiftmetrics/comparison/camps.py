@@ -21,6 +21,7 @@ RARE = 0.2
 def collapsed_by_classes(classes: Classes, *, probabilities: bool) -> list[bool]:
     """Return which models predict (almost) a single class, by labels or else by the vote of three or more models."""
     n_models = len(classes.shifted)
+    # Labels say how often each class occurs; the vote of three models is the next best.
     expected = None
     if classes.labels is not None:
         expected = np.bincount(classes.labels, minlength=classes.n_classes) / len(classes.labels)
@@ -62,6 +63,7 @@ def name_camps(
     best = ranked.best.name
     if rival == best or other.max() - other[names.index(best)] <= 1e-12:
         return ranked
+    # A model belongs to the camp whose vote it matches more often.
     votes = []
     for from_kappas in (False, True):
         vote, _ = weighted_vote(

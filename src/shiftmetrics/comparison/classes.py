@@ -95,7 +95,7 @@ def read_classes(
     both = []
     for codes, part in zip(columns, pairs.values(), strict=True):
         both.append(codes[np.stack(predicted_columns(part))])
-    shifted, before = np.stack(both, axis=1)
+    shifted, before = np.stack(both, axis=1)  # each of shape (n_models, n_samples)
     first = next(iter(scores.values()))
     labelled = None
     if labelled_scores is not None:
@@ -133,6 +133,7 @@ def same_rows(argument: str, tables: Mapping[str, Any], pairing: Align) -> dict[
         except TypeError as error:
             got = f"a {type(table).__name__}, which has no rows"
             raise TypeError(describe(called, "an array of scores", got)) from error
+    # The first model's table sets the order.
     name_first, first = next(iter(tables.items()))
     for name, table in tables.items():
         if pairing == "labels" and is_labelled(first) and is_labelled(table):
@@ -180,6 +181,7 @@ def _labelled_rows(
         cuts = np.quantile(confidence, np.arange(1, THIRDS) / THIRDS)
         parts.append(np.searchsorted(cuts, confidence, side="right"))
         pair_parts.append(np.searchsorted(cuts, _confidence(part), side="right"))
+    # A state is a prediction and a third: what it means is read from the labelled rows.
     predicted = np.stack(predictions)
     return LabelledPredictions(
         predictions=predicted,

@@ -20,6 +20,7 @@ def confusion(
 
     ``shape`` is the number of classes, or the numbers of states of both sides.
     """
+    # Counted in one pass, however many classes there are.
     n_first, n_second = (shape, shape) if isinstance(shape, int) else shape
     # The pair of states (j, k) is numbered n_second * j + k.
     cells = np.bincount(first * n_second + second, weights=weights, minlength=n_first * n_second)
@@ -159,6 +160,7 @@ def chained_confusion(labelled: FloatArray, moved: FloatArray) -> FloatArray:
         Of labels along the rows. A state that no labelled row has means what its prediction means, and a prediction
         that none has what an average row is.
     """
+    # P(y | state), where no labelled row has the state: P(y | prediction), else P(y).
     n_classes = moved.shape[1]
     by_class = labelled.reshape(n_classes, n_classes, -1).sum(axis=2)
     of_average = labelled.sum(axis=1)[:, None]

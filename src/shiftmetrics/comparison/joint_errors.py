@@ -54,6 +54,7 @@ def normal_errors(
     normal = (half * np.sqrt(np.maximum(scales, 0.0))) @ axes.T
     # Antithetic: each error stands beside its negative, so that their mean is 0.
     normal = np.concatenate([normal, -normal])
+    # Each side is stretched to the interval of its value.
     low = np.array([interval.low for interval in intervals])
     high = np.array([interval.high for interval in intervals])
     confidence_level = np.array([interval.confidence_level for interval in intervals])

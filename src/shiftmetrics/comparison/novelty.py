@@ -122,6 +122,7 @@ def compare_novelty(
         pooled = np.concatenate([to_float64(array) for array in arrays.values()])
         width = choose_bandwidth(pooled, to_float64(base), rng=0).value
 
+    # Every sample against the same reference, with the same permutations.
     def measure(name: str, computing: Computing) -> Any:
         return kernel_entropic_novelty(
             arrays[name], base, eta=eta, kernel=kernel, bandwidth=width, method=method,

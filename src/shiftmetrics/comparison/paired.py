@@ -63,6 +63,7 @@ class PairedValues:
         intervals = tuple(_interval_of(result, confidence_level) for result in results)
         if not _is_resampled(results[0]):
             return cls.of_influences(values, bounds, intervals, _influence_of(results), seed)
+        # Times the scale: agreement over its ceiling is ranked by the resamples of agreement.
         factors = np.broadcast_to(np.asarray(scale, dtype=np.float64), len(results))
         one_more = [[_one_more(result, other) for other in results] for result in results]
         scaled = []
@@ -128,6 +129,7 @@ def _influence_of(results: Sequence[Any]) -> FloatArray:
         columns = [np.zeros(n_units) if part is None else part for part in own]
         return np.stack(columns, axis=1)
     # The rows of all samples one after the other, then those of the reference.
+    # [A 0; 0 B; a b]: each sample has rows of its own, and all share those of the reference.
     shared = np.stack([result.reference_influence for result in results], axis=1)
     starts = np.cumsum([0, *map(len, own)])
     influence = np.zeros((starts[-1], len(results)))

@@ -40,6 +40,7 @@ def rank_results(
     results = {name: result.ranked(confidence_level) for name, result in results.items()}
     warnings = check_paired(results)
     first = results[names[0]]
+    # Secondary metrics are those of the measure, then those that the comparison adds.
     return rank_models(
         names,
         PairedValues.of(list(results.values()), seed, confidence_level),
@@ -151,6 +152,7 @@ def _rank_ranges(n_models: int, n_fit: int, clear: Sequence[float]) -> list[tupl
     Review of Economic Studies 91, 2024, doi:10.1093/restud/rdad006). ``clear`` holds the clear differences of all
     pairs, 0 where there is none.
     """
+    # How many models each is clearly behind, and clearly before.
     better = np.zeros(n_models, dtype=int)
     worse = np.zeros(n_models, dtype=int)
     for (i, j), gap in zip(itertools.combinations(range(n_models), 2), clear, strict=True):

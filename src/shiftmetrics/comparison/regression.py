@@ -94,6 +94,7 @@ def compare_regressions(
     weights = check_weights(sample_weight, "sample_weight", len(after))
     if weights is None:
         weights = np.ones(len(after))
+    # Each sample's part in the mean squared change.
     change = _mean_parts((after - before) ** 2, weights)
     secondary = {"mean_squared_change": change.sum(axis=0)}
     if labels is not None:
@@ -101,6 +102,7 @@ def compare_regressions(
         if y.shape != (len(after),) or not np.isfinite(y).any() or np.isinf(y).any():
             expected = f"{len(after)} numbers, nan where they are not known"
             raise ValueError(describe("labels", expected, f"shape {y.shape}"))
+        # E[(before - y)^2] where y is known, plus E[(after - before)^2]: the error after, were the two independent.
         known = np.isfinite(y)
         squares = np.where(known[:, None], (before - np.where(known, y, 0.0)[:, None]) ** 2, 0.0)
         error = _mean_parts(squares, weights * known)
@@ -114,6 +116,7 @@ def compare_regressions(
             expected = "given for fewer than three models"
             raise ValueError(describe("labels", expected, "None", "Three models have a consensus."))
         criterion = CONSENSUS
+        # The median is not moved by a model that goes astray alone.
         consensus = np.median(after, axis=1, keepdims=True)
         distance = _mean_parts((after - consensus) ** 2, weights)
         values = distance.sum(axis=0)
@@ -121,6 +124,7 @@ def compare_regressions(
     drawn = always_resampling(resampling)
     seed = drawn.rng if isinstance(resampling, Resampling) and resampling.rng is not None else 0
     if drawn.groups is not None:
+        # Samples of a group go together: their influences add up.
         units = ResamplingUnits.of(drawn.groups, len(after))
         influence = np.stack([units.sums(column) for column in influence.T], axis=1)
     return rank_models(

@@ -168,6 +168,7 @@ class ComparisonResult(Drawn, Result):
 
     def headline(self) -> str:
         """Return one sentence with the best model and those that may be as good."""
+        # The best, its value, and whether others may be as good.
         best = self.best
         rivals = [model.name for model in self.contenders if model is not best]
         things, first, higher = self.wording
@@ -207,6 +208,7 @@ class ComparisonResult(Drawn, Result):
 
     def _shift_in_words(self, model: RankedModel) -> str:
         """Say what the worst shift of a model does, and the risk that a common budget buys."""
+        # Only results of stability have these figures.
         figures = model.secondary_metrics
         text = shift_in_words(
             figures["changed_fraction"],

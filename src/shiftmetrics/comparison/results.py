@@ -55,6 +55,7 @@ def compare_results(
     confidence_level = check_number(
         confidence_level, "confidence_level", low=0.0, high=1.0, open_low=True, open_high=True
     )
+    # A measure may set each result against all others, such as risks within one budget.
     listed = list(results.values())
     beside = {}
     for name, result in results.items():

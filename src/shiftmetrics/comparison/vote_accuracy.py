@@ -38,7 +38,8 @@ def vote_accuracy(classes: Classes) -> SelectionCriterion:
     labelled = classes.labelled
     if labelled is None:
         return lambda weights, others: _mean(matches, classes.weights * weights)
-    # How often a prediction that agrees with the vote was right, on the labelled rows.
+    # P(right) / P(agrees) on the labelled rows: what a match with the vote is worth there, above 1 where the others
+    # are worse.
     at_home = _votes_of_others(labelled.predictions, classes) == labelled.predictions
     right = labelled.predictions == classes.labels
 
@@ -56,6 +57,7 @@ def with_shared_mistakes(paired: PairedValues, classes: Classes) -> PairedValues
     if classes.labelled is not None:
         constant, per_disagreement = SHARED_MISTAKES_KNOWN
     votes = _votes_of_others(classes.before, classes)
+    # Agreement beyond chance tells how far models share mistakes: at kappa 1 by the constant alone.
     kappas = []
     for shifted, vote in zip(classes.shifted, votes, strict=True):
         beyond_chance = kappa(confusion(shifted, vote, classes.n_classes, classes.weights))
