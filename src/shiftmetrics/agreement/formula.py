@@ -176,6 +176,6 @@ def _sum_of_products(terms: FloatArray, factor: FloatArray) -> FloatArray:
     """Return the sums over classes of the products, of shape (3, n_rows)."""
     if terms.shape[2] > FEW_CLASSES:
         # A dot product for each row: half the time of einsum.
-        return np.matmul(terms[..., None, :], factor[..., None])[..., 0, 0]
+        return np.asarray(np.matmul(terms[..., None, :], factor[..., None])[..., 0, 0])
     # The loop of einsum is along the rows, which are the long axis.
     return np.asarray(np.einsum("srk,srk->sr", terms, factor))
