@@ -23,7 +23,6 @@ from scipy.stats import spearmanr
 from shiftmetrics import Computing, Resampling, compare_agreement
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.comparison import criteria
-from shiftmetrics.comparison.result import RankedModel
 
 HALVES = ("balanced", "imbalanced")
 POOLS = (2, 3, 4)
@@ -50,8 +49,8 @@ class Cell:
     correlation: dict[str, float] = field(default_factory=dict)
     lost: dict[str, list[float]] = field(default_factory=dict)
     garbage: dict[str, float] = field(default_factory=dict)
-    covered: list[bool] = field(default_factory=list)
-    error: list[float] = field(default_factory=list)
+    covered: dict[str, list[bool]] = field(default_factory=dict)
+    error: dict[str, list[float]] = field(default_factory=dict)
 
 
 def main(*, quick: bool) -> None:
@@ -93,15 +92,17 @@ def report(name: str, cells: list[Cell]) -> None:
 def report_intervals(cells: list[Cell]) -> None:
     """Print how many 95 % intervals hold the true accuracy, and by how much the estimates err."""
     rows = []
-    for name, moved in (("stays", False), ("moves", True)):
-        some = [cell for cell in cells if (cell.task.moved is not None) == moved]
-        if some:
-            covered = np.mean([np.mean(cell.covered) for cell in some])
-            error = np.mean([np.mean(np.abs(cell.error)) for cell in some])
-            bias = np.mean([np.mean(cell.error) for cell in some])
-            rows.append([name, len(some), f"{covered:.3f}", f"{error:.4f}", f"{bias:.4f}"])
-    columns = ["population", "cells", "covered of 95 %", "mean error", "bias"]
-    print("\n" + table(columns, rows, title="accuracy estimated from labelled rows"))
+    for estimate in cells[0].covered:
+        for name, moved in (("stays", False), ("moves", True)):
+            some = [cell for cell in cells if (cell.task.moved is not None) == moved]
+            if some:
+                covered = np.mean([np.mean(cell.covered[estimate]) for cell in some])
+                error = np.mean([np.mean(np.abs(cell.error[estimate])) for cell in some])
+                bias = np.mean([np.mean(cell.error[estimate]) for cell in some])
+                figures = f"{covered:.3f}", f"{error:.4f}", f"{bias:.4f}"
+                rows.append([estimate, name, len(some), *figures])
+    columns = ["from", "population", "cells", "covered of 95 %", "mean error", "bias"]
+    print("\n" + table(columns, rows, title="estimated accuracy after the shift"))
 
 
 def estimated(
@@ -109,19 +110,32 @@ def estimated(
     before: list[np.ndarray],
     on_labelled: list[np.ndarray],
     labels: np.ndarray,
-) -> dict[str, RankedModel]:
-    """Return the estimate of each model's accuracy after the shift, by its number."""
-    found = compare_agreement(
-        {f"{m}": part for m, part in enumerate(after)},
-        {f"{m}": part for m, part in enumerate(before)},
-        labels=labels,
-        labelled_scores={f"{m}": part for m, part in enumerate(on_labelled)},
-        criterion="accuracy",
-        kind="scores",
-        resampling=Resampling(n_resamples=100, rng=0),
-        computing=Computing(progress=False),
+) -> dict[str, list[tuple[float, float, float]]]:
+    """Return the estimates of each model's accuracy after the shift, with their ends, in the order of the models."""
+    shifted, unshifted, known = (
+        {f"{m}": part for m, part in enumerate(side)} for side in (after, before, on_labelled)
     )
-    return {model.name: model for model in found.models}
+    options = {
+        "kind": "scores",
+        "resampling": Resampling(n_resamples=100, rng=0),
+        "computing": Computing(progress=False),
+    }
+    with_labels = {"labels": labels, "labelled_scores": known, **options}
+    found = {
+        "chained confusion": compare_agreement(
+            shifted, unshifted, criterion="accuracy", **with_labels
+        ),
+        "vote and labelled rows": compare_agreement(shifted, **with_labels),
+        "vote alone": compare_agreement(shifted, **options),
+    }
+    estimates = {}
+    for name, comparison in found.items():
+        key = "accuracy" if name == "chained confusion" else "estimated_accuracy"
+        shown = {model.name: model.secondary_metrics for model in comparison.models}
+        ends = [(part[key], part[f"{key}_low"], part[f"{key}_high"]) for part in shown.values()]
+        places = np.argsort([int(model) for model in shown])
+        estimates[name] = [ends[place] for place in places]
+    return estimates
 
 
 def cells_of(task: Task, *, n_shifts: int) -> list[Cell]:
@@ -140,10 +154,10 @@ def cells_of(task: Task, *, n_shifts: int) -> list[Cell]:
         classes = [np.array([part.argmax(axis=1) for part in side]) for side in (after, before)]
         truth = truth_of(classes[0], task.y[pairs], n_classes)
         cells.append(judged(task, values, truth, garbage))
-        for m, model in estimated(after, before, on_labelled, task.y[labelled]).items():
-            right = truth["accuracy"][int(m)]
-            cells[-1].covered.append(model.interval.low <= right <= model.interval.high)
-            cells[-1].error.append(model.value - right)
+        for name, ends in estimated(after, before, on_labelled, task.y[labelled]).items():
+            pairs_of = list(zip(ends, truth["accuracy"], strict=True))
+            cells[-1].covered[name] = [low <= right <= high for (_, low, high), right in pairs_of]
+            cells[-1].error[name] = [value - right for (value, _, _), right in pairs_of]
         for size in POOLS:
             pool = rng.choice(len(models), size, replace=False)
             known = {name: values[name][pool] for name in SMALL[: 4 if size == 2 else 5]}
