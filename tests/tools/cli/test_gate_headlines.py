@@ -184,7 +184,7 @@ def test_demo_prints_what_its_own_files_give(run, place):
     assert np.mean(files["distances"] == 0.0) == pytest.approx(wrong, abs=1e-12)
     assert results[2].base_risk == pytest.approx(wrong, abs=1e-12)
     # the withheld digit, among the members of the first mode
-    members = results[3].modes[0].members
+    members = results[3].modes[0].members()
     right = int((files["labels"][members] == 4).sum())
     assert f"{right} of its {len(members)} members" in done.stdout
     assert f"{int((files['labels'] == 4).sum())} in the test sample" in done.stdout

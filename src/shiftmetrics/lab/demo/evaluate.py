@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.validation import check_integer
@@ -83,11 +84,14 @@ class Demonstration:
         What was evaluated, with the rows behind each result.
     withheld : WithheldDigit
         Whether novelty found the withheld digit.
+    distances : ndarray of shape (n_samples,)
+        What stability was found from: of each test image, to the nearest error.
     """
 
     results: dict[str, Result]
     context: Context
     withheld: WithheldDigit
+    distances: FloatArray
 
 
 def evaluate_digits(
@@ -134,7 +138,8 @@ def evaluate_digits(
     for name, shifted in shifts.items():
         results[name], rows[name] = _agreement(model, data, shifted)
     stability_name = f"up to {100 * BROKEN_RISK:g} % errors"
-    results[stability_name], rows[stability_name] = _stability(model, data)
+    distances = digits.distances_to_error(model, data.test_images, data.test_labels)
+    results[stability_name], rows[stability_name] = _stability(distances, data)
     novelty_name = f"a reference without the digit {withheld}"
     novelty, rows[novelty_name] = _novelty(data, withheld, seed)
     results[novelty_name] = novelty
@@ -150,7 +155,7 @@ def evaluate_digits(
         rows=rows,
         remarks={stability_name: PIXEL_REMARK, novelty_name: str(found)},
     )
-    return Demonstration(results=results, context=context, withheld=found)
+    return Demonstration(results=results, context=context, withheld=found, distances=distances)
 
 
 def _agreement(model: Any, data: digits.Digits, shifted: Any) -> tuple[Result, Rows]:
@@ -168,9 +173,9 @@ def _agreement(model: Any, data: digits.Digits, shifted: Any) -> tuple[Result, R
     return posterior_agreement(scores, clean), rows
 
 
-def _stability(model: Any, data: digits.Digits) -> tuple[Result, Rows]:
+def _stability(distances: FloatArray, data: digits.Digits) -> tuple[Result, Rows]:
     """Find the least shift at which the classifier makes too many errors."""
-    loss = ZeroOneLoss(digits.distances_to_error(model, data.test_images, data.test_labels))
+    loss = ZeroOneLoss(distances)
     rows = Rows(labels=data.test_labels, images=data.test_images)
     return stability_criterion(loss, BROKEN_RISK, computing=Computing(progress=False)), rows
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -88,7 +87,6 @@ def write_inputs(found: Demonstration, folder: Path, *, seed: int) -> Path:
     """Write ``digits.npz``, ``config.toml`` and ``rules.toml`` into ``folder``, and return the configuration."""
     rotation, noise, stability, novelty = found.results
     rows = found.context.rows
-    loss: Any = rows[stability].loss
     with atomic_path(folder / "digits.npz") as temporary:
         np.savez_compressed(
             temporary,
@@ -96,7 +94,7 @@ def write_inputs(found: Demonstration, folder: Path, *, seed: int) -> Path:
             noisy_scores=rows[noise].scores,
             scores=rows[rotation].reference_scores,
             labels=rows[rotation].labels,
-            distances=loss.distances,
+            distances=found.distances,
             images=rows[novelty].images,
             reference_images=rows[novelty].reference_images,
         )

@@ -167,7 +167,7 @@ class Session:
                 continue
             for result in answer.results.values():
                 self.say(f"      {result.headline()}")
-            for note in answer.notes:
+            for note in dict.fromkeys(answer.notes):
                 self.say(f"      Note: {note}")
             self.say(f"      {time.perf_counter() - started:.1f} s")
             self.answers[part.name] = answer.renamed(part.name)
