@@ -277,7 +277,9 @@ def test_compare_ranks_by_what_labels_say(run, place, drawn):
     best = max(right, key=right.get)
     assert done.stdout.splitlines()[1].startswith(best)
     for name, accuracy in right.items():
-        printed = re.findall(rf"^{name}\t.*accuracy ([\d.]+) %", done.stdout, flags=re.MULTILINE)[0]
+        printed = re.findall(
+            rf"^{name}\t.*accuracy ([\d.]+) %", done.stdout, flags=re.MULTILINE | re.IGNORECASE
+        )[0]
         assert rounds_to(printed, 100 * accuracy)
 
 
