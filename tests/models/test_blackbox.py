@@ -125,7 +125,7 @@ def test_a_callable_sees_the_table_with_its_own_columns() -> None:
     np.testing.assert_array_equal(predict(moved) != y, result.plan.losses == 1.0)
     assert (moved["age"] == moved["age"].round()).all()
     assert (moved["weight"] == X["weight"]).all()  # it does not matter, so nothing moves it
-    assert max(seen) > 1000  # all rows ask at once
+    assert max(seen) > 500  # all rows ask at once
 
 
 @pytest.mark.slow

@@ -83,7 +83,7 @@ def test_columns_that_are_fixed_units_and_cuts_count() -> None:
     )
     assert free.lower_bound < fixed.lower_bound <= fixed.value
     cut = model_stability(
-        Decision(torch.nn.Sequential(*net, torch.nn.Softmax(dim=1)), threshold=0.3),
+        Decision(net, threshold=0.3),
         X[:60], y[:60], 0.4, computing=search,
     )  # fmt: skip
     assert 0.0 < cut.lower_bound <= cut.value

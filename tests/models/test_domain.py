@@ -15,12 +15,12 @@ from shiftmetrics.models.table import CodedTable
 ROWS = np.array(
     [[20.0, 0.0, 1.0, 0.0, 3.0], [40.0, 1.0, 0.0, 1.0, 3.0], [60.0, 2.0, 1.0, 0.0, 3.0]]
 )
-NAMES = ["age", "region", "yes", "no", "same"]
+NAMES = ["age", "region", "answer_yes", "answer_no", "same"]
 
 
 def domain(**options: object) -> Domain:
     return domain_of(
-        ROWS, names=NAMES, categorical=["region"], one_hot={"answer": ["yes", "no"]}, **options
+        ROWS, names=NAMES, categorical=["region"], one_hot=[["answer_yes", "answer_no"]], **options
     )
 
 
@@ -80,12 +80,11 @@ def test_two_values_cost_the_same_as_numbers_and_as_categories() -> None:
 
 def test_a_cost_is_what_one_unit_adds_to_the_squared_distance() -> None:
     moved = ROWS[:1] + np.array([10.0, 0.0, 0.0, 0.0, 0.0])
-    for cost in ({"age": 0.04}, [0.04, 1.0, 1.0, 1.0, 1.0]):
-        assert domain(cost=cost).distances(moved, ROWS[:1])[0] == pytest.approx(2.0)
+    assert domain(cost={"age": 0.04}).distances(moved, ROWS[:1])[0] == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(
-    ("name", "unit"), [("std", ROWS[:, 0].std()), ("iqr", 20.0), ("range", 40.0), ("unit", 1.0)]
+    ("name", "unit"), [("std", ROWS[:, 0].std()), ("range", 40.0), ("unit", 1.0)]
 )
 def test_named_scales(name: str, unit: float) -> None:
     assert domain(cost=name).unit[0] == pytest.approx(unit)
@@ -212,13 +211,9 @@ def test_groups_are_named_by_what_their_columns_share() -> None:
     [
         ({"cost": {"age": -1.0}}, r"cost\['age'\] must be a number greater than 0"),
         ({"cost": {"age": np.nan}}, r"cost\['age'\] must be"),
-        ({"cost": [np.nan, 1, 1, 1, 1]}, "cost must be free of NaN"),
-        ({"cost": [-1.0, 1, 1, 1, 1]}, "cost must be at least 0"),
-        ({"cost": [0.0, 1, 1, 1, 1]}, "0 for column 'age'"),
-        ({"cost": [1.0, 1.0]}, "cost must be of length 5"),
-        ({"cost": "metres"}, "cost must be one of 'std', 'iqr', 'range', 'unit'"),
+        ({"cost": "metres"}, "cost must be one of 'std', 'range', 'unit'"),
         ({"cost": {"height": 1.0}}, "unknown 'height'"),
-        ({"cost": {"yes": 1.0, "no": 2.0}}, "one number for the group 'answer'"),
+        ({"cost": {"answer_yes": 1.0, "answer_no": 2.0}}, "one number for the group 'answer'"),
         (
             {"features": ["height", "weight"]},
             "features must be names .* unknown 'height', 'weight'",

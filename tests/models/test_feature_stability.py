@@ -319,11 +319,9 @@ def test_categories_are_one_feature_and_flip(town) -> None:
     assert both["town"].kind == "exact"
     hot = np.column_stack([pd.get_dummies(table["town"]).to_numpy(dtype=float), table["age"]])
     tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(hot, y)
-    grouped = feature_stability(
-        tree, hot, y, 0.3, perturbation=Perturbation(one_hot={"town": [0, 1, 2]})
-    )
-    assert {part.feature for part in grouped.features} == {"town", "x3"}
-    assert next(part for part in grouped.features if part.feature == "town").columns == (
+    grouped = feature_stability(tree, hot, y, 0.3, perturbation=Perturbation(one_hot=[[0, 1, 2]]))
+    assert {part.feature for part in grouped.features} == {"x0+x1", "x3"}
+    assert next(part for part in grouped.features if part.feature == "x0+x1").columns == (
         "x0",
         "x1",
         "x2",
@@ -383,33 +381,11 @@ def test_subgroups_are_the_model_on_their_rows(town) -> None:
     frame = result.subgroups_frame()
     assert set(frame["feature"]) == {"all features", "town", "age", "noise"}
     assert frame["feature"].iloc[0] == "all features"
-    masks = {"young": (table["age"] < 50).to_numpy(), "everyone": np.ones(len(table), dtype=bool)}
-    overlapping = feature_stability(
-        model, table, y, 0.4, perturbation=Perturbation(features=["age"], by=masks)
-    )
-    assert {part.subgroup: part.n_samples for part in overlapping.subgroups} == {
-        "young": int(masks["young"].sum()), "everyone": 200,
-    }  # fmt: skip
 
 
 @pytest.mark.slow
-def test_numbers_make_subgroups_between_their_quartiles(town) -> None:
+def test_small_subgroups_are_left_out(town) -> None:
     table, y, model = town
-    for by in ("age", table["age"].to_numpy()):
-        result = feature_stability(
-            model, table, y, 0.4, perturbation=Perturbation(by=by, features=["age"])
-        )
-        parts = {part.subgroup: part for part in result.subgroups if part.feature == "age"}
-        assert sorted(part.n_samples for part in parts.values()) == [50] * 4
-        for name in parts:
-            low, high = map(float, name.removeprefix("age = ").split(" to "))
-            assert (
-                (table["age"] >= low - 1e-3) & (table["age"] <= high + 1e-3)
-            ).sum() == pytest.approx(50, abs=1)
-    few = feature_stability(
-        model, table[:70], y[:70], 0.4, perturbation=Perturbation(by="age", features=["age"])
-    )
-    assert {part.n_samples for part in few.subgroups} == {35}
     rare = np.where(np.arange(200) < 12, "few", "many")
     told = feature_stability(
         model, table, y, 0.4, perturbation=Perturbation(by=rare, features=["age"])
@@ -527,11 +503,6 @@ def test_thresholds_at_the_edges(iris, boosted) -> None:
         ({"perturbation": Perturbation(features={"petal": []})}, "columns that may change"),
         ({"perturbation": Perturbation(by="town")}, "column of X"),
         ({"perturbation": Perturbation(by=[0, 1])}, "of length 150"),
-        ({"perturbation": Perturbation(by={"some": [1, 2]})}, "bool array"),
-        (
-            {"perturbation": Perturbation(by={"none": np.zeros(150, dtype=bool)})},
-            "at least one sample",
-        ),
         ({"perturbation": Perturbation(by=[None] * 150)}, "missing labels"),
         (
             {"perturbation": Perturbation(by=np.arange(150).astype(str))},

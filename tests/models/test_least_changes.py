@@ -64,13 +64,13 @@ def test_one_hot_groups_change_as_a_whole_and_any_model_will_do(town) -> None:
     table, y = town
     hot = np.column_stack([pd.get_dummies(table["town"]).to_numpy(dtype=float), table["dose"]])
     model = LogisticRegression().fit(hot, y)
-    moves = Perturbation(one_hot={"town": [0, 1, 2]})
+    moves = Perturbation(one_hot=[[0, 1, 2]])
     exact, tried = (
         least_changes(one, hot, perturbation=moves)
         for one in (model, lambda rows: model.predict(rows))
     )
     np.testing.assert_allclose(tried["distance"], exact["distance"], rtol=1e-6)
-    group = exact[exact["feature"] == "town"].iloc[0]
+    group = exact[exact["feature"] == "x0+x1"].iloc[0]
     assert sum(group["value"]) == sum(group["changed_to"]) == 1.0
     assert group["value"] != group["changed_to"]
 

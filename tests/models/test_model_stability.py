@@ -111,7 +111,7 @@ def test_the_gap_between_random_halves_stands_beside_the_moves() -> None:
     assert words in result.summary()
     frozen = model_stability(model, X, y, 0.4, perturbation=Perturbation(immutable=[0, 1, 2]))
     assert frozen.search.neighbour_distance is None
-    dear = model_stability(model, X, y, 0.4, perturbation=Perturbation(cost=[1.0, 1.0, 2.0]))
+    dear = model_stability(model, X, y, 0.4, perturbation=Perturbation(cost={2: 2.0}))
     assert "in the unit of the costs" in dear.headline()
 
 

@@ -1,15 +1,27 @@
-"""The route of last resort, for any model that predicts: it searches with queries alone."""
+"""The route of last resort, for any model that predicts: searches with queries alone, without derivatives."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics.models.column import SearchedRoute
-from shiftmetrics.models.counterexamples import find_counterexamples
+from shiftmetrics.models.counterexamples import TRIALS, find_counterexamples, scattered
 from shiftmetrics.models.model import LossName, ModelProblem
 from shiftmetrics.models.outputs import last_step
-from shiftmetrics.models.query_ascent import QueryAscent
-from shiftmetrics.models.worst_case import WorstCase
+from shiftmetrics.models.worst_case import Ascent, BestPoints, WorstCase
+
+_SEARCH_PART = 3  # one query of so many searches for errors
+_ROUND_PART = 6  # of the queries that are left, one of so many is spent at one price
+_WAYS = (1.0, 0.5, 0.25)  # of the way to where the gradient points, which are tried as well
+# Lengths of a step, in units of the distance.
+_LONGEST = 1.0
+_SHORTEST = 0.01
+# What one round tries at most.
+_MOST_DIRECTIONS = 24
+_MOST_JUMPS = 16
 
 
 class BlackboxRoute(SearchedRoute):
@@ -29,3 +41,137 @@ class BlackboxRoute(SearchedRoute):
             text = "An average of calibrated models is searched; one calibrated with ensemble=False has exact routes."
             warnings = (text,)
         return WorstCase.of_errors(found.points, found.distances, warnings=warnings)
+
+
+class QueryAscent(Ascent):
+    """Ascent without derivatives.
+
+    Samples climb from where they are, each with a step length and a budget of its own. A step evaluates both ends
+    along every column (or along some random directions, where there are many), one more jump of each category, and
+    then where the gradient that these losses give points to. Where steps are too short to gain, as where the loss is
+    constant in pieces, points around the best one and in the ball that may hold a better one are tried.
+    """
+
+    rtol = 1e-7
+
+    def __init__(self, problem: ModelProblem) -> None:
+        super().__init__(problem)
+        n = problem.n_samples
+        self.queries_left = np.full(n, problem.n_queries - 1, dtype=np.int64)
+        self.step = np.full(n, 0.3 * _LONGEST)
+        base = np.asarray(self.loss.losses)
+        self.highest = float(base.max())  # loss that was seen
+        spread = float(np.std(base)) or 1.0
+        self.price = 2.0 * problem.theta1 / spread
+        self.left_before = int(self.queries_left.sum())  # at the last round that did not pay
+
+    def first(self) -> WorstCase:
+        """Add what a search for errors finds, and climb at a guess of the price."""
+        problem = self.problem
+        if problem.classes is not None and problem.n_queries >= 2 * _SEARCH_PART:
+            self._add_errors(problem.n_queries // _SEARCH_PART)
+        self.round(self.price)
+        return self.worst_case()
+
+    def refine(self, dual: float) -> WorstCase | None:
+        """Climb at the dual price; steps that became short grow again, as the price has changed."""
+        self.step = np.maximum(self.step, 0.1 * _LONGEST)
+        return super().refine(dual)
+
+    def next_price(self, dual: float) -> float | None:
+        """Return the same price, as another round tries other points; None when no sample can go on."""
+        left = int(self.queries_left.sum())
+        if left < self.left_before:
+            self.left_before = left
+            return self.price
+        return None
+
+    def _add_errors(self, n_queries: int) -> None:
+        """Add the nearest errors, and begin at the price at which they begin to pay."""
+        found = find_counterexamples(self.problem, n_queries=n_queries)
+        self.queries_left -= found.queries
+        away = np.flatnonzero(np.isfinite(found.distances) & (found.distances > 0.0))
+        losses = np.zeros(len(found.points))
+        distances = np.full(len(found.points), np.inf)
+        losses[away] = self.problem.losses(found.points[away], away)
+        distances[away] = found.distances[away]
+        self.queries_left[away] -= 1
+        self.add(found.points, losses, distances)
+        if away.size and losses[away].mean() > 0.0:
+            squared = np.median(np.square(distances[away]))
+            self.price = 2.0 * self.problem.theta1 * float(squared / np.median(losses[away]))
+
+    def climb(self, start: FloatArray, best: BestPoints, price: float) -> None:
+        """Climb with a part of the queries that are left."""
+        least = max(self._queries_of_a_step(), TRIALS)
+        quota = np.maximum(self.queries_left // _ROUND_PART, least)
+        stop = np.maximum(self.queries_left - quota, 0)
+        while True:
+            which = np.flatnonzero(self.queries_left - stop >= self._queries_of_a_step())
+            stepping = which[self.step[which] > _SHORTEST]
+            if not stepping.size:
+                break
+            self._step_all(stepping, best, price)
+        while self.space.n_smooth:
+            which = np.flatnonzero(self.queries_left - stop >= TRIALS)
+            if not which.size:
+                break
+            # No point farther off than this can be better, at the highest loss that was seen.
+            most = price * self.highest - best.values[which]
+            radius = np.sqrt(np.maximum(most, 0.0) / self.problem.theta1)
+            trials = scattered(self.space, which, best.points[which], radius, self.problem.rng)
+            self._evaluate(which, trials, price, best)
+
+    def _queries_of_a_step(self) -> int:
+        n_directions = min(self.space.n_smooth, _MOST_DIRECTIONS)
+        n_jumps = min(self.space.n_jumps, _MOST_JUMPS)
+        return 2 * n_directions + n_jumps + len(_WAYS) + 1
+
+    def _step_all(self, which: IntArray, best: BestPoints, price: float) -> None:
+        """Take one step with each of these samples."""
+        space = self.space
+        rng = self.problem.rng
+        before = best.values[which].copy()
+        base = best.points[which]
+        here = space.moves(base, which)
+        directions = np.eye(space.n_smooth)
+        if space.n_smooth > _MOST_DIRECTIONS:
+            random = rng.standard_normal((space.n_smooth, _MOST_DIRECTIONS))
+            directions = np.linalg.qr(random)[0].T
+        # Both ends of a step in each direction, and jumps.
+        step = self.step[which][:, None, None]
+        ahead = here[:, None] + step * directions
+        behind = here[:, None] - step * directions
+        both = space.clip(np.concatenate([ahead, behind], axis=1), which)
+        jumps = space.some_jumps(base, rng, _MOST_JUMPS)
+        trials = np.concatenate([space.points(base, which, both), jumps], axis=1)
+        losses = self._evaluate(which, trials, price, best)
+        k = len(directions)
+        if k:
+            slope = (losses[:, :k] - losses[:, k : 2 * k]) / (2.0 * step[:, :, 0])
+            # where the first-order gain is greatest
+            target = (price / (2.0 * self.problem.theta1)) * (slope @ directions)
+            ways = [part * target for part in _WAYS]
+            ways.append(0.5 * (here + target))
+            there = space.clip(np.stack(ways, axis=1), which)
+            self._evaluate(which, space.points(base, which, there), price, best)
+        # Steps grow where they gain, and shrink elsewhere.
+        gained = best.values[which] > before + 1e-3 * np.abs(before)
+        factor = np.where(gained, 1.2, 0.4)
+        self.step[which] = np.minimum(factor * self.step[which], _LONGEST)
+
+    def _evaluate(
+        self, which: IntArray, trials: FloatArray, price: float, best: BestPoints
+    ) -> FloatArray:
+        """Evaluate several points of each sample, keep the best, and return the losses."""
+        n_which, n_points, n_columns = trials.shape
+        owner = np.repeat(which, n_points)
+        flat = self.space.allowed(trials.reshape(-1, n_columns), owner)
+        losses = np.nan_to_num(self.problem.losses(flat, owner), nan=0.0, posinf=0.0)
+        self.queries_left[which] -= n_points
+        self.highest = max(self.highest, float(losses.max(initial=0.0)))
+        cost = self.problem.theta1 * np.square(self.space.distance(flat, owner))
+        values = (price * losses - cost).reshape(n_which, n_points)
+        first = np.arange(n_which) * n_points + values.argmax(axis=1)
+        best.keep(which, flat[first], losses[first], values.ravel()[first])
+        return losses.reshape(n_which, n_points)

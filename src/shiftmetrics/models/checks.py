@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -101,39 +102,35 @@ def check_missing_cells(model: Any, table: CodedTable) -> None:
         If the model raises an error for these rows but not for a complete one, or returns NaN; the columns are named.
     """
     missing = np.isnan(table.codes)
-    incomplete = missing.any(axis=1)
-    if not incomplete.any():
+    complete = np.flatnonzero(~missing.any(axis=1))
+    if len(complete) == len(missing):
         return
-    columns = np.flatnonzero(missing.any(axis=0))
-    tried = np.unique(missing[:, columns].argmax(axis=0))[:_MOST_TRIED]
+    tried = np.unique(missing.argmax(axis=0))[:_MOST_TRIED]
     reason = None
     cause = "its output is NaN"
     try:
         if not _returns_nan(model, table.decode(table.codes[tried])):
             return
     except Exception as error:
-        if not incomplete.all():  # an error that is not about missing cells is raised again
-            _returns_nan(model, table.decode(table.codes[~incomplete][:1]))
+        # An error that is not about missing cells is raised again by a complete row.
+        if complete.size:
+            _returns_nan(model, table.decode(table.codes[complete[:1]]))
         reason = error
         cause = str(error).strip().partition("\n")[0] or type(error).__name__
     counts = missing.sum(axis=0)
     expected = f"free of missing cells for this {type(model).__name__}"
+    columns = np.flatnonzero(counts)
     got = first_few(columns, show=lambda k: f"{counts[k]:,} in column {table.names[k]!r}")
-    remedy = f"Put an imputer before it in a pipeline, or drop {int(incomplete.sum()):,} rows. The model: {cause}"
+    n_rows = len(missing) - len(complete)
+    remedy = f"Put an imputer before it in a pipeline, or drop {n_rows:,} rows. The model: {cause}"
     raise ValueError(describe("X", expected, got, remedy)) from reason
 
 
 def _returns_nan(model: Any, X: Any) -> bool:
     """Return True if an output of a model is NaN."""
-    methods = [
-        getattr(model, name)
-        for name in ("predict", "predict_proba", "decision_function")
-        if hasattr(model, name)
-    ]
-    if methods:
-        outputs = [np.asarray(method(X)) for method in methods]
-    else:
-        outputs = [call(model, X)]
+    names = ("predict", "predict_proba", "decision_function")
+    outputs = [np.asarray(getattr(model, name)(X)) for name in names if hasattr(model, name)]
+    outputs = outputs or [call(model, X)]
     return any(np.isnan(output).any() for output in outputs if output.dtype.kind == "f")
 
 
@@ -146,8 +143,8 @@ def check_targets(
     ----------
     rule : Decision
         The model.
-    y : array_like of shape (n_samples,) or (n_samples, 1)
-        Labels or values.
+    y : array_like of shape (n_samples,) or (n_samples, 1), or None
+        Labels or values; None for the model's own predictions.
     loss : str
         The loss.
     table : CodedTable
@@ -161,29 +158,53 @@ def check_targets(
         If labels are missing or unknown to the model, the loss does not fit the model, or its predictions are of
         another kind or length, missing, or not the same twice.
     """
-    y = column_of(y)
-    n_samples = len(table.codes)
+    classifies = hasattr(rule.model, "classes_")
+    predict = rule.predict
     if loss == "squared":
-        if hasattr(rule.model, "classes_"):
+        if classifies:
             remedy = 'Use "zero_one", "hinge" or "log_loss".'
             raise ValueError(describe("loss", "one of a classifier", "'squared'", remedy))
-        _predicted(lambda X: predicted_values(rule.model, X), table, known)
-        return check_vector(y, "y", length=n_samples), None
-    if _is_regressor(rule.model):
+        predict = functools.partial(predicted_values, rule.model)
+    elif _is_regressor(rule.model):
         raise ValueError(describe("loss", "'squared' for a regression", value=loss))
-    labels = check_labels(y, "y", length=n_samples)
-    predictions = _predicted(rule.predict, table, known)
-    if hasattr(rule.model, "classes_"):
+    predictions = _predicted(predict, table, known)
+    y = predictions if y is None else column_of(y)
+    if loss == "squared":
+        return targets_of(y, None, len(predictions)), None
+    if classifies:
         classes = np.asarray(rule.model.classes_)
     elif is_module(rule.model):
         n_classes = class_scores(rule.model, table.decode(table.codes[:1])).shape[1]
         classes = np.arange(n_classes)
     else:
-        classes = _classes_of_both(predictions, labels)
+        classes = _classes_of_both(predictions, check_labels(y, "y", length=len(predictions)))
     if (class_positions(predictions, classes) < 0).any():
         expected = f"among its classes ({first_few(classes.tolist())})"
         raise _unfit_predictions(expected, predictions)
-    return known_positions(labels, classes), classes
+    return targets_of(y, classes, len(predictions)), classes
+
+
+def targets_of(
+    y: npt.NDArray[Any], classes: npt.NDArray[Any] | None, length: int | None = None
+) -> npt.NDArray[Any]:
+    """Return labels as positions among the classes of a model, or values where it has none.
+
+    Raises
+    ------
+    ValueError
+        If the model does not know a label, or a value is missing or infinite.
+    """
+    if classes is None:
+        return check_vector(y, "y", length=length)
+    labels = check_labels(y, "y", length=length)
+    positions = class_positions(labels, classes)
+    unknown = positions < 0
+    if unknown.any():
+        expected = f"labels that the model knows ({first_few(classes.tolist())})"
+        got = f"{first_few(np.unique(labels[unknown]).tolist())} in {int(unknown.sum())} rows"
+        remedy = "Drop these rows, or fit the model on them."
+        raise ValueError(describe("y", expected, got, remedy))
+    return positions
 
 
 def _classes_of_both(predictions: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -220,24 +241,6 @@ def class_positions(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> IntA
     return np.where(classes[found] == labels, found, -1).astype(np.int64)
 
 
-def known_positions(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> IntArray:
-    """Return the position of each label among the classes of a model.
-
-    Raises
-    ------
-    ValueError
-        If the model does not know a label.
-    """
-    positions = class_positions(labels, classes)
-    unknown = positions < 0
-    if unknown.any():
-        expected = f"labels that the model knows ({first_few(classes.tolist())})"
-        got = f"{first_few(np.unique(labels[unknown]).tolist())} in {int(unknown.sum())} rows"
-        remedy = "Drop these rows, or fit the model on them."
-        raise ValueError(describe("y", expected, got, remedy))
-    return positions
-
-
 def _predicted(
     predict: Callable[[Any], npt.NDArray[Any]], table: CodedTable, known: Categories
 ) -> npt.NDArray[Any]:
@@ -252,15 +255,12 @@ def _predicted(
         expected = f"one that predicts one label or value for each of {n_samples} rows"
         raise ValueError(describe("model", expected, f"predictions of shape {predictions.shape}"))
     predictions = check_labels(predictions, "predictions of the model")
-    are_numbers = predictions.dtype.kind == "f"
-    if are_numbers and not np.isfinite(predictions).all():
+    if predictions.dtype.kind == "f" and not np.isfinite(predictions).all():
         raise _unfit_predictions("finite", predictions[~np.isfinite(predictions)])
-    # Some rows are predicted twice more, so that the company of other rows is the same.
-    rows = table.codes[:_MOST_AGAIN]
-    first = predictions
-    if len(rows) < n_samples:
-        first = predict(table.decode(rows))
-    check_same(predict(table.decode(rows)), first)
+    # Some rows are predicted again, both times with the same other rows.
+    rows = table.decode(table.codes[:_MOST_AGAIN])
+    first = predict(rows) if n_samples > _MOST_AGAIN else predictions
+    check_same(predict(rows), first)
     return predictions
 
 

@@ -25,8 +25,6 @@ _BLOCK_POINTS = 200_000
 class SearchedRoute(Route):
     """A route that uses outputs of the model alone: along a single column it tries a grid in place of a search."""
 
-    searches = True
-
     def by_group(
         self,
         problem: ModelProblem,
@@ -71,29 +69,26 @@ def along_column(problem: ModelProblem) -> WorstCase | None:
 def _all_states(problem: ModelProblem, flip: Flip) -> WorstCase:
     """Evaluate all states of each sample, its present one first: there are no others, so this is exact."""
     n_samples = problem.n_samples
+    n_states = len(flip.states)
     everyone = np.arange(n_samples)
+    # Choice k is the k-th state after the present one; where a cell is missing the sample stays as it is.
     stuck = flip.is_stuck(problem.codes)
-    present = np.where(stuck, -1, flip.state_of(problem.codes))
-    order = (np.maximum(present, 0)[:, None] + np.arange(len(flip.states))) % len(flip.states)
-    # Samples in no state stay, or take one of the states unless cells are missing: they have one choice more.
-    if (present < 0).any():
-        stay = np.full((n_samples, 1), -1)
-        order = np.concatenate([stay, order], axis=1)
+    present = np.where(stuck, 0, flip.state_of(problem.codes))
 
     def changed(rows: IntArray, _: FloatArray | None, choices: IntArray | None) -> FloatArray:
+        assert choices is not None
         points = problem.codes[rows].copy()
-        states = order[rows, choices]
-        away = np.flatnonzero((states >= 0) & ~stuck[rows])
-        points[np.ix_(away, flip.columns)] = flip.states[states[away]]
+        away = np.flatnonzero((choices > 0) & ~stuck[rows])
+        states = (present[rows[away]] + choices[away]) % n_states
+        points[np.ix_(away, flip.columns)] = flip.states[states]
         return points
 
-    losses = np.empty(order.shape)
-    for choice in range(order.shape[1]):
+    losses = np.empty((n_samples, n_states))
+    for choice in range(n_states):
         points = changed(everyone, None, np.full(n_samples, choice))
         losses[:, choice] = problem.losses(points, everyone)
-    # The present state is in column 0, at no cost; what cannot change is infinitely far in all others.
-    distances = np.full(order.shape, flip.distance)
-    distances[(order == present[:, None]) | stuck[:, None]] = np.inf
+    distances = np.full(losses.shape, flip.distance)
+    distances[stuck] = np.inf
     distances[:, 0] = 0.0
     return WorstCase(loss=CandidateLoss(losses, distances, kind="exact"), points=changed)
 
@@ -165,23 +160,14 @@ def _nearest_errors(line: _Line, values: FloatArray, wrong: BoolArray) -> WorstC
         # How far ahead each value of the grid is, and the nearest one that is wrong.
         ahead = side * (values - start[:, None])
         errors = np.where(wrong & (ahead > 0.0), ahead, np.inf)
-        nearest_error = errors.min(axis=1)
-        rows = np.flatnonzero(~wrong[:, 0] & np.isfinite(nearest_error))
-        if not rows.size:
-            continue
-        # The boundary is between the last value that is right and the first that is wrong: bisect.
+        nearest = errors.min(axis=1)
+        rows = np.flatnonzero(~wrong[:, 0] & np.isfinite(nearest))
+        # The boundary is between it and the value before it, which is right.
+        between = (ahead >= 0.0) & (ahead < nearest[:, None])
+        last = np.where(between, ahead, 0.0).max(axis=1)
+        near = start[rows] + side * last[rows]
         far = values[rows, errors[rows].argmin(axis=1)]
-        between = (ahead[rows] >= 0.0) & (ahead[rows] < nearest_error[rows, None])
-        near = start[rows] + side * np.where(between, ahead[rows], 0.0).max(axis=1)
-        for _ in range(_BISECTIONS):
-            middle = line.allowed(rows, 0.5 * (near + far))
-            going = np.flatnonzero((middle != near) & (middle != far))
-            if not going.size:
-                break
-            points = line.points(rows[going], middle[going])
-            error = line.problem.is_wrong(points, rows[going])
-            far[going] = np.where(error, middle[going], far[going])
-            near[going] = np.where(error, near[going], middle[going])
+        far = _bisected(line, rows, near, far)
         # The nearer of both sides counts.
         there = np.abs(far - start[rows])
         nearer = there < length[rows]
@@ -191,3 +177,19 @@ def _nearest_errors(line: _Line, values: FloatArray, wrong: BoolArray) -> WorstC
         loss=ZeroOneLoss(length / line.unit, kind="upper_bound"),
         points=lambda rows, distances, choices: line.points(rows, end[rows]),
     )
+
+
+def _bisected(line: _Line, rows: IntArray, right: FloatArray, wrong: FloatArray) -> FloatArray:
+    """Return the values between ones that are right and ones that are wrong at which errors begin."""
+    right = right.copy()
+    wrong = wrong.copy()
+    for _ in range(_BISECTIONS):
+        middle = line.allowed(rows, 0.5 * (right + wrong))
+        going = np.flatnonzero((middle != right) & (middle != wrong))
+        if not going.size:
+            break
+        points = line.points(rows[going], middle[going])
+        error = line.problem.is_wrong(points, rows[going])
+        wrong[going[error]] = middle[going[error]]
+        right[going[~error]] = middle[going[~error]]
+    return wrong

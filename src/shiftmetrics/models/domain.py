@@ -57,6 +57,7 @@ class Flip:
         """Return the number of the state of each point, -1 where it is in none."""
         held = points[:, self.columns]
         state = np.full(len(points), -1, dtype=np.int64)
+        # There are few patterns, and many points.
         for number, pattern in enumerate(self.patterns):
             state[~differs(held, pattern).any(axis=1)] = number
         return state
@@ -135,9 +136,9 @@ class Domain:
     @property
     def mutable_flips(self) -> tuple[Flip, ...]:
         """Categories that may change."""
-        return tuple(
-            flip for flip in self.flips if self.mutable[flip.columns].all() and len(flip.states) > 1
-        )
+        # A group changes as a whole, so one fixed column fixes it.
+        free = [flip for flip in self.flips if self.mutable[flip.columns].all()]
+        return tuple(flip for flip in free if len(flip.states) > 1)
 
     @property
     def is_fixed(self) -> bool:
@@ -154,6 +155,7 @@ class Domain:
             # Missing cells stay, at no cost; where a cell gets or loses its number, the point is out of reach.
             step = np.where(np.isnan(step), np.inf, step)
             step = np.where(differs(here, before), step, 0.0)
+        # The sum of squares by row, without an array of squares.
         squared = np.einsum("ij,ij->i", step, step)
         for flip in self.flips:
             changed = flip.changed(points, start)
@@ -169,8 +171,10 @@ class Domain:
         Both are NaN where a cell is missing.
         """
         free = self.numeric
+        # A sample outside the bounds may stay there, or come nearer.
         low = np.where(free, np.minimum(self.lower, start), start)
         high = np.where(free, np.maximum(self.upper, start), start)
+        # Integers take the last step within the bounds; infinite bounds have none.
         stepping = free & self.integer
         if stepping.any():
             with np.errstate(invalid="ignore"):
@@ -188,10 +192,12 @@ class Domain:
         low, high = self.limits(start)
         points = np.where(np.isnan(points), start, points)
         inside = np.where(self.categorical, start, np.clip(points, low, high))
+        # Steps are counted from the sample, which itself may hold a fraction.
         stepping = self.numeric & self.integer
         if stepping.any():
             steps = start + np.rint(inside - start)
             inside = np.where(stepping, np.clip(steps, low, high), inside)
+        # A group takes its nearest state, so that points in between are never predicted.
         for flip in self.mutable_flips:
             free = ~flip.is_stuck(start)
             changed = inside[free]
@@ -211,15 +217,15 @@ class Domain:
         second = others[:, columns] / self.unit[columns]
         here = ~np.isnan(first)
         there = ~np.isnan(second)
-        squared: FloatArray = np.zeros((len(rows), len(others)))
-        if not (here.all() and there.all()):
+        if here.all() and there.all():
+            squared: FloatArray = cdist(first, second, "sqeuclidean")
+        else:
             # |a - b|^2 = a^2 + b^2 - 2 a b, over the cells that both have
             first = np.where(here, first, 0.0)
             second = np.where(there, second, 0.0)
-            squares = np.square(first) @ there.T + here @ np.square(second).T
+            squares = np.square(first) @ there.T
+            squares += here @ np.square(second).T
             squared = np.maximum(squares - 2.0 * first @ second.T, 0.0)
-        elif columns.size:
-            squared = cdist(first, second, "sqeuclidean")
         for flip in self.mutable_flips:
             apart = flip.state_of(rows)[:, None] != flip.state_of(others)
             apart &= ~(flip.is_stuck(rows)[:, None] | flip.is_stuck(others))
@@ -282,6 +288,7 @@ class PerturbationSpace:
     def __init__(self, domain: Domain, origin: FloatArray) -> None:
         self.domain = domain
         self.origin = origin
+        # Where a unit is few integer steps, a smooth move would be rounded to another loss: these columns jump.
         coarse = domain.numeric & domain.integer & (domain.unit < FEWEST_STEPS)
         self.smooth: IntArray = np.flatnonzero(domain.numeric & ~coarse)
         self.unit: FloatArray = domain.unit[self.smooth]
@@ -292,7 +299,7 @@ class PerturbationSpace:
         self.flips = domain.mutable_flips
         self.coarse: IntArray = np.flatnonzero(coarse)
         self.jumping: list[IntArray] = [flip.columns for flip in self.flips]
-        self.jumping += [np.array([column]) for column in self.coarse]
+        self.jumping.extend(np.array([column]) for column in self.coarse)
 
     @property
     def n_smooth(self) -> int:
@@ -365,6 +372,7 @@ class PerturbationSpace:
         """Yield points with one more jump each: another state of a flip, or a step up or down."""
         for flip in self.flips:
             held = flip.state_of(points)
+            # Every other state once, whichever a point is in.
             for shift in range(1, len(flip.states)):
                 jumped = points.copy()
                 flip.put(jumped, (held + shift) % len(flip.states))
@@ -377,6 +385,7 @@ class PerturbationSpace:
 
 
 def _zero_where_missing(steps: FloatArray) -> FloatArray:
+    # Infinite steps stay infinite, unlike with `numpy.nan_to_num`.
     return np.where(np.isnan(steps), 0.0, steps)
 
 

@@ -13,10 +13,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_in_chunks
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import map_reduce, row_blocks
 from shiftmetrics._core.placement import placed
-from shiftmetrics._core.validation import check_number, check_vector, describe, first_few
+from shiftmetrics._core.validation import check_number, describe, first_few
 from shiftmetrics.models.domain import Domain, Flip
 from shiftmetrics.models.perturbation import positions_of
 from shiftmetrics.models.table import CodedTable
@@ -127,29 +127,30 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
         holds none of the patterns of its group.
     """
     names = table.names
-    groups = list(_groups(names, table.n_categories, perturbation.one_hot))
-    categorical = _categorical(names, groups)
+    groups = _groups(names, table.n_categories, perturbation.one_hot)
+    categorical: BoolArray = np.zeros(len(names), dtype=np.bool_)
+    for _, columns in groups:
+        categorical[columns] = True
     summary = Summary.of(table.codes, [columns for _, columns in groups])
     empty = np.asarray(summary.count == 0.0)
-    for (_, columns), held in zip(groups, summary.held, strict=True):
-        empty[columns] = all(math.inf in cells for cells in held)
     # Numbers: the unit is the change that costs 1, and a price 1 / unit^2.
-    prices = _prices(perturbation.cost, names)
     scale = perturbation.cost if isinstance(perturbation.cost, str) else "std"
-    unit, constant = _units(summary, table.codes, scale)
+    prices = _prices(perturbation.cost, names)
+    unit, constant = _units(summary, scale)
     unit[categorical] = 1.0
-    priced = np.array([name in prices for name in names])
     mutable: BoolArray = np.ones(len(names), dtype=np.bool_)
-    for column in np.flatnonzero(priced & ~categorical).tolist():
-        price = prices.pop(names[column])
-        mutable[column] = math.isfinite(price)
-        if mutable[column]:
-            unit[column] = 1.0 / math.sqrt(price)
+    for column in np.flatnonzero(~categorical).tolist():
+        price = prices.pop(names[column], None)
+        if price is not None:
+            constant[column] = False
+            mutable[column] = math.isfinite(price)
+            unit[column] = 1.0 / math.sqrt(price) if mutable[column] else 1.0
     # Categories.
     flips = []
     for (name, columns), held in zip(groups, summary.held, strict=True):
         flip = _flip(table, name, columns, held, scale, prices)
         mutable[columns] = math.isfinite(flip.distance)
+        empty[columns] = all(math.inf in cells for cells in held)
         flips.append(flip)
     if prices:
         expected = "for columns of X or groups of one_hot"
@@ -161,7 +162,7 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
         mutable=mutable,
         lower=lower,
         upper=upper,
-        integer=np.zeros(len(names), dtype=np.bool_),
+        integer=summary.whole & (table.row_shape is None),
         flips=tuple(flips),
     )
     # What the options fix, and what steps by integers.
@@ -171,14 +172,13 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
     if features is not None and not everything:
         mutable &= domain.mask(features)
     mutable &= ~domain.mask(perturbation.immutable or (), "immutable")
-    if perturbation.integer == "auto":
-        integer = summary.whole & (table.row_shape is None)
-    else:
+    integer = domain.integer
+    if perturbation.integer != "auto":
         integer = domain.mask(perturbation.integer or (), "integer")
     # A constant column within the range of the data has nowhere to go.
-    pinned = constant & (lower == upper)
-    domain = replace(domain, mutable=mutable & ~empty & ~pinned, integer=integer & ~categorical)
-    unscaled = constant & ~priced & domain.numeric
+    free = mutable & ~empty & ~(constant & (lower == upper))
+    domain = replace(domain, mutable=free, integer=integer & ~categorical)
+    unscaled = constant & domain.numeric
     return replace(domain, warnings=tuple(_warnings(domain, summary, unscaled, mutable & empty)))
 
 
@@ -187,39 +187,31 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
 
 def _groups(
     names: Sequence[str], categories: Mapping[int, int], one_hot: Any
-) -> Iterator[tuple[str, IntArray]]:
-    """Yield name and columns of everything that flips: columns of categories, then one-hot groups."""
-    for place in categories:
-        yield names[place], np.array([place])
-    named = [(None, group) for group in one_hot or ()]
-    if isinstance(one_hot, Mapping):
-        named = list(one_hot.items())
-    for name, group in named:
+) -> list[tuple[str, IntArray]]:
+    """Return name and columns of everything that flips: columns of categories, then one-hot groups."""
+    groups = [(names[place], np.array([place])) for place in categories]
+    taken = set(categories)
+    for group in one_hot or ():
         columns = positions_of(group, names, "one_hot")
         of_group = [names[column] for column in columns]
         if len(columns) < 2 or len(set(of_group)) < len(columns):
             expected = "groups of two or more distinct columns"
             raise ValueError(describe("one_hot", expected, first_few(of_group)))
-        yield name or _common_name(of_group), columns
+        if taken & set(columns.tolist()):
+            got = f"{first_few(of_group)} in two of them"
+            raise ValueError(describe("one_hot", "groups of distinct columns", got))
+        taken |= set(columns.tolist())
+        groups.append((_common_name(of_group), columns))
+    return groups
 
 
 def _common_name(names: Sequence[str]) -> str:
     """Return what the names of a group share, such as ``Region`` of ``Region_North`` and ``Region_South``."""
     letters = itertools.takewhile(lambda held: len(set(held)) == 1, zip(*names, strict=False))
     shared = "".join(first for first, *_ in letters).rstrip("_-=: ")
-    return shared or "+".join(names[:2])
-
-
-def _categorical(names: Sequence[str], groups: Sequence[tuple[str, IntArray]]) -> BoolArray:
-    """Return which columns flip; none may do so in two groups."""
-    categorical: BoolArray = np.zeros(len(names), dtype=np.bool_)
-    for _, columns in groups:
-        if categorical[columns].any():
-            some = first_few([names[column] for column in columns])
-            expected = "groups of distinct columns"
-            raise ValueError(describe("one_hot", expected, f"{some} in two of them"))
-        categorical[columns] = True
-    return categorical
+    if len(shared) < 2:  # such as the x of x0, x1
+        return "+".join(names[:2])
+    return shared
 
 
 def _flip(
@@ -282,41 +274,27 @@ def _one_hot_states(
 
 def _prices(cost: Any, names: Sequence[str]) -> dict[str, float]:
     """Return the given costs by the name of a column, or of a group."""
-    if cost is None or isinstance(cost, str):
+    if isinstance(cost, str):
         return {}
-    if isinstance(cost, Mapping):
-        prices = {}
-        for key, price in cost.items():
-            name = key  # of a column, or of a group
-            if not isinstance(key, str):
-                name = names[int(positions_of(key, names, "cost")[0])]
-            argument = f"cost[{key!r}]"
-            prices[name] = check_number(price, argument, low=0.0, open_low=True, allow_inf=True)
-        return prices
-    vector = check_vector(cost, "cost", length=len(names), low=0.0, allow_inf=True)
-    free = vector == 0.0
-    if free.any():
-        got = f"0 for column {names[int(free.argmax())]!r}"
-        raise ValueError(describe("cost", "positive (inf fixes a column)", got))
-    return dict(zip(names, vector.tolist(), strict=True))
+    prices = {}
+    for key, price in cost.items():
+        name = key  # of a column, or of a group
+        if not isinstance(key, str):
+            name = names[int(positions_of(key, names, "cost")[0])]
+        argument = f"cost[{key!r}]"
+        prices[name] = check_number(price, argument, low=0.0, open_low=True, allow_inf=True)
+    return prices
 
 
-def _units(summary: Summary, codes: Any, scale: str) -> tuple[FloatArray, BoolArray]:
+def _units(summary: Summary, scale: str) -> tuple[FloatArray, BoolArray]:
     """Return the change that costs 1 in each column, and which columns are constant where they are not missing."""
     n_features = len(summary.mean)
     if scale == "unit":
         return np.ones(n_features), np.zeros(n_features, dtype=np.bool_)
     spread = np.where(summary.count > 0.0, summary.high - summary.low, 0.0)
+    unit = spread.copy()
     if scale == "std":
         unit = np.sqrt(summary.squares / np.maximum(summary.count, 1.0))
-    elif scale == "range":
-        unit = spread.copy()
-    elif is_in_chunks(codes):
-        remedy = "Give the ranges as numbers, 1 / iqr**2 by column."
-        raise ValueError(describe("cost", "other than 'iqr' for out-of-core data", "'iqr'", remedy))
-    else:
-        held = np.where(summary.count > 0.0, codes, 0.0)
-        unit = np.subtract(*np.nanpercentile(held, [75.0, 25.0], axis=0))
     constant = (spread == 0.0) | ~(unit > 0.0)
     unit[constant] = 1.0
     return unit, constant
@@ -337,14 +315,12 @@ def _bounds(
             upper[:] = upper.max()
     if bounds is None or isinstance(bounds, str):
         return lower, upper
-    # Pairs by column, or one pair for all numbers.
-    pairs = dict.fromkeys(np.flatnonzero(~categorical).tolist(), bounds)
-    if isinstance(bounds, Mapping):
-        pairs = {int(positions_of(key, names, "bounds")[0]): pair for key, pair in bounds.items()}
-    for place, pair in pairs.items():
-        argument = "bounds"
-        if isinstance(bounds, Mapping):
-            argument = f"bounds[{names[place]!r}]"
+    if not isinstance(bounds, Mapping):  # one pair for all numbers
+        low, high = _pair(bounds, "bounds")
+        return np.where(categorical, lower, low), np.where(categorical, upper, high)
+    for key, pair in bounds.items():
+        argument = f"bounds[{key!r}]"
+        place = int(positions_of(key, names, "bounds")[0])
         if categorical[place]:
             raise ValueError(describe(argument, "of a column of numbers", "a column of categories"))
         lower[place], upper[place] = _pair(pair, argument)

@@ -142,6 +142,7 @@ class FeatureStabilityResult(Drawn, Result):
         what = self._what.capitalize()
         now = self._risk(first.base_risk)
         threshold = self._risk(float(self.settings["threshold"]))
+        # Features that reach the threshold, the least stable first; or the one that comes nearest.
         reaching = [part for part in self.features if part.reaches_threshold]
         reaching.sort(key=lambda part: part.value)
         if first.status.code == "already_at_risk":
@@ -201,6 +202,7 @@ class FeatureStabilityResult(Drawn, Result):
         fraction = f"in {_two_digits(100.0 * part.changed_fraction)} %"
         if part.change == "category":
             return fraction
+        # Distances are standard deviations but for columns whose cost was given.
         cost = self.settings["perturbation"].get("cost")
         in_deviations = cost == "std"
         if isinstance(cost, dict):
@@ -223,6 +225,7 @@ class FeatureStabilityResult(Drawn, Result):
             f"By permutation importance, the exact mean over all permutations: {'; '.join(shown)}.",
             f"Stability of `{self.least_stable.feature}`, the least: {format_number(self.value)}.",
         ]
+        # Which stabilities are not exact?
         n_bounds = sum(part.kind != "exact" for part in self.features)
         if n_bounds:
             text = f"Upper bounds: {n_bounds} of {len(self.features)} stabilities; see kind."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import replace
 from typing import Any
@@ -164,7 +165,7 @@ def feature_stability(
         cases = worst_cases_by_group(problem, columns, search.method, solver.draws)
         for position, worst_case in cases:
             solution, whole, parts = solver.solve(groups[position], worst_case)
-            warnings |= dict.fromkeys(solution.found.warnings)
+            warnings |= dict.fromkeys(solution.found.notes())
             found.append(whole)
             by_subgroup += parts
             bar.update()
@@ -178,6 +179,7 @@ def feature_stability(
     names = [group.name for group in groups]
     found.sort(key=lambda part: names.index(part.feature))
     found.sort(key=lambda part: (-round(part.permutation_importance, 12), part.value))
+    # Subgroups in the same order, with all features together before them.
     order = {part.feature: place for place, part in enumerate(found)}
     by_subgroup.sort(key=lambda part: (order.get(part.feature, -1), part.value))
     # The value is that of the least stable feature.
@@ -257,17 +259,18 @@ class _FeatureSolver:
         self, group: FeatureGroup, worst_case: WorstCase
     ) -> tuple[SolvedRounds, FeatureStability, list[FeatureStability]]:
         """Return the solution on all samples, what it says of the feature, and the same for each subgroup."""
-        everyone = np.arange(self.problem.n_samples)
-        options = self._options_of(everyone)
+        problem = self.problem
         if self.subgroups:  # what matters in one of them may not matter in all samples
             worst_case = worst_case.at_any_price()
-        solution = solve_in_rounds(self.problem, worst_case, self.threshold, options)
-        shifted_samples(self.problem, solution, options["sample_weight"])
+        options = self._options_of(np.arange(problem.n_samples))
+        solution = solve_in_rounds(problem, worst_case, self.threshold, options)
+        shifted_samples(problem, solution, options["sample_weight"])
         # A route may know the risks at all values; else the model is asked.
         risks = worst_case.value_risks
         if risks is None:
-            columns = self.problem.domain.positions(group.columns)
-            risks = value_risks_of(self.problem, columns, self.draws)
+            columns = problem.domain.positions(group.columns)
+            losses_at = functools.partial(problem.losses, rows=EVERYONE)
+            risks = value_risks_of(losses_at, problem.codes, columns, self.draws)
         whole = self._record(group, solution, risks, 0)
         importance = importance_interval(
             risks, self.base_losses, self.draws, self.options["resampling"]
@@ -275,17 +278,19 @@ class _FeatureSolver:
         whole = replace(whole, importance_interval=importance)
         parts = []
         for place, (name, rows) in enumerate(self.subgroups.items(), 1):
-            part = self._solve_subgroup(solution.found, rows)
+            options = self._options_of(rows)
+            part = self._solve_subgroup(solution.found, rows, options)
             record = self._record(group, part, risks, place, name)
             # An interval was asked for, and these samples are of one cluster: no standard error.
-            if self.options["resampling"] is not None and not self._has_interval(rows):
+            if self.options["resampling"] is not None and options["resampling"] is None:
                 record = replace(record, standard_error=None)
             parts.append(record)
         return solution, whole, parts
 
-    def _solve_subgroup(self, found: WorstCase, rows: IntArray) -> SolvedRounds:
+    def _solve_subgroup(
+        self, found: WorstCase, rows: IntArray, options: dict[str, Any]
+    ) -> SolvedRounds:
         """Solve among the points that were found for all samples."""
-        options = self._options_of(rows)
         solved = stability_criterion(found.loss.take(rows), self.threshold, **options)
         lower = None
         if found.lower is not None:
@@ -294,23 +299,17 @@ class _FeatureSolver:
         shifted_samples(self.problem, solution, options["sample_weight"], of=rows)
         return solution
 
-    def _has_interval(self, rows: IntArray) -> bool:
-        """Return True if some samples have a sampling variance: if they are of several clusters."""
-        interval = self.options["resampling"]
-        if interval is None:
-            return False
-        return interval.groups is None or len(np.unique(interval.groups[rows])) > 1
-
     def _options_of(self, rows: IntArray) -> dict[str, Any]:
         """Return the arguments of `stability_criterion` for some of the samples."""
         weights = self.options["sample_weight"]
         if weights is not None:
             weights = weights[rows]
-        interval = None
-        if self._has_interval(rows):
-            interval = self.options["resampling"]
-            if interval.groups is not None:
-                interval = replace(interval, groups=interval.groups[rows])
+        interval = self.options["resampling"]
+        if interval is not None and interval.groups is not None:
+            groups = interval.groups[rows]
+            interval = replace(interval, groups=groups)
+            if len(np.unique(groups)) < 2:  # one cluster has no sampling variance
+                interval = None
         return {**self.options, "sample_weight": weights, "resampling": interval}
 
     def _record(

@@ -7,16 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
+from shiftmetrics._core.arrays import IntArray, is_table
 from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import describe, first_few
 from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.feature_result import ChangeKind
 
 _FEWEST_SAMPLES = 30
-_MOST_LABELS = 10
-"""Different numbers that stand for subgroups themselves; more are cut at quantiles."""
-_RANGES = 4
 
 
 class FeatureGroup(NamedTuple):
@@ -56,6 +53,7 @@ def feature_groups(domain: Domain, features: Any) -> list[FeatureGroup]:
                 wanted[name] = columns
     if not wanted:
         raise ValueError(describe("features", "at least one column that may change", "none"))
+    # Each must be free to change, alone.
     groups = []
     for name, columns in wanted.items():
         if not len(columns) or domain.restricted(columns).is_fixed:
@@ -85,22 +83,18 @@ def subgroups_of(X: Any, by: Any, n_samples: int) -> tuple[dict[str, IntArray], 
     Raises
     ------
     ValueError
-        If ``by`` is neither labels of the samples, nor masks, nor a column, or all subgroups are too small.
+        If ``by`` is neither labels of the samples nor a column, or all subgroups are too small.
     """
     if by is None:
         return {}, ()
-    if isinstance(by, Mapping):
-        return _masked(by, n_samples), ()
     if isinstance(by, str):
         if not is_table(X) or by not in X.columns:
-            expected = "labels of the samples, masks, or a column of X"
+            expected = "labels of the samples, or a column of X"
             raise ValueError(describe("by", expected, value=by, remedy="Pass the labels."))
         by = X[by]
+    # One subgroup for each label.
     labels = check_labels(by, "by", length=n_samples)
-    # One subgroup for each label, or for each quarter of many numbers.
     found = {str(label): np.flatnonzero(labels == label) for label in np.unique(labels)}
-    if labels.dtype.kind in "iuf" and len(found) > _MOST_LABELS:
-        found = _ranges(labels)
     column = getattr(by, "name", None)
     if column is not None:
         found = {f"{column} = {label}": rows for label, rows in found.items()}
@@ -114,33 +108,3 @@ def subgroups_of(X: Any, by: Any, n_samples: int) -> tuple[dict[str, IntArray], 
         return kept, ()
     listed = first_few(small, show=str)
     return kept, (f"Subgroups of fewer than {_FEWEST_SAMPLES} samples are left out: {listed}.",)
-
-
-def _masked(masks: Mapping[Any, Any], n_samples: int) -> dict[str, IntArray]:
-    """Return the samples of each mask."""
-    found = {}
-    for name, given in masks.items():
-        mask: BoolArray = np.asarray(given)
-        argument = f"by[{str(name)!r}]"
-        if mask.dtype != np.bool_ or mask.shape != (n_samples,):
-            expected = f"a bool array of length {n_samples}"
-            raise ValueError(describe(argument, expected, f"{mask.dtype} {mask.shape}"))
-        if not mask.any():
-            expected = "a subgroup of at least one sample"
-            raise ValueError(describe(argument, expected, "an empty one"))
-        found[str(name)] = np.flatnonzero(mask)
-    return found
-
-
-def _ranges(values: FloatArray) -> dict[str, IntArray]:
-    """Return the samples between quantiles of their values: quarters, or fewer parts where these would be small."""
-    n_ranges = max(1, min(_RANGES, len(values) // _FEWEST_SAMPLES))
-    levels = np.arange(1, n_ranges) / n_ranges
-    edges = np.unique(np.quantile(values, levels, method="inverted_cdf"))
-    place = np.searchsorted(edges, values, side="left")
-    found = {}
-    for k in range(len(edges) + 1):
-        rows = np.flatnonzero(place == k)
-        if rows.size:
-            found[f"{values[rows].min():g} to {values[rows].max():g}"] = rows
-    return found

@@ -8,6 +8,7 @@ samples, the values are theirs.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,6 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.confidence import skewed_errors
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.result import Interval
-from shiftmetrics.models.model import ModelProblem
 from shiftmetrics.stability.criterion import worst_case_risk
 from shiftmetrics.stability.losses import FixedLoss
 
@@ -91,26 +91,32 @@ class ValueRisks(NamedTuple):
         return result.value
 
 
-def value_risks_of(problem: ModelProblem, columns: IntArray, draws: Draws) -> ValueRisks:
-    """Ask the model for the losses at the values that some columns take together.
+def value_risks_of(
+    losses_at: Callable[[FloatArray], FloatArray],
+    codes: FloatArray,
+    columns: IntArray,
+    draws: Draws,
+) -> ValueRisks:
+    """Ask a model for the losses at the values that some columns take together.
 
     Parameters
     ----------
-    problem : ModelProblem
-        The model and its samples.
+    losses_at : callable
+        From a coded point for each sample to its loss.
+    codes : array of shape (n_samples, n_features)
+        The coded samples.
     columns : array of int
         Positions of the columns.
     draws : Draws
         Who is averaged, and whose values are drawn.
     """
-    codes = problem.codes
     values, fractions, value_of = _values(draws, columns, len(codes))
     risks = np.empty((len(draws.weights), len(values)))
     expected = np.zeros(len(codes))
+    points = codes.copy()
     for place, value in enumerate(values):
-        points = codes.copy()
         points[:, columns] = value
-        losses = problem.losses(points, slice(None))
+        losses = losses_at(points)
         risks[:, place] = draws.weights @ losses
         expected += fractions[place] * losses
     return ValueRisks(fractions, risks, expected, value_of)
@@ -138,6 +144,7 @@ def _values(
         value_of = np.empty(len(order), dtype=np.int64)
         value_of[order] = part_of
     fractions = np.bincount(value_of, draws.fractions, minlength=len(values))
+    # Values that no draw has would be divided by 0.
     kept = fractions > 0.0
     place = np.cumsum(kept) - 1
     return values[kept], fractions[kept].astype(np.float64), np.maximum(place[value_of], 0)
@@ -157,6 +164,7 @@ def importance_interval(
     if resampling is None:
         return None
     weights = draws.weights[0]
+    # The influence of the fraction of each sample on a mean over pairs, by its two roles.
     average = risks.average()
     importance = average - float(weights @ base_losses)
     own = weights * (risks.expected - base_losses - importance)

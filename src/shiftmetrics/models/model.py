@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,14 +26,13 @@ from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.domain_arguments import domain_of
 from shiftmetrics.models.outputs import (
     LEAST_PROBABILITY,
-    call,
     check_model,
+    check_scores,
     class_log_probabilities,
     class_scores,
     encoded_categories,
     is_module,
     least_probability,
-    network_of_scores,
     predicted_values,
 )
 from shiftmetrics.models.perturbation import Perturbation, Search
@@ -182,6 +180,7 @@ class ModelProblem:
         """Return the loss of the model at coded points, for the labels of ``rows``."""
         y = self.y[rows]
         everyone = np.arange(len(points))
+        # Errors are those of the rule; the other losses are of the model inside it.
         if self.loss == "squared":
             return np.asarray((self.predict(points) - y) ** 2)
         if self.loss == "zero_one":
@@ -192,6 +191,7 @@ class ModelProblem:
         if self.loss == "log_loss":
             logs = class_log_probabilities(self.model, self._decoded(points), self.clip)
             return np.asarray(np.maximum(-logs[everyone, y], 0.0))
+        # The hinge: 1 minus the lead of the label over the best of its rivals.
         scores = self.scores(points)
         rivals = scores.copy()
         rivals[everyone, y] = -np.inf
@@ -230,6 +230,7 @@ class ModelProblem:
         ValueError
             If the losses of some samples differ.
         """
+        # What is not counted as queries: samples before the work, and after it.
         some = np.unique(np.linspace(0, self.n_samples - 1, _MOST_AGAIN).astype(int))
         uncounted = replace(self, count=QueryCount())
         first = uncounted.losses(self.codes[some], some)
@@ -262,7 +263,8 @@ def problem_of(
     X = columns_of(model, X)
     check_fits_in_memory(model, X, search)
     if is_module(model) and loss != "squared":
-        model = _scoring(model, X, rule)
+        check_scores(model, X)
+    # What the route sees: the model whose scores decide, and where they are cut.
     rule = replace(rule, model=model)
     decides = loss == "zero_one"
     core, cut = behind(rule, decides=decides)
@@ -274,8 +276,6 @@ def problem_of(
     if hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_"):
         table = replace(table, is_frame=False)  # it was fitted on an array
     check_missing_cells(model, table)
-    if y is None:
-        y = rule.predict(X)
     positions, classes = check_targets(rule, y, loss, table, categories)
     return ModelProblem(
         model=core,
@@ -296,18 +296,6 @@ def problem_of(
         progress=search.progress,
         memory_limit=search.memory_limit,
     )
-
-
-def _scoring(model: Any, X: Any, rule: Decision) -> Any:
-    """Return a torch module whose outputs are scores; a function of its outputs where a threshold reads these."""
-    scores = network_of_scores(model, X)
-    if scores is not None:
-        return scores
-    if rule.threshold is None:
-        got = "outputs that are probabilities"
-        remedy = "End it in a layer nn.Sigmoid or nn.Softmax, or in none; or use Decision(model, threshold=0.5)."
-        raise ValueError(describe("model", "a network of scores (logits)", got, remedy))
-    return functools.partial(call, model)
 
 
 def _costs(rule: Decision, classes: npt.NDArray[Any] | None, loss: LossName) -> FloatArray | None:

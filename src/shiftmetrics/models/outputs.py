@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -38,11 +37,8 @@ def steps_of(model: Any, *, last: bool = False) -> Iterator[Any]:
 
 def last_step(model: Any) -> Any:
     """Return the estimator at the end of a fitted pipeline or search, or the model itself."""
-    model = getattr(model, "best_estimator_", model)
-    steps = getattr(model, "steps", None)
-    if steps:
-        return last_step(steps[-1][1])
-    return model
+    *_, last = steps_of(model, last=True)
+    return last
 
 
 def encoded_categories(model: Any, names: Sequence[Any]) -> dict[int, list[Any]]:
@@ -112,13 +108,13 @@ def is_network(model: Any) -> bool:
 
 
 def ends_in_network(model: Any) -> bool:
-    """Return True if a model is a network of scikit-learn, or a pipeline that ends in a network."""
+    """Return True if a model, or the last step of its pipeline, is a network of torch or of scikit-learn."""
     final = last_step(model)
     perceptrons = sys.modules.get("sklearn.neural_network")
     if perceptrons is not None:
         kinds = perceptrons.MLPClassifier | perceptrons.MLPRegressor
-        return isinstance(final, kinds) or (final is not model and is_network(final))
-    return final is not model and is_network(final)
+        return isinstance(final, kinds) or is_network(final)
+    return is_network(final)
 
 
 def batch_size(n_features: int) -> int:
@@ -126,46 +122,26 @@ def batch_size(n_features: int) -> int:
     return max(16, min(8192, _BATCH_NUMBERS // max(n_features, 1)))
 
 
-def network_of_scores(model: Any, X: Any) -> Any:
-    """Return a torch module whose outputs are scores: without the sigmoid or softmax that is its last layer.
+def check_scores(module: Any, X: Any) -> None:
+    """Refuse a torch module whose outputs for these rows are probabilities, as after a sigmoid or softmax.
 
-    None where its outputs for these rows are probabilities, and no last layer says so.
+    Raises
+    ------
+    ValueError
+        If all outputs are in [0, 1] and those of each row, where there are several, sum to 1.
     """
-    import torch
-
-    given = torch.as_tensor(call(model, X))
-    one = given.ndim == 1 or given.shape[1] == 1
-    are_probabilities = float(given.min()) >= 0.0 and float(given.max()) <= 1.0
-    if not one:
-        off = (given.sum(dim=1) - 1.0).abs().max()
-        are_probabilities &= float(off) < _PROBABILITY_ERROR
-    if not are_probabilities:
-        return model
-    scores = _without_last(model)
-    if scores is None:
-        return None
-    output = torch.as_tensor(call(scores, X))
-    again = torch.sigmoid(output) if one else torch.softmax(output, dim=1)
-    if float((given - again).abs().max()) < _PROBABILITY_ERROR:
-        return scores
-    return None
-
-
-def _without_last(module: Any) -> Any:
-    """Return a module that shares all layers but the last, a sigmoid or softmax; None where it is something else."""
-    import torch
-
-    if isinstance(module, torch.nn.Sigmoid | torch.nn.Softmax):
-        return torch.nn.Identity()
-    if not module._modules:
-        return None
-    name = list(module._modules)[-1]
-    last = _without_last(module._modules[name])
-    if last is None:
-        return None
-    shortened = copy.copy(module)
-    shortened._modules = {**module._modules, name: last}
-    return shortened
+    outputs = to_float64(call(module, X))
+    are_probabilities = outputs.min() >= 0.0 and outputs.max() <= 1.0
+    if outputs.ndim > 1 and outputs.shape[1] > 1:
+        off = np.abs(outputs.sum(axis=1) - 1.0).max()
+        are_probabilities = are_probabilities and off < _PROBABILITY_ERROR
+    if are_probabilities:
+        expected = "a network of scores (logits)"
+        remedy = (
+            "Leave out its last layer, nn.Sigmoid or nn.Softmax; "
+            "or pass a function that returns its outputs, with Decision(function, threshold=0.5)."
+        )
+        raise ValueError(describe("model", expected, "outputs that are probabilities", remedy))
 
 
 # Outputs for rows.
@@ -183,6 +159,7 @@ def call(model: Any, X: Any) -> npt.NDArray[Any]:
 
     from shiftmetrics.attacks.model import evaluation_mode
 
+    # In the dtype and on the device of the parameters, a batch at a time.
     rows = torch.as_tensor(np.array(X, dtype=np.float64))
     like = next(model.parameters(), None)
     rows = rows.to(torch.get_default_dtype() if like is None else like)
@@ -206,6 +183,7 @@ def predicted_labels(model: Any, X: Any) -> npt.NDArray[Any]:
         if labels.ndim == 2 and labels.shape[1] == 1:
             return labels.ravel()
         return labels
+    # A matrix of scores: the first of the highest ones counts, as in NumPy.
     output = call(model, X)
     if output.ndim == 2 and output.shape[1] > 1:
         return np.asarray(output.argmax(axis=1))
@@ -246,6 +224,7 @@ def class_scores(model: Any, X: Any) -> FloatArray:
         if scores.ndim == 1 and not is_module(model):
             expected = "a callable that returns scores of shape (n, n_classes)"
             raise ValueError(describe("model", expected, "one value a row"))
+    # One margin is the lead of the second class.
     if scores.ndim == 1 or scores.shape[1] == 1:
         margin = scores.reshape(len(scores))
         return np.stack([np.zeros_like(margin), margin], axis=1)

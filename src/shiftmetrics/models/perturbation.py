@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -15,6 +15,7 @@ from shiftmetrics._core.validation import (
     check_integer,
     check_number,
     describe,
+    first_few,
     seed_of,
 )
 
@@ -30,10 +31,10 @@ class Perturbation:
     features : sequence of str or int, or dict of str to sequence, optional
         The columns that may change. Default: all. `feature_stability` takes them one at a time; a dict names groups
         of columns that it takes together.
-    cost : {"std", "iqr", "range", "unit"}, dict, or array of shape (n_features,), default "std"
+    cost : {"std", "range", "unit"} or dict, default "std"
         What a change costs in the squared distance. A name is the change that costs 1: one standard deviation of the
-        column in ``X`` (ddof 0), its interquartile range, its range, or one unit. A number, by column in a dict or
-        for all columns in an array, is the cost of a change by one unit of the column; inf fixes it. For categories
+        column in ``X`` (ddof 0), its range, or one unit. A number, by column in a dict, is the cost of a change by
+        one unit of the column; inf fixes it. For categories
         it is the cost of a change, by default ``2 / P(two random samples differ)``: then two random samples are a
         squared distance of 2 apart on average, as they are in a column of numbers, and a column of two values costs
         the same as numbers or categories. With "range" and "unit" a change costs 1.
@@ -47,11 +48,11 @@ class Perturbation:
         several axes. An empty sequence lets all change by fractions.
     categorical : sequence of str or int, optional
         Columns of numbers that stand for categories.
-    one_hot : sequence of sequences, or dict of str to sequence, optional
-        Groups of columns of which one is 1 and the others 0, with their names in a dict. A group changes as a whole.
-    by : array_like of shape (n_samples,), str, or dict of str to bool array, optional
-        Subgroups of the samples for `feature_stability`: a label for each sample, the name of a column of ``X``, or
-        masks, which may overlap.
+    one_hot : sequence of sequences, optional
+        Groups of columns of which one is 1 and the others 0. A group changes as a whole, and is named by what the
+        names of its columns share.
+    by : array_like of shape (n_samples,) or str, optional
+        Subgroups of the samples for `feature_stability`: a label for each sample, or the name of a column of ``X``.
     target : array_like or DataFrame of shape (n_target_samples, n_features), optional
         Samples without labels of where the model is to be used, for `feature_stability`: their values replace those
         of each feature.
@@ -66,8 +67,8 @@ class Perturbation:
     Examples
     --------
     >>> from shiftmetrics.models import Perturbation
-    >>> Perturbation(features=["age", "dose"], cost="iqr", bounds={"age": (18, 90)}).settings()
-    {'features': ('age', 'dose'), 'cost': 'iqr', 'bounds': {'age': (18, 90)}, 'integer': 'auto'}
+    >>> Perturbation(features=["age", "dose"], cost="range", bounds={"age": (18, 90)}).settings()
+    {'features': ('age', 'dose'), 'cost': 'range', 'bounds': {'age': (18, 90)}, 'integer': 'auto'}
     """
 
     features: Any = None
@@ -82,20 +83,22 @@ class Perturbation:
 
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {}
-        for name in ("features", "immutable", "integer", "categorical"):
+        for name in ("immutable", "integer", "categorical"):
             value = getattr(self, name)
-            if name == "features" and isinstance(value, Mapping):
-                checked[name] = _groups(value)
-            elif not (name == "integer" and isinstance(value, str) and value == "auto"):
+            if not (name == "integer" and isinstance(value, str) and value == "auto"):
                 checked[name] = _columns(value)
-        if isinstance(self.one_hot, Mapping):
-            checked["one_hot"] = _groups(self.one_hot)
-        elif self.one_hot is not None:
+        features = self.features
+        if isinstance(features, Mapping):
+            checked["features"] = {str(name): _columns(group) for name, group in features.items()}
+        else:
+            checked["features"] = _columns(features)
+        if self.one_hot is not None:
             checked["one_hot"] = tuple(_columns(group) for group in self.one_hot)
-        if isinstance(self.cost, str):
-            check_choice(self.cost, "cost", ("std", "iqr", "range", "unit"))
+        if not isinstance(self.cost, Mapping):
+            check_choice(self.cost, "cost", ("std", "range", "unit"))
         if isinstance(self.bounds, str):
             check_choice(self.bounds, "bounds", ("data",))
+        # The class is frozen: what is checked and converted takes the place of what was given.
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -198,24 +201,18 @@ def _columns(value: Any) -> tuple[str | int, ...] | None:
     """Return names or positions of columns as a tuple; one alone may stand by itself."""
     if value is None:
         return None
-    listed = [value] if isinstance(value, str | int | np.integer) else value
-    is_list = isinstance(listed, Iterable) and not isinstance(listed, bytes | memoryview)
-    if isinstance(listed, np.ndarray):
-        is_list = listed.ndim == 1
-    if not is_list:
+    if isinstance(value, str | int | np.integer):
+        value = [value]
+    if not isinstance(value, Iterable) or isinstance(value, bytes | memoryview):
         raise TypeError(describe("Columns", "given by names or positions", value=value))
     columns: list[Any] = []
-    for column in listed:
+    for column in value:
         if isinstance(column, np.integer) and not isinstance(column, np.timedelta64):
             column = int(column)
-        if not isinstance(column, Hashable) or isinstance(column, np.timedelta64 | np.void):
+        if not isinstance(column, str | int | tuple):
             raise TypeError(describe("Columns", "given by names or positions", value=column))
         columns.append(column)
     return tuple(columns)
-
-
-def _groups(value: Mapping[Any, Any]) -> dict[str, tuple[str | int, ...] | None]:
-    return {str(name): _columns(group) for name, group in value.items()}
 
 
 def _plain(value: Any) -> Any:
@@ -229,23 +226,19 @@ def _plain(value: Any) -> Any:
 
 def positions_of(features: Any, names: Sequence[str], argument: str) -> IntArray:
     """Return the positions among ``names`` of columns given by name or position; one alone may stand by itself."""
-    listed: list[Any] = (
-        [features] if isinstance(features, str | int | np.integer) else list(features)
-    )
     places: dict[Any, int] = {name: place for place, name in enumerate(names)}
     found: list[int] = []
     unknown: list[Any] = []
-    for feature in listed:
-        by_position = isinstance(feature, int | np.integer) and not isinstance(feature, bool)
+    # Names are strings, so that an integer is a position; negative ones count from the end.
+    for feature in _columns(features) or ():
+        by_position = isinstance(feature, int) and not isinstance(feature, bool)
         if by_position and -len(names) <= feature < len(names):
-            found.append(int(feature) % len(names))
+            found.append(feature % len(names))
         elif not by_position and feature in places:
             found.append(places[feature])
         else:
             unknown.append(feature)
     if unknown:
-        shown = ", ".join(repr(feature) for feature in unknown[:3])
-        known = ", ".join(repr(name) for name in names[:3])
-        expected = f"names or positions of columns of X ({known}, ...)"
-        raise ValueError(describe(argument, expected, f"unknown {shown}"))
+        expected = f"names or positions of columns of X ({first_few(names)})"
+        raise ValueError(describe(argument, expected, f"unknown {first_few(unknown)}"))
     return np.array(found, dtype=np.int64)

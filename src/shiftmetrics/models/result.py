@@ -211,6 +211,7 @@ class ModelStabilityResult(StabilityResult):
         before = table.decode(table.codes, index=table.labels)
         after = self.changed_rows()
         second = self.split_rows()
+        # The second places of split rows come last, as in the plan.
         if table.is_frame:
             if len(second):
                 after = pd.concat([after, second])

@@ -22,8 +22,8 @@ from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.problem import Prices, StabilityProblem
 from shiftmetrics.stability.result import StabilityResult
 
-MOST_ROUNDS = 50  # of a search that adds points at the present dual price
-PUSHES = (1e-6, 1e-5, 1e-4, 1e-3)
+_MOST_ROUNDS = 50  # of a search that adds points at the present dual price
+_PUSHES = (1e-6, 1e-5, 1e-4, 1e-3)
 """Fractions of its way by which a sample goes on where the model, asked again with other rows, rounds otherwise."""
 _SLACK = 1e-3
 """How much of its risk, or cost, a shift may miss when the model predicts its samples again, in its own precision."""
@@ -56,11 +56,12 @@ def solve_in_rounds(
     """
     computing = options["computing"]
     quiet = {**options, "computing": replace(computing, progress=False)}
+    # Solve among the first points, and again whenever a round at the dual price has found better ones.
     rounds = [stability_criterion(found.loss, threshold, **options)]
     queries = [problem.count.rows]
     known = []  # risk and gap among the points of the next round
     with progress_bar(computing.progress, "search", unit=" rounds") as bar:
-        while found.refine is not None and rounds[-1].value > 0.0 and len(rounds) < MOST_ROUNDS:
+        while found.refine is not None and rounds[-1].value > 0.0 and len(rounds) < _MOST_ROUNDS:
             better = found.refine(rounds[-1].slopes.threshold)
             if better is None:
                 break
@@ -93,6 +94,7 @@ def _risk_and_gap(
     dual = solved.slopes.threshold
     if not 0.0 < dual < math.inf:
         return solved.plan.risk, math.inf
+    # The value of the dual at this price bounds the minimum from below: dual r - conjugate(dual).
     problem = StabilityProblem.of(
         found.loss,
         options["sample_weight"],
@@ -128,6 +130,7 @@ def shifted_samples(
     ValueError
         If the shift misses its risk or its cost where the model predicts the changed samples again.
     """
+    # The places of the plan: each sample in its first one, and those that are split in two again at the end.
     solved, found, *_ = solution
     plan = solved.plan.places()
     rows = plan["row"] if of is None else of[plan["row"]]
@@ -151,7 +154,7 @@ def shifted_samples(
     losses = plan["loss"][away]
     allowed = _SLACK * (solved.plan.risk - solved.base_risk)
     short = losses - problem.losses(points, changing)
-    for push in PUSHES:  # past a boundary that rounding moves
+    for push in _PUSHES:  # past a boundary that rounding moves
         if weights @ short <= allowed:
             break
         pushed = problem.domain.clip(origins + (1.0 + push) * (points - origins), origins)
@@ -159,19 +162,11 @@ def shifted_samples(
         short = losses - problem.losses(points, changing)
     places[away] = points
     added = problem.domain.distances(points, origins) ** 2 - distances**2
-    refuse_lost(float(weights @ short), problem.theta1 * float(weights @ added), solved)
+    lost = float(weights @ short)
+    extra_cost = problem.theta1 * float(weights @ added)
+    if lost > allowed or extra_cost > _SLACK * solved.value:
+        expected = "one that predicts samples alike, whatever others are with them"
+        missed = f"a risk lower by {lost:.3g}, or a cost higher by {extra_cost:.3g}"
+        got = f"{missed}, where changed samples are predicted again"
+        raise ValueError(describe("model", expected, got))
     return places
-
-
-def refuse_lost(lost: float, extra_cost: float, solved: StabilityResult) -> None:
-    """Refuse a shift that misses too much of its risk, or of its cost, where the model predicts its samples again."""
-    if (
-        lost <= _SLACK * (solved.plan.risk - solved.base_risk)
-        and extra_cost <= _SLACK * solved.value
-    ):
-        return
-    expected = "one that predicts samples alike, whatever others are with them"
-    missed = f"a risk lower by {lost:.3g}, or a cost higher by {extra_cost:.3g}"
-    raise ValueError(
-        describe("model", expected, f"{missed}, where changed samples are predicted again")
-    )

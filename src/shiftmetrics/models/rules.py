@@ -84,6 +84,7 @@ class Decision:
         """
         if self.threshold is None:
             return predicted_labels(self.model, X)
+        # The last column is that of the second class; a callable may return it alone.
         score = self._scores(X)
         if score.ndim == 2 and score.shape[1] <= 2:
             score = score[:, -1]
@@ -156,20 +157,26 @@ def _unwrapped(model: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut | N
     """Take one rule after another off the model, or off the last step of its pipeline."""
     model = getattr(model, "best_estimator_", model)
     steps: list[Any] = []
-    if not isinstance(model, Decision):
+    if not isinstance(model, Decision):  # which has the steps of its model
         steps = getattr(model, "steps", steps)
-    last = steps[-1][1] if steps else model
+    last = model
+    if steps:
+        last = steps[-1][1]
     unwrap = _RULES.get(type(last).__name__)
-    inner = None if unwrap is None else unwrap(last, cut, decides)
+    inner = None
+    if unwrap is not None:
+        inner = unwrap(last, cut, decides)
     if inner is None:
         return model, cut
     core, cut = inner
+    # What was inside the last step takes its place.
     if len(steps) > 1:
         core = type(model)([*steps[:-1], (steps[-1][0], core)])
     return _unwrapped(core, cut, decides)
 
 
 def _of_decision(rule: Decision, cut: Cut | None, decides: bool) -> tuple[Any, Cut | None] | None:
+    # An outer cut decides alone, whatever an inner one would say.
     if rule.threshold is None or cut is not None or not decides:
         return rule.model, cut
     if rule.response is None:
@@ -187,10 +194,12 @@ def _of_threshold(rule: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut |
         response = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
     # a probability of the first class is 1 minus that of the second
     scale = 1.0 if response == "predict_proba" else 0.0
+    # The tuned threshold, where there is one.
     threshold = getattr(rule, "best_threshold_", None)
     if threshold is None:
         threshold = rule.threshold
     value = 0.5 * scale if threshold == "auto" else float(threshold)
+    # Which class is the positive one, whose scores are compared?
     scorer = getattr(rule, "_curve_scorer", None)
     positive = rule.pos_label if scorer is None else scorer._get_pos_label()
     if positive is None or positive == rule.classes_[1]:
@@ -202,6 +211,7 @@ def _of_calibration(rule: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut
     """Unwrap a calibration of one model, by a function that rises with its score."""
     if not decides or len(rule.calibrated_classifiers_) != 1 or len(rule.classes_) != 2:
         return None
+    # One calibrator of one score: the map is monotone, so that it cuts the score at one place.
     part = rule.calibrated_classifiers_[0]
     if len(part.calibrators) != 1 or part.method not in ("sigmoid", "isotonic"):
         return None
@@ -218,6 +228,7 @@ def _of_calibration(rule: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut
     if hasattr(part.estimator, "decision_function"):
         response = "decision_function"
         far = 2.0**40
+    # Where does the calibrated decision begin, on the scale of the score?
     value = _first(is_second, far)
     if value is None:
         return None

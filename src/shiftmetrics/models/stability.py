@@ -12,14 +12,13 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.chunk_readers import chunks_of_rows
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.validation import check_choice, check_weights, describe
-from shiftmetrics.models.chunked import ChunkedProblem
+from shiftmetrics.models.chunked import chunked_problem, in_memory, worst_case_of_chunks
 from shiftmetrics.models.domain import FAR
-from shiftmetrics.models.mapped import MappedWorstCase
-from shiftmetrics.models.model import LOSSES, LossName, ModelProblem, QueryCount, problem_of
+from shiftmetrics.models.model import LOSSES, LossName, ModelProblem, problem_of
 from shiftmetrics.models.outputs import class_log_probabilities
 from shiftmetrics.models.perturbation import Perturbation, Search, perturbation_of, search_of
 from shiftmetrics.models.result import ChangedRows, ModelStabilityResult, SearchRecord
-from shiftmetrics.models.rounds import SolvedRounds, refuse_lost, shifted_samples, solve_in_rounds
+from shiftmetrics.models.rounds import SolvedRounds, shifted_samples, solve_in_rounds
 from shiftmetrics.models.routes import ROUTES, find_worst_case
 from shiftmetrics.models.worst_case import WorstCase
 from shiftmetrics.stability.criterion import stability_criterion
@@ -63,12 +62,11 @@ def model_stability(
         be missing (NaN, None, pandas' NA or NaT) and stay so; units are those of the cells that are there.
         Images and other rows of several axes keep their shape, with columns named by their place, such as "0,3,7".
         Out-of-core data may be arrays and data frames of Dask, arrays of HDF5 and zarr, pyarrow datasets, or batches
-        in an iterable (not a list) that can be read again. The route is mapped over their chunks; one loss or
-        distance of each sample comes back, and changed rows stay unknown. Searches at the price of a unit of risk
-        take all rows to memory: those for losses other than 0/1, but for trees of few cells and linear models of two
-        classes.
+        in an iterable (not a list) that can be read again. The route is mapped over their chunks; some losses and
+        distances of each sample come back, and changed rows stay unknown. For losses other than 0/1 all rows are
+        taken to memory, but for trees of few cells.
     y : array_like of shape (n_samples,) or None
-        Labels, or values for ``loss="squared"``; None for the model's own predictions. Of Dask where ``X`` is.
+        Labels, or values for ``loss="squared"``; None for the model's own predictions.
     threshold : float
         The risk (mean loss) that counts as broken.
     loss : {"zero_one", "hinge", "log_loss", "squared"}, default "zero_one"
@@ -150,22 +148,22 @@ def model_stability(
         "resampling": resampling,
         "computing": replace(search, memory_limit=None),
     }
-    # Out-of-core data: the route is mapped over blocks, unless its search needs all samples at once.
+    # Out-of-core data: the route finds worst cases chunk by chunk, unless it needs all samples at once.
     source = chunks_of_rows(X, "X")
     if source is None:
         problem = problem_of(model, X, y, **reading)
     else:
-        chunked = ChunkedProblem.of(source, model, y, **reading)
-        mapped = chunked.worst_case()
+        problem = chunked_problem(source, model, y, **reading)
+        problem.check_threshold(threshold)
+        mapped = worst_case_of_chunks(problem, search)
         if mapped is not None:
-            chunked.problem.check_threshold(threshold)
-            solution = _solve_mapped(mapped, threshold, options)
-            problem = replace(chunked.problem, y=mapped.y, count=QueryCount(mapped.n_queries))
-            return _result(problem, mapped.route, solution, perturbation, search, None)
-        problem = chunked.gathered()
+            solution = solve_in_rounds(problem, mapped[1], threshold, options)
+            return _result(problem, mapped[0], solution, perturbation, search, None)
+        problem = in_memory(problem, search)
     problem.check_threshold(threshold)
     with problem.unchanged():
         found = WorstCase.fixed(problem)
+        # Where weights alone do not cost 0 already, samples may change as well.
         route = "weights"
         solution = SolvedRounds(stability_criterion(found.loss, threshold, **options), found)
         if not problem.is_fixed and solution.solved.value != 0.0:
@@ -173,26 +171,6 @@ def model_stability(
             solution = solve_in_rounds(problem, found, threshold, options)
         places = shifted_samples(problem, solution, sample_weight)
     return _result(problem, route, solution, perturbation, search, places, sample_weight)
-
-
-def _solve_mapped(
-    mapped: MappedWorstCase, threshold: float, options: dict[str, Any]
-) -> SolvedRounds:
-    """Solve from what a route found for out-of-core data; the samples after their changes stay unknown."""
-    solved = stability_criterion(mapped.found.loss, threshold, **options)
-    plan = solved.plan
-    if plan.weights is not None and plan.distances is not None and mapped.unconfirmed.any():
-        # The risk that changed samples lose where the model, asked again, takes their nearest error for right.
-        lost = mapped.unconfirmed * (plan.distances > 0.0)
-        given = check_weights(options["sample_weight"], "sample_weight", solved.n_samples)
-        if given is not None:
-            lost = lost * given
-        refuse_lost(float(plan.weights @ lost) / solved.n_samples, 0.0, solved)
-    lower = None
-    if mapped.found.lower is not None:
-        quiet = {**options, "computing": replace(options["computing"], progress=False)}
-        lower = stability_criterion(mapped.found.lower, threshold, **quiet).value
-    return SolvedRounds(solved, mapped.found, lower)
 
 
 def _result(
@@ -214,6 +192,7 @@ def _result(
             codes=places[: problem.n_samples],
             split_codes=places[problem.n_samples :],
         )
+    # The result of the criterion, with what is known of the model.
     fields = vars(solved).copy()
     fields["settings"] = {
         **solved.settings,
@@ -221,7 +200,7 @@ def _result(
         "perturbation": perturbation.settings(),
         "computing": search.settings(),
     }
-    fields["warnings"] = (*problem.domain.warnings, *solution.found.warnings, *solved.warnings)
+    fields["warnings"] = (*problem.domain.warnings, *solution.found.notes(), *solved.warnings)
     record = SearchRecord(
         route=route,
         n_queries=problem.count.rows,
@@ -254,6 +233,7 @@ def _named_change(
         rows = problem.table.decode(problem.codes)
         logs = class_log_probabilities(problem.model, rows, problem.clip)
         table = table.assign(**{"model confidence": np.exp(logs.max(axis=1))})
+    # The least change is sought over groups of at most two conditions.
     weights = check_weights(sample_weight, "sample_weight", result.n_samples)
     if weights is None:
         weights = np.ones(result.n_samples)
@@ -265,6 +245,7 @@ def _neighbour_distance(problem: ModelProblem) -> float | None:
     n = min(problem.n_samples // 2, _MOST_NEIGHBOURS)
     if n < 1 or problem.is_fixed:
         return None
+    # Two random halves, or a part of each.
     rows = np.random.default_rng(0).permutation(problem.n_samples)
     gaps = problem.domain.squared_gaps(problem.codes[rows[:n]], problem.codes[rows[n : 2 * n]])
     nearest = np.sqrt(gaps.min(axis=1))

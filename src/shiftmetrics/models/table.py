@@ -107,6 +107,7 @@ class CodedTable(Record):
             repeated = sorted({name for name in names if names.count(name) > 1})[:3]
             expected = "a table with distinct column names"
             raise ValueError(describe(argument, expected, f"repeated {repeated}"))
+        # Column by column, as each has its own dtype.
         marked = set(positions_of(categorical, names, "categorical").tolist())
         columns = []
         codes = np.empty(frame.shape)
@@ -150,6 +151,7 @@ class CodedTable(Record):
         ValueError
             If the columns differ, or a row holds a category that this table does not have.
         """
+        # With the same categories in the same order, equal codes mean equal cells.
         known = self._categories()
         other = type(self).of(X, levels=known, argument=argument)
         if other.names != self.names or other.row_shape != self.row_shape:
@@ -180,6 +182,7 @@ class CodedTable(Record):
         -------
         DataFrame or ndarray of shape (n, n_features), or of (n, ...) with ``row_shape``
         """
+        # Rows of several axes are decoded flat, and an array of numbers without a detour over a table.
         if self.row_shape is not None:
             flat = replace(self, row_shape=None).decode(codes)
             return flat.reshape(len(codes), *self.row_shape)
@@ -189,6 +192,7 @@ class CodedTable(Record):
             return whole_where_possible(codes, np.dtype(common))
         import pandas as pd
 
+        # Dtypes as given are not part of the JSON; their names are.
         given = self.dtypes or [column.dtype for column in self.columns]
         parts = {}
         for place, column in enumerate(self.columns):
@@ -240,6 +244,7 @@ def _frame_of_array(X: Any, argument: str) -> tuple[Any, tuple[int, ...] | None]
         raise ValueError(describe(argument, expected, f"shape {array.shape}"))
     row_shape = tuple(array.shape[1:]) if array.ndim > 2 else None
     array = array.reshape(len(array), math.prod(array.shape[1:]))
+    # Columns of objects and strings get the dtype of what they hold.
     if array.dtype.kind not in "OUS":
         return pd.DataFrame(array, copy=False), row_shape
     frame = pd.DataFrame(array, dtype=object)

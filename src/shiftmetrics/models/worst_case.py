@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from shiftmetrics._core.options import check_memory_limit, format_bytes
 from shiftmetrics.models.domain import PerturbationSpace
 from shiftmetrics.models.importance import Draws, ValueRisks
 from shiftmetrics.models.model import LossName, ModelProblem
-from shiftmetrics.stability.losses import CandidateLoss, FixedLoss, Kind, Loss, Reach, ZeroOneLoss
+from shiftmetrics.stability.losses import CandidateLoss, FixedLoss, Kind, Loss, ZeroOneLoss
 
 EVERYONE = slice(None)
 _PRICE_STEP = 4.0  # where no price is known yet, the next to try is so many times as high
@@ -63,6 +63,20 @@ class WorstCase:
         """What the stability of ``loss`` is for the model."""
         return self.loss.kind
 
+    def notes(self) -> tuple[str, ...]:
+        """Return the warnings, and how many samples a search of errors left without one."""
+        if not isinstance(self.loss, ZeroOneLoss) or self.loss.kind != "upper_bound":
+            return self.warnings
+        distances = np.asarray(self.loss.distances)
+        missing = int(np.isinf(distances).sum())
+        if not missing:
+            return self.warnings
+        text = (
+            f"No error was found within reach of {missing} of {len(distances)} samples; they count as if they had "
+            "none. More n_queries, or samples of other classes, may find some."
+        )
+        return (*self.warnings, text)
+
     @classmethod
     def fixed(cls, problem: ModelProblem) -> WorstCase:
         """Return the worst case where no column may change."""
@@ -75,7 +89,6 @@ class WorstCase:
     ) -> WorstCase:
         """Return the worst case for the 0/1 loss from one error of each sample; at distance inf: none known."""
         loss = ZeroOneLoss(distances, kind="upper_bound")
-        warnings = (*warnings, *unreached(distances))
         return cls(loss, lambda rows, distances, choices: points[rows], warnings=warnings)
 
     def with_costs(self, problem: ModelProblem) -> WorstCase:
@@ -93,44 +106,35 @@ class WorstCase:
         lower = self.lower
         if lower is not None:
             lower = of_loss(lower)
-        refine = self.refine
+        search = self.refine
+        refine = None
+        if search is not None:
+            # The price of a unit of risk, in errors: that of the errors which cost most.
+            highest = float(costs.max())
 
-        def refine_with_costs(dual: float) -> WorstCase | None:
-            assert refine is not None
-            better = refine(dual * float(costs.max()))
-            return None if better is None else better.with_costs(problem)
+            def refine(dual: float) -> WorstCase | None:
+                better = search(dual * highest)
+                if better is None:
+                    return None
+                return better.with_costs(problem)
 
-        return replace(
-            self,
-            loss=of_loss(self.loss),
-            lower=lower,
-            refine=None if refine is None else refine_with_costs,
-        )
+        return replace(self, loss=of_loss(self.loss), lower=lower, refine=refine)
 
     def at_any_price(self) -> WorstCase:
         """Return the worst case of errors once all samples are searched, whatever a unit of risk is worth."""
         found = self
+        # The 0/1 loss alone comes to an end: there is one nearest error of each sample.
         while found.refine is not None and isinstance(found.loss, ZeroOneLoss):
             found = found.refine(math.inf) or replace(found, refine=None)
         return found
 
 
-def unreached(distances: FloatArray) -> tuple[str, ...]:
-    """Return a warning where a search found no error for some samples."""
-    missing = int(np.isinf(distances).sum())
-    if not missing:
-        return ()
-    text = (
-        f"No error was found within reach of {missing} of {len(distances)} samples; they count as if they had none. "
-        "More n_queries, or samples of other classes, may find some."
-    )
-    return (text,)
-
-
 def as_candidates(loss: Loss) -> CandidateLoss:
-    """Return a 0/1 loss as one of two candidates: the sample, and its nearest error."""
+    """Return a 0/1 loss as one of two candidates, the sample and its nearest error; a fixed loss as one of one."""
     if isinstance(loss, CandidateLoss):
         return loss
+    if isinstance(loss, FixedLoss):
+        return CandidateLoss(loss.losses[:, None], np.zeros((loss.n_samples, 1)), kind="exact")
     assert isinstance(loss, ZeroOneLoss)
     distances = np.asarray(loss.distances)
     wrong = distances == 0.0
@@ -140,30 +144,8 @@ def as_candidates(loss: Loss) -> CandidateLoss:
     return CandidateLoss(losses, apart, kind=loss.kind)
 
 
-class EndlessLoss(FixedLoss):
-    """Losses that grow faster than the squared distance, so that the stability is 0."""
-
-    def largest_dual(self, theta1: float) -> float:
-        """Return 0: at any price of a unit of loss a change pays."""
-        if math.isinf(theta1):
-            return math.inf
-        return 0.0
-
-    def _reach(self, rows: slice) -> Reach:
-        losses = self.base(rows)
-        return Reach(np.full_like(losses, math.inf), np.zeros_like(losses))
-
-
 class Route(ABC):
-    """One way to find worst cases, for one kind of model.
-
-    Attributes
-    ----------
-    searches : bool
-        Whether it uses only outputs of the model, and gradients.
-    """
-
-    searches: ClassVar[bool] = False
+    """One way to find worst cases, for one kind of model."""
 
     @abstractmethod
     def accepts(self, model: Any, loss: LossName) -> bool:
@@ -223,6 +205,7 @@ class BestPoints(NamedTuple):
         self, rows: IntArray, points: FloatArray, losses: FloatArray, values: FloatArray
     ) -> None:
         """Take the points of these samples, one each, that are better than the best so far; in place."""
+        # Equal values change nothing, so that a round which gains nothing ends the search.
         better = np.flatnonzero(values > self.values[rows])
         rows = rows[better]
         self.points[rows] = points[better]
@@ -270,9 +253,10 @@ class Ascent:
     def __init__(self, problem: ModelProblem, losses: FloatArray | None = None) -> None:
         self.problem = problem
         self.space = PerturbationSpace(problem.domain, problem.codes)
-        self.price = 1.0
+        self.price = 1.0  # subclasses begin with a guess of their own
         if losses is None:
             losses = problem.losses(problem.codes, EVERYONE)
+        # The first candidate of each sample is where it stands.
         everyone = np.arange(problem.n_samples)
         self.loss = CandidateLoss(losses[:, None], np.zeros((problem.n_samples, 1)))
         self.places = [(everyone, problem.codes)]
@@ -324,6 +308,7 @@ class Ascent:
         if not found.any():
             return False
         self.add_found(best, price)
+        # Did the objective of the dual problem at this price grow, beyond rounding?
         gain = best.values - value
         return bool(gain.sum() > self.rtol * np.abs(best.values).sum())
 
@@ -335,6 +320,7 @@ class Ascent:
     def refine(self, dual: float) -> WorstCase | None:
         """Climb at the dual price of the last solution; None when that no longer pays."""
         price = self.price_at(dual)
+        # A round that adds nothing may be followed by one at another price.
         while price is not None:
             if self.round(price):
                 return self.worst_case()
@@ -346,6 +332,7 @@ class Ascent:
         places = tuple(self.places)
         warnings = self.warnings
         refine: Callable[[float], WorstCase | None] | None = self.refine
+        # A round may add three points of each sample: the best one, and one on either side.
         limit = check_memory_limit(self.problem.memory_limit)
         held = sum(points.nbytes for _, points in places[1:])
         if held + 3 * self.problem.codes.nbytes > limit:
@@ -370,6 +357,7 @@ def _points_in(
     """Return the points that samples take in a plan, by their choices."""
     assert choices is not None
     points = np.empty((len(rows), places[0][1].shape[1]))
+    # Each column of candidates holds the points of some samples, in the order of the samples.
     for column in np.unique(choices):
         here = choices == column
         known, held = places[column]

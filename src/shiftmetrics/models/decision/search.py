@@ -3,7 +3,7 @@
 All rows advance together, so the model answers in large batches. Each row starts from several points that are
 predicted otherwise, crosses the boundary on the way to them, and then walks it: columns are taken back one by one
 (exact where boundaries are boxes, as in trees), and normals are estimated from where nearby rays cross it (exact
-where boundaries are flat). What gained is what is tried again.
+where boundaries are flat).
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from shiftmetrics.models.decision.steps import (
     jump,
     lengths,
     shorten,
-    shorten_columns,
     slide,
     take_back,
 )
@@ -30,7 +29,8 @@ from shiftmetrics.models.domain import Domain, PerturbationSpace
 _BLOCK_BYTES = 1 << 26
 _QUERIES_PER_START = 12
 _FEWEST = 8  # queries, for which another turn is worth it
-_BRANCHES = 3  # other crossings that are polished, each after two slides
+_WIDTHS = (0.3, 0.15, 0.1)
+"""How far beside the best point slides look, relative to its distance: two slides each."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -124,80 +124,36 @@ def _search(
     """Search for one block of rows: a first error, then nearer ones."""
     space = nearest.space
     everyone = np.arange(len(nearest.rows))
+    budget = nearest.n_queries
     if space.domain.is_fixed:
         return
     # First errors: on the lines to points that are predicted otherwise, one jump off, or in random directions.
-    crossings = np.empty((len(everyone), 0, space.origin.shape[1]))
     if known is not None:
-        crossings = cross(nearest, known[:, None], n_steps=0)
+        cross(nearest, known[:, None], n_steps=0)
     if len(pool):
-        starts = other_points(space, pool, other, max(1, nearest.n_queries // _QUERIES_PER_START))
-        crossings = np.concatenate([crossings, cross(nearest, starts, n_steps=4)], axis=1)
-    budget = nearest.n_queries
+        starts = other_points(space, pool, other, max(1, budget // _QUERIES_PER_START))
+        cross(nearest, starts, n_steps=4)
     jump(nearest, everyone, rng, n_queries=budget // 8)
     search_outwards(nearest, everyone[~np.isfinite(nearest.distance)], rng, budget // 4)
     # Nearer ones: shorter moves, fewer columns, one jump more or less.
     shorten(nearest, nearest.unsettled(), leap=0.5)
-    _look_at_columns(nearest, budget // 6)
-    _polish(nearest, nearest.unsettled())
-    if space.jumping:
-        jump(nearest, nearest.unsettled(), rng, n_queries=budget // 8)
-        _polish(nearest, nearest.unsettled())
+    _polish(nearest)
     # What is left of the budget goes along the boundary.
-    _walk(nearest, crossings, rng)
-    _polish(nearest, nearest.unsettled())
+    for width in _WIDTHS:
+        jump(nearest, nearest.unsettled(), rng, n_queries=budget // 8)
+        _polish(nearest)
+        for _ in range(2 if space.n_smooth else 0):
+            which = nearest.unsettled(at_least=_FEWEST)
+            slide(nearest, which, rng, width=width)
+            shorten(nearest, which, leap=0.02)
+    _polish(nearest)
 
 
-def _look_at_columns(nearest: NearestSoFar, n_queries: int) -> None:
-    """Look at moves of one column, nearer than the best."""
-    p = nearest.space.n_smooth
-    which = nearest.unsettled()
-    shares = np.array([0.9, 0.6, 0.3])[: n_queries // (2 * p) if p else 0]
-    if shares.size and which.size:
-        directions = np.concatenate([np.eye(p), -np.eye(p)])
-        look_around(nearest, which, directions, nearest.distance[which][:, None] * shares)
-
-
-def _polish(nearest: NearestSoFar, which: IntArray) -> None:
+def _polish(nearest: NearestSoFar) -> None:
     """Take back what the best points do not need."""
+    which = nearest.unsettled()
     take_back(nearest, which)
     shorten(nearest, which, leap=0.02)
-    shorten_columns(nearest, which)
-
-
-def _walk(nearest: NearestSoFar, crossings: FloatArray, rng: np.random.Generator) -> None:
-    """Slide along the boundary, then polish another crossing, in turn."""
-    order, distances = _nearest_first(nearest, crossings)
-    for turn in range(_BRANCHES):
-        for _ in range(2 if nearest.space.n_smooth else 0):
-            which = nearest.unsettled(at_least=_FEWEST)
-            slide(nearest, which, rng, width=0.3 / (turn + 1))
-            shorten(nearest, which, leap=0.02)
-        if turn < order.shape[1]:
-            which = nearest.unsettled(at_least=_FEWEST)
-            which = which[np.isfinite(distances[which, order[which, turn]])]
-            _branch(nearest, which, crossings[which, order[which, turn]])
-
-
-def _nearest_first(nearest: NearestSoFar, crossings: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return the order of the crossings of each row by distance, and these distances; inf where there is none."""
-    everyone = np.arange(len(nearest.rows))
-    distances = np.empty(crossings.shape[:2])
-    for place, points in enumerate(crossings.swapaxes(0, 1)):
-        distances[:, place] = nearest.space.distance(points, everyone)
-    distances[distances == 0.0] = np.inf
-    return np.argsort(distances, axis=1, kind="stable"), distances
-
-
-def _branch(nearest: NearestSoFar, which: IntArray, points: FloatArray) -> None:
-    """Polish other errors on the side, and keep them where they come nearer than the best."""
-    if not which.size:
-        return
-    side = nearest.on_the_side()
-    side.keep(which, points)
-    take_back(side, which)
-    shorten_columns(side, which)
-    nearest.keep(which, side.point[which])
 
 
 _RANKS = (0, 1, 2, 4, 8, 16, 32, 64)
@@ -240,34 +196,23 @@ def other_points(
     return flat.reshape(points.shape)
 
 
-def cross(nearest: NearestSoFar, starts: FloatArray, *, n_steps: int) -> FloatArray:
-    """Bisect the lines from the rows to several starts each, and return the errors nearest to the rows on them.
-
-    Returns
-    -------
-    array of shape (n_rows, n_starts, n_columns)
-        Starts that are no errors are replaced by the row itself.
-    """
+def cross(nearest: NearestSoFar, starts: FloatArray, *, n_steps: int) -> None:
+    """Bisect the lines from the rows to several starts each, where these are errors."""
     space = nearest.space
     which = np.arange(len(nearest.rows))
-    start = space.origin[:, None]
     wrong = nearest.evaluate(which, starts)
-    moves = np.nan_to_num((starts - start)[:, :, space.smooth] / space.unit)
+    moves = np.nan_to_num((starts - space.origin[:, None])[:, :, space.smooth] / space.unit)
+    # A start that is no error is replaced by the row itself, which costs no query.
+    best = np.where(wrong[:, :, None], starts, space.origin[:, None])
+    moves[~wrong] = 0.0
     # The error is between the parts low, which is right, and high of the way.
     low = np.zeros(wrong.shape)
     high = np.ones(wrong.shape)
-    owner = np.repeat(which, starts.shape[1])
-    best = np.where(wrong[:, :, None], starts, start)
     for _ in range(n_steps):
         middle = 0.5 * (low + high)
-        points = space.points(best, which, moves * middle[:, :, None])
-        points[~wrong] = space.origin[np.nonzero(~wrong)[0]]
-        points = space.allowed(points.reshape(-1, points.shape[2]), owner).reshape(points.shape)
-        answer = nearest.evaluate(which, points)
-        best[answer] = points[answer]
+        answer = nearest.evaluate(which, space.points(best, which, moves * middle[:, :, None]))
         high = np.where(answer, middle, high)
         low = np.where(answer, low, middle)
-    return best
 
 
 def look_around(

@@ -89,12 +89,6 @@ class NearestSoFar:
         self.distance[owner[better]] = distance[better]
         self.point[owner[better]] = points[better]
 
-    def on_the_side(self) -> NearestSoFar:
-        """Return a search of the same rows without known errors, on the same budget."""
-        side = NearestSoFar(self._is_wrong, self.space, self.rows, self.n_queries)
-        side.queries = self.queries
-        return side
-
     def move(self, which: IntArray) -> FloatArray:
         """Return the moves of the best points in the columns that slide, in units of cost."""
         return self.space.moves(self.point[which], which)
@@ -109,48 +103,29 @@ class NearestSoFar:
 _SHORTENINGS = 5  # queries
 
 
-def shorten(
-    nearest: NearestSoFar, which: IntArray, columns: BoolArray | None = None, *, leap: float
-) -> None:
-    """Shorten the moves of the best points: a little first, then by bisection.
-
-    Parameters
-    ----------
-    nearest : NearestSoFar
-        The best points.
-    which : array of shape (n_which,)
-        Positions of the rows.
-    columns : bool array of shape (n_which, n_smooth), optional
-        The columns whose moves are shortened. Default: all together.
-    leap : float
-        The share of the move that is left out first.
-    """
+def shorten(nearest: NearestSoFar, which: IntArray, *, leap: float) -> None:
+    """Shorten the moves of the best points: first by the part ``leap`` of the way, then by bisection."""
+    space = nearest.space
     best = nearest.move(which)
-    moving = (best != 0.0) if columns is None else columns
-    # The factors of the way that are known to be right, and wrong.
+    moving = (best != 0.0).any(axis=1)
+    which = which[moving]
+    best = best[moving]
+    # The parts of the way that are known to be right, and wrong.
     right = np.zeros(len(which))
     wrong = np.ones(len(which))
-    active = np.flatnonzero(moving.any(axis=1))
-    for step in range(_SHORTENINGS):
-        factors = 0.5 * (right + wrong) if step else wrong - leap
-        factor = factors[active]
-        moves = best[active] * np.where(moving[active], factor[:, None], 1.0)
-        rows = which[active]
-        points = nearest.space.points(nearest.point[rows], rows, moves[:, None])
-        answer = nearest.evaluate(rows, points)[:, 0]
-        wrong[active] = np.where(answer, factor, wrong[active])
-        right[active] = np.where(answer, right[active], factor)
-        if step == 0 and columns is not None:  # a single column is not worth more
-            active = active[answer]
+    factor = wrong - leap
+    for _ in range(_SHORTENINGS):
+        moves = best * factor[:, None]
+        answer = nearest.evaluate(which, space.points(nearest.point[which], which, moves[:, None]))
+        wrong = np.where(answer[:, 0], factor, wrong)
+        right = np.where(answer[:, 0], right, factor)
+        factor = 0.5 * (right + wrong)
 
 
 def lengths(moves: FloatArray) -> FloatArray:
     """Return the length of each move along the last axis."""
     length: FloatArray = np.sqrt(np.einsum("...j,...j->...", moves, moves))
     return length
-
-
-_WORTH = 0.01  # of the squared distance: what adds less is not worth a query
 
 
 def take_back(nearest: NearestSoFar, which: IntArray) -> None:
@@ -178,24 +153,13 @@ def take_back(nearest: NearestSoFar, which: IntArray) -> None:
         nearest.evaluate(rows, points[:, None])
 
 
-def shorten_columns(nearest: NearestSoFar, which: IntArray) -> None:
-    """Shorten the move of each column alone, the longest first."""
-    n_smooth = nearest.space.n_smooth
-    order = np.argsort(-np.abs(nearest.move(which)), axis=1, kind="stable")
-    # One column of each row at a time: the moves are read again, since those before have changed them.
-    for place in range(n_smooth):
-        columns = np.arange(n_smooth) == order[:, place, None]
-        squared = np.square(nearest.move(which)[columns])
-        worth = squared > _WORTH * np.square(nearest.distance[which])
-        if not worth.any():
-            break
-        shorten(nearest, which[worth], columns[worth], leap=0.05)
+_PARTS = (1.0, 0.5, 0.2)
 
 
 def jump(
     nearest: NearestSoFar, which: IntArray, rng: np.random.Generator, *, n_queries: int
 ) -> None:
-    """Try one more jump of the rows themselves and of their best points.
+    """Try one more jump: of the rows themselves, and of their best points with all or parts of their moves.
 
     Parameters
     ----------
@@ -209,9 +173,15 @@ def jump(
         Most queries for each row.
     """
     space = nearest.space
-    if which.size and space.jumping:
-        for base in (space.origin[which], nearest.point[which]):
-            nearest.evaluate(which, space.some_jumps(base, rng, n_queries // 2))
+    if not which.size or not space.jumping:
+        return
+    # A jump that adds to the distance pays where it makes a shorter move do.
+    best = nearest.point[which]
+    moves = nearest.move(which)[:, None]
+    bases = [space.points(best, which, part * moves)[:, 0] for part in _PARTS]
+    bases.append(space.origin[which])
+    for base in bases:
+        nearest.evaluate(which, space.some_jumps(base, rng, n_queries // len(bases)))
 
 
 _MANY = 30  # columns, for which a bit less must do
