@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -23,8 +25,8 @@ from shiftmetrics.models.table import CodedTable
 
 _RANDOM_PAIR = 2.0
 """Mean squared distance of two random samples in a column of numbers, in its standard deviations."""
-_Cells = dict[tuple[float, ...], tuple[int, int]]
-"""What some columns hold together, inf for a missing cell: in how many samples, and the first of them."""
+_Cells = Counter[tuple[float, ...]]
+"""In how many samples some columns hold the same together, inf for a missing cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,7 @@ class Summary:
         Of the cells that are not missing: number, mean, squared differences from it, least, highest.
     whole : bool array of shape (n_features,)
         Whether they are integers.
-    held : tuple of dict
+    held : tuple of Counter
         Of the columns that flip together.
     """
 
@@ -53,10 +55,10 @@ class Summary:
     def of(cls, codes: Any, groups: Sequence[IntArray]) -> Self:
         """Sum up coded samples, with the columns of each group that flips."""
         blocks = placed(row_blocks(len(codes), 8 * codes.shape[1]), [codes])
-        return map_reduce(lambda rows: cls._of_block(codes[rows], groups, rows.start), blocks)
+        return map_reduce(lambda rows: cls._of_block(codes[rows], groups), blocks)
 
     @classmethod
-    def _of_block(cls, codes: FloatArray, groups: Sequence[IntArray], first_row: int) -> Self:
+    def _of_block(cls, codes: FloatArray, groups: Sequence[IntArray]) -> Self:
         missing = np.isnan(codes)
         count = (~missing).sum(axis=0).astype(np.float64)
         mean = np.where(missing, 0.0, codes).sum(axis=0) / np.maximum(count, 1.0)
@@ -68,7 +70,7 @@ class Summary:
             low=np.where(missing, math.inf, codes).min(axis=0),
             high=np.where(missing, -math.inf, codes).max(axis=0),
             whole=((codes == np.rint(codes)) | missing).all(axis=0),
-            held=tuple(_held(codes[:, columns], first_row) for columns in groups),
+            held=tuple(_held(codes[:, columns]) for columns in groups),
         )
 
     def __add__(self, other: Self) -> Self:
@@ -76,13 +78,6 @@ class Summary:
         count = self.count + other.count
         gap = other.mean - self.mean
         part = other.count / np.maximum(count, 1.0)
-        held = []
-        for mine, theirs in zip(self.held, other.held, strict=True):
-            joined = dict(mine)
-            for cells, (times, first) in theirs.items():
-                known, start = mine.get(cells, (0, first))
-                joined[cells] = (known + times, min(start, first))
-            held.append(joined)
         return type(self)(
             count=count,
             mean=self.mean + part * gap,
@@ -90,20 +85,18 @@ class Summary:
             low=np.minimum(self.low, other.low),
             high=np.maximum(self.high, other.high),
             whole=self.whole & other.whole,
-            held=tuple(held),
+            held=tuple(map(operator.add, self.held, other.held)),
         )
 
 
-def _held(cells: FloatArray, first_row: int) -> _Cells:
-    """Return what samples hold in some columns: how many times, and in which sample first."""
+def _held(cells: FloatArray) -> _Cells:
+    """Return what samples hold in some columns, and how many do."""
     filled = np.where(np.isnan(cells), math.inf, cells)  # NaN differs from itself
     if filled.shape[1] == 1:  # many times as fast
         filled = filled[:, 0]
-    different, first, count = np.unique(filled, axis=0, return_index=True, return_counts=True)
+    different, count = np.unique(filled, axis=0, return_counts=True)
     rows = different.reshape(len(different), -1).tolist()
-    return {
-        tuple(values): (int(count[k]), int(first[k]) + first_row) for k, values in enumerate(rows)
-    }
+    return Counter(dict(zip(map(tuple, rows), count.tolist(), strict=True)))
 
 
 def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False) -> Domain:
@@ -224,7 +217,7 @@ def _flip(
 ) -> Flip:
     """Return what columns that flip together may hold, at their distance; takes its price from ``prices``."""
     names = [table.names[column] for column in columns]
-    known = {cells: times for cells, (times, _) in held.items() if math.inf not in cells}
+    known = {cells: times for cells, times in held.items() if math.inf not in cells}
     given = {prices.pop(key) for key in (name, *names) if key in prices}
     if len(given) > 1:
         raise ValueError(describe("cost", f"one number for the group {name!r}", f"{sorted(given)}"))
@@ -241,7 +234,7 @@ def _flip(
         n_states = table.n_categories[int(columns[0])]
         states = np.arange(n_states, dtype=np.float64)[:, None]
     else:
-        states = _one_hot_states(names, held, known)
+        states = _one_hot_states(names, known)
     # Samples that miss a cell are stuck in what they hold.
     stuck = None
     incomplete = sorted(held.keys() - known.keys())
@@ -251,17 +244,14 @@ def _flip(
     return Flip(name, columns, states, math.sqrt(price), stuck)
 
 
-def _one_hot_states(
-    names: list[str], held: _Cells, known: Mapping[tuple[float, ...], int]
-) -> FloatArray:
+def _one_hot_states(names: list[str], known: Mapping[tuple[float, ...], int]) -> FloatArray:
     """Return the states of a one-hot group: one for each column, and none where an encoder drops a category."""
-    wrong = [cells for cells in known if not (set(cells) <= {0.0, 1.0} and sum(cells) <= 1.0)]
-    if wrong:
-        first = min(wrong, key=lambda cells: held[cells][1])
-        expected = f"groups with a single 1 among zeros ({first_few(names)})"
-        got = f"{list(first)} at row {held[first][1]}"
-        remedy = "Give the columns before they are scaled."
-        raise ValueError(describe("one_hot", expected, got, remedy))
+    for cells, times in known.items():
+        if not set(cells) <= {0.0, 1.0} or sum(cells) > 1.0:
+            expected = f"groups with a single 1 among zeros ({first_few(names)})"
+            got = f"{list(cells)} in {times} rows"
+            remedy = "Give the columns before they are scaled."
+            raise ValueError(describe("one_hot", expected, got, remedy))
     states = np.eye(len(names))
     dropped = (0.0,) * len(names)
     if dropped in known:
