@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 from sklearn.tree import DecisionTreeClassifier
 
 from oracles import valid_moves
-from shiftmetrics.models.decision.search import nearest_counterexamples
+from shiftmetrics.models.counterexamples import nearest_counterexamples
 from shiftmetrics.models.domain import Domain, Flip
 
 WITHIN = 1.1  # times the exact distance, in the median

@@ -117,11 +117,11 @@ def test_distances_do_not_depend_on_the_units_of_a_column(scale: float, shift: f
 
 def test_features_immutable_and_infinite_costs_freeze() -> None:
     assert domain(features=["age"]).mutable.tolist() == [True, False, False, False, False]
-    assert domain(features=["yes"]).mutable.tolist() == [False, False, True, True, False], (
+    assert domain(features=["answer_yes"]).mutable.tolist() == [False, False, True, True, False], (
         "groups move as a whole"
     )
-    assert domain(immutable=["no", 0]).mutable.tolist() == [False, True, False, False, False]
-    assert domain(immutable=["no", 0], bounds=None).mutable.tolist() == [
+    assert domain(immutable=["answer_no", 0]).mutable.tolist() == [False, True, False, False, False]
+    assert domain(immutable=["answer_no", 0], bounds=None).mutable.tolist() == [
         False,
         True,
         False,

@@ -148,7 +148,8 @@ class QueryAscent(Ascent):
         losses = self._evaluate(which, trials, price, best)
         k = len(directions)
         if k:
-            slope = (losses[:, :k] - losses[:, k : 2 * k]) / (2.0 * step[:, :, 0])
+            rise = losses[:, :k] - losses[:, k : 2 * k]
+            slope = rise / (2.0 * step[:, :, 0])
             # where the first-order gain is greatest
             target = (price / (2.0 * self.problem.theta1)) * (slope @ directions)
             ways = [part * target for part in _WAYS]

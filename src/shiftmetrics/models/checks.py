@@ -222,7 +222,8 @@ def _classes_of_both(predictions: npt.NDArray[Any], labels: npt.NDArray[Any]) ->
     unseen = ~np.isin(classes, predictions)
     if foreign.all() or (foreign.any() and unseen.any()):
         raise _unfit_predictions(expected, predictions, "Code predictions and y alike.")
-    return np.unique(np.concatenate([predictions, classes.astype(predictions.dtype, copy=False)]))
+    known = classes.astype(predictions.dtype, copy=False)
+    return np.unique(np.concatenate([predictions, known]))
 
 
 def column_of(y: Any) -> npt.NDArray[Any]:

@@ -6,6 +6,7 @@ route finds leave the chunks; the points themselves stay there, so that changed 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -79,7 +80,9 @@ def chunked_problem(
         starts = np.cumsum([0, *sizes])
         if len(y) != starts[-1]:
             raise ValueError(describe("y", f"of length {starts[-1]}", f"length {len(y)}"))
-        places = [start + place for start, (_, place, _) in zip(starts[:-1], looks, strict=True)]
+        places = []
+        for start, (_, place, _) in zip(starts[:-1], looks, strict=True):
+            places.append(start + place)
         some_y = y[np.concatenate(places)]
     # Bounds are those of all samples, not of these.
     reading = {**options, "perturbation": replace(perturbation, bounds=None), "search": search}
@@ -103,16 +106,19 @@ def chunked_problem(
 def worst_case_of_chunks(problem: ModelProblem, search: Search) -> tuple[str, WorstCase] | None:
     """Return the name of a route and the worst cases of all chunks; None where it needs all samples at once."""
     codes: Any = problem.codes
-    blocks = _Blocks(replace(problem, table=replace(problem.table, codes=np.empty((0, 0)))), search)
+    without_rows = replace(problem.table, codes=np.empty((0, 0)))
+    blocks = _Blocks(replace(problem, table=without_rows), search)
     # A few samples tell which route it is, and how it answers.
     rows = np.unique(np.linspace(0, len(codes) - 1, PROBED).astype(int))
-    _, first = find_worst_case(blocks.of(codes[rows], problem.y[rows]), search.method)
+    probed = blocks.of(codes[rows], problem.y[rows])
+    _, first = find_worst_case(probed, search.method)
     if first.at_any_price().refine is not None:
         return None
     if not isinstance(first.loss, FixedLoss | ZeroOneLoss | CandidateLoss):
         return None  # the data of closed forms are as large as the samples
-    of_chunks = codes.map(blocks, np.split(problem.y, codes.edges[1:-1]))
-    parts = [part for of_chunk in of_chunks for part in of_chunk]
+    labels = np.split(problem.y, codes.edges[1:-1])
+    of_chunks = codes.map(blocks, labels)
+    parts = list(itertools.chain.from_iterable(of_chunks))
     problem.count.rows += sum(n_queries for _, _, n_queries in parts)
     # Where chunks took several routes, the one that is tried last is named.
     order = ["weights", *ROUTES]

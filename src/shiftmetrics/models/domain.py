@@ -74,7 +74,8 @@ class Flip:
     def nearest_state(self, points: FloatArray) -> IntArray:
         """Return the number of the state that is nearest to each point."""
         gaps = points[:, None, self.columns] - self.states
-        return np.asarray((gaps**2).sum(axis=2).argmin(axis=1), dtype=np.int64)
+        squared = np.square(gaps).sum(axis=2)
+        return np.asarray(squared.argmin(axis=1), dtype=np.int64)
 
     def put(self, points: FloatArray, states: IntArray) -> None:
         """Set the state of each point, in place."""
@@ -309,7 +310,8 @@ class PerturbationSpace:
     @property
     def n_jumps(self) -> int:
         """Number of single jumps from a point."""
-        return sum(len(flip.states) - 1 for flip in self.flips) + 2 * len(self.coarse)
+        n_states = sum(len(flip.states) for flip in self.flips)
+        return n_states - len(self.flips) + 2 * len(self.coarse)
 
     def allowed(self, points: FloatArray, owner: IntArray) -> FloatArray:
         """Return the valid points nearest to ``points``; ``owner`` names the sample of each."""
@@ -340,12 +342,15 @@ class PerturbationSpace:
         points = base.copy()
         if base.ndim == 2:
             points = np.repeat(base[:, None], moves.shape[1], axis=1)
-        points[:, :, self.smooth] = self.origin[owner][:, None, self.smooth] + moves * self.unit
+        start = self.origin[owner][:, None, self.smooth]
+        points[:, :, self.smooth] = start + moves * self.unit
         return points
 
     def clip(self, moves: FloatArray, owner: IntArray) -> FloatArray:
         """Return moves of shape (n_rows, n_points, n_smooth) inside the box."""
-        return np.clip(moves, self.low[owner][:, None], self.high[owner][:, None])
+        low = self.low[owner][:, None]
+        high = self.high[owner][:, None]
+        return np.clip(moves, low, high)
 
     def squared_costs(self, points: FloatArray, owner: IntArray) -> FloatArray:
         """Return what each part of a point adds to its squared distance: numeric columns, then jumps."""

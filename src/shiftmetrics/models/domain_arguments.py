@@ -61,7 +61,8 @@ class Summary:
     def _of_block(cls, codes: FloatArray, groups: Sequence[IntArray]) -> Self:
         missing = np.isnan(codes)
         count = (~missing).sum(axis=0).astype(np.float64)
-        mean = np.where(missing, 0.0, codes).sum(axis=0) / np.maximum(count, 1.0)
+        total = np.where(missing, 0.0, codes).sum(axis=0)
+        mean = total / np.maximum(count, 1.0)
         deviations = np.where(missing, 0.0, codes - mean)
         return cls(
             count=count,
@@ -200,8 +201,9 @@ def _groups(
 
 def _common_name(names: Sequence[str]) -> str:
     """Return what the names of a group share, such as ``Region`` of ``Region_North`` and ``Region_South``."""
-    letters = itertools.takewhile(lambda held: len(set(held)) == 1, zip(*names, strict=False))
-    shared = "".join(first for first, *_ in letters).rstrip("_-=: ")
+    columns = zip(*names, strict=False)  # of letters
+    same = itertools.takewhile(lambda letters: len(set(letters)) == 1, columns)
+    shared = "".join(letters[0] for letters in same).rstrip("_-=: ")
     if len(shared) < 2:  # such as the x of x0, x1
         return "+".join(names[:2])
     return shared
@@ -228,7 +230,8 @@ def _flip(
     else:
         # Two random samples are as far apart on average as in a column of numbers.
         counts = np.array(list(known.values()))
-        chance = 1.0 - float(np.square(counts / max(counts.sum(), 1)).sum())
+        fractions = counts / max(counts.sum(), 1)
+        chance = 1.0 - float(fractions @ fractions)
         price = _RANDOM_PAIR / chance if chance > 0.0 else math.inf
     if len(columns) == 1:
         n_states = table.n_categories[int(columns[0])]
@@ -341,7 +344,9 @@ def _warnings(
             f"{int(constant.sum()):,} of {domain.n_features:,} columns are constant, so that a change by one unit "
             f"costs 1 there: {listed(constant)}. Give their cost, or make them immutable."
         )
-    outside = ((summary.low < domain.lower) | (summary.high > domain.upper)) & domain.numeric
+    below = summary.low < domain.lower
+    above = summary.high > domain.upper
+    outside = (below | above) & domain.numeric
     if outside.any():
         yield f"Some samples stand outside the bounds of {listed(outside)}: they may stay or move back."
     if empty.any():

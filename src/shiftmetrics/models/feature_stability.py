@@ -253,7 +253,8 @@ class _FeatureSolver:
             self.draws = Draws(weights, problem.codes, weights[0])
         else:
             codes = problem.table.coded(target, "target")
-            self.draws = Draws(weights, codes, np.full(len(codes), 1.0 / len(codes)), True)
+            equal = np.full(len(codes), 1.0 / len(codes))
+            self.draws = Draws(weights, codes, equal, True)
 
     def solve(
         self, group: FeatureGroup, worst_case: WorstCase

@@ -137,17 +137,20 @@ def _values(
             order = np.random.default_rng(0).permutation(len(value_of))
         reached = np.cumsum(draws.fractions[order])
         middle = reached - 0.5 * draws.fractions[order]
-        part_of = np.minimum((middle / reached[-1] * most).astype(np.int64), most - 1)
+        part_of = (middle / reached[-1] * most).astype(np.int64)
+        part_of = np.minimum(part_of, most - 1)
         ends = np.searchsorted(part_of, np.arange(most), side="right")
         starts = np.searchsorted(part_of, np.arange(most), side="left")
-        values = held[order[np.minimum((starts + ends) // 2, len(order) - 1)]]
+        halfway = np.minimum((starts + ends) // 2, len(order) - 1)
+        values = held[order[halfway]]
         value_of = np.empty(len(order), dtype=np.int64)
         value_of[order] = part_of
     fractions = np.bincount(value_of, draws.fractions, minlength=len(values))
     # Values that no draw has would be divided by 0.
     kept = fractions > 0.0
     place = np.cumsum(kept) - 1
-    return values[kept], fractions[kept].astype(np.float64), np.maximum(place[value_of], 0)
+    value_of = np.maximum(place[value_of], 0)
+    return values[kept], fractions[kept].astype(np.float64), value_of
 
 
 def importance_interval(

@@ -123,7 +123,9 @@ def _as_cells(held: npt.NDArray[Any], rows: IntArray) -> Any:
     """Return what samples hold in some columns as one cell each: the value of a single column, or a tuple."""
     import pandas as pd
 
-    cells = [line[0] if len(line) == 1 else tuple(line) for line in held.tolist()]
+    cells = [tuple(line) for line in held.tolist()]
+    if held.shape[1] == 1:
+        cells = [cell for (cell,) in cells]
     return pd.Series(cells, index=rows, dtype=object)
 
 

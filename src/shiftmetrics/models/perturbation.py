@@ -178,7 +178,8 @@ class Search(Computing):
     def settings(self) -> dict[str, Any]:
         """Return the options that change a result, for its ``settings``."""
         names = ("method", "n_queries", "rng")
-        return {**super().settings(), **{name: getattr(self, name) for name in names}}
+        own = {name: getattr(self, name) for name in names}
+        return {**super().settings(), **own}
 
 
 def search_of(value: Computing | None) -> Search:

@@ -171,7 +171,8 @@ def _unwrapped(model: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut | N
     core, cut = inner
     # What was inside the last step takes its place.
     if len(steps) > 1:
-        core = type(model)([*steps[:-1], (steps[-1][0], core)])
+        name = steps[-1][0]
+        core = type(model)([*steps[:-1], (name, core)])
     return _unwrapped(core, cut, decides)
 
 

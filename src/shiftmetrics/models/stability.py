@@ -247,7 +247,9 @@ def _neighbour_distance(problem: ModelProblem) -> float | None:
         return None
     # Two random halves, or a part of each.
     rows = np.random.default_rng(0).permutation(problem.n_samples)
-    gaps = problem.domain.squared_gaps(problem.codes[rows[:n]], problem.codes[rows[n : 2 * n]])
+    first = problem.codes[rows[:n]]
+    second = problem.codes[rows[n : 2 * n]]
+    gaps = problem.domain.squared_gaps(first, second)
     nearest = np.sqrt(gaps.min(axis=1))
     if nearest.max() >= FAR:  # there are changes that no price buys
         return None

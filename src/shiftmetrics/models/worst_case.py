@@ -134,11 +134,13 @@ def as_candidates(loss: Loss) -> CandidateLoss:
     if isinstance(loss, CandidateLoss):
         return loss
     if isinstance(loss, FixedLoss):
-        return CandidateLoss(loss.losses[:, None], np.zeros((loss.n_samples, 1)), kind="exact")
+        nowhere = np.zeros((loss.n_samples, 1))
+        return CandidateLoss(loss.losses[:, None], nowhere, kind="exact")
     assert isinstance(loss, ZeroOneLoss)
     distances = np.asarray(loss.distances)
     wrong = distances == 0.0
-    losses = np.stack([wrong.astype(np.float64), np.ones(len(wrong))], axis=1)
+    own = wrong.astype(np.float64)
+    losses = np.stack([own, np.ones(len(wrong))], axis=1)
     nearest = np.where(wrong, np.inf, distances)
     apart = np.stack([np.zeros(len(distances)), nearest], axis=1)
     return CandidateLoss(losses, apart, kind=loss.kind)
@@ -315,7 +317,8 @@ class Ascent:
     def add_found(self, best: BestPoints, price: float) -> None:
         """Add the points that a round found to the candidates."""
         distances = self.problem.domain.distances(best.points, self.problem.codes)
-        self.add(best.points, best.losses, np.where(best.found, distances, np.inf))
+        distances = np.where(best.found, distances, np.inf)
+        self.add(best.points, best.losses, distances)
 
     def refine(self, dual: float) -> WorstCase | None:
         """Climb at the dual price of the last solution; None when that no longer pays."""

@@ -89,6 +89,12 @@ class NearestSoFar:
         self.distance[owner[better]] = distance[better]
         self.point[owner[better]] = points[better]
 
+    def anew(self) -> NearestSoFar:
+        """Return a search of the same rows without known errors, on the same budget."""
+        other = NearestSoFar(self._is_wrong, self.space, self.rows, self.n_queries)
+        other.queries = self.queries
+        return other
+
     def move(self, which: IntArray) -> FloatArray:
         """Return the moves of the best points in the columns that slide, in units of cost."""
         return self.space.moves(self.point[which], which)
@@ -116,9 +122,10 @@ def shorten(nearest: NearestSoFar, which: IntArray, *, leap: float) -> None:
     factor = wrong - leap
     for _ in range(_SHORTENINGS):
         moves = best * factor[:, None]
-        answer = nearest.evaluate(which, space.points(nearest.point[which], which, moves[:, None]))
-        wrong = np.where(answer[:, 0], factor, wrong)
-        right = np.where(answer[:, 0], right, factor)
+        points = space.points(nearest.point[which], which, moves[:, None])
+        answer = nearest.evaluate(which, points)[:, 0]
+        wrong = np.where(answer, factor, wrong)
+        right = np.where(answer, right, factor)
         factor = 0.5 * (right + wrong)
 
 
@@ -253,7 +260,8 @@ def slide(
     normal += outside * (missing / rest)[:, None]
     # Try the nearest point of the plane, a little beyond it, and points on the way there.
     target = nearest_on_plane(normal, space.low[which], space.high[which])
-    beyond = target[:, None, :] * np.array([1.01, 1.06, 1.15])[None, :, None]
+    factors = np.array([1.01, 1.06, 1.15])
+    beyond = target[:, None, :] * factors[:, None]
     length = 0.985 * nearest.distance[which]
     between = _shorter(best, target, np.array([0.7, 0.4, 0.15]), length)
     trials = np.concatenate([beyond, between], axis=1)

@@ -1,1 +1,0 @@
-"""The nearest error of rows, from the predictions of a model alone."""
