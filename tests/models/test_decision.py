@@ -148,7 +148,7 @@ def test_trees(d: int, depth: int, n_classes: int) -> None:
         exact = np.where(predicted != tree.classes_[label], np.minimum(exact, distance), exact)
     found, _ = search(tree.predict, X, domain_of(X))
     ratio = found.distances / exact
-    assert ratio.min() >= 1.0 - 1e-6
+    assert ratio.min() >= 1.0 - 1e-4  # trees compare in single precision
     assert np.median(ratio) <= WITHIN
 
 

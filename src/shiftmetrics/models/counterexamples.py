@@ -188,6 +188,8 @@ def _search(nearest: NearestSoFar, starts: FloatArray, rng: np.random.Generator)
     _search_outwards(nearest, everyone[~np.isfinite(nearest.distance)], rng, budget // 4)
     # Nearer ones: shorter moves, fewer columns, one jump more or less.
     shorten(nearest, nearest.unsettled(), leap=0.5)
+    if space.jumping:
+        _look_at_columns(nearest, budget // 6)
     _polish(nearest)
     # Then along the boundary.
     for width in _WIDTHS:
@@ -198,6 +200,17 @@ def _search(nearest: NearestSoFar, starts: FloatArray, rng: np.random.Generator)
             slide(nearest, which, rng, width=width)
             shorten(nearest, which, leap=0.02)
     _polish(nearest)
+
+
+def _look_at_columns(nearest: NearestSoFar, n_queries: int) -> None:
+    """Look at moves of one column, nearer than the best: an error after jumps alone has no move to shorten."""
+    p = nearest.space.n_smooth
+    which = nearest.unsettled()
+    if not p or not which.size:
+        return
+    fractions = np.array([0.9, 0.6, 0.3])[: n_queries // (2 * p)]
+    axes = np.concatenate([np.eye(p), -np.eye(p)])
+    _look_around(nearest, which, axes, nearest.distance[which][:, None] * fractions)
 
 
 def _go_on(
