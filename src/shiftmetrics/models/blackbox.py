@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics.models.column import SearchedRoute
 from shiftmetrics.models.counterexamples import TRIALS, find_counterexamples, scattered
 from shiftmetrics.models.model import LossName, ModelProblem
 from shiftmetrics.models.outputs import last_step
-from shiftmetrics.models.worst_case import Ascent, BestPoints, WorstCase
+from shiftmetrics.models.worst_case import Ascent, BestPoints, Route, WorstCase
 
 _SEARCH_PART = 3  # one query of so many searches for errors
 _ROUND_PART = 6  # of the queries that are left, one of so many is spent at one price
@@ -24,8 +23,10 @@ _MOST_DIRECTIONS = 24
 _MOST_JUMPS = 16
 
 
-class BlackboxRoute(SearchedRoute):
+class BlackboxRoute(Route):
     """Upper bounds for anything with ``predict``, or a plain callable."""
+
+    searches = True
 
     def accepts(self, model: Any, loss: LossName) -> bool:
         """Return True if the model predicts, or can be called."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.models.domain import Flip
-from shiftmetrics.models.importance import Draws
 from shiftmetrics.models.model import ModelProblem
-from shiftmetrics.models.worst_case import Route, WorstCase
+from shiftmetrics.models.worst_case import WorstCase
 from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss
 
 # The boundaries of the 0/1 loss are bisected; other losses are known on the grid alone, which is finer.
@@ -20,25 +16,6 @@ _N_VALUES = 24  # quantiles, and as many values evenly apart
 _FINER = 3
 _BISECTIONS = 40
 _BLOCK_POINTS = 200_000
-
-
-class SearchedRoute(Route):
-    """A route that uses outputs of the model alone: along a single column it tries a grid in place of a search."""
-
-    def by_group(
-        self,
-        problem: ModelProblem,
-        groups: Sequence[Sequence[str | int]],
-        draws: Draws | None = None,
-    ) -> Iterator[tuple[int, WorstCase]]:
-        """Yield the worst cases of groups of columns; single columns are scanned."""
-        for position, group in enumerate(groups):
-            alone = replace(problem.restricted(group), costs=None)
-            found = along_column(alone)
-            if found is None:
-                found = self.worst_case(alone)
-            if found is not None:
-                yield position, found
 
 
 def along_column(problem: ModelProblem) -> WorstCase | None:

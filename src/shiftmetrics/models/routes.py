@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from shiftmetrics._core.validation import describe
 from shiftmetrics.models.blackbox import BlackboxRoute
+from shiftmetrics.models.column import along_column
 from shiftmetrics.models.importance import Draws
 from shiftmetrics.models.linear import LinearRoute
 from shiftmetrics.models.model import ModelProblem
@@ -76,12 +77,26 @@ def worst_cases_by_group(
             return
         done = set()
         held = [groups[position] for position in left]
-        for place, found in route.by_group(problem, held, draws):
+        for place, found in _by_group(route, problem, held, draws):
             done.add(left[place])
             yield left[place], found.with_costs(problem)
         left = [position for position in left if position not in done]
     if left:
         raise _no_route(problem)
+
+
+def _by_group(
+    route: Route, problem: ModelProblem, groups: Sequence[Sequence[str | int]], draws: Draws | None
+) -> Iterator[tuple[int, WorstCase]]:
+    """Yield the worst cases of groups by one route; a single column is scanned in place of a search."""
+    if not route.searches:
+        yield from route.by_group(problem, groups, draws)
+        return
+    for position, group in enumerate(groups):
+        alone = replace(problem.restricted(group), costs=None)
+        found = along_column(alone) or route.worst_case(alone)
+        if found is not None:
+            yield position, found
 
 
 def _accepting(problem: ModelProblem, method: str) -> Iterator[tuple[str, Route]]:

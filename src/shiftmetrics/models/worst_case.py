@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -147,7 +147,15 @@ def as_candidates(loss: Loss) -> CandidateLoss:
 
 
 class Route(ABC):
-    """One way to find worst cases, for one kind of model."""
+    """One way to find worst cases, for one kind of model.
+
+    Attributes
+    ----------
+    searches : bool
+        Whether it uses outputs of the model alone, or gradients: along a single column a scan takes its place.
+    """
+
+    searches: ClassVar[bool] = False
 
     @abstractmethod
     def accepts(self, model: Any, loss: LossName) -> bool:

@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics.models.column import SearchedRoute
 from shiftmetrics.models.model import LossName, ModelProblem
 from shiftmetrics.models.outputs import ends_in_network, is_network
-from shiftmetrics.models.worst_case import WorstCase
+from shiftmetrics.models.worst_case import Route, WorstCase
 
 
-class TorchRoute(SearchedRoute):
+class TorchRoute(Route):
     """Upper bounds by gradients.
 
     For torch modules, estimators that hold one as ``module_``, and these and scikit-learn's networks at the end of a
     pipeline.
     """
+
+    searches = True
 
     def accepts(self, model: Any, loss: LossName) -> bool:
         """Return True if the model is a torch module, or ends in a network."""
