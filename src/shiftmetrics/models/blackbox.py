@@ -91,7 +91,8 @@ class QueryAscent(Ascent):
         """Add the nearest errors, and begin at the price at which they begin to pay."""
         found = find_counterexamples(self.problem, n_queries=n_queries)
         self.queries_left -= found.queries
-        away = np.flatnonzero(np.isfinite(found.distances) & (found.distances > 0.0))
+        found_away = np.isfinite(found.distances) & (found.distances > 0.0)
+        away = np.flatnonzero(found_away)
         losses = np.zeros(len(found.points))
         distances = np.full(len(found.points), np.inf)
         losses[away] = self.problem.losses(found.points[away], away)
@@ -99,8 +100,10 @@ class QueryAscent(Ascent):
         self.queries_left[away] -= 1
         self.add(found.points, losses, distances)
         if away.size and losses[away].mean() > 0.0:
+            # Where the price of half of the errors is what their loss is worth; and twice that.
             squared = np.median(np.square(distances[away]))
-            self.price = 2.0 * self.problem.theta1 * float(squared / np.median(losses[away]))
+            ratio = float(squared / np.median(losses[away]))
+            self.price = 2.0 * self.problem.theta1 * ratio
 
     def climb(self, start: FloatArray, best: BestPoints, price: float) -> None:
         """Climb with a part of the queries that are left."""
@@ -120,7 +123,8 @@ class QueryAscent(Ascent):
             # No point farther off than this can be better, at the highest loss that was seen.
             most = price * self.highest - best.values[which]
             radius = np.sqrt(np.maximum(most, 0.0) / self.problem.theta1)
-            trials = scattered(self.space, which, best.points[which], radius, self.problem.rng)
+            rng = self.problem.rng
+            trials = scattered(self.space, which, best.points[which], radius, rng)
             self._evaluate(which, trials, price, best)
 
     def _queries_of_a_step(self) -> int:
@@ -169,10 +173,13 @@ class QueryAscent(Ascent):
         n_which, n_points, n_columns = trials.shape
         owner = np.repeat(which, n_points)
         flat = self.space.allowed(trials.reshape(-1, n_columns), owner)
-        losses = np.nan_to_num(self.problem.losses(flat, owner), nan=0.0, posinf=0.0)
+        # Losses far off that are no numbers count as none.
+        losses = self.problem.losses(flat, owner)
+        losses = np.nan_to_num(losses, nan=0.0, posinf=0.0)
         self.queries_left[which] -= n_points
         self.highest = max(self.highest, float(losses.max(initial=0.0)))
-        cost = self.problem.theta1 * np.square(self.space.distance(flat, owner))
+        distances = self.space.distance(flat, owner)
+        cost = self.problem.theta1 * np.square(distances)
         values = (price * losses - cost).reshape(n_which, n_points)
         first = np.arange(n_which) * n_points + values.argmax(axis=1)
         best.keep(which, flat[first], losses[first], values.ravel()[first])

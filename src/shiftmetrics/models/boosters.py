@@ -20,7 +20,8 @@ def known_categories(model: Any) -> dict[int, list[Any]]:
         return {}
     document = json.loads(bytes(model.get_booster().save_raw("json")))
     booster = document["learner"]["gradient_booster"]
-    stored = booster.get("gbtree", booster).get("model", {}).get("cats") or {}
+    model_part = booster.get("gbtree", booster).get("model", {})
+    stored = model_part.get("cats") or {}
     lists = {column: _values(part) for column, part in enumerate(stored.get("enc") or [])}
     return {column: values for column, values in lists.items() if values}
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics.models.domain import PerturbationSpace, differs
+from shiftmetrics.models.domain import differs
+from shiftmetrics.models.space import PerturbationSpace
 
 IsWrong = Callable[[FloatArray, IntArray], BoolArray]
 """Tells which coded points are errors, given the positions of the rows that they come from."""
@@ -71,7 +72,8 @@ class NearestSoFar:
         tried = np.flatnonzero(new)
         wrong = np.zeros(n_which * n_points, dtype=bool)
         if tried.size:
-            wrong[tried] = self._is_wrong(flat[tried], self.rows[owner[tried]])
+            rows = self.rows[owner[tried]]
+            wrong[tried] = self._is_wrong(flat[tried], rows)
         hits = np.flatnonzero(wrong)
         if hits.size:
             self.keep(owner[hits], flat[hits])
@@ -227,11 +229,13 @@ def slide(
         return
     # Each direction takes a bisection of a few bits: as many directions as the budget allows.
     n_bits = 3 if p > _MANY else 4
-    left = int(np.median((nearest.n_queries - nearest.queries)[which])) - _FOR_TRIALS
+    queries_left = nearest.n_queries - nearest.queries[which]
+    left = int(np.median(queries_left)) - _FOR_TRIALS
     n_directions = int(np.clip(left // n_bits, 1, p))
     directions = np.eye(p)
     if n_directions < p:
-        directions = np.linalg.qr(rng.standard_normal((p, n_directions)))[0].T
+        random = rng.standard_normal((p, n_directions))
+        directions = np.linalg.qr(random)[0].T
     base = nearest.point[which]
     along = best @ directions.T
     # towards the row, where the bounds are never in the way
@@ -263,7 +267,8 @@ def slide(
     factors = np.array([1.01, 1.06, 1.15])
     beyond = target[:, None, :] * factors[:, None]
     length = 0.985 * nearest.distance[which]
-    between = _shorter(best, target, np.array([0.7, 0.4, 0.15]), length)
+    fractions = np.array([0.7, 0.4, 0.15])
+    between = _shorter(best, target, fractions, length)
     trials = np.concatenate([beyond, between], axis=1)
     nearest.evaluate(which, space.points(base, which, trials))
 
@@ -288,7 +293,8 @@ def nearest_on_plane(normal: FloatArray, low: FloatArray, high: FloatArray) -> F
     for _ in range(normal.shape[1] + 1):
         part = np.where(free, normal, 0.0)
         gain = np.einsum("ij,ij->i", part, part)
-        gap = 1.0 - np.einsum("ij,ij->i", normal, np.where(free, 0.0, target))
+        fixed = np.where(free, 0.0, target)
+        gap = 1.0 - np.einsum("ij,ij->i", normal, fixed)
         factor = np.maximum(gap, 0.0) / np.maximum(gain, _TINY)
         step = part * factor[:, None]
         target = np.where(free, step, target)

@@ -69,7 +69,7 @@ def coded_cells(
     column = TableColumn(
         name=name,
         label=series.name,
-        dtype="category" if series.dtype == "category" else str(series.dtype),
+        dtype=str(series.dtype),
         missing=_missing_mark(series[missing], name, argument),
     )
     types = pd.api.types
@@ -190,7 +190,8 @@ def _numbers(codes: FloatArray, dtype: Any) -> Any:
 
     missing = np.isnan(codes)
     plain = np.dtype(getattr(dtype, "numpy_dtype", dtype))
-    if not (missing.any() and isinstance(dtype, pd.api.extensions.ExtensionDtype)):
+    nullable = isinstance(dtype, pd.api.extensions.ExtensionDtype)
+    if not (nullable and missing.any()):
         return whole_where_possible(codes, plain)
     present = whole_where_possible(codes[~missing], plain)
     if present.dtype.kind == "f" and plain.kind != "f":  # integers that moved in between

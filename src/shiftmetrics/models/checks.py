@@ -116,7 +116,8 @@ def check_missing_cells(model: Any, table: CodedTable) -> None:
         if complete.size:
             _returns_nan(model, table.decode(table.codes[complete[:1]]))
         reason = error
-        cause = str(error).strip().partition("\n")[0] or type(error).__name__
+        first_line = str(error).strip().partition("\n")[0]
+        cause = first_line or type(error).__name__
     counts = missing.sum(axis=0)
     expected = f"free of missing cells for this {type(model).__name__}"
     columns = np.flatnonzero(counts)
@@ -129,7 +130,8 @@ def check_missing_cells(model: Any, table: CodedTable) -> None:
 def _returns_nan(model: Any, X: Any) -> bool:
     """Return True if an output of a model is NaN."""
     names = ("predict", "predict_proba", "decision_function")
-    outputs = [np.asarray(getattr(model, name)(X)) for name in names if hasattr(model, name)]
+    methods = [getattr(model, name) for name in names if hasattr(model, name)]
+    outputs = [np.asarray(method(X)) for method in methods]
     outputs = outputs or [call(model, X)]
     return any(np.isnan(output).any() for output in outputs if output.dtype.kind == "f")
 
@@ -174,8 +176,8 @@ def check_targets(
     if classifies:
         classes = np.asarray(rule.model.classes_)
     elif is_module(rule.model):
-        n_classes = class_scores(rule.model, table.decode(table.codes[:1])).shape[1]
-        classes = np.arange(n_classes)
+        scores = class_scores(rule.model, table.decode(table.codes[:1]))
+        classes = np.arange(scores.shape[1])
     else:
         classes = _classes_of_both(predictions, check_labels(y, "y", length=len(predictions)))
     if (class_positions(predictions, classes) < 0).any():

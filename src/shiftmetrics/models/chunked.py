@@ -71,9 +71,11 @@ def chunked_problem(
     MemoryError
         If chunks and results exceed the memory limit.
     """
-    looks = source.map(_ChunkReading(-(-LOOKED_AT // max(source.n_chunks, 1))))
+    most = -(-LOOKED_AT // max(source.n_chunks, 1))  # rounded up
+    looks = source.map(_ChunkReading(most))
     sizes = [size for size, _, _ in looks]
-    some = _joined_rows([rows for size, _, rows in looks if size] or [source.empty])
+    read = [rows for size, _, rows in looks if size]
+    some = _joined_rows(read or [source.empty])
     some_y = None
     if y is not None:
         y = column_of(gathered(y, "y", search.memory_limit))
@@ -109,7 +111,8 @@ def worst_case_of_chunks(problem: ModelProblem, search: Search) -> tuple[str, Wo
     without_rows = replace(problem.table, codes=np.empty((0, 0)))
     blocks = _Blocks(replace(problem, table=without_rows), search)
     # A few samples tell which route it is, and how it answers.
-    rows = np.unique(np.linspace(0, len(codes) - 1, PROBED).astype(int))
+    evenly = np.linspace(0, len(codes) - 1, PROBED)
+    rows = np.unique(evenly.astype(int))
     probed = blocks.of(codes[rows], problem.y[rows])
     _, first = find_worst_case(probed, search.method)
     if first.at_any_price().refine is not None:

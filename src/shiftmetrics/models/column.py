@@ -103,7 +103,8 @@ class _Line:
         for block in row_blocks(n_samples, n_values, block_bytes=_BLOCK_POINTS):
             rows = np.repeat(np.arange(n_samples)[block], n_values)
             points = self.points(rows, values[block].ravel())
-            losses[block] = self.problem.losses(points, rows).reshape(-1, n_values)
+            of_points = self.problem.losses(points, rows)
+            losses[block] = of_points.reshape(-1, n_values)
         return losses
 
     def grid(self) -> FloatArray:
@@ -120,8 +121,10 @@ class _Line:
         n_values = _N_VALUES
         if self.problem.loss != "zero_one":
             n_values *= _FINER
-        quantiles = np.quantile(held, np.linspace(0.0, 1.0, n_values), method="nearest")
-        values = np.unique(np.concatenate([quantiles, np.linspace(first, last, n_values)]))
+        levels = np.linspace(0.0, 1.0, n_values)
+        quantiles = np.quantile(held, levels, method="nearest")
+        evenly = np.linspace(first, last, n_values)
+        values = np.unique(np.concatenate([quantiles, evenly]))
         # Each sample takes the nearest value that it is allowed.
         rows = np.arange(self.problem.n_samples)
         allowed = [self.allowed(rows, np.full(len(rows), value)) for value in values]

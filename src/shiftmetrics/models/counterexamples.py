@@ -27,8 +27,9 @@ from shiftmetrics.models.boundary import (
     slide,
     take_back,
 )
-from shiftmetrics.models.domain import Domain, PerturbationSpace
+from shiftmetrics.models.domain import Domain
 from shiftmetrics.models.model import ModelProblem
+from shiftmetrics.models.space import PerturbationSpace
 
 _BLOCK_BYTES = 1 << 26
 _MOST_STARTS = 4096
@@ -159,7 +160,8 @@ def nearest_counterexamples(
             if known is not None:
                 _cross(nearest, known[block, None], n_steps=0)
             some = _some(len(pool), _MOST_STARTS, rng)
-            _search(nearest, _starts(nearest, pool[some], pool_labels[some], labels[block]), rng)
+            starts = _starts(nearest, pool[some], pool_labels[some], labels[block])
+            _search(nearest, starts, rng)
             _go_on(nearest, pool, pool_labels, labels[block], rng)
             points[block] = nearest.point
             distances[block] = nearest.distance
@@ -229,15 +231,18 @@ def _go_on(
         if turn % _RESTART == 0 and nearest.unsettled(at_least=_RESTART_QUERIES).size:
             # Ever fewer points to start from, so that others than the nearest have a turn.
             halvings = 1 + turn // _RESTART % _MOST_HALVINGS
-            some = _some(len(pool), max(_FEWEST_STARTS, len(pool) >> halvings), rng)
+            most = max(_FEWEST_STARTS, len(pool) >> halvings)
+            some = _some(len(pool), most, rng)
             other = nearest.anew()
-            _search(other, _starts(other, pool[some], pool_labels[some], labels), rng)
+            starts = _starts(other, pool[some], pool_labels[some], labels)
+            _search(other, starts, rng)
             found = np.flatnonzero(np.isfinite(other.distance))
             nearest.keep(found, other.point[found])
             continue
         asked = nearest.queries.sum()
         radius = nearest.distance[which]
-        nearest.evaluate(which, scattered(space, which, nearest.point[which], radius, rng))
+        trials = scattered(space, which, nearest.point[which], radius, rng)
+        nearest.evaluate(which, trials)
         if nearest.queries.sum() == asked:  # all of them are the rows themselves
             return
 
@@ -335,10 +340,12 @@ def _search_outwards(
         if 2 * p <= each // 2:
             dense[: 2 * p] = axes
         else:
-            dense[: each // 4] = axes[rng.permutation(2 * p)[: each // 4]]
+            chosen = rng.permutation(2 * p)[: each // 4]
+            dense[: each // 4] = axes[chosen]
         dense /= np.maximum(lengths(dense), 1e-300)[:, None]
         radius = 0.5 * 4.0**level
-        _look_around(nearest, left, dense, np.full((len(left), 1), radius))
+        radii = np.full((len(left), 1), radius)
+        _look_around(nearest, left, dense, radii)
 
 
 def scattered(
@@ -359,16 +366,19 @@ def scattered(
     length = np.linalg.norm(best, axis=2, keepdims=True)
     # Around the best: steps of all scales.
     width = 10.0 ** rng.uniform(-3.0, 0.0, (len(which), n_around, 1))
-    noise = rng.standard_normal((len(which), n_around, p)) / np.sqrt(p)
+    noise = rng.standard_normal((len(which), n_around, p))
+    noise /= np.sqrt(p)
     around = best + width * length * noise
     # as far out as before, or a little nearer
-    size = np.maximum(np.linalg.norm(around, axis=2, keepdims=True), 1e-300)
+    size = np.linalg.norm(around, axis=2, keepdims=True)
+    size = np.maximum(size, 1e-300)
     shorter = 1.0 - width * rng.choice(_SHORTER, (len(which), n_around, 1))
     around *= shorter * np.minimum(length / size, 1.0)
     # Anywhere in the ball, as often near as far.
     n_anywhere = TRIALS - n_around
     ways = rng.standard_normal((len(which), n_anywhere, p))
-    ways /= np.maximum(np.linalg.norm(ways, axis=2, keepdims=True), 1e-300)
+    size = np.linalg.norm(ways, axis=2, keepdims=True)
+    ways /= np.maximum(size, 1e-300)
     far = rng.random((len(which), n_anywhere, 1))
     anywhere = ways * far * np.minimum(radius, 1e9)[:, None, None]
     moves = space.clip(np.concatenate([around, anywhere], axis=1), which)

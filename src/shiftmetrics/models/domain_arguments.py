@@ -54,7 +54,8 @@ class Summary:
     @classmethod
     def of(cls, codes: Any, groups: Sequence[IntArray]) -> Self:
         """Sum up coded samples, with the columns of each group that flips."""
-        blocks = placed(row_blocks(len(codes), 8 * codes.shape[1]), [codes])
+        row_bytes = 8 * codes.shape[1]
+        blocks = placed(row_blocks(len(codes), row_bytes), [codes])
         return map_reduce(lambda rows: cls._of_block(codes[rows], groups), blocks)
 
     @classmethod
@@ -173,7 +174,8 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
     free = mutable & ~empty & ~(constant & (lower == upper))
     domain = replace(domain, mutable=free, integer=integer & ~categorical)
     unscaled = constant & domain.numeric
-    return replace(domain, warnings=tuple(_warnings(domain, summary, unscaled, mutable & empty)))
+    warnings = _warnings(domain, summary, unscaled, mutable & empty)
+    return replace(domain, warnings=tuple(warnings))
 
 
 # Categories.

@@ -184,6 +184,7 @@ def feature_stability(
     by_subgroup.sort(key=lambda part: (order.get(part.feature, -1), part.value))
     # The value is that of the least stable feature.
     least = min(found, key=lambda part: part.value)
+    fixed = np.array(problem.domain.names)[~problem.domain.mutable].tolist()
     unfinished = [part.status for part in found if not part.status.ok]
     return FeatureStabilityResult(
         value=least.value,
@@ -205,7 +206,7 @@ def feature_stability(
         warnings=tuple(warnings),
         features=tuple(found),
         subgroups=tuple(by_subgroup),
-        fixed=tuple(np.array(problem.domain.names)[~problem.domain.mutable].tolist()),
+        fixed=tuple(fixed),
         n_queries=problem.count.rows,
     )
 

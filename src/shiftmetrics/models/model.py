@@ -231,7 +231,8 @@ class ModelProblem:
             If the losses of some samples differ.
         """
         # What is not counted as queries: samples before the work, and after it.
-        some = np.unique(np.linspace(0, self.n_samples - 1, _MOST_AGAIN).astype(int))
+        evenly = np.linspace(0, self.n_samples - 1, _MOST_AGAIN)
+        some = np.unique(evenly.astype(int))
         uncounted = replace(self, count=QueryCount())
         first = uncounted.losses(self.codes[some], some)
         yield

@@ -157,7 +157,8 @@ def shifted_samples(
     for push in _PUSHES:  # past a boundary that rounding moves
         if weights @ short <= allowed:
             break
-        pushed = problem.domain.clip(origins + (1.0 + push) * (points - origins), origins)
+        farther = origins + (1.0 + push) * (points - origins)
+        pushed = problem.domain.clip(farther, origins)
         points = np.where((short > 0.0)[:, None], pushed, points)
         short = losses - problem.losses(points, changing)
     places[away] = points

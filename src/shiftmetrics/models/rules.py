@@ -92,7 +92,8 @@ class Decision:
             got = f"one with outputs of shape {score.shape}"
             raise ValueError(describe("model", "a classifier of two classes, for a threshold", got))
         classes = np.asarray(getattr(self.model, "classes_", [0, 1]))
-        return np.asarray(classes[(score >= self.threshold).astype(np.int64)])
+        is_second = score >= self.threshold
+        return np.asarray(classes[is_second.astype(np.int64)])
 
     def _scores(self, X: Any) -> FloatArray:
         if is_module(self.model):

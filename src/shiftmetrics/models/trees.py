@@ -173,7 +173,8 @@ class ForestAscent(Ascent):
         """Return the points of cells, with their losses and distances."""
         problem, grid = self.problem, self.grid
         points = grid.points(problem.codes, cells)
-        losses = grid.forest.losses(grid.outputs(cells), problem.y, problem.loss)
+        outputs = grid.outputs(cells)
+        losses = grid.forest.losses(outputs, problem.y, problem.loss)
         return points, losses, problem.domain.distances(points, problem.codes)
 
     def _climbed(self, cells: IntArray | int, price: float) -> IntArray:

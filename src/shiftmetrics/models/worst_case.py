@@ -17,9 +17,9 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.options import check_memory_limit, format_bytes
-from shiftmetrics.models.domain import PerturbationSpace
 from shiftmetrics.models.importance import Draws, ValueRisks
 from shiftmetrics.models.model import LossName, ModelProblem
+from shiftmetrics.models.space import PerturbationSpace
 from shiftmetrics.stability.losses import CandidateLoss, FixedLoss, Kind, Loss, ZeroOneLoss
 
 EVERYONE = slice(None)
@@ -142,7 +142,8 @@ def as_candidates(loss: Loss) -> CandidateLoss:
     own = wrong.astype(np.float64)
     losses = np.stack([own, np.ones(len(wrong))], axis=1)
     nearest = np.where(wrong, np.inf, distances)
-    apart = np.stack([np.zeros(len(distances)), nearest], axis=1)
+    nowhere = np.zeros(len(distances))
+    apart = np.stack([nowhere, nearest], axis=1)
     return CandidateLoss(losses, apart, kind=loss.kind)
 
 
@@ -268,7 +269,8 @@ class Ascent:
             losses = problem.losses(problem.codes, EVERYONE)
         # The first candidate of each sample is where it stands.
         everyone = np.arange(problem.n_samples)
-        self.loss = CandidateLoss(losses[:, None], np.zeros((problem.n_samples, 1)))
+        nowhere = np.zeros((problem.n_samples, 1))
+        self.loss = CandidateLoss(losses[:, None], nowhere)
         self.places = [(everyone, problem.codes)]
 
     # What a subclass does.
@@ -296,7 +298,8 @@ class Ascent:
         distances = np.where(distances > 0.0, distances, np.inf)
         reached = np.isfinite(distances)
         rows = np.flatnonzero(reached)
-        self.loss = self.loss.appended(np.where(reached, losses, 0.0), distances)
+        losses = np.where(reached, losses, 0.0)
+        self.loss = self.loss.appended(losses, distances)
         self.places.append((rows, points[rows]))
 
     def best(self, price: float) -> tuple[FloatArray, FloatArray]:
@@ -320,7 +323,8 @@ class Ascent:
         self.add_found(best, price)
         # Did the objective of the dual problem at this price grow, beyond rounding?
         gain = best.values - value
-        return bool(gain.sum() > self.rtol * np.abs(best.values).sum())
+        size = np.abs(best.values).sum()
+        return bool(gain.sum() > self.rtol * size)
 
     def add_found(self, best: BestPoints, price: float) -> None:
         """Add the points that a round found to the candidates."""
