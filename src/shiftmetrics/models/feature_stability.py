@@ -165,7 +165,11 @@ def feature_stability(
         cases = worst_cases_by_group(problem, columns, search.method, solver.draws)
         for position, worst_case in cases:
             solution, whole, parts = solver.solve(groups[position], worst_case)
-            warnings |= dict.fromkeys(solution.found.notes())
+            searched = solution.found
+            if groups[position].change == "columns":
+                warnings |= dict.fromkeys(searched.notes())
+            else:  # where a scan of one column finds no error, there is none
+                warnings |= dict.fromkeys(searched.warnings)
             found.append(whole)
             by_subgroup += parts
             bar.update()
