@@ -103,6 +103,7 @@ def _worst_case(grid: Grid, problem: ModelProblem) -> WorstCase:
         return ForestAscent(problem, grid).first()
     errors = ErrorSearch(problem, grid)
     errors.search(np.inf)
+    # Few samples are all searched at once; of more, those that matter at the price come first.
     while problem.n_samples <= AT_ONCE and errors.search(np.inf):
         pass
     return _of_errors(errors, problem.theta1)
@@ -111,7 +112,8 @@ def _worst_case(grid: Grid, problem: ModelProblem) -> WorstCase:
 def _of_errors(errors: ErrorSearch, theta1: float) -> WorstCase:
     """Return the errors found so far; to refine them is to search the next rows that matter at a price."""
     errors.certify()
-    cells, distances = errors.cells.copy(), errors.distances.copy()
+    cells = errors.cells.copy()
+    distances = errors.distances.copy()
 
     def points(rows: IntArray, apart: FloatArray, choices: IntArray | None) -> FloatArray:
         return errors.grid.points(errors.problem.codes[rows], cells[rows])
@@ -122,8 +124,11 @@ def _of_errors(errors: ErrorSearch, theta1: float) -> WorstCase:
             return _of_errors(errors, theta1)
         return None
 
-    left = refine if errors.rows_left(np.inf).size else None
-    if left is None and (distances <= errors.least * (1.0 + ROUNDING)).all():
+    left = None
+    if errors.rows_left(np.inf).size:
+        left = refine
+    # Where the bounds from both sides meet for all samples, the distances are exact.
+    elif (distances <= errors.least * (1.0 + ROUNDING)).all():
         return WorstCase(ZeroOneLoss(distances), points)
     lower = ZeroOneLoss(np.minimum(errors.least, distances), kind="lower_bound")
     upper = ZeroOneLoss(distances, kind="upper_bound")
@@ -139,7 +144,7 @@ class ForestAscent(Ascent):
         super().__init__(problem, losses)
         self.grid = grid
         self.base = max(float(losses.mean()), 1e-3)
-        self._last: tuple[tuple[int, int], Neighbourhood] | None = None
+        self._last: tuple[slice, Neighbourhood] | None = None
         bound = lower_loss(grid, problem.codes, problem.y, problem.loss)
         if bound is not None:
             self.lower = CandidateLoss(*bound, kind="lower_bound")
@@ -160,9 +165,11 @@ class ForestAscent(Ascent):
 
     def climb(self, start: FloatArray, best: BestPoints, price: float) -> None:
         """Climb at this price from all starts; the more queries are allowed, the more first moves."""
-        problem, grid = self.problem, self.grid
+        problem = self.problem
+        grid = self.grid
         everyone = np.arange(problem.n_samples)
         n_first = max(_FIRST_MOVES, problem.n_queries * _FIRST_MOVES // _QUERIES)
+        # The best first move is that of the rows themselves.
         ranks = range(2, 2 + min(n_first, len(grid.active)))
         for cells in (grid.cells(start), grid.cells(problem.codes), *ranks):
             points, losses, distances = self._at(self._climbed(cells, price))
@@ -171,35 +178,36 @@ class ForestAscent(Ascent):
 
     def _at(self, cells: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the points of cells, with their losses and distances."""
-        problem, grid = self.problem, self.grid
+        problem = self.problem
+        grid = self.grid
         points = grid.points(problem.codes, cells)
-        outputs = grid.outputs(cells)
-        losses = grid.forest.losses(outputs, problem.y, problem.loss)
+        losses = grid.forest.losses(grid.outputs(cells), problem.y, problem.loss)
         return points, losses, problem.domain.distances(points, problem.codes)
 
     def _climbed(self, cells: IntArray | int, price: float) -> IntArray:
         """Climb at a price, from cells or from the best first move of this rank of each row."""
-        problem, grid = self.problem, self.grid
-        score = worth(problem.theta1 / price)
+        n_samples = self.problem.n_samples
+        score = worth(self.problem.theta1 / price)
+        row_bytes = 64 * (1 + self.grid.forest.n_outputs) * len(self.grid.axis_of_cell)
         climbed = []
-        with progress_bar(
-            problem.progress, "higher losses", problem.n_samples, unit=" rows"
-        ) as bar:
-            row_bytes = 64 * (1 + grid.forest.n_outputs) * len(grid.axis_of_cell)
-            for rows in grid.row_blocks(problem.n_samples, row_bytes):
+        with progress_bar(self.problem.progress, "higher losses", n_samples, unit=" rows") as bar:
+            for rows in self.grid.row_blocks(n_samples, row_bytes):
                 block = self._block(rows)
-                start = first_move(block, score, cells) if isinstance(cells, int) else cells[rows]
+                if isinstance(cells, int):
+                    start = first_move(block, score, cells)
+                else:
+                    start = cells[rows]
                 climbed.append(climb(block, start, score))
                 bar.update(rows.stop - rows.start)
         return np.concatenate(climbed)
 
     def _block(self, rows: slice) -> Neighbourhood:
         """Return the surroundings of a block of rows; those of the last block are kept."""
-        key = rows.start, rows.stop
-        if self._last is None or self._last[0] != key:
-            problem, grid = self.problem, self.grid
-            standing = Standing.of(grid, problem.codes[rows])
-            height_of = functools.partial(grid.forest.losses, loss=problem.loss)
+        if self._last is None or self._last[0] != rows:
+            problem = self.problem
+            standing = Standing.of(self.grid, problem.codes[rows])
+            height_of = functools.partial(self.grid.forest.losses, loss=problem.loss)
             limit = np.full(len(standing.cells), np.inf)
-            self._last = key, Neighbourhood.of(standing, problem.y[rows], height_of, limit)
+            block = Neighbourhood.of(standing, problem.y[rows], height_of, limit)
+            self._last = (rows, block)
         return self._last[1]
