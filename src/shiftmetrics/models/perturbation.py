@@ -232,13 +232,15 @@ def positions_of(features: Any, names: Sequence[str], argument: str) -> IntArray
     unknown: list[Any] = []
     # Names are strings, so that an integer is a position; negative ones count from the end.
     for feature in _columns(features) or ():
-        by_position = isinstance(feature, int) and not isinstance(feature, bool)
-        if by_position and -len(names) <= feature < len(names):
-            found.append(feature % len(names))
-        elif not by_position and feature in places:
-            found.append(places[feature])
-        else:
+        place = None
+        if not isinstance(feature, int) or isinstance(feature, bool):
+            place = places.get(feature)
+        elif -len(names) <= feature < len(names):
+            place = feature % len(names)
+        if place is None:
             unknown.append(feature)
+        else:
+            found.append(place)
     if unknown:
         expected = f"names or positions of columns of X ({first_few(names)})"
         raise ValueError(describe(argument, expected, f"unknown {first_few(unknown)}"))

@@ -134,8 +134,8 @@ def as_candidates(loss: Loss) -> CandidateLoss:
     if isinstance(loss, CandidateLoss):
         return loss
     if isinstance(loss, FixedLoss):
-        nowhere = np.zeros((loss.n_samples, 1))
-        return CandidateLoss(loss.losses[:, None], nowhere, kind="exact")
+        at_home = np.zeros((loss.n_samples, 1))
+        return CandidateLoss(loss.losses[:, None], at_home, kind="exact")
     assert isinstance(loss, ZeroOneLoss)
     distances = np.asarray(loss.distances)
     wrong = distances == 0.0
