@@ -12,6 +12,8 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.validation import describe, first_few
 from shiftmetrics.decisions.matching import as_strings, positions
+from shiftmetrics.models.checks import columns_of
+from shiftmetrics.models.outputs import predicted_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +85,7 @@ def model_outputs(
     features = _features(model, table, set(not_features))
     given = None
     try:
-        predicted = np.asarray(model.predict(features))
+        predicted = predicted_labels(model, features)
         if hasattr(model, "predict_proba"):
             given = np.asarray(model.predict_proba(features), dtype=np.float64)
     except Exception as error:
@@ -105,15 +107,9 @@ def model_outputs(
 def _features(model: Any, table: pd.DataFrame, not_features: set[Any]) -> Any:
     """Return the columns that a model takes: a table where it knows their names, else an array."""
     # scikit-learn's estimators remember the names of the table that they were fitted on.
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
+    if not hasattr(model, "feature_names_in_"):
         return table[[name for name in table.columns if name not in not_features]].to_numpy()
-    missing = [name for name in names if name not in table]
-    if missing:
-        remedy = "Give the table as it was when the model was fitted."
-        got = f"none of {first_few(missing)}"
-        raise ValueError(describe("table", "with the columns of the model", got, remedy))
-    return table[list(names)]
+    return columns_of(model, table)
 
 
 def _refuse_numbers(predicted: npt.NDArray[Any]) -> None:
