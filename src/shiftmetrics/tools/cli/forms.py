@@ -164,7 +164,7 @@ TEXT_FORMS = {
             convert=lambda groups, _: list(map(split_names, groups)),
         ),
         Option("bounds", metavar="data|none|A=LOW:HIGH,...", convert=parse_bounds),
-        Option("cost", metavar="std|iqr|range|unit|A=COST,...", convert=parse_cost),
+        Option("cost", metavar="std|range|unit|A=COST,...", convert=parse_cost),
         Option(
             "prior",
             default="uniform",
