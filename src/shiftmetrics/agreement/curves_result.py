@@ -11,6 +11,7 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Result, Status, format_number, format_percent
+from shiftmetrics._core.validation import describe
 
 Power = float | str
 """Of a shift: a number or a name."""
@@ -97,6 +98,20 @@ class AgreementCurvesResult(Drawn, Result):
     afr_p: CurveEstimates
     afr_t: CurveEstimates | None = None
     search: CurveSearches
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # a file may hold other arrays, which sentences and tables would index in vain
+        shape = (len(self.powers), len(self.ratios))
+        estimates = [self.agreement, self.afr_p]
+        if self.afr_t is not None:
+            estimates.append(self.afr_t)
+        arrays = [self.ceiling, self.equivalent_error, self.search.beta, self.search.errors]
+        for part in estimates:
+            arrays += [part.value, part.low, part.high]
+        if any(np.shape(array) != shape for array in arrays):
+            expected = f"of shape {shape}, by powers and ratios"
+            raise ValueError(describe("arrays", expected, "others"))
 
     @property
     def normalized(self) -> FloatArray:
