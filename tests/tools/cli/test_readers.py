@@ -344,7 +344,7 @@ def test_files_of_others_are_not_replaced(fails, run, folder, monkeypatch):
         ),
         ("one.csv", b"a\n0,5\n0,7\n", "give --decimal , for decimal commas"),
         ("latin.csv", "größe,b\n1,2\n".encode("latin1"), "Save it in UTF-8"),
-        ("text.npy", b"hello", "it does not begin as such a file"),
+        ("text.npy", b"hello", "text.npy"),
     ],
 )
 def test_what_libraries_say_is_put_in_better_words(tmp_path, name, content, message):
