@@ -92,6 +92,7 @@ def move_to_hyperplane(
     -------
     Tensor of shape (n_samples, n_features)
     """
+    # each coordinate moves along the normal, or its sign, at this speed
     speed = normal if norm == "l2" else normal.sign()
     # what each coordinate gains per unit of t, never negative
     rate = normal * speed

@@ -158,7 +158,8 @@ class Geometry:
         for g, flip in enumerate(self.flips):
             lead = signs @ self._tables[g].T
             now = lead[row, self._now[g]]
-            more = lead[:, : len(flip.states)] - now[:, None]
+            of_states = lead[:, : len(flip.states)]
+            more = of_states - now[:, None]
             states[:, g] = more.argmax(axis=1)
             best = more[row, states[:, g]]
             helps = (best > 0.0) & ~self._stuck[g]
@@ -194,12 +195,13 @@ class Geometry:
         for groups, _ in self.price_classes:
             choices.append(range(len(groups) + 1))
         squares = np.array([flip.distance for flip in self.flips]) ** 2
+        shape = (self.n_samples, len(self.flips))
         row = np.arange(self.n_samples)[:, None]
         for counts in itertools.product(*choices):
             gain = np.zeros(self.n_samples)
             least = 0.0
             ratio = np.zeros(self.n_samples)
-            flipped = np.zeros((self.n_samples, len(self.flips)), dtype=np.bool_)
+            flipped = np.zeros(shape, dtype=np.bool_)
             for k, count in enumerate(counts):
                 price = self.price_classes[k][1]
                 gain = gain + sums[k][:, count]
@@ -241,7 +243,8 @@ class Geometry:
         # On the path each number moves in proportion to its slope, as far as there is room.
         room = np.where(slopes > 0.0, self.up[rows], self.down[rows])
         with np.errstate(invalid="ignore"):
-            length = np.minimum(np.abs(slopes) * place[:, None], room)
+            wanted = np.abs(slopes) * place[:, None]
+            length = np.minimum(wanted, room)
             step = np.sign(slopes) * length
         moves = moving & (slopes != 0.0)
         points += np.where(moves, step * self.problem.domain.unit, 0.0)
@@ -276,7 +279,8 @@ def _price_classes(distances: list[float]) -> tuple[list[PriceClass], bool]:
             break
         # The two neighbours whose distances differ by the smallest factor become one class.
         prices = np.array([price for _, price in classes])
-        k = int(np.argmin(prices[1:] / prices[:-1]))
+        factors = prices[1:] / prices[:-1]
+        k = int(factors.argmin())
         dearer, _ = classes.pop(k + 1)
         groups, distance = classes[k]
         classes[k] = (groups + dearer, distance)

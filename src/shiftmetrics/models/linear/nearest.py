@@ -71,7 +71,8 @@ def nearest_errors(geometry: Geometry) -> WorstCase:
             # What numbers must add to the gap once these categories have changed, and how far that is.
             possible = np.isfinite(plan.gain)
             gap = rival.gap + np.where(possible, plan.gain, 0.0)
-            need = np.where(possible, np.maximum(-gap, 0.0), np.inf)
+            missing = np.maximum(-gap, 0.0)
+            need = np.where(possible, missing, np.inf)
             relaxed = rival.path.squared_of_gain(need)
             least = np.sqrt(relaxed + plan.least_distance**2)
             floor = np.minimum(floor, least)
@@ -82,7 +83,8 @@ def nearest_errors(geometry: Geometry) -> WorstCase:
                 exact &= _whole_steps(best, geometry, number, rival, plan, need)
     wrong = problem.is_wrong(problem.codes, slice(None))
     # The infimum of distances beyond the boundary may be 0, where an error is not yet.
-    distances = np.where(wrong, 0.0, np.maximum(best.distance, _NEAR))
+    distances = np.maximum(best.distance, _NEAR)
+    distances[wrong] = 0.0
 
     def points(rows: IntArray, _distances: FloatArray, _choices: IntArray | None) -> FloatArray:
         return _beyond(geometry, rivals, best, rows)
@@ -126,7 +128,8 @@ def _whole_steps(
         ideal = np.minimum(np.where(slopes > 0.0, ideal, 0.0), room)
     ideal = np.where(np.isfinite(ideal), ideal, 0.0)
     for shift in _roundings(ideal):
-        steps = np.clip(np.floor(ideal + 1e-9) + shift, 0.0, room)
+        rounded = np.floor(ideal + 1e-9) + shift
+        steps = np.clip(rounded, 0.0, room)
         if not alone:
             _improve(best, number, rival, plan, need, steps, slopes, length)
             continue
@@ -208,7 +211,8 @@ def _enumerated(
     # Then ever more steps of the first, while they are nearer than the best way.
     most = _enough(need, slopes[:, first], room[:, first])
     for count in range(_MOST_STEPS + 2):
-        open_rows = (count <= most) & (count * length[first] < best.distance)
+        nearer = count * length[first] < best.distance
+        open_rows = (count <= most) & nearer
         if not open_rows.any():
             return
         if count > _MOST_STEPS:
@@ -217,7 +221,8 @@ def _enumerated(
         steps = np.zeros_like(slopes)
         steps[:, first] = np.where(open_rows, float(count), 0.0)
         if other is not None:
-            left = np.maximum(need - steps[:, first] * slopes[:, first], 0.0)
+            gained = steps[:, first] * slopes[:, first]
+            left = np.maximum(need - gained, 0.0)
             steps[:, other] = _enough(left, slopes[:, other], room[:, other])
         yield steps
 

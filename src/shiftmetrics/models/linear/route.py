@@ -92,7 +92,8 @@ def losses_of(problem: ModelProblem, scores: FloatArray) -> FloatArray:
         # log sum_k exp(s_k - s_y), of which the term of the label is 1
         return np.asarray(logsumexp(gaps, axis=1))
     gaps[everyone, problem.y] = -np.inf
-    return np.asarray(np.maximum(1.0 + gaps.max(axis=1), 0.0))
+    leads = gaps.max(axis=1)
+    return np.asarray(np.maximum(1.0 + leads, 0.0))
 
 
 def closed_form(geometry: Geometry, *, kind: Kind = "exact", least: bool = False) -> WorstCase:
@@ -173,7 +174,8 @@ class _LinearAscent(Ascent):
     """Ascent from the relaxed worst case, by steps that maximise the linearised loss."""
 
     def __init__(self, geometry: Geometry) -> None:
-        super().__init__(geometry.problem, losses_of(geometry.problem, geometry.at_rows))
+        losses = losses_of(geometry.problem, geometry.at_rows)
+        super().__init__(geometry.problem, losses)
         self.geometry = geometry
         self.relaxed = closed_form(geometry, kind="lower_bound", least=True)
         self.lower = self.relaxed.loss
@@ -225,7 +227,8 @@ class _LinearAscent(Ascent):
         if problem.loss == "squared":
             slope = 2.0 * (scores - np.asarray(problem.y)[:, None])
         elif problem.loss == "log_loss":
-            slope = np.exp(scores - scores.max(axis=1, keepdims=True))
+            highest = scores.max(axis=1, keepdims=True)
+            slope = np.exp(scores - highest)
             slope /= slope.sum(axis=1, keepdims=True)
             slope[everyone, problem.y] -= 1.0
         else:
@@ -236,6 +239,8 @@ class _LinearAscent(Ascent):
             slope[everyone, problem.y] = -1.0
         # The linearised loss less the price of the change is highest at price / (2 theta1) gradient unit^2.
         gradient = slope @ self.geometry.scores.weights.T
-        step = price / (2.0 * problem.theta1) * gradient * problem.domain.unit**2
-        target = np.where(problem.domain.numeric, problem.codes + step, points)
+        reach = price / (2.0 * problem.theta1)
+        step = reach * gradient * problem.domain.unit**2
+        moved = problem.codes + step
+        target = np.where(problem.domain.numeric, moved, points)
         return problem.domain.clip(target, problem.codes)

@@ -56,7 +56,8 @@ class AdditiveScores:
         numbers = np.flatnonzero(~flipping)
         # The centre: means of numbers, the first state of categories.
         gone = np.isnan(codes)
-        held = np.where(gone.all(axis=0), 0.0, codes)
+        empty = gone.all(axis=0)
+        held = np.where(empty, 0.0, codes)
         centre = np.nanmean(held, axis=0)
         for flip in domain.flips:
             centre[flip.columns] = flip.patterns[0]
@@ -90,15 +91,18 @@ class AdditiveScores:
         weights[numbers] = rises / (right - left)[:, None]
         # Without a number the score lacks its term and has that of a missing cell.
         missing = np.zeros_like(weights)
-        missing[lost] = absent - origin + centre[lost, None] * weights[lost]
-        start = origin[0] - np.where(flipping, 0.0, centre) @ weights
+        terms = centre[lost, None] * weights[lost]
+        missing[lost] = absent - origin + terms
+        numbers_of_centre = np.where(flipping, 0.0, centre)
+        start = origin[0] - numbers_of_centre @ weights
         tables = tuple(at_state - origin for at_state in flipped)
         return cls(start, weights, tables, missing)
 
     def __call__(self, points: FloatArray, problem: ModelProblem) -> FloatArray:
         """Return the scores of coded points, of shape (n, n_scores)."""
         gone = np.isnan(points)
-        scores = self.intercept + np.where(gone, 0.0, points) @ self.weights
+        held = np.where(gone, 0.0, points)
+        scores = self.intercept + held @ self.weights
         if gone.any():
             scores += gone @ self.missing
         for flip, table in zip(problem.domain.flips, self.tables, strict=True):
@@ -119,7 +123,8 @@ class AdditiveScores:
             return True
         # The highest score must be the prediction, where it is higher by more than rounding.
         ordered = np.sort(got, axis=1)
-        clear = ordered[:, -1] - ordered[:, -2] > _TOLERANCE * scale
+        lead = ordered[:, -1] - ordered[:, -2]
+        clear = lead > _TOLERANCE * scale
         predicted = got.argmax(axis=1) == problem.predict(points)
         return bool(predicted[clear].all())
 

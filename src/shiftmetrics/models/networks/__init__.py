@@ -30,7 +30,9 @@ class TorchRoute(Route):
 
         Nor where cells are missing: what a network makes of them has no gradient.
         """
-        if find_spec("torch") is None or np.isnan(problem.codes).any():
+        if find_spec("torch") is None:
+            return None
+        if np.isnan(problem.codes).any():
             return None
         from shiftmetrics.models.networks.ascent import GradientAscent, attack_network
         from shiftmetrics.models.networks.network import network_of

@@ -75,7 +75,8 @@ class GradientAscent(Ascent):
         # Where a loss of slope s is linear, the best move at a price has the length price s / (2 theta1).
         squares = np.square(self.slopes).sum(axis=1)
         steepness = float(np.sqrt(squares.mean())) or 1.0
-        self.guesses = [2.0 * self.theta1 * move / steepness for move in _FIRST_MOVES]
+        price_of_move = 2.0 * self.theta1 / steepness
+        self.guesses = [price_of_move * move for move in _FIRST_MOVES]
         self.price = self.guesses[-1]
         self.before: float | None = None  # the price of the round before
 
@@ -112,7 +113,9 @@ class GradientAscent(Ascent):
         the echoes.
         """
         super().add_found(best, price)
-        change = abs(price / self.before - 1.0) if self.before else _FIRST_ECHO
+        change = _FIRST_ECHO
+        if self.before:
+            change = abs(price / self.before - 1.0)
         self.before = price
         if change < _LEAST_ECHO:
             return
@@ -136,7 +139,8 @@ class GradientAscent(Ascent):
         loss = problem.losses(points, slice(None))
         loss = np.nan_to_num(loss, nan=0.0, posinf=0.0)
         distance = problem.domain.distances(points, problem.codes)
-        return dual * loss - problem.theta1 * np.square(distance), loss, distance
+        value = dual * loss - problem.theta1 * np.square(distance)
+        return value, loss, distance
 
     def _jumps(self, start: FloatArray, dual: float) -> list[FloatArray]:
         """Return the best single jump from each point, where there are categories or coarse integers."""
@@ -183,7 +187,8 @@ class GradientAscent(Ascent):
         """Return points far from the rows, where the loss is no longer saturated: other places to climb from."""
         rows = np.arange(len(self.slopes))
         # Where the loss is linear with this slope, the best move is dual slope / (2 theta1).
-        moves = self.slopes[:, None] * (dual / (2.0 * self.theta1))
+        reach = dual / (2.0 * self.theta1)
+        moves = self.slopes[:, None] * reach
         if self.problem.loss == "squared":
             # It grows as the square: a move of length 1 to either side will do.
             size = np.linalg.norm(self.slopes, axis=1, keepdims=True)
@@ -212,7 +217,8 @@ class GradientAscent(Ascent):
         step = torch.ones_like(value)
         heading = self._clip(rows, reach * slope) - move
         for _ in range(_N_STEPS):
-            trial = self._clip(rows, move + step[:, None] * heading)
+            stepped = move + step[:, None] * heading
+            trial = self._clip(rows, stepped)
             loss, slope = self._value(rows, base, trial, row_loss)
             there = self._worth(loss, trial, dual)
             ahead = self._clip(rows, reach * slope) - trial
@@ -280,8 +286,8 @@ def attack_network(problem: ModelProblem, network: Network) -> WorstCase:
     distances[wrong] = 0.0
     left = np.isinf(distances)
     # Jumps have no gradient, and a gradient may lead nowhere: then a search that only predicts goes on.
-    jumps = domain.mutable_flips or (domain.numeric & domain.integer).any()
-    if left.any() or jumps:
+    steps = domain.numeric & domain.integer
+    if left.any() or domain.mutable_flips or steps.any():
         found = find_counterexamples(problem, n_queries=problem.n_queries, known=points)
         nearer = found.distances < distances
         points = np.where(nearer[:, None], found.points, points)
@@ -317,5 +323,6 @@ def _attacked(problem: ModelProblem, network: Network) -> FloatArray:
         found = nearest_error(network, start, problem.y, options=options)
     # What may not move smoothly stays where it was, whatever rounding made of it.
     moved = found.x_adv.detach().cpu().double().numpy()
-    inside = domain.clip(np.where(free, moved, codes), codes)
+    moved = np.where(free, moved, codes)
+    inside = domain.clip(moved, codes)
     return network.seen(inside, codes)

@@ -62,8 +62,17 @@ def _leaky(leak: float) -> Activation:
     return Activation(value, slope, leak)
 
 
-_TANH = Activation(np.tanh, lambda x: 1.0 - np.tanh(x) ** 2)
-_SIGMOID = Activation(_sigmoid, lambda x: _sigmoid(x) * (1.0 - _sigmoid(x)))
+def _slope_of_tanh(x: FloatArray) -> FloatArray:
+    return 1.0 - np.tanh(x) ** 2
+
+
+def _slope_of_sigmoid(x: FloatArray) -> FloatArray:
+    value = _sigmoid(x)
+    return value * (1.0 - value)
+
+
+_TANH = Activation(np.tanh, _slope_of_tanh)
+_SIGMOID = Activation(_sigmoid, _slope_of_sigmoid)
 
 
 def layers_of(module: nn.Module) -> list[Layer] | None:
@@ -132,8 +141,10 @@ def _lines_of_two_pieces(leak: float, low: FloatArray, high: FloatArray) -> Line
     bent = (low < 0.0) & (high > 0.0)
     own = np.where(high <= 0.0, leak, 1.0)
     width = np.where(bent, high - low, 1.0)
-    chord = np.where(bent, (high - leak * low) / width, own)
-    above_at_0 = np.where(bent, leak * low - chord * low, 0.0)
+    rise = (high - leak * low) / width
+    chord = np.where(bent, rise, own)
+    at_0 = leak * low - chord * low
+    above_at_0 = np.where(bent, at_0, 0.0)
     # Of the rays through 0, that of the longer piece leaves the smaller area.
     ray = np.where(high > -low, 1.0, leak)
     below = np.where(bent, ray, own)
@@ -160,16 +171,16 @@ def _lines_of_s_shape(activation: Activation, low: FloatArray, high: FloatArray)
     above_point = np.where(concave, middle, upper_touch)
     above_chord = convex | (~concave & (slope(high) >= chord))
     above = np.where(above_chord, chord, slope(above_point))
-    above_at_0 = np.where(
-        above_chord, value(low) - chord * low, value(above_point) - above * above_point
-    )
+    of_chord = value(low) - chord * low
+    of_tangent = value(above_point) - above * above_point
+    above_at_0 = np.where(above_chord, of_chord, of_tangent)
     # From below: a tangent where convex, the chord where concave or where it is below the curve at the lower end.
     below_point = np.where(convex, middle, lower_touch)
     below_chord = concave | (~convex & (slope(low) >= chord))
     below = np.where(below_chord, chord, slope(below_point))
-    below_at_0 = np.where(
-        below_chord, value(high) - chord * high, value(below_point) - below * below_point
-    )
+    of_chord = value(high) - chord * high
+    of_tangent = value(below_point) - below * below_point
+    below_at_0 = np.where(below_chord, of_chord, of_tangent)
     return Lines(below, below_at_0, above, above_at_0)
 
 
@@ -238,7 +249,9 @@ def _least(
         from_below = up * line.below[:, None]
         slopes = from_below + down * line.above[:, None]
     at_sample = offsets + np.einsum("nfu,nu->nf", slopes, start)
-    steepness = np.linalg.norm(slopes @ layers[0].weights, axis=2)
+    # In a Euclidean ball a linear function falls by at most the radius times the norm of its slope.
+    in_inputs = slopes @ layers[0].weights
+    steepness = np.linalg.norm(in_inputs, axis=2)
     return np.asarray(at_sample - radius[:, None] * steepness)
 
 
@@ -271,7 +284,8 @@ def certified(
         high = -_least(below, lines, -units, start, radius)
         activation = below[-1].activation
         assert activation is not None
-        lines.append(_lines(activation, low, np.maximum(low, high)))
+        high = np.maximum(low, high)  # rounding may cross them
+        lines.append(_lines(activation, low, high))
     # The lead of the label over each rival class.
     n_classes = len(layers[-1].bias)
     everyone = np.arange(n)
@@ -322,7 +336,8 @@ def certified_distances(
     low = np.zeros(problem.n_samples)
     high = np.where(np.isfinite(most), most, 1.0)
     for _ in range(_MOST_DOUBLINGS):
-        growing = np.isinf(most) & certified(layers, start, y, high)
+        sure = certified(layers, start, y, high)
+        growing = np.isinf(most) & sure
         if not growing.any():
             break
         low = np.where(growing, high, low)

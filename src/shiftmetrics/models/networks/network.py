@@ -50,7 +50,9 @@ class Network:
         self.classifies = problem.loss != "squared"
         like = parameter_of(self.module)
         self.dtype = torch.get_default_dtype() if like is None else like.dtype
-        self.device = torch.device("cpu") if like is None else like.device
+        self.device = torch.device("cpu")
+        if like is not None:
+            self.device = like.device
         text = "The model was in training mode; it was measured in evaluation mode and put back."
         trains = any(part.training for part in self.module.modules())
         self.warnings = (text,) if trains else ()
@@ -176,10 +178,8 @@ def _layers_of_scikit(model: Any) -> nn.Module | None:
         return None  # several labels for each row
     layers: list[nn.Module] = []
     for weights, intercepts in zip(model.coefs_, model.intercepts_, strict=True):
-        layers += [
-            _linear(np.asarray(weights).T, np.asarray(intercepts)),
-            _ACTIVATIONS[model.activation](),
-        ]
+        layers.append(_linear(np.asarray(weights).T, np.asarray(intercepts)))
+        layers.append(_ACTIVATIONS[model.activation]())
     return nn.Sequential(*layers[:-1]).eval()
 
 
@@ -200,8 +200,10 @@ def _affine_front(problem: ModelProblem, steps: list[Any]) -> nn.Module | None:
 
     # The map at one point and a unit away in each column gives its matrix; it must hold at the rows and beyond.
     base = np.median(codes, axis=0)
-    probes = front(np.concatenate([base[None], base + np.diag(unit)]))
-    slopes = (probes[1:] - probes[0]) / unit[:, None]
+    points = np.concatenate([base[None], base + np.diag(unit)])
+    probes = front(points)
+    rises = probes[1:] - probes[0]
+    slopes = rises / unit[:, None]
     matrix = slopes.T
     offset = probes[0] - matrix @ base
     checked = codes[:_MOST_ROWS]
@@ -210,13 +212,15 @@ def _affine_front(problem: ModelProblem, steps: list[Any]) -> nn.Module | None:
     expected = front(checked)
     found = checked @ matrix.T + offset
     scale = np.abs(expected).max(axis=0) + 1.0
-    if (np.abs(found - expected) <= _TOLERANCE * scale).all():
+    wrong_by = np.abs(found - expected)
+    if (wrong_by <= _TOLERANCE * scale).all():
         return _linear(matrix, offset)
     return None
 
 
 def _linear(weights: FloatArray, intercepts: FloatArray) -> nn.Linear:
-    layer = nn.Linear(weights.shape[1], weights.shape[0]).double()
+    n_outputs, n_inputs = weights.shape
+    layer = nn.Linear(n_inputs, n_outputs).double()
     with torch.no_grad():
         layer.weight.copy_(torch.as_tensor(weights.copy()))
         layer.bias.copy_(torch.as_tensor(intercepts.copy()))
