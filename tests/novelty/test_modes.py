@@ -10,8 +10,11 @@ import oracles
 from calls import novelty
 from optional import torch
 from shiftmetrics.novelty import NoveltyResult
-from shiftmetrics.novelty.halves import _is_gap
+from shiftmetrics.novelty.gram import Gram
+from shiftmetrics.novelty.halves import _is_gap, are_one
+from shiftmetrics.novelty.kernels import GaussianKernel
 from shiftmetrics.novelty.modes import N_EXEMPLARS, Mode
+from shiftmetrics.novelty.space import SearchSpace
 
 
 def clusters(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -241,3 +244,16 @@ def test_a_gap_is_a_few_samples_between_two_groups_that_known_samples_lack() -> 
     # A long group that was cut in the middle.
     line = np.sort(rng.uniform(0.0, 20.0, size=(120, 1)), axis=0)
     assert not _is_gap(line[:60], line[60:], known[:, :1])
+
+
+def test_halves_of_one_group_are_one_and_groups_apart_are_not() -> None:
+    rng = np.random.default_rng(0)
+    sample = rng.normal(size=(200, 3))
+    sample[100:, 1] += 9.0
+    gram = Gram(sample, rng.normal(size=(100, 3)), GaussianKernel(1.0))
+    space = SearchSpace(gram, rng=rng, memory_limit=1 << 30)
+    left = np.flatnonzero(sample[:100, 0] < 0.0)
+    right = np.flatnonzero(sample[:100, 0] >= 0.0)
+    assert are_one(left, right, space)
+    assert not are_one(np.arange(100), np.arange(100, 200), space)
+    assert not are_one(left[:5], right, space)  # too few to tell
