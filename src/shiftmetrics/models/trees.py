@@ -14,11 +14,12 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.options import progress_bar
 from shiftmetrics.models.boosters import estimator_of
 from shiftmetrics.models.forests import exact
-from shiftmetrics.models.forests.exact import NotTheModel
+from shiftmetrics.models.forests.choice_scan import NotTheModel
+from shiftmetrics.models.forests.climbing import climb, first_move, worth
 from shiftmetrics.models.forests.from_model import grid_of_problem
 from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.forests.loss_bounds import lower_loss
-from shiftmetrics.models.forests.neighbourhood import Neighbourhood, climb, first_move, worth
+from shiftmetrics.models.forests.neighbourhood import Neighbourhood
 from shiftmetrics.models.forests.search import AT_ONCE, ROUNDING, ErrorSearch
 from shiftmetrics.models.forests.standing import Standing
 from shiftmetrics.models.importance import Draws

@@ -9,8 +9,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from shiftmetrics.models import Perturbation
+from shiftmetrics.models.forests.climbing import climb
 from shiftmetrics.models.forests.from_model import grid_of_problem
-from shiftmetrics.models.forests.neighbourhood import Neighbourhood, climb
+from shiftmetrics.models.forests.neighbourhood import Neighbourhood
 from shiftmetrics.models.forests.search import ErrorSearch
 from shiftmetrics.models.forests.standing import Standing
 from shiftmetrics.models.model import problem_of

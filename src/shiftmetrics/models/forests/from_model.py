@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,16 +12,13 @@ from shiftmetrics.models.domain import Domain, differs
 from shiftmetrics.models.forests.axes import Axis, NumberAxis, StateAxis, axes_without_edges
 from shiftmetrics.models.forests.forest import LEAF, Forest
 from shiftmetrics.models.forests.grid import Grid
+from shiftmetrics.models.forests.pipeline_edges import Encode, edges_before, ranges
 from shiftmetrics.models.forests.reading import category_codes, forest_of
 from shiftmetrics.models.model import ModelProblem
 from shiftmetrics.models.outputs import last_step
 from shiftmetrics.models.rules import Cut
 
-Encode = Callable[[FloatArray], FloatArray]
-"""From coded rows to the inputs of the forest, of shape (n_rows, forest.n_features)."""
-
 _PROBES = 12
-_SMALLEST = np.iinfo(np.int64).min
 _N_CHECKED = 256
 _LOSS_ERROR = 1e-4
 """Relative error of losses: models that compute probabilities in float32 are this far off."""
@@ -124,7 +121,7 @@ def grid_of(
     edge = forest.threshold.copy()
     swapped = np.zeros(len(edge), dtype=np.bool_)
     if encode is not None:
-        edge[inner], swapped[inner] = _edges_before(forest, inner, owner, axes, X, encode)
+        edge[inner], swapped[inner] = edges_before(forest, inner, owner, axes, X, encode)
     # The cells of numbers lie between the edges; a node sends those up to its own edge left.
     cut = np.zeros(len(edge))
     missing_left = forest.missing_left.copy()
@@ -224,7 +221,7 @@ def _dependence(axes: Sequence[Axis], X: FloatArray, encode: Encode) -> BoolArra
     incomplete = missing[:, missing.any(axis=0)].argmax(axis=0)
     chosen = np.unique(np.concatenate([probes, incomplete]))
     rows = X[chosen]
-    smallest, largest = _ranges(X)
+    smallest, largest = ranges(X)
     tried = [rows]
     for axis in axes:
         if isinstance(axis, StateAxis):
@@ -261,12 +258,6 @@ def _encoded_parts(parts: Sequence[FloatArray], encode: Encode) -> list[FloatArr
     return np.split(encoded, ends[:-1])
 
 
-def _ranges(X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the smallest and the largest number of each column; 0 where all are missing."""
-    held = np.where(np.isnan(X).all(axis=0), 0.0, X)
-    return np.nanmin(held, axis=0), np.nanmax(held, axis=0)
-
-
 def _encoded_states(
     axes: Sequence[Axis], X: FloatArray, encode: Encode | None
 ) -> dict[int, FloatArray]:
@@ -281,88 +272,6 @@ def _encoded_states(
         return points
     encoded = _encoded_parts(list(points.values()), encode)
     return dict(zip(points, encoded, strict=True))
-
-
-def _edges_before(
-    forest: Forest,
-    nodes: IntArray,
-    owner: IntArray,
-    axes: Sequence[Axis],
-    X: FloatArray,
-    encode: Encode,
-) -> tuple[FloatArray, BoolArray]:
-    """Find each threshold on the scale of the column that a pipeline maps to it.
-
-    Returns the largest number before the encoded column passes the threshold, and whether it falls as the number
-    grows.
-    """
-    edge = forest.threshold[nodes]
-    falls = np.zeros(len(nodes), dtype=np.bool_)
-    # The column of the number that each node splits, none for states and for what nothing moves.
-    columns = np.full(len(axes) + 1, LEAF)
-    for position, axis in enumerate(axes):
-        if isinstance(axis, NumberAxis):
-            columns[position] = axis.column
-    column = columns[owner[forest.feature[nodes]]]
-    sought = np.flatnonzero(column >= 0)
-    if sought.size:
-        # Each threshold of a feature once.
-        feature = forest.feature[nodes[sought]]
-        keys = np.stack([column[sought], feature, edge[sought].view(np.int64)])
-        keys, place = np.unique(keys, axis=1, return_inverse=True)
-        column, feature, bits = keys
-        edges, falling = _bisect(column, feature, bits.view(np.float64), X, encode)
-        edge[sought] = edges[place.ravel()]
-        falls[sought] = falling[place.ravel()]
-    return edge, falls
-
-
-# Floats in their order are integers (see `_ordered`), so bisection between two of them ends at neighbours: the edge
-# is exact, after at most 64 steps for all thresholds together.
-def _bisect(
-    column: IntArray, feature: IntArray, threshold: FloatArray, X: FloatArray, encode: Encode
-) -> tuple[FloatArray, BoolArray]:
-    """Return the last number before each encoded feature passes its threshold, and whether it falls."""
-    # One row of the probe holds a number for each column at once: the k-th threshold of each.
-    slot = np.arange(len(column)) - np.searchsorted(column, column)
-    base = np.repeat(X[:1], slot.max() + 1, axis=0)
-
-    def is_left(order: IntArray) -> BoolArray:
-        probe = base.copy()
-        probe[slot, column] = _floats(order)
-        encoded = encode(probe)[slot, feature]
-        return np.asarray(encoded <= threshold)
-
-    smallest, largest = _ranges(X)
-    width = np.maximum(largest - smallest, 1.0)
-    low = smallest - 16.0 * width
-    high = largest + 16.0 * width
-    a = _ordered(low[column])
-    b = _ordered(high[column])
-    at_low = is_left(a)
-    never = at_low == is_left(b)
-    b = np.where(never, a + 1, b)
-    while (b > a + 1).any():
-        middle = (a >> 1) + (b >> 1) + (a & b & 1)
-        same = is_left(middle) == at_low
-        a = np.where(same, middle, a)
-        b = np.where(same, b, middle)
-    # A threshold out of sight: all numbers are on one side.
-    one_side = np.where(at_low, np.inf, -np.inf)
-    edges = np.where(never, one_side, _floats(a))
-    return edges, ~at_low & ~never
-
-
-def _ordered(numbers: FloatArray) -> IntArray:
-    """Return integers in the order of the floats, neighbours for neighbours."""
-    bits = (numbers + 0.0).view(np.int64)
-    return np.where(bits < 0, _SMALLEST - bits, bits)
-
-
-def _floats(order: IntArray) -> FloatArray:
-    """Return the floats of these integers."""
-    bits = np.where(order < 0, _SMALLEST - order, order)
-    return bits.view(np.float64)
 
 
 def _agrees(problem: ModelProblem, grid: Grid) -> bool:

@@ -9,14 +9,10 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.options import progress_bar
 from shiftmetrics.models.forests.bounds import Budget, certified_distances, least_distances
+from shiftmetrics.models.forests.climbing import climb, shortest_error, shortest_errors
 from shiftmetrics.models.forests.forest import Forest
 from shiftmetrics.models.forests.grid import Grid
-from shiftmetrics.models.forests.neighbourhood import (
-    Neighbourhood,
-    climb,
-    shortest_error,
-    shortest_errors,
-)
+from shiftmetrics.models.forests.neighbourhood import Neighbourhood
 from shiftmetrics.models.forests.standing import Standing
 from shiftmetrics.models.model import ModelProblem
 

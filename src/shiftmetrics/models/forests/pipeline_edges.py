@@ -1,0 +1,104 @@
+"""Edges of cells before a pipeline: the number of a column at which a step of it passes a threshold, by bisection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics.models.forests.axes import Axis, NumberAxis
+from shiftmetrics.models.forests.forest import LEAF, Forest
+
+Encode = Callable[[FloatArray], FloatArray]
+"""From coded rows to the inputs of the forest, of shape (n_rows, forest.n_features)."""
+
+_SMALLEST = np.iinfo(np.int64).min
+
+
+def edges_before(
+    forest: Forest,
+    nodes: IntArray,
+    owner: IntArray,
+    axes: Sequence[Axis],
+    X: FloatArray,
+    encode: Encode,
+) -> tuple[FloatArray, BoolArray]:
+    """Find each threshold on the scale of the column that a pipeline maps to it.
+
+    Returns the largest number before the encoded column passes the threshold, and whether it falls as the number
+    grows.
+    """
+    edge = forest.threshold[nodes]
+    falls = np.zeros(len(nodes), dtype=np.bool_)
+    # The column of the number that each node splits, none for states and for what nothing moves.
+    columns = np.full(len(axes) + 1, LEAF)
+    for position, axis in enumerate(axes):
+        if isinstance(axis, NumberAxis):
+            columns[position] = axis.column
+    column = columns[owner[forest.feature[nodes]]]
+    sought = np.flatnonzero(column >= 0)
+    if sought.size:
+        # Each threshold of a feature once.
+        feature = forest.feature[nodes[sought]]
+        keys = np.stack([column[sought], feature, edge[sought].view(np.int64)])
+        keys, place = np.unique(keys, axis=1, return_inverse=True)
+        column, feature, bits = keys
+        edges, falling = _bisect(column, feature, bits.view(np.float64), X, encode)
+        edge[sought] = edges[place.ravel()]
+        falls[sought] = falling[place.ravel()]
+    return edge, falls
+
+
+# Floats in their order are integers (see `_ordered`), so bisection between two of them ends at neighbours: the edge
+# is exact, after at most 64 steps for all thresholds together.
+def _bisect(
+    column: IntArray, feature: IntArray, threshold: FloatArray, X: FloatArray, encode: Encode
+) -> tuple[FloatArray, BoolArray]:
+    """Return the last number before each encoded feature passes its threshold, and whether it falls."""
+    # One row of the probe holds a number for each column at once: the k-th threshold of each.
+    slot = np.arange(len(column)) - np.searchsorted(column, column)
+    base = np.repeat(X[:1], slot.max() + 1, axis=0)
+
+    def is_left(order: IntArray) -> BoolArray:
+        probe = base.copy()
+        probe[slot, column] = _floats(order)
+        encoded = encode(probe)[slot, feature]
+        return np.asarray(encoded <= threshold)
+
+    smallest, largest = ranges(X)
+    width = np.maximum(largest - smallest, 1.0)
+    low = smallest - 16.0 * width
+    high = largest + 16.0 * width
+    a = _ordered(low[column])
+    b = _ordered(high[column])
+    at_low = is_left(a)
+    never = at_low == is_left(b)
+    b = np.where(never, a + 1, b)
+    while (b > a + 1).any():
+        middle = (a >> 1) + (b >> 1) + (a & b & 1)
+        same = is_left(middle) == at_low
+        a = np.where(same, middle, a)
+        b = np.where(same, b, middle)
+    # A threshold out of sight: all numbers are on one side.
+    one_side = np.where(at_low, np.inf, -np.inf)
+    edges = np.where(never, one_side, _floats(a))
+    return edges, ~at_low & ~never
+
+
+def _ordered(numbers: FloatArray) -> IntArray:
+    """Return integers in the order of the floats, neighbours for neighbours."""
+    bits = (numbers + 0.0).view(np.int64)
+    return np.where(bits < 0, _SMALLEST - bits, bits)
+
+
+def _floats(order: IntArray) -> FloatArray:
+    """Return the floats of these integers."""
+    bits = np.where(order < 0, _SMALLEST - order, order)
+    return bits.view(np.float64)
+
+
+def ranges(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the smallest and the largest number of each column; 0 where all are missing."""
+    held = np.where(np.isnan(X).all(axis=0), 0.0, X)
+    return np.nanmin(held, axis=0), np.nanmax(held, axis=0)
