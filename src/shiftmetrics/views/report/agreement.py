@@ -109,7 +109,7 @@ def fill_curves(entry: Entry) -> None:
     levels = result.to_frame().round(9)
     lines = [
         {
-            "Power": Number(cell_of(level["power"])),
+            "Power": cell_of(level["power"]),
             "Ratio": Number(cell_of(level["ratio"])),
             "Agreement (nats)": number(level["agreement"]),
             "Of its ceiling": percent(level["normalized"]),
