@@ -26,7 +26,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Part(Record):
+class Piece(Record):
     name: str = ""
     weights: Any = ()
     status: Status = Outcome.SOLVED
@@ -35,7 +35,7 @@ class Part(Record):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Whole(Record):
     value: Any
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Piece, ...] = ()
     cache: Any = dataclasses.field(default=None, repr=False)
 
 
@@ -57,7 +57,7 @@ def through_json(record: Record) -> Any:
 
 def test_a_record_is_frozen_down_to_its_arrays() -> None:
     weights = np.arange(3.0)
-    record = Whole(value={"inner": [weights]}, parts=[Part(weights=weights)])
+    record = Whole(value={"inner": [weights]}, parts=[Piece(weights=weights)])
     with pytest.raises(dataclasses.FrozenInstanceError):
         record.value = 1
     for array in (
@@ -79,7 +79,7 @@ def test_numpy_scalars_become_python_numbers() -> None:
 
 
 def test_it_pickles_and_copies() -> None:
-    record = Whole(value=np.arange(3.0), parts=(Part(status=Outcome.STUCK),))
+    record = Whole(value=np.arange(3.0), parts=(Piece(status=Outcome.STUCK),))
     assert record.equals(pickle.loads(pickle.dumps(record)))
     assert record.equals(dataclasses.replace(record))
 
@@ -88,7 +88,7 @@ def test_it_pickles_and_copies() -> None:
     "again", [lambda record: pickle.loads(pickle.dumps(record)), copy.deepcopy]
 )
 def test_it_stays_read_only_when_it_travels(again) -> None:
-    record = again(Whole(value=np.arange(3.0), parts=(Part(status=Outcome.STUCK),)))
+    record = again(Whole(value=np.arange(3.0), parts=(Piece(status=Outcome.STUCK),)))
     with pytest.raises(ValueError, match="read-only"):
         record.value[0] = 7.0
 
@@ -97,16 +97,16 @@ def test_it_stays_read_only_when_it_travels(again) -> None:
 
 
 def test_equality_is_by_value_and_type() -> None:
-    record = Whole(value=np.array([1.0, np.nan, np.inf]), parts=(Part(name="a"),))
-    assert record.equals(Whole(value=np.array([1.0, np.nan, np.inf]), parts=(Part(name="a"),)))
+    record = Whole(value=np.array([1.0, np.nan, np.inf]), parts=(Piece(name="a"),))
+    assert record.equals(Whole(value=np.array([1.0, np.nan, np.inf]), parts=(Piece(name="a"),)))
     assert Whole(value=math.nan).equals(Whole(value=math.nan))
     for other in (
-        Whole(value=np.array([1.0, np.nan, -np.inf]), parts=(Part(name="a"),)),
-        Whole(value=np.array([1.0, np.nan]), parts=(Part(name="a"),)),
-        Whole(value=record.value, parts=(Part(name="b"),)),
+        Whole(value=np.array([1.0, np.nan, -np.inf]), parts=(Piece(name="a"),)),
+        Whole(value=np.array([1.0, np.nan]), parts=(Piece(name="a"),)),
+        Whole(value=record.value, parts=(Piece(name="b"),)),
         Whole(value=record.value, parts=()),
-        Whole(value=record.value, parts=(Part(name="a", status=Outcome.STUCK),)),
-        Part(),
+        Whole(value=record.value, parts=(Piece(name="a", status=Outcome.STUCK),)),
+        Piece(),
         record.value,
         None,
     ):
@@ -125,7 +125,7 @@ def test_private_caches_are_no_part_of_a_record() -> None:
 scalars = (
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=4)
 )
-words = st.sampled_from(["inf", "-inf", "nan", "array", "type", "text", "Part", "None", "1.0"])
+words = st.sampled_from(["inf", "-inf", "nan", "array", "type", "text", "Piece", "None", "1.0"])
 arrays = hnp.arrays(
     st.sampled_from(["f8", "f4", "i8", "?", "U3"]),
     hnp.array_shapes(min_dims=0, max_dims=3, max_side=3),
@@ -142,7 +142,7 @@ values = st.recursive(
 @pytest.mark.slow
 @given(values)
 def test_every_value_comes_back_from_json(value: Any) -> None:
-    record = Whole(value=value, parts=(Part(weights=value), Part(name="inf", status=Outcome.STUCK)))
+    record = Whole(value=value, parts=(Piece(weights=value), Piece(name="inf", status=Outcome.STUCK)))
     back = through_json(record)
     assert back.equals(record)
     assert back.parts[1].status == Outcome.STUCK
@@ -181,6 +181,6 @@ def test_a_damaged_record_is_a_value_error() -> None:
 
 def test_fields_of_a_later_version_are_passed_over() -> None:
     record = decode(
-        {"type": "Part", "name": "stuck", "added_later": [1]}, lambda stand_in: np.empty(0)
+        {"type": "Piece", "name": "stuck", "added_later": [1]}, lambda stand_in: np.empty(0)
     )
-    assert record.equals(Part(name="stuck"))
+    assert record.equals(Piece(name="stuck"))

@@ -186,9 +186,15 @@ def worst_case_risk(
         return worst_shift(problem, budget)
 
 
-def least_shift(problem: StabilityProblem, threshold: float) -> StabilityResult:
-    """Return the least shift to a threshold; a second threshold builds on the passes of the first."""
-    solution = least_cost(problem.dual, threshold)
+def least_shift(
+    problem: StabilityProblem, threshold: float, solution: DualSolution | None = None
+) -> StabilityResult:
+    """Return the least shift to a threshold; a second threshold builds on the passes of the first.
+
+    With ``solution``, return the result of that one.
+    """
+    if solution is None:
+        solution = least_cost(problem.dual, threshold)
     plan = problem.realise(solution.parts)
     value = plan.cost if solution.value is None else solution.value
     # By how much does the plan miss the dual bound, and its own target at the price of that?
@@ -332,7 +338,7 @@ def _error_bound(
     size : float
         Of the numbers that add up to the value: they carry the rounding errors.
     """
-    if solution.value is not None:
+    if solution.value is not None and not solution.computed:
         # The value is 0 or inf, exactly.
         return 0.0 if solution.status.ok else math.inf
     of_plan = max(reached, 0.0) + (_ROUNDING + plan.imbalance) * size

@@ -42,6 +42,8 @@ class DualSolution:
         What the dual certifies: no plan is better.
     value : float or None
         The value where it is not that of the plan.
+    computed : bool
+        Whether ``value`` was computed apart from the plan, whose cost and bound then enclose it.
     has_influence : bool
         Whether the plan depends on the sample smoothly, so that its influence function gives a standard error.
     """
@@ -51,6 +53,7 @@ class DualSolution:
     dual: float
     bound: float
     value: float | None = None
+    computed: bool = False
     has_influence: bool = False
 
 
