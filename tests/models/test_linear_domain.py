@@ -209,7 +209,7 @@ def test_one_hot_columns_move_as_one(mixed: Mixed) -> None:
         name: [c for c in encoded if c.startswith(f"{name}_")] for name in ("region", "smoker")
     }
     result = model_stability(
-        plain, encoded, y, 0.6, perturbation=Perturbation(one_hot=groups, integer=())
+        plain, encoded, y, 0.6, perturbation=Perturbation(one_hot=list(groups.values()), integer=())
     )
     moved = result.changed_rows()
     assert (moved[groups["region"]].sum(axis=1) == 1.0).all()
