@@ -295,10 +295,10 @@ def test_a_sample_all_of_whose_rows_are_new():
 @pytest.mark.slow
 @pytest.mark.parametrize(("levels", "fraction"), [(0, 0.0), (1, 0.1), (3, 0.12)])
 def test_lower_limits_of_what_is_new_hold(levels, fraction):
-    """Modes of single columns and of the search share 5 %: 200 audits, of which at most 9 % may be wrong."""
+    """Modes of single columns and of the search share 5 %; of 60 audits 3 may be wrong on average, 8 by chance."""
     rng = np.random.default_rng(11)
     wrong = 0
-    for _ in range(200):
+    for _ in range(60):
         reference, current = (
             pd.DataFrame({"x": rng.normal(size=150), "job": rng.choice(JOBS, 150)})
             for _ in range(2)
@@ -314,4 +314,4 @@ def test_lower_limits_of_what_is_new_hold(levels, fraction):
         encoder = TableEncoder.fit(reference, current)
         found = find_modes(encoder, reference, current, rng)
         wrong += found.interval.low > fraction
-    assert wrong <= 18
+    assert wrong <= 8
