@@ -38,7 +38,8 @@ class BlackboxRoute(Route):
             return QueryAscent(problem).first()
         found = find_counterexamples(problem, n_queries=problem.n_queries)
         warnings: tuple[str, ...] = ()
-        if len(getattr(last_step(problem.model), "calibrated_classifiers_", ())) > 1:
+        calibrated = getattr(last_step(problem.model), "calibrated_classifiers_", ())
+        if len(calibrated) > 1:
             text = "An average of calibrated models is searched; one calibrated with ensemble=False has exact routes."
             warnings = (text,)
         return WorstCase.of_errors(found.points, found.distances, warnings=warnings)
@@ -101,9 +102,9 @@ class QueryAscent(Ascent):
         self.add(found.points, losses, distances)
         if away.size and losses[away].mean() > 0.0:
             # Where the price of half of the errors is what their loss is worth; and twice that.
-            squared = np.median(np.square(distances[away]))
-            ratio = float(squared / np.median(losses[away]))
-            self.price = 2.0 * self.problem.theta1 * ratio
+            squared = np.square(distances[away])
+            ratio = np.median(squared) / np.median(losses[away])
+            self.price = 2.0 * self.problem.theta1 * float(ratio)
 
     def climb(self, start: FloatArray, best: BestPoints, price: float) -> None:
         """Climb with a part of the queries that are left."""
@@ -111,18 +112,21 @@ class QueryAscent(Ascent):
         quota = np.maximum(self.queries_left // _ROUND_PART, least)
         stop = np.maximum(self.queries_left - quota, 0)
         while True:
-            which = np.flatnonzero(self.queries_left - stop >= self._queries_of_a_step())
+            to_spend = self.queries_left - stop
+            which = np.flatnonzero(to_spend >= self._queries_of_a_step())
             stepping = which[self.step[which] > _SHORTEST]
             if not stepping.size:
                 break
             self._step_all(stepping, best, price)
         while self.space.n_smooth:
-            which = np.flatnonzero(self.queries_left - stop >= TRIALS)
+            to_spend = self.queries_left - stop
+            which = np.flatnonzero(to_spend >= TRIALS)
             if not which.size:
                 break
             # No point farther off than this can be better, at the highest loss that was seen.
             most = price * self.highest - best.values[which]
-            radius = np.sqrt(np.maximum(most, 0.0) / self.problem.theta1)
+            squared = np.maximum(most, 0.0) / self.problem.theta1
+            radius = np.sqrt(squared)
             rng = self.problem.rng
             trials = scattered(self.space, which, best.points[which], radius, rng)
             self._evaluate(which, trials, price, best)
@@ -142,25 +146,29 @@ class QueryAscent(Ascent):
         directions = np.eye(space.n_smooth)
         if space.n_smooth > _MOST_DIRECTIONS:
             random = rng.standard_normal((space.n_smooth, _MOST_DIRECTIONS))
-            directions = np.linalg.qr(random)[0].T
+            basis, _ = np.linalg.qr(random)
+            directions = basis.T
         # Both ends of a step in each direction, and jumps.
         step = self.step[which][:, None, None]
         ahead = here[:, None] + step * directions
         behind = here[:, None] - step * directions
         both = space.clip(np.concatenate([ahead, behind], axis=1), which)
+        ends = space.points(base, which, both)
         jumps = space.some_jumps(base, rng, _MOST_JUMPS)
-        trials = np.concatenate([space.points(base, which, both), jumps], axis=1)
+        trials = np.concatenate([ends, jumps], axis=1)
         losses = self._evaluate(which, trials, price, best)
         k = len(directions)
         if k:
             rise = losses[:, :k] - losses[:, k : 2 * k]
             slope = rise / (2.0 * step[:, :, 0])
             # where the first-order gain is greatest
-            target = (price / (2.0 * self.problem.theta1)) * (slope @ directions)
+            gradient = slope @ directions
+            target = (price / (2.0 * self.problem.theta1)) * gradient
             ways = [part * target for part in _WAYS]
             ways.append(0.5 * (here + target))
             there = space.clip(np.stack(ways, axis=1), which)
-            self._evaluate(which, space.points(base, which, there), price, best)
+            trials = space.points(base, which, there)
+            self._evaluate(which, trials, price, best)
         # Steps grow where they gain, and shrink elsewhere.
         gained = best.values[which] > before + 1e-3 * np.abs(before)
         factor = np.where(gained, 1.2, 0.4)
@@ -177,10 +185,13 @@ class QueryAscent(Ascent):
         losses = self.problem.losses(flat, owner)
         losses = np.nan_to_num(losses, nan=0.0, posinf=0.0)
         self.queries_left[which] -= n_points
-        self.highest = max(self.highest, float(losses.max(initial=0.0)))
+        highest = float(losses.max(initial=0.0))
+        self.highest = max(self.highest, highest)
         distances = self.space.distance(flat, owner)
         cost = self.problem.theta1 * np.square(distances)
-        values = (price * losses - cost).reshape(n_which, n_points)
-        first = np.arange(n_which) * n_points + values.argmax(axis=1)
-        best.keep(which, flat[first], losses[first], values.ravel()[first])
+        values = price * losses - cost
+        # The best point of each sample; points of a sample stand one after another.
+        place = values.reshape(n_which, n_points).argmax(axis=1)
+        first = np.arange(n_which) * n_points + place
+        best.keep(which, flat[first], losses[first], values[first])
         return losses.reshape(n_which, n_points)

@@ -18,19 +18,27 @@ def known_categories(model: Any) -> dict[int, list[Any]]:
     model = getattr(model, "best_estimator_", model)
     if not splits_categories(model):
         return {}
-    document = json.loads(bytes(model.get_booster().save_raw("json")))
+    text = bytes(model.get_booster().save_raw("json"))
+    document = json.loads(text)
     booster = document["learner"]["gradient_booster"]
-    model_part = booster.get("gbtree", booster).get("model", {})
+    trees = booster.get("gbtree", booster)
+    model_part = trees.get("model", {})
     stored = model_part.get("cats") or {}
-    lists = {column: _values(part) for column, part in enumerate(stored.get("enc") or [])}
-    return {column: values for column, values in lists.items() if values}
+    known = {}
+    for column, part in enumerate(stored.get("enc") or []):
+        values = _values(part)
+        if values:
+            known[column] = values
+    return known
 
 
 def splits_categories(model: Any) -> bool:
     """Return whether a model is one of XGBoost with columns of categories."""
-    if not type(model).__module__.startswith("xgboost") or not hasattr(model, "get_booster"):
+    library = type(model).__module__
+    if not library.startswith("xgboost") or not hasattr(model, "get_booster"):
         return False
-    return "c" in (model.get_booster().feature_types or ())
+    kinds = model.get_booster().feature_types or ()
+    return "c" in kinds
 
 
 def _values(part: Mapping[str, Any]) -> list[Any]:
@@ -41,7 +49,11 @@ def _values(part: Mapping[str, Any]) -> list[Any]:
     joined = bytes(value % 256 for value in part["values"])
     if not joined.isascii():
         return []
-    return [joined[start:stop].decode() for start, stop in pairwise(part["offsets"])]
+    strings = []
+    for start, stop in pairwise(part["offsets"]):
+        string = joined[start:stop]
+        strings.append(string.decode())
+    return strings
 
 
 def estimator_of(model: Any) -> Any:
@@ -50,13 +62,16 @@ def estimator_of(model: Any) -> Any:
     if type(model).__name__ != "Booster" or library not in ("xgboost", "lightgbm"):
         return model
     if library == "lightgbm":
-        objective = model.dump_model(num_iteration=1)["objective"].partition(" ")[0]
+        dump = model.dump_model(num_iteration=1)
+        # Its options follow the name of the objective.
+        objective, _, _ = dump["objective"].partition(" ")
         if objective in ("binary", "multiclass"):
             return LightGBMClassifier(model)
         return LightGBMRegressor(model)
     import xgboost
 
-    objective = json.loads(model.save_config())["learner"]["objective"]["name"]
+    config = json.loads(model.save_config())
+    objective = config["learner"]["objective"]["name"]
     estimator = xgboost.XGBRegressor()
     if objective.startswith(("binary:", "multi:")):
         estimator = xgboost.XGBClassifier()
@@ -72,7 +87,8 @@ class LightGBMRegressor:
         self.n_features_in_ = booster.num_feature()
         names = booster.feature_name()
         # Columns of arrays are called so by LightGBM.
-        if names != [f"Column_{place}" for place in range(len(names))]:
+        of_arrays = [f"Column_{place}" for place in range(len(names))]
+        if names != of_arrays:
             self.feature_names_in_ = np.array(names, dtype=object)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -86,7 +102,8 @@ class LightGBMClassifier(LightGBMRegressor):
     @property
     def classes_(self) -> npt.NDArray[Any]:
         """The labels."""
-        return np.arange(max(2, self.booster_.num_model_per_iteration()))
+        n_outputs = self.booster_.num_model_per_iteration()
+        return np.arange(max(2, n_outputs))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return probabilities of shape (n, n_classes)."""
@@ -97,4 +114,5 @@ class LightGBMClassifier(LightGBMRegressor):
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each row."""
-        return np.asarray(self.predict_proba(X).argmax(axis=1))
+        probabilities = self.predict_proba(X)
+        return np.asarray(probabilities.argmax(axis=1))

@@ -66,8 +66,9 @@ class NearestSoFar:
         # Points that are not the row itself cost a query each, the first ones within the budget.
         differ = differs(flat, self.space.origin[owner]).any(axis=1)
         new = differ.reshape(n_which, n_points)
-        room = (self.n_queries - self.queries[which])[:, None]
-        new &= np.cumsum(new, axis=1) <= room
+        queries_left = self.n_queries - self.queries[which]
+        n_new = np.cumsum(new, axis=1)
+        new &= n_new <= queries_left[:, None]
         self.queries[which] += new.sum(axis=1)
         tried = np.flatnonzero(new)
         wrong = np.zeros(n_which * n_points, dtype=bool)
@@ -87,9 +88,11 @@ class NearestSoFar:
         sorted_owner = owner[order]
         is_first = np.r_[True, sorted_owner[1:] != sorted_owner[:-1]]
         first = order[is_first]
-        better = first[distance[first] < self.distance[owner[first]]]
-        self.distance[owner[better]] = distance[better]
-        self.point[owner[better]] = points[better]
+        is_nearer = distance[first] < self.distance[owner[first]]
+        better = first[is_nearer]
+        rows = owner[better]
+        self.distance[rows] = distance[better]
+        self.point[rows] = points[better]
 
     def anew(self) -> NearestSoFar:
         """Return a search of the same rows without known errors, on the same budget."""
@@ -105,7 +108,8 @@ class NearestSoFar:
         """Return the rows with a known error, not at distance 0, that have some queries left."""
         left = self.n_queries - self.queries
         known = np.isfinite(self.distance) & (self.distance > 0.0)
-        return np.flatnonzero(known & (left >= at_least))
+        able = left >= at_least
+        return np.flatnonzero(known & able)
 
 
 _SHORTENINGS = 5  # queries
@@ -146,7 +150,8 @@ def take_back(nearest: NearestSoFar, which: IntArray) -> None:
     order = np.argsort(-cost, axis=1, kind="stable")
     for place in range(cost.shape[1]):
         part = order[:, place]
-        paid = cost[np.arange(len(which)), part] > 0.0
+        price = cost[np.arange(len(which)), part]
+        paid = price > 0.0
         if not paid.any():
             break
         rows = which[paid]
@@ -158,7 +163,9 @@ def take_back(nearest: NearestSoFar, which: IntArray) -> None:
         points[slides, columns] = space.origin[rows[slides], columns]
         for number, group in enumerate(space.jumping):
             here = np.flatnonzero(parts == space.n_smooth + number)
-            points[np.ix_(here, group)] = space.origin[np.ix_(rows[here], group)]
+            cells = np.ix_(here, group)
+            cells_of_rows = np.ix_(rows[here], group)
+            points[cells] = space.origin[cells_of_rows]
         nearest.evaluate(rows, points[:, None])
 
 
@@ -189,8 +196,10 @@ def jump(
     moves = nearest.move(which)[:, None]
     bases = [space.points(best, which, part * moves)[:, 0] for part in _PARTS]
     bases.append(space.origin[which])
+    n_jumps = n_queries // len(bases)
     for base in bases:
-        nearest.evaluate(which, space.some_jumps(base, rng, n_queries // len(bases)))
+        jumps = space.some_jumps(base, rng, n_jumps)
+        nearest.evaluate(which, jumps)
 
 
 _MANY = 30  # columns, for which a bit less must do
@@ -228,18 +237,22 @@ def slide(
     if not which.size:
         return
     # Each direction takes a bisection of a few bits: as many directions as the budget allows.
-    n_bits = 3 if p > _MANY else 4
+    n_bits = 4
+    if p > _MANY:
+        n_bits = 3
     queries_left = nearest.n_queries - nearest.queries[which]
     left = int(np.median(queries_left)) - _FOR_TRIALS
     n_directions = int(np.clip(left // n_bits, 1, p))
     directions = np.eye(p)
     if n_directions < p:
         random = rng.standard_normal((p, n_directions))
-        directions = np.linalg.qr(random)[0].T
+        basis, _ = np.linalg.qr(random)
+        directions = basis.T
     base = nearest.point[which]
     along = best @ directions.T
     # towards the row, where the bounds are never in the way
-    delta = np.where(along > 0.0, -width, width) * length[:, None]
+    towards = np.where(along > 0.0, -width, width)
+    delta = towards * length[:, None]
     # a normal spreads over its columns: few components are more than three times as large as usual
     widest = 1.5 * width * min(1.0, 3.0 / np.sqrt(n_directions))
     low = np.full_like(delta, -widest)
@@ -247,12 +260,15 @@ def slide(
     displaced = best[:, None, :] + delta[:, :, None] * directions[None]
     for _ in range(n_bits):
         middle = 0.5 * (low + high)
-        moves = displaced / (1.0 + middle)[:, :, None]
-        answer = nearest.evaluate(which, space.points(base, which, moves))
+        factor = 1.0 + middle
+        moves = displaced / factor[:, :, None]
+        points = space.points(base, which, moves)
+        answer = nearest.evaluate(which, points)
         low = np.where(answer, middle, low)
         high = np.where(answer, high, middle)
     # The plane normal . m = 1 holds the best point, and (best + delta direction) / (1 + middle).
-    slopes = 0.5 * (low + high) / delta
+    stretch = 0.5 * (low + high)
+    slopes = stretch / delta
     normal = slopes @ directions
     # the normal is known along the move itself: there it is 1
     outside = best - along @ directions
@@ -261,7 +277,8 @@ def slide(
     outside[spanned] = best[spanned]
     rest[spanned] = length[spanned] ** 2
     missing = 1.0 - np.einsum("ij,ij->i", normal, best)
-    normal += outside * (missing / rest)[:, None]
+    weight = missing / rest
+    normal += outside * weight[:, None]
     # Try the nearest point of the plane, a little beyond it, and points on the way there.
     target = nearest_on_plane(normal, space.low[which], space.high[which])
     factors = np.array([1.01, 1.06, 1.15])
@@ -270,7 +287,8 @@ def slide(
     fractions = np.array([0.7, 0.4, 0.15])
     between = _shorter(best, target, fractions, length)
     trials = np.concatenate([beyond, between], axis=1)
-    nearest.evaluate(which, space.points(base, which, trials))
+    points = space.points(base, which, trials)
+    nearest.evaluate(which, points)
 
 
 def _shorter(
@@ -298,7 +316,8 @@ def nearest_on_plane(normal: FloatArray, low: FloatArray, high: FloatArray) -> F
         factor = np.maximum(gap, 0.0) / np.maximum(gain, _TINY)
         step = part * factor[:, None]
         target = np.where(free, step, target)
-        over = free & ((target > high) | (target < low))
+        outside = (target > high) | (target < low)
+        over = free & outside
         if not over.any():
             break
         target = np.clip(target, low, high)

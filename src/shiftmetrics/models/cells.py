@@ -47,7 +47,9 @@ class TableColumn(Record):
     @property
     def kind(self) -> Literal["number", "category"]:
         """What the codes are."""
-        return "number" if self.categories is None else "category"
+        if self.categories is None:
+            return "number"
+        return "category"
 
 
 # From the cells of a column to codes.
@@ -78,7 +80,8 @@ def coded_cells(
         numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
         infinite = np.isinf(numbers)
         if infinite.any():
-            got = f"{numbers[infinite][0]:g} in column {name!r} at row {int(infinite.argmax())}"
+            row = int(infinite.argmax())
+            got = f"{numbers[row]:g} in column {name!r} at row {row}"
             remedy = "Drop or clip these rows first."
             raise ValueError(describe(argument, "finite everywhere", got, remedy))
         return column, numbers
@@ -95,7 +98,12 @@ def coded_cells(
     places = {value: place for place, value in enumerate(categories)}
     codes = np.full(len(series), np.nan)
     codes[~missing] = [places[value] for value in held.tolist()]
-    plain = [value.item() if isinstance(value, np.generic) else value for value in categories]
+    # Plain values of Python, which JSON can hold.
+    plain = []
+    for value in categories:
+        if isinstance(value, np.generic):
+            value = value.item()
+        plain.append(value)
     return replace(column, categories=tuple(plain)), codes
 
 
@@ -130,7 +138,8 @@ def _categories(held: Any, levels: Sequence[Any] | None, name: str, argument: st
 
     if levels is not None:
         known = list(levels)
-        return known + [value for value in pd.unique(held) if value not in set(known)]
+        others = [value for value in pd.unique(held) if value not in set(known)]
+        return known + others
     if isinstance(held.dtype, pd.CategoricalDtype):
         return list(held.dtype.categories)
     if pd.api.types.is_bool_dtype(held.dtype):
@@ -148,7 +157,10 @@ def _missing_mark(cells: Any, name: str, argument: str) -> Missing | None:
     import pandas as pd
 
     marks: dict[int, Missing] = {id(None): "none", id(pd.NA): "NA", id(pd.NaT): "NaT"}
-    found = dict.fromkeys(marks.get(id(cell), "nan") for cell in cells.tolist())
+    found: dict[Missing, None] = {}
+    for cell in cells.tolist():
+        mark = marks.get(id(cell), "nan")
+        found[mark] = None
     if len(found) > 1:
         expected = "a table that writes missing cells in one way in each column"
         got = f"{' and '.join(found)} in column {name!r}"
@@ -170,9 +182,11 @@ def decoded_cells(column: TableColumn, codes: FloatArray, dtype: Any, index: Any
     missing = np.isnan(codes)
     positions = np.where(missing, -1, codes).astype(np.int64)
     if isinstance(dtype, pd.CategoricalDtype):
-        if dtype.categories is None or list(dtype.categories) != list(column.categories):
-            dtype = pd.CategoricalDtype(list(column.categories))
-        return pd.Series(pd.Categorical.from_codes(positions, dtype=dtype), index=index)
+        categories = list(column.categories)
+        if dtype.categories is None or list(dtype.categories) != categories:
+            dtype = pd.CategoricalDtype(categories)
+        categorical = pd.Categorical.from_codes(positions, dtype=dtype)
+        return pd.Series(categorical, index=index)
     # Position -1 is that of missing cells.
     marks = {"none": None, "NA": pd.NA, "NaT": pd.NaT}
     values = np.empty(len(column.categories) + 1, dtype=object)
@@ -181,7 +195,8 @@ def decoded_cells(column: TableColumn, codes: FloatArray, dtype: Any, index: Any
     if missing.any() and isinstance(dtype, np.dtype):  # some have no missing values themselves
         substitutes = {"b": object, "i": np.float64, "u": np.float64}
         dtype = np.dtype(substitutes.get(dtype.kind, dtype))
-    return pd.Series(values[positions], index=index, dtype=object).astype(dtype)
+    cells = values[positions]
+    return pd.Series(cells, index=index, dtype=object).astype(dtype)
 
 
 def _numbers(codes: FloatArray, dtype: Any) -> Any:

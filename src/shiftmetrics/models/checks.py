@@ -60,7 +60,9 @@ def columns_of(model: Any, X: Any) -> Any:
             expected = "a table with the columns that the model was fitted on"
             got = f"none called {first_few(missing)}"
             raise ValueError(describe("X", expected, got, f"It has {first_few(columns)}."))
-        return X if names == columns else X[names]
+        if names == columns:
+            return X
+        return X[names]
     n_features = getattr(model, "n_features_in_", None)
     try:
         shape = np.shape(X)
@@ -73,7 +75,9 @@ def columns_of(model: Any, X: Any) -> Any:
     if n_features is None or shape[1:] == (n_features,):
         return X
     expected = f"of shape (n_samples, {n_features}), as the model was fitted on"
-    remedy = "Pass X.reshape(len(X), -1)." if len(shape) > 2 else ""
+    remedy = ""
+    if len(shape) > 2:
+        remedy = "Pass X.reshape(len(X), -1)."
     raise ValueError(describe("X", expected, f"shape {shape}", remedy))
 
 
@@ -86,8 +90,11 @@ def check_fits_in_memory(model: Any, X: Any, search: Search) -> None:
         With both figures.
     """
     n_samples, *row_shape = np.shape(X)
-    cell_bytes = NETWORK_CELL_BYTES if is_module(model) else CELL_BYTES
-    needed = n_samples * (SAMPLE_BYTES + cell_bytes * math.prod(row_shape))
+    cell_bytes = CELL_BYTES
+    if is_module(model):
+        cell_bytes = NETWORK_CELL_BYTES
+    sample_bytes = SAMPLE_BYTES + cell_bytes * math.prod(row_shape)
+    needed = n_samples * sample_bytes
     remedy = "Take fewer rows, or pass them as a Dask collection or parquet files, which are read in chunks."
     limit = check_memory_limit(search.memory_limit)
     check_memory(needed, limit, f"X, of {n_samples} rows,", remedy)
@@ -170,7 +177,10 @@ def check_targets(
     elif _is_regressor(rule.model):
         raise ValueError(describe("loss", "'squared' for a regression", value=loss))
     predictions = _predicted(predict, table, known)
-    y = predictions if y is None else column_of(y)
+    if y is None:
+        y = predictions
+    else:
+        y = column_of(y)
     if loss == "squared":
         return targets_of(y, None, len(predictions)), None
     if classifies:
@@ -258,12 +268,17 @@ def _predicted(
         expected = f"one that predicts one label or value for each of {n_samples} rows"
         raise ValueError(describe("model", expected, f"predictions of shape {predictions.shape}"))
     predictions = check_labels(predictions, "predictions of the model")
-    if predictions.dtype.kind == "f" and not np.isfinite(predictions).all():
-        raise _unfit_predictions("finite", predictions[~np.isfinite(predictions)])
+    if predictions.dtype.kind == "f":
+        infinite = predictions[~np.isfinite(predictions)]
+        if infinite.size:
+            raise _unfit_predictions("finite", infinite)
     # Some rows are predicted again, both times with the same other rows.
     rows = table.decode(table.codes[:_MOST_AGAIN])
-    first = predict(rows) if n_samples > _MOST_AGAIN else predictions
-    check_same(predict(rows), first)
+    first = predictions
+    if n_samples > _MOST_AGAIN:
+        first = predict(rows)
+    again = predict(rows)
+    check_same(again, first)
     return predictions
 
 

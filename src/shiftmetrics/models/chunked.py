@@ -81,15 +81,20 @@ def chunked_problem(
         y = column_of(gathered(y, "y", search.memory_limit))
         starts = np.cumsum([0, *sizes])
         if len(y) != starts[-1]:
-            raise ValueError(describe("y", f"of length {starts[-1]}", f"length {len(y)}"))
+            expected = f"of length {starts[-1]}"
+            raise ValueError(describe("y", expected, f"length {len(y)}"))
         places = []
         for start, (_, place, _) in zip(starts[:-1], looks, strict=True):
             places.append(start + place)
         some_y = y[np.concatenate(places)]
     # Bounds are those of all samples, not of these.
-    reading = {**options, "perturbation": replace(perturbation, bounds=None), "search": search}
+    unbounded = replace(perturbation, bounds=None)
+    reading = {**options, "perturbation": unbounded, "search": search}
     looked_at = problem_of(model, some, some_y, **reading)
-    columns = list(columns_of(looked_at.model, some).columns) if is_table(some) else None
+    columns = None
+    if is_table(some):
+        used = columns_of(looked_at.model, some)
+        columns = list(used.columns)
     codes = source.converted(_Codes(looked_at.table, columns), sizes)
     check_rows_fit([codes], 2 * ROW_BYTES, search, "X")
     table = replace(looked_at.table, codes=cast(FloatArray, codes), row_labels=None, index=None)
@@ -97,9 +102,12 @@ def chunked_problem(
     if y is None:
 
         def predicted(part: FloatArray) -> Any:
-            return looked_at.predict(part) if len(part) else part[:, 0].astype(np.int64)
+            if len(part):
+                return looked_at.predict(part)
+            return part[:, 0].astype(np.int64)
 
-        targets = np.concatenate(codes.map(predicted))
+        of_chunks = codes.map(predicted)
+        targets = np.concatenate(of_chunks)
     else:
         targets = targets_of(y, looked_at.classes)
     return replace(looked_at, table=table, y=targets, domain=domain, progress=False)
@@ -125,8 +133,10 @@ def worst_case_of_chunks(problem: ModelProblem, search: Search) -> tuple[str, Wo
     problem.count.rows += sum(n_queries for _, _, n_queries in parts)
     # Where chunks took several routes, the one that is tried last is named.
     order = ["weights", *ROUTES]
-    route = max((name for name, _, _ in parts), key=order.index)
-    return route, _joined([found for _, found, _ in parts])
+    names = {name for name, _, _ in parts}
+    route = max(names, key=order.index)
+    together = _joined([found for _, found, _ in parts])
+    return route, together
 
 
 def in_memory(problem: ModelProblem, search: Search) -> ModelProblem:
@@ -138,17 +148,20 @@ def in_memory(problem: ModelProblem, search: Search) -> ModelProblem:
         If they take more than the limit.
     """
     n_samples, n_features = problem.codes.shape
+    needed = GATHERED_BYTES * n_samples * n_features
+    limit = check_memory_limit(search.memory_limit)
     check_memory(
-        GATHERED_BYTES * n_samples * n_features,
-        check_memory_limit(search.memory_limit),
+        needed,
+        limit,
         "X, all rows of which this search holds,",
         "Take fewer rows, or the 0/1 loss, for which each row is searched by itself.",
     )
     text = "The route for this loss holds all rows: they were taken to memory."
+    warnings = (*problem.domain.warnings, text)
     return replace(
         problem,
         table=replace(problem.table, codes=np.asarray(problem.codes)),
-        domain=replace(problem.domain, warnings=(*problem.domain.warnings, text)),
+        domain=replace(problem.domain, warnings=warnings),
         progress=search.progress,
     )
 
@@ -157,7 +170,12 @@ def _joined(parts: Sequence[WorstCase]) -> WorstCase:
     """Return the worst case of all blocks of samples together; their points are not known."""
     loss = _joined_losses([found.loss for found in parts])
     # A lower bound of all blocks needs one of each; the loss itself is one where it is exact.
-    bounds = [found.loss if found.loss.kind == "exact" else found.lower for found in parts]
+    bounds: list[Loss | None] = []
+    for found in parts:
+        bound = found.lower
+        if found.loss.kind == "exact":
+            bound = found.loss
+        bounds.append(bound)
     lower = None
     if loss.kind != "exact" and None not in bounds:
         lower = _joined_losses(cast(list[Loss], bounds))
@@ -168,7 +186,9 @@ def _joined(parts: Sequence[WorstCase]) -> WorstCase:
 def _joined_losses(parts: Sequence[Loss]) -> Loss:
     """Return the loss of blocks of samples together."""
     kinds: list[Kind] = [part.kind for part in parts if part.kind != "exact"]
-    kind: Kind = kinds[0] if kinds else "exact"
+    kind: Kind = "exact"
+    if kinds:
+        kind = kinds[0]
     if all(isinstance(part, ZeroOneLoss) for part in parts):
         nearest = np.concatenate([cast(ZeroOneLoss, part).distances for part in parts])
         return ZeroOneLoss(nearest, kind=kind)
@@ -181,7 +201,9 @@ def _joined_losses(parts: Sequence[Loss]) -> Loss:
         padding = ((0, 0), (0, width - part.n_candidates))
         losses.append(np.pad(part.losses, padding, constant_values=0.0))
         distances.append(np.pad(part.distances, padding, constant_values=math.inf))
-    return CandidateLoss(np.concatenate(losses), np.concatenate(distances), kind=kind)
+    all_losses = np.concatenate(losses)
+    all_distances = np.concatenate(distances)
+    return CandidateLoss(all_losses, all_distances, kind=kind)
 
 
 # What each chunk does, wherever it is.
@@ -204,14 +226,17 @@ class _Blocks:
         n_rivals = 2
         if self.problem.classes is not None:
             n_rivals = max(len(self.problem.classes) - 1, 1)
-        row_bytes = CELL_BYTES * (self.problem.domain.n_features + 8) * n_rivals
+        n_cells = self.problem.domain.n_features + 8
+        row_bytes = CELL_BYTES * n_cells * n_rivals
         parts = []
         for rows in row_blocks(len(codes), row_bytes):
             problem = self.of(codes[rows], y[rows])
             route, found = find_worst_case(problem, self.search.method)
             found = found.at_any_price()
+            # The points hold the samples: they stay with the chunk.
             unknown = WorstCase.fixed(problem).points
-            parts.append((route, replace(found, points=unknown), problem.count.rows))
+            found = replace(found, points=unknown)
+            parts.append((route, found, problem.count.rows))
         return parts
 
 
@@ -232,10 +257,14 @@ class _ChunkReading:
         step = max(1, -(-len(part) // self.most))
         wanted = np.arange(len(part)) % step == 0
         if len(part):
-            wanted |= ~frame.isna().duplicated().to_numpy(dtype=bool)
+            pattern = frame.isna()
+            seen = pattern.duplicated()
+            wanted |= ~seen.to_numpy(dtype=bool)
         for place in range(frame.shape[1]):
-            if not pd.api.types.is_numeric_dtype(frame.dtypes.iloc[place]):
-                wanted |= ~frame.iloc[:, place].duplicated().to_numpy(dtype=bool)
+            column = frame.iloc[:, place]
+            if not pd.api.types.is_numeric_dtype(column.dtype):
+                seen = column.duplicated()
+                wanted |= ~seen.to_numpy(dtype=bool)
         return len(part), np.flatnonzero(wanted), part[wanted]
 
 

@@ -57,12 +57,14 @@ def _all_states(problem: ModelProblem, flip: Flip) -> WorstCase:
         points = problem.codes[rows].copy()
         away = np.flatnonzero((choices > 0) & ~stuck[rows])
         states = (present[rows[away]] + choices[away]) % n_states
-        points[np.ix_(away, flip.columns)] = flip.states[states]
+        cells = np.ix_(away, flip.columns)
+        points[cells] = flip.states[states]
         return points
 
     losses = np.empty((n_samples, n_states))
     for choice in range(n_states):
-        points = changed(everyone, None, np.full(n_samples, choice))
+        choices_of_all = np.full(n_samples, choice)
+        points = changed(everyone, None, choices_of_all)
         losses[:, choice] = problem.losses(points, everyone)
     distances = np.full(losses.shape, flip.distance)
     distances[stuck] = np.inf
@@ -88,20 +90,23 @@ class _Line:
     def allowed(self, rows: IntArray, values: FloatArray) -> FloatArray:
         """Return the allowed values of samples nearest to these."""
         start = self.problem.codes[rows]
-        points = self.problem.domain.clip(self.points(rows, values), start)
+        wanted = self.points(rows, values)
+        points = self.problem.domain.clip(wanted, start)
         return points[:, self.column]
 
     def distances(self, values: FloatArray) -> FloatArray:
         """Return how far values of shape (n_samples, n_values) are; inf where the cell is missing."""
-        distances = np.abs(values - self.start[:, None]) / self.unit
+        change = np.abs(values - self.start[:, None])
+        distances = change / self.unit
         return np.where(np.isnan(distances), np.inf, distances)
 
     def losses(self, values: FloatArray) -> FloatArray:
         """Return the losses at values of shape (n_samples, n_values)."""
         n_samples, n_values = values.shape
+        everyone = np.arange(n_samples)
         losses = np.empty(values.shape)
         for block in row_blocks(n_samples, n_values, block_bytes=_BLOCK_POINTS):
-            rows = np.repeat(np.arange(n_samples)[block], n_values)
+            rows = np.repeat(everyone[block], n_values)
             points = self.points(rows, values[block].ravel())
             of_points = self.problem.losses(points, rows)
             losses[block] = of_points.reshape(-1, n_values)
@@ -141,18 +146,21 @@ def _nearest_errors(line: _Line, values: FloatArray, wrong: BoolArray) -> WorstC
         ahead = side * (values - start[:, None])
         errors = np.where(wrong & (ahead > 0.0), ahead, np.inf)
         nearest = errors.min(axis=1)
-        rows = np.flatnonzero(~wrong[:, 0] & np.isfinite(nearest))
+        is_sought = ~wrong[:, 0] & np.isfinite(nearest)
+        rows = np.flatnonzero(is_sought)
         # The boundary is between it and the value before it, which is right.
         between = (ahead >= 0.0) & (ahead < nearest[:, None])
         last = np.where(between, ahead, 0.0).max(axis=1)
         near = start[rows] + side * last[rows]
-        far = values[rows, errors[rows].argmin(axis=1)]
+        place = errors[rows].argmin(axis=1)
+        far = values[rows, place]
         far = _bisected(line, rows, near, far)
         # The nearer of both sides counts.
         there = np.abs(far - start[rows])
         nearer = there < length[rows]
-        length[rows[nearer]] = there[nearer]
-        end[rows[nearer]] = far[nearer]
+        better = rows[nearer]
+        length[better] = there[nearer]
+        end[better] = far[nearer]
     return WorstCase(
         loss=ZeroOneLoss(length / line.unit, kind="upper_bound"),
         points=lambda rows, distances, choices: line.points(rows, end[rows]),
@@ -165,11 +173,14 @@ def _bisected(line: _Line, rows: IntArray, right: FloatArray, wrong: FloatArray)
     wrong = wrong.copy()
     for _ in range(_BISECTIONS):
         middle = line.allowed(rows, 0.5 * (right + wrong))
-        going = np.flatnonzero((middle != right) & (middle != wrong))
+        is_between = (middle != right) & (middle != wrong)
+        going = np.flatnonzero(is_between)
         if not going.size:
             break
         points = line.points(rows[going], middle[going])
         error = line.problem.is_wrong(points, rows[going])
-        wrong[going[error]] = middle[going[error]]
-        right[going[~error]] = middle[going[~error]]
+        erring = going[error]
+        wrong[erring] = middle[erring]
+        correct = going[~error]
+        right[correct] = middle[correct]
     return wrong

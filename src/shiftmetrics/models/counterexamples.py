@@ -88,6 +88,9 @@ def find_counterexamples(
     predicted = problem.predict(points)
     right = np.flatnonzero(predicted == problem.y)
     if right.size and n_queries > 1:
+        known_right = None
+        if known is not None:
+            known_right = known[right]
         found = nearest_counterexamples(
             lambda places, positions: problem.is_wrong(places, right[positions]),
             problem.domain,
@@ -95,7 +98,7 @@ def find_counterexamples(
             problem.y[right],
             problem.codes,
             predicted,
-            known=None if known is None else known[right],
+            known=known_right,
             n_queries=n_queries - 1,
             rng=problem.rng,
             progress=problem.progress,

@@ -56,7 +56,8 @@ class Flip:
         state = np.full(len(points), -1, dtype=np.int64)
         # There are few patterns, and many points.
         for number, pattern in enumerate(self.patterns):
-            state[~differs(held, pattern).any(axis=1)] = number
+            is_other = differs(held, pattern).any(axis=1)
+            state[~is_other] = number
         return state
 
     def is_stuck(self, points: FloatArray) -> BoolArray:
@@ -196,12 +197,14 @@ class Domain:
         stepping = self.numeric & self.integer
         if stepping.any():
             steps = start + np.rint(inside - start)
-            inside = np.where(stepping, np.clip(steps, low, high), inside)
+            steps = np.clip(steps, low, high)
+            inside = np.where(stepping, steps, inside)
         # A group takes its nearest state, so that points in between are never predicted.
         for flip in self.mutable_flips:
             free = ~flip.is_stuck(start)
             changed = inside[free]
-            flip.put(changed, flip.nearest_state(points[free]))
+            states = flip.nearest_state(points[free])
+            flip.put(changed, states)
             inside[free] = changed
         return inside
 
@@ -231,7 +234,8 @@ class Domain:
             # What is missing on either side stays as it is.
             stuck = flip.is_stuck(rows)[:, None] | flip.is_stuck(others)
             apart &= ~stuck
-            squared += apart * min(flip.distance, FAR) ** 2
+            price = min(flip.distance, FAR) ** 2
+            squared += apart * price
         return squared
 
     def positions(self, features: Any, argument: str = "features") -> IntArray:
@@ -260,7 +264,8 @@ class Domain:
 
     def restricted(self, features: Any) -> Self:
         """Return the domain in which these columns alone may change; see `mask`."""
-        return replace(self, mutable=self.mutable & self.mask(features))
+        able = self.mutable & self.mask(features)
+        return replace(self, mutable=able)
 
 
 def differs(points: FloatArray, start: FloatArray) -> BoolArray:

@@ -61,17 +61,19 @@ class Summary:
     @classmethod
     def _of_block(cls, codes: FloatArray, groups: Sequence[IntArray]) -> Self:
         missing = np.isnan(codes)
-        count = (~missing).sum(axis=0).astype(np.float64)
+        present = ~missing
+        count = present.sum(axis=0).astype(np.float64)
         total = np.where(missing, 0.0, codes).sum(axis=0)
         mean = total / np.maximum(count, 1.0)
         deviations = np.where(missing, 0.0, codes - mean)
+        whole = (codes == np.rint(codes)) | missing
         return cls(
             count=count,
             mean=mean,
             squares=np.square(deviations).sum(axis=0),
             low=np.where(missing, math.inf, codes).min(axis=0),
             high=np.where(missing, -math.inf, codes).max(axis=0),
-            whole=((codes == np.rint(codes)) | missing).all(axis=0),
+            whole=whole.all(axis=0),
             held=tuple(_held(codes[:, columns]) for columns in groups),
         )
 
@@ -98,7 +100,9 @@ def _held(cells: FloatArray) -> _Cells:
         filled = filled[:, 0]
     different, count = np.unique(filled, axis=0, return_counts=True)
     rows = different.reshape(len(different), -1).tolist()
-    return Counter(dict(zip(map(tuple, rows), count.tolist(), strict=True)))
+    times = count.tolist()
+    together = map(tuple, rows)
+    return Counter(dict(zip(together, times, strict=True)))
 
 
 def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False) -> Domain:
@@ -129,7 +133,9 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
     summary = Summary.of(table.codes, [columns for _, columns in groups])
     empty = np.asarray(summary.count == 0.0)
     # Numbers: the unit is the change that costs 1, and a price 1 / unit^2.
-    scale = perturbation.cost if isinstance(perturbation.cost, str) else "std"
+    scale = "std"
+    if isinstance(perturbation.cost, str):
+        scale = perturbation.cost
     prices = _prices(perturbation.cost, names)
     unit, constant = _units(summary, scale)
     unit[categorical] = 1.0
@@ -139,7 +145,9 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
         if price is not None:
             constant[column] = False
             mutable[column] = math.isfinite(price)
-            unit[column] = 1.0 / math.sqrt(price) if mutable[column] else 1.0
+            unit[column] = 1.0
+            if mutable[column]:
+                unit[column] = 1.0 / math.sqrt(price)
     # Categories.
     flips = []
     for (name, columns), held in zip(groups, summary.held, strict=True):
@@ -163,7 +171,8 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
     # What the options fix, and what steps by integers.
     features = perturbation.features
     if isinstance(features, Mapping):
-        features = [column for group in features.values() for column in group]
+        named_groups = features.values()
+        features = list(itertools.chain.from_iterable(named_groups))
     if features is not None and not everything:
         mutable &= domain.mask(features)
     mutable &= ~domain.mask(perturbation.immutable or (), "immutable")
@@ -171,10 +180,13 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
     if perturbation.integer != "auto":
         integer = domain.mask(perturbation.integer or (), "integer")
     # A constant column within the range of the data has nowhere to go.
-    free = mutable & ~empty & ~(constant & (lower == upper))
-    domain = replace(domain, mutable=free, integer=integer & ~categorical)
+    confined = constant & (lower == upper)
+    free = mutable & ~empty & ~confined
+    integer = integer & ~categorical
+    domain = replace(domain, mutable=free, integer=integer)
     unscaled = constant & domain.numeric
-    warnings = _warnings(domain, summary, unscaled, mutable & empty)
+    unheld = mutable & empty
+    warnings = _warnings(domain, summary, unscaled, unheld)
     return replace(domain, warnings=tuple(warnings))
 
 
@@ -193,10 +205,11 @@ def _groups(
         if len(columns) < 2 or len(set(of_group)) < len(columns):
             expected = "groups of two or more distinct columns"
             raise ValueError(describe("one_hot", expected, first_few(of_group)))
-        if taken & set(columns.tolist()):
+        of_this = set(columns.tolist())
+        if taken & of_this:
             got = f"{first_few(of_group)} in two of them"
             raise ValueError(describe("one_hot", "groups of distinct columns", got))
-        taken |= set(columns.tolist())
+        taken |= of_this
         groups.append((_common_name(of_group), columns))
     return groups
 
@@ -204,8 +217,13 @@ def _groups(
 def _common_name(names: Sequence[str]) -> str:
     """Return what the names of a group share, such as ``Region`` of ``Region_North`` and ``Region_South``."""
     columns = zip(*names, strict=False)  # of letters
-    same = itertools.takewhile(lambda letters: len(set(letters)) == 1, columns)
-    shared = "".join(letters[0] for letters in same).rstrip("_-=: ")
+    same = []
+    for letters in columns:
+        if len(set(letters)) > 1:
+            break
+        same.append(letters[0])
+    shared = "".join(same)
+    shared = shared.rstrip("_-=: ")
     if len(shared) < 2:  # such as the x of x0, x1
         return "+".join(names[:2])
     return shared
@@ -222,9 +240,13 @@ def _flip(
     """Return what columns that flip together may hold, at their distance; takes its price from ``prices``."""
     names = [table.names[column] for column in columns]
     known = {cells: times for cells, times in held.items() if math.inf not in cells}
-    given = {prices.pop(key) for key in (name, *names) if key in prices}
+    given = set()
+    for key in (name, *names):
+        if key in prices:
+            given.add(prices.pop(key))
     if len(given) > 1:
-        raise ValueError(describe("cost", f"one number for the group {name!r}", f"{sorted(given)}"))
+        expected = f"one number for the group {name!r}"
+        raise ValueError(describe("cost", expected, f"{sorted(given)}"))
     if given:
         price = given.pop()
     elif scale in ("range", "unit"):
@@ -234,7 +256,9 @@ def _flip(
         counts = np.array(list(known.values()))
         fractions = counts / max(counts.sum(), 1)
         chance = 1.0 - float(fractions @ fractions)
-        price = _RANDOM_PAIR / chance if chance > 0.0 else math.inf
+        price = math.inf
+        if chance > 0.0:
+            price = _RANDOM_PAIR / chance
     if len(columns) == 1:
         n_states = table.n_categories[int(columns[0])]
         states = np.arange(n_states, dtype=np.float64)[:, None]
@@ -275,7 +299,8 @@ def _prices(cost: Any, names: Sequence[str]) -> dict[str, float]:
     for key, price in cost.items():
         name = key  # of a column, or of a group
         if not isinstance(key, str):
-            name = names[int(positions_of(key, names, "cost")[0])]
+            place = positions_of(key, names, "cost")[0]
+            name = names[int(place)]
         argument = f"cost[{key!r}]"
         prices[name] = check_number(price, argument, low=0.0, open_low=True, allow_inf=True)
     return prices
@@ -285,11 +310,14 @@ def _units(summary: Summary, scale: str) -> tuple[FloatArray, BoolArray]:
     """Return the change that costs 1 in each column, and which columns are constant where they are not missing."""
     n_features = len(summary.mean)
     if scale == "unit":
-        return np.ones(n_features), np.zeros(n_features, dtype=np.bool_)
-    spread = np.where(summary.count > 0.0, summary.high - summary.low, 0.0)
+        none = np.zeros(n_features, dtype=np.bool_)
+        return np.ones(n_features), none
+    present = summary.count > 0.0
+    spread = np.where(present, summary.high - summary.low, 0.0)
     unit = spread.copy()
     if scale == "std":
-        unit = np.sqrt(summary.squares / np.maximum(summary.count, 1.0))
+        variance = summary.squares / np.maximum(summary.count, 1.0)
+        unit = np.sqrt(variance)
     constant = (spread == 0.0) | ~(unit > 0.0)
     unit[constant] = 1.0
     return unit, constant
@@ -303,8 +331,9 @@ def _bounds(
     lower = np.full(len(names), -math.inf)
     upper = np.full(len(names), math.inf)
     if isinstance(bounds, str | Mapping):  # "data"
-        lower = np.where(summary.count > 0.0, summary.low, 0.0)
-        upper = np.where(summary.count > 0.0, summary.high, 0.0)
+        present = summary.count > 0.0
+        lower = np.where(present, summary.low, 0.0)
+        upper = np.where(present, summary.high, 0.0)
         if table.row_shape is not None:
             lower[:] = lower.min()
             upper[:] = upper.max()
@@ -312,12 +341,16 @@ def _bounds(
         return lower, upper
     if not isinstance(bounds, Mapping):  # one pair for all numbers
         low, high = _pair(bounds, "bounds")
-        return np.where(categorical, lower, low), np.where(categorical, upper, high)
+        lower = np.where(categorical, lower, low)
+        upper = np.where(categorical, upper, high)
+        return lower, upper
     for key, pair in bounds.items():
         argument = f"bounds[{key!r}]"
-        place = int(positions_of(key, names, "bounds")[0])
+        position = positions_of(key, names, "bounds")[0]
+        place = int(position)
         if categorical[place]:
-            raise ValueError(describe(argument, "of a column of numbers", "a column of categories"))
+            expected = "of a column of numbers"
+            raise ValueError(describe(argument, expected, "a column of categories"))
         lower[place], upper[place] = _pair(pair, argument)
     return lower, upper
 
@@ -328,8 +361,12 @@ def _pair(pair: Any, argument: str) -> tuple[float, float]:
         low, high = pair
     except (TypeError, ValueError, NotImplementedError) as error:
         raise ValueError(describe(argument, "a pair (lowest, highest)", value=pair)) from error
-    low = -math.inf if low is None else check_number(low, argument, allow_inf=True)
-    high = math.inf if high is None else check_number(high, argument, allow_inf=True)
+    if low is None:
+        low = -math.inf
+    if high is None:
+        high = math.inf
+    low = check_number(low, argument, allow_inf=True)
+    high = check_number(high, argument, allow_inf=True)
     if not low <= high:
         raise ValueError(describe(argument, "a pair with lowest <= highest", value=pair))
     return low, high
@@ -339,7 +376,8 @@ def _warnings(
     domain: Domain, summary: Summary, constant: BoolArray, empty: BoolArray
 ) -> Iterator[str]:
     def listed(mask: BoolArray) -> str:
-        return first_few([domain.names[column] for column in np.flatnonzero(mask)])
+        columns = np.flatnonzero(mask)
+        return first_few([domain.names[column] for column in columns])
 
     if constant.any():
         yield (

@@ -212,7 +212,10 @@ class FeatureStabilityResult(Drawn, Result):
             far = f"{part.largest_distance:.2g} sd"
         if part.unit is not None:
             own = _two_digits(part.largest_distance * part.unit)
-            far = f"{own} ({far})" if in_deviations else own
+            if in_deviations:
+                far = f"{own} ({far})"
+            else:
+                far = own
         return f"by at most {far} {fraction}"
 
     def notes(self) -> list[str]:

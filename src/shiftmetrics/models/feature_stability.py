@@ -190,11 +190,20 @@ def feature_stability(
     least = min(found, key=lambda part: part.value)
     fixed = np.array(problem.domain.names)[~problem.domain.mutable].tolist()
     unfinished = [part.status for part in found if not part.status.ok]
+    status = least.status
+    if unfinished:
+        status = unfinished[0]
+    resampled = None
+    if interval is not None:
+        resampled = interval.settings()
+    weights = None
+    if sample_weight is not None:
+        weights = "given"
     return FeatureStabilityResult(
         value=least.value,
         error_bound=least.error_bound,
         interval=least.interval,
-        status=unfinished[0] if unfinished else least.status,
+        status=status,
         n_samples=problem.n_samples,
         settings=settings_of(
             **problem.settings(),
@@ -204,8 +213,8 @@ def feature_stability(
             divergence=divergence,
             perturbation=perturbation.settings(),
             computing=search.settings(),
-            resampling=None if interval is None else interval.settings(),
-            sample_weight=None if sample_weight is None else "given",
+            resampling=resampled,
+            sample_weight=weights,
         ),
         warnings=tuple(warnings),
         features=tuple(found),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, TypeVar, cast
@@ -257,7 +257,9 @@ def problem_of(
     """
     perturbation = perturbation or Perturbation()
     search = search or Search()
-    rule = model if isinstance(model, Decision) else Decision(model)
+    rule = model
+    if not isinstance(rule, Decision):
+        rule = Decision(model)
     check_model(rule.model)
     # The model, on the columns that it was fitted on, and where its outputs are scores.
     model = estimator_of(rule.model)
@@ -271,13 +273,21 @@ def problem_of(
     core, cut = behind(rule, decides=decides)
     # The table, with the categories that the model knows.
     is_frame = is_table(X)
-    names = list(X.columns) if is_frame else range(np.shape(X)[-1])
+    names: Sequence[Any]
+    if is_frame:
+        names = list(X.columns)
+    else:
+        n_columns = np.shape(X)[-1]
+        names = range(n_columns)
     categories = encoded_categories(core, names) or known_categories(core)
     table = CodedTable.of(X, categorical=perturbation.categorical or (), levels=categories)
     if hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_"):
         table = replace(table, is_frame=False)  # it was fitted on an array
     check_missing_cells(model, table)
     positions, classes = check_targets(rule, y, loss, table, categories)
+    deciding = rule
+    if not decides:
+        deciding = Decision(core)
     return ModelProblem(
         model=core,
         table=table,
@@ -286,7 +296,7 @@ def problem_of(
         classes=classes,
         loss=loss,
         domain=domain_of(table, perturbation, everything=everything),
-        rule=rule if decides else Decision(core),
+        rule=deciding,
         cut=cut,
         costs=_costs(rule, classes, loss),
         clip=search.clip or least_probability(core),

@@ -162,7 +162,10 @@ def call(model: Any, X: Any) -> npt.NDArray[Any]:
     # In the dtype and on the device of the parameters, a batch at a time.
     rows = torch.as_tensor(np.array(X, dtype=np.float64))
     like = next(model.parameters(), None)
-    rows = rows.to(torch.get_default_dtype() if like is None else like)
+    if like is None:
+        rows = rows.to(torch.get_default_dtype())
+    else:
+        rows = rows.to(like)
     size = batch_size(rows[:1].numel())
     parts = []
     with evaluation_mode(model), torch.no_grad():
@@ -195,7 +198,11 @@ def predicted_labels(model: Any, X: Any) -> npt.NDArray[Any]:
 
 def predicted_values(model: Any, X: Any) -> FloatArray:
     """Return the predicted value of each row of a regression, of shape (n,)."""
-    output = to_float64(model.predict(X) if hasattr(model, "predict") else call(model, X))
+    if hasattr(model, "predict"):
+        predicted = model.predict(X)
+    else:
+        predicted = call(model, X)
+    output = to_float64(predicted)
     if output.ndim == 2 and output.shape[1] == 1:
         output = output[:, 0]
     if output.ndim != 1:

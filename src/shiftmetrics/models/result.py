@@ -198,7 +198,10 @@ class ModelStabilityResult(StabilityResult):
         labels = held.table.labels
         if labels is not None:
             splits = self.plan.splits
-            labels = labels[:0] if splits is None else labels[splits.rows]
+            if splits is None:
+                labels = labels[:0]
+            else:
+                labels = labels[splits.rows]
         return held.table.decode(held.split_codes, index=labels)
 
     def places(self) -> tuple[Any, Any]:

@@ -133,14 +133,18 @@ def shifted_samples(
     # The places of the plan: each sample in its first one, and those that are split in two again at the end.
     solved, found, *_ = solution
     plan = solved.plan.places()
-    rows = plan["row"] if of is None else of[plan["row"]]
+    rows = plan["row"]
+    if of is not None:
+        rows = of[rows]
     places: FloatArray = np.asarray(problem.codes[rows])
     away = np.flatnonzero(plan["distance"] > 0.0)
     if not away.size:
         return places
     changing = rows[away]
     distances = plan["distance"][away]
-    choices = plan["choice"][away] if "choice" in plan else None
+    choices = None
+    if "choice" in plan:
+        choices = plan["choice"][away]
     points = found.points(changing, distances, choices)
     places[away] = points
     if not (solved.status.ok and 0.0 < solved.value < math.inf):

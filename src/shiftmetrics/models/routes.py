@@ -101,7 +101,9 @@ def _by_group(
 
 def _accepting(problem: ModelProblem, method: str) -> Iterator[tuple[str, Route]]:
     """Yield the routes for this kind of model, by their names; one that is named must accept it."""
-    names = list(ROUTES) if method == "auto" else [method]
+    names = [method]
+    if method == "auto":
+        names = list(ROUTES)
     for name in names:
         route = ROUTES[name]
         if route.accepts(problem.model, problem.loss):

@@ -193,17 +193,27 @@ def _of_threshold(rule: Any, cut: Cut | None, decides: bool) -> tuple[Any, Cut |
         return model, cut
     response: Response = rule.response_method
     if rule.response_method == "auto":
-        response = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
+        response = "decision_function"
+        if hasattr(model, "predict_proba"):
+            response = "predict_proba"
     # a probability of the first class is 1 minus that of the second
-    scale = 1.0 if response == "predict_proba" else 0.0
+    scale = 0.0
+    if response == "predict_proba":
+        scale = 1.0
     # The tuned threshold, where there is one.
     threshold = getattr(rule, "best_threshold_", None)
     if threshold is None:
         threshold = rule.threshold
-    value = 0.5 * scale if threshold == "auto" else float(threshold)
+    if threshold == "auto":
+        value = 0.5 * scale
+    else:
+        value = float(threshold)
     # Which class is the positive one, whose scores are compared?
     scorer = getattr(rule, "_curve_scorer", None)
-    positive = rule.pos_label if scorer is None else scorer._get_pos_label()
+    if scorer is None:
+        positive = rule.pos_label
+    else:
+        positive = scorer._get_pos_label()
     if positive is None or positive == rule.classes_[1]:
         return model, Cut(response, value)
     return model, Cut(response, scale - value)

@@ -74,8 +74,8 @@ class PerturbationSpace:
 
     def moves(self, points: FloatArray, owner: IntArray) -> FloatArray:
         """Return the moves that lead to points, of shape (n_points, n_smooth)."""
-        steps = (points - self.origin[owner])[:, self.smooth]
-        steps = steps / self.unit
+        change = points - self.origin[owner]
+        steps = change[:, self.smooth] / self.unit
         return _zero_where_missing(steps)
 
     def points(self, base: FloatArray, owner: IntArray, moves: FloatArray) -> FloatArray:
@@ -107,19 +107,24 @@ class PerturbationSpace:
     def squared_costs(self, points: FloatArray, owner: IntArray) -> FloatArray:
         """Return what each part of a point adds to its squared distance: numeric columns, then jumps."""
         start = self.origin[owner]
-        costs = [np.square(self.moves(points, owner))]
+        moves = self.moves(points, owner)
+        costs = [np.square(moves)]
         for flip in self.flips:
             price = min(flip.distance, FAR) ** 2
-            costs.append(price * flip.changed(points, start)[:, None])
-        steps = _zero_where_missing((points - start)[:, self.coarse])
-        costs.append(np.square(steps / self.domain.unit[self.coarse]))
+            changed = flip.changed(points, start)
+            costs.append(price * changed[:, None])
+        change = (points - start)[:, self.coarse]
+        steps = _zero_where_missing(change)
+        steps = steps / self.domain.unit[self.coarse]
+        costs.append(np.square(steps))
         return np.concatenate(costs, axis=1)
 
     def some_jumps(self, points: FloatArray, rng: np.random.Generator, most: int) -> FloatArray:
         """Return points with one more jump, of shape (n_points, n_jumps, n_columns): all, or some at random."""
         options = list(self._jumps(points))
         if len(options) > most:
-            kept = rng.permutation(len(options))[: max(1, most)]
+            n_kept = max(1, most)
+            kept = rng.permutation(len(options))[:n_kept]
             kept.sort()
             options = [options[place] for place in kept]
         if options:
@@ -133,7 +138,8 @@ class PerturbationSpace:
             # Every other state once, whichever a point is in.
             for shift in range(1, len(flip.states)):
                 jumped = points.copy()
-                flip.put(jumped, (held + shift) % len(flip.states))
+                state = (held + shift) % len(flip.states)
+                flip.put(jumped, state)
                 yield jumped
         for column in self.coarse:
             for step in (1.0, -1.0):

@@ -104,9 +104,10 @@ class CodedTable(Record):
             expected = "a table of at least one row and column"
             raise ValueError(describe(argument, expected, f"shape {frame.shape}"))
         if len(set(names)) != len(names):
-            repeated = sorted({name for name in names if names.count(name) > 1})[:3]
+            repeated = {name for name in names if names.count(name) > 1}
             expected = "a table with distinct column names"
-            raise ValueError(describe(argument, expected, f"repeated {repeated}"))
+            got = f"repeated {sorted(repeated)[:3]}"
+            raise ValueError(describe(argument, expected, got))
         # Column by column, as each has its own dtype.
         marked = set(positions_of(categorical, names, "categorical").tolist())
         columns = []
@@ -116,13 +117,18 @@ class CodedTable(Record):
             series = frame.iloc[:, place]
             column, codes[:, place] = coded_cells(series, name, place in marked, known, argument)
             columns.append(column)
+        row_labels = None
+        index = None
+        if is_frame:
+            row_labels = _plain_labels(frame.index)
+            index = frame.index
         return cls(
             columns=tuple(columns),
             codes=codes,
             is_frame=is_frame,
-            row_labels=_plain_labels(frame.index) if is_frame else None,
+            row_labels=row_labels,
             row_shape=row_shape,
-            index=frame.index if is_frame else None,
+            index=index,
             dtypes=tuple(frame.dtypes),
         )
 
@@ -188,8 +194,10 @@ class CodedTable(Record):
             return flat.reshape(len(codes), *self.row_shape)
         if not (self.is_frame or self._categories()):
             dtypes = {column.dtype for column in self.columns}
-            common = dtypes.pop() if len(dtypes) == 1 else np.float64
-            return whole_where_possible(codes, np.dtype(common))
+            common = np.dtype(np.float64)
+            if len(dtypes) == 1:
+                common = np.dtype(dtypes.pop())
+            return whole_where_possible(codes, common)
         import pandas as pd
 
         # Dtypes as given are not part of the JSON; their names are.
@@ -200,7 +208,9 @@ class CodedTable(Record):
             parts[place] = decoded_cells(column, cells, given[place], index)
         frame = pd.concat(parts, axis=1)
         frame.columns = pd.Index([column.label for column in self.columns])
-        return frame if self.is_frame else frame.to_numpy()
+        if self.is_frame:
+            return frame
+        return frame.to_numpy()
 
     @property
     def labels(self) -> Any:
@@ -216,7 +226,9 @@ class CodedTable(Record):
 
 def frame_of(X: Any) -> Any:
     """Return a table of another library as a pandas DataFrame; anything else as it is."""
-    return X.to_pandas() if hasattr(X, "to_pandas") else X
+    if hasattr(X, "to_pandas"):
+        return X.to_pandas()
+    return X
 
 
 def _plain_labels(index: Any) -> npt.NDArray[Any]:
@@ -236,16 +248,23 @@ def _frame_of_array(X: Any, argument: str) -> tuple[Any, tuple[int, ...] | None]
         raise TypeError(describe(argument, "a dense array", got, "Use toarray()."))
     if is_masked(X):
         X = unmasked(X)  # a masked cell is a missing one
-    array = to_numpy(X) if hasattr(X, "shape") else np.asarray(X)
+    if hasattr(X, "shape"):
+        array = to_numpy(X)
+    else:
+        array = np.asarray(X)
     if array.dtype.kind in "cV":
         raise TypeError(describe(argument, "of numbers or strings", f"dtype {array.dtype}"))
     if array.ndim < 2:
         expected = "of shape (n_samples, n_features)"
         raise ValueError(describe(argument, expected, f"shape {array.shape}"))
-    row_shape = tuple(array.shape[1:]) if array.ndim > 2 else None
-    array = array.reshape(len(array), math.prod(array.shape[1:]))
+    row_shape = None
+    if array.ndim > 2:
+        row_shape = tuple(array.shape[1:])
+    n_columns = math.prod(array.shape[1:])
+    array = array.reshape(len(array), n_columns)
     # Columns of objects and strings get the dtype of what they hold.
     if array.dtype.kind not in "OUS":
         return pd.DataFrame(array, copy=False), row_shape
     frame = pd.DataFrame(array, dtype=object)
-    return pd.DataFrame({label: inferred(frame[label]) for label in frame.columns}), row_shape
+    columns = {label: inferred(frame[label]) for label in frame.columns}
+    return pd.DataFrame(columns), row_shape

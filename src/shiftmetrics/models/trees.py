@@ -67,7 +67,10 @@ class TreeRoute(Route):
         grid = grid_of_problem(problem)
         if grid is None:
             return
-        axes = [grid.axes_of(problem.domain.positions(group).tolist()) for group in groups]
+        axes = []
+        for group in groups:
+            columns = problem.domain.positions(group)
+            axes.append(grid.axes_of(columns.tolist()))
         single: dict[int, list[int]] = {}
         for position, held in enumerate(axes):
             if len(held) == 1:
@@ -79,7 +82,8 @@ class TreeRoute(Route):
             for position, group in enumerate(groups):
                 if len(axes[position]) != 1:
                     alone = problem.restricted(group)
-                    yield position, _worst_case(grid.within(alone.domain), alone)
+                    own_grid = grid.within(alone.domain)
+                    yield position, _worst_case(own_grid, alone)
         except NotTheModel:  # the trees are not the whole model: another route finds the rest
             return
 
@@ -95,8 +99,11 @@ def _worst_case(grid: Grid, problem: ModelProblem) -> WorstCase:
     if grid.forest.n_trees == 1:
         return exact.of_tree(problem, grid)
     if len(grid.active) <= 1:
-        axis = int(grid.active[0]) if grid.active.size else 0
-        return next(exact.along_axes(problem, grid, [axis]))[1]
+        axis = 0
+        if grid.active.size:
+            axis = int(grid.active[0])
+        _, along_axis = next(exact.along_axes(problem, grid, [axis]))
+        return along_axis
     found = exact.by_enumeration(problem, grid)
     if found is not None:
         return found
@@ -117,11 +124,13 @@ def _of_errors(errors: ErrorSearch, theta1: float) -> WorstCase:
     distances = errors.distances.copy()
 
     def points(rows: IntArray, apart: FloatArray, choices: IntArray | None) -> FloatArray:
-        return errors.grid.points(errors.problem.codes[rows], cells[rows])
+        start = errors.problem.codes[rows]
+        return errors.grid.points(start, cells[rows])
 
     # A row moves where a unit of loss is worth its way: dual > theta1 distance^2.
     def refine(dual: float) -> WorstCase | None:
-        if errors.search(math.sqrt(dual / theta1)):
+        farthest = math.sqrt(dual / theta1)
+        if errors.search(farthest):
             return _of_errors(errors, theta1)
         return None
 
@@ -131,7 +140,8 @@ def _of_errors(errors: ErrorSearch, theta1: float) -> WorstCase:
     # Where the bounds from both sides meet for all samples, the distances are exact.
     elif (distances <= errors.least * (1.0 + ROUNDING)).all():
         return WorstCase(ZeroOneLoss(distances), points)
-    lower = ZeroOneLoss(np.minimum(errors.least, distances), kind="lower_bound")
+    least = np.minimum(errors.least, distances)
+    lower = ZeroOneLoss(least, kind="lower_bound")
     upper = ZeroOneLoss(distances, kind="upper_bound")
     return WorstCase(upper, points, lower=lower, refine=left)
 
@@ -140,7 +150,8 @@ class ForestAscent(Ascent):
     """Ascent over the cells of a grid: from the best points, from the rows and from other first moves."""
 
     def __init__(self, problem: ModelProblem, grid: Grid) -> None:
-        outputs = grid.outputs(grid.cells(problem.codes))
+        cells = grid.cells(problem.codes)
+        outputs = grid.outputs(cells)
         losses = grid.forest.losses(outputs, problem.y, problem.loss)
         super().__init__(problem, losses)
         self.grid = grid
@@ -153,8 +164,9 @@ class ForestAscent(Ascent):
     def first(self) -> WorstCase:
         """Climb at a few prices, each from where the last one led, so that the first solution has a choice."""
         cells = self.grid.cells(self.problem.codes)
-        for price in _PRICES:
-            cells = self._climbed(cells, price * self.problem.theta1 / self.base)
+        for relative in _PRICES:
+            price = relative * self.problem.theta1 / self.base
+            cells = self._climbed(cells, price)
             self.add(*self._at(cells))
         return self.worst_case()
 
@@ -171,9 +183,11 @@ class ForestAscent(Ascent):
         everyone = np.arange(problem.n_samples)
         n_first = max(_FIRST_MOVES, problem.n_queries * _FIRST_MOVES // _QUERIES)
         # The best first move is that of the rows themselves.
-        ranks = range(2, 2 + min(n_first, len(grid.active)))
+        n_ranks = min(n_first, len(grid.active))
+        ranks = range(2, 2 + n_ranks)
         for cells in (grid.cells(start), grid.cells(problem.codes), *ranks):
-            points, losses, distances = self._at(self._climbed(cells, price))
+            climbed = self._climbed(cells, price)
+            points, losses, distances = self._at(climbed)
             values = price * losses - problem.theta1 * distances * distances
             best.keep(everyone, points, losses, values)
 
@@ -182,8 +196,10 @@ class ForestAscent(Ascent):
         problem = self.problem
         grid = self.grid
         points = grid.points(problem.codes, cells)
-        losses = grid.forest.losses(grid.outputs(cells), problem.y, problem.loss)
-        return points, losses, problem.domain.distances(points, problem.codes)
+        outputs = grid.outputs(cells)
+        losses = grid.forest.losses(outputs, problem.y, problem.loss)
+        distances = problem.domain.distances(points, problem.codes)
+        return points, losses, distances
 
     def _climbed(self, cells: IntArray | int, price: float) -> IntArray:
         """Climb at a price, from cells or from the best first move of this rank of each row."""

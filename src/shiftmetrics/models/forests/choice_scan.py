@@ -125,7 +125,8 @@ class ChoiceScan:
         tolerance = self.grid.forest.tolerance
         errors = np.where(margins < -tolerance, squared, np.inf)
         # Of ties the model decides; only those nearer than any clear error matter.
-        nearer = squared < errors.min(axis=1)[:, None]
+        nearest = errors.min(axis=1)
+        nearer = squared < nearest[:, None]
         row, choice = np.nonzero((margins <= tolerance) & nearer)
         if row.size:
             number = row + rows.start
@@ -155,16 +156,18 @@ class ChoiceScan:
         """
         predict = self.problem.predict
         if not self.grid.forest.adds_exactly:
-            parts = [
-                predict(place(np.arange(block.start, block.stop)))
-                for block in row_blocks(len(outputs), 1, block_bytes=_ASKED)
-            ]
+            parts = []
+            for block in row_blocks(len(outputs), 1, block_bytes=_ASKED):
+                which = np.arange(block.start, block.stop)
+                points = place(which)
+                parts.append(predict(points))
             return np.concatenate(parts)
         _, first, which = np.unique(outputs, axis=0, return_index=True, return_inverse=True)
         sums = [outputs[k].tobytes() for k in first]
         new = [k for k, key in enumerate(sums) if key not in self.ties]
         if new:
-            asked = predict(place(first[new]))
+            points = place(first[new])
+            asked = predict(points)
             for k, label in zip(new, asked.tolist(), strict=True):
                 self.ties[sums[k]] = label
         labels = np.array([self.ties[key] for key in sums])
@@ -180,10 +183,12 @@ class ChoiceScan:
         def points(rows: IntArray, _: FloatArray, choices: IntArray | None) -> FloatArray:
             if problem.loss == "zero_one":
                 choices = np.zeros(len(rows), dtype=np.int64)
-            return self.place(rows, chosen[rows, choices])
+            held = chosen[rows, choices]
+            return self.place(rows, held)
 
         if problem.loss != "zero_one":
-            candidates = CandidateLoss(losses, np.sqrt(squared), kind="exact")
+            apart = np.sqrt(squared)
+            candidates = CandidateLoss(losses, apart, kind="exact")
             return WorstCase(candidates, points)
         # Distances of errors are those of their places, in the precision of these.
         moved = np.flatnonzero(np.isfinite(squared[:, 0]))
@@ -223,7 +228,8 @@ def worthwhile(
     keep = np.ones(high.shape, dtype=np.bool_)
     keep[:, 1:] = high[:, 1:] > before[:, :-1]
     place = np.cumsum(keep, axis=1) - 1
-    width = int(place[:, -1].max(initial=0)) + 1
+    last = place[:, -1].max(initial=0)
+    width = int(last) + 1
     row, column = np.nonzero(keep)
     kept = place[row, column]
     kept_squared = np.full((n_rows, width), np.inf)

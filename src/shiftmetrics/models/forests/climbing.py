@@ -68,17 +68,20 @@ def first_move(block: Neighbourhood, score: Score, rank: int) -> IntArray:
     n_rows = len(block.start)
     cells = block.start.copy()
     everyone = np.ones(n_rows, dtype=np.bool_)
-    moves = block.moves(cells, block.outside(cells), everyone)
+    outside = block.outside(cells)
+    moves = block.moves(cells, outside, everyone)
     if not moves.row.size:
         return cells
     # Moves without a change of height lead nowhere.
     gains = np.abs(moves.heights - moves.height)
-    able = np.isfinite(moves.squared) & (gains > block.grid.forest.tolerance)
+    changes = gains > block.grid.forest.tolerance
+    able = np.isfinite(moves.squared) & changes
     scores = np.where(able, score(moves), -np.inf)
     for _ in range(rank - 1):
         position, _ = moves.best(scores, n_rows)
         taken_axis = moves.axis[position]
-        scores[moves.axis == taken_axis[moves.row]] = -np.inf
+        on_taken = moves.axis == taken_axis[moves.row]
+        scores[on_taken] = -np.inf
     position, highest = moves.best(scores, n_rows)
     rows = np.flatnonzero(highest > -np.inf)
     taken = position[rows]
@@ -88,12 +91,14 @@ def first_move(block: Neighbourhood, score: Score, rank: int) -> IntArray:
 
 def _nearest_error(moves: Moves) -> FloatArray:
     """Prefer the nearest error."""
-    return np.where(moves.heights > 0.0, 1.0 / (1.0 + moves.squared), -np.inf)
+    nearness = 1.0 / (1.0 + moves.squared)
+    return np.where(moves.heights > 0.0, nearness, -np.inf)
 
 
 def shortest_error(moves: Moves) -> FloatArray:
     """Prefer the error that saves most."""
-    return np.where(moves.heights > 0.0, moves.spent - moves.squared, -np.inf)
+    saved = moves.spent - moves.squared
+    return np.where(moves.heights > 0.0, saved, -np.inf)
 
 
 def _steepest(moves: Moves) -> FloatArray:
@@ -111,7 +116,9 @@ def worth(price: FloatArray | float) -> Score:
     def score(moves: Moves) -> FloatArray:
         gain = moves.heights - moves.height
         cost = price * (moves.squared - moves.spent)
-        return np.asarray(gain - cost - GAIN * 1e-3 * (1.0 + price))
+        # A gain within rounding is none.
+        least = GAIN * 1e-3 * (1.0 + price)
+        return np.asarray(gain - cost - least)
 
     return score
 
@@ -126,11 +133,12 @@ def shortest_errors(block: Neighbourhood) -> tuple[FloatArray, IntArray]:
     where = block.start.copy()
 
     def keep(part: Neighbourhood, rows: IntArray, cells: IntArray) -> None:
-        errors = np.flatnonzero(part.heights_at(cells) > 0.0)
+        heights = part.heights_at(cells)
+        errors = np.flatnonzero(heights > 0.0)
         reached = part.spent(cells).sum(axis=1)
         part = part.take(errors, reached[errors])
-        rows, cells = rows[errors], cells[errors]
-        cells = climb(part, cells, shortest_error)
+        rows = rows[errors]
+        cells = climb(part, cells[errors], shortest_error)
         squared = part.spent(cells).sum(axis=1)
         nearer = squared < best[rows]
         best[rows[nearer]] = squared[nearer]
@@ -144,7 +152,8 @@ def shortest_errors(block: Neighbourhood) -> tuple[FloatArray, IntArray]:
     if rows.size:
         part = block.take(rows, best[rows])
         cells = where[rows].copy()
-        dearest = part.spent(cells).argmax(axis=1)
+        spent = part.spent(cells)
+        dearest = spent.argmax(axis=1)
         place = np.arange(len(rows)), dearest
         cells[place] = part.start[place]
         climbed = climb(part, cells, _steepest, to_error=True, closed=dearest)

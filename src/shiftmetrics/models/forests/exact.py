@@ -36,12 +36,14 @@ def confirmed(problem: ModelProblem, found: Sequence[WorstCase]) -> Sequence[Wor
         return found
     n_at_once = max(1, _ASKED // problem.n_samples)
     for first in range(0, len(found), n_at_once):
+        part = found[first : first + n_at_once]
         rows = []
         points = []
-        for one in found[first : first + n_at_once]:
+        for one in part:
             assert isinstance(one.loss, ZeroOneLoss)
             distances = np.asarray(one.loss.distances)
-            moved = np.flatnonzero(np.isfinite(distances) & (distances > 0.0))
+            is_moved = np.isfinite(distances) & (distances > 0.0)
+            moved = np.flatnonzero(is_moved)
             rows.append(moved)
             points.append(one.points(moved, distances[moved], None))
         asked = np.concatenate(rows)
@@ -70,10 +72,12 @@ def of_tree(problem: ModelProblem, grid: Grid) -> WorstCase:
     for rows in grid.row_blocks(problem.n_samples, row_bytes):
         standing = Standing.of(grid, start[rows])
         n_rows = len(standing.cells)
-        row, leaf, apart = standing.leaves_within(np.full(n_rows, np.inf))
+        no_limit = np.full(n_rows, np.inf)
+        row, leaf, apart = standing.leaves_within(no_limit)
         squared = np.full((n_rows, len(leaves)), np.inf)
         squared[row, number[leaf]] = apart
-        stay = number[grid.leaves(standing.cells)[:, 0]]
+        present = grid.leaves(standing.cells)[:, 0]
+        stay = number[present]
         repeated = np.broadcast_to(outputs, (n_rows, *outputs.shape))
         scan.add(rows, squared, repeated, stay)
     return confirmed(problem, [scan.result()])[0]
@@ -144,7 +148,8 @@ def along_axes(
         for axis, outputs in zip(axes, outputs_on, strict=True):
             squared = grid.axes[axis].costs(start[rows])
             scans[axis].add(rows, squared, outputs, cells[rows, axis])
-    reached = confirmed(problem, [scan.result() for scan in scans.values()])
+    results = [scan.result() for scan in scans.values()]
+    reached = confirmed(problem, results)
     for (axis, scan), found in zip(scans.items(), reached, strict=True):
         value_risks = None
         if drawn is not None and scan.fractions is not None:
@@ -160,15 +165,19 @@ def by_enumeration(problem: ModelProblem, grid: Grid) -> WorstCase | None:
     start = problem.codes
     forest = grid.forest
     n_cells = grid.n_cells[axes]
-    n_choices = int(np.prod(n_cells.astype(np.float64)))
-    if n_choices * forest.n_trees > MOST_VISITS or n_choices * problem.n_samples > MOST_PAIRS:
+    # As floats, since the product may exceed the integers.
+    product = np.prod(n_cells.astype(np.float64))
+    n_choices = int(product)
+    n_visits = n_choices * forest.n_trees
+    n_pairs = n_choices * problem.n_samples
+    if n_visits > MOST_VISITS or n_pairs > MOST_PAIRS:
         return None
     standing = grid.cells(start)
     # Rows that stand alike on the axes that stay have the same outputs at all combinations.
     used = np.unique(forest.feature[forest.feature >= 0])
     fixed = np.setdiff1d(used, axes)
     patterns, pattern = np.unique(standing[:, fixed], axis=0, return_inverse=True)
-    if len(patterns) * n_choices * forest.n_trees > MOST_VISITS:
+    if len(patterns) * n_visits > MOST_VISITS:
         return None
     numbers = np.unravel_index(np.arange(n_choices), n_cells)
     choices = np.stack(numbers, axis=1)
@@ -188,7 +197,8 @@ def by_enumeration(problem: ModelProblem, grid: Grid) -> WorstCase | None:
     stay = np.ravel_multi_index(tuple(standing[:, axes].T), tuple(n_cells))
     row_bytes = 16 * n_choices * (1 + forest.n_outputs)
     for rows in row_blocks(problem.n_samples, row_bytes, block_bytes=BLOCK_BYTES // 4):
-        squared = np.zeros((rows.stop - rows.start, n_choices))
+        n_rows = rows.stop - rows.start
+        squared = np.zeros((n_rows, n_choices))
         for position, axis in enumerate(axes):
             costs = grid.axes[axis].costs(start[rows])
             squared += costs[:, choices[:, position]]

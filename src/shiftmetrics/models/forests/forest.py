@@ -310,7 +310,9 @@ def edge_for_float32(threshold: FloatArray, *, strict: bool) -> FloatArray:
     """
     with np.errstate(over="ignore"):
         last = np.asarray(threshold, dtype=np.float32)
-        beyond = last >= threshold if strict else last > threshold
+        beyond = last > threshold
+        if strict:
+            beyond = last >= threshold
         before = np.nextafter(last, np.float32(-np.inf))
         last = np.where(beyond, before, last)
         following = np.nextafter(last, np.float32(np.inf))

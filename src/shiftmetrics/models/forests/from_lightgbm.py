@@ -25,8 +25,12 @@ _LINKS: dict[str, Link] = {
 }
 _ZERO = float(np.float32(1e-35))
 """LightGBM reads numbers up to this size as 0."""
-_CATEGORICAL, _DEFAULT_LEFT = 1, 2  # bits of the decision type
-_NOTHING_MISSING, _ZERO_MISSING = 0, 1  # its next two bits
+# Bits of the decision type.
+_CATEGORICAL = 1
+_DEFAULT_LEFT = 2
+# Its next two bits.
+_NOTHING_MISSING = 0
+_ZERO_MISSING = 1
 
 
 def read_lightgbm(model: Any) -> Forest | None:
@@ -56,23 +60,31 @@ def forest_of_text(text: str) -> Forest | None:
         trees.append(tree)
     if not trees:
         return None
-    slopes = [
-        float(option.removeprefix("sigmoid:"))
-        for option in options
-        if option.startswith("sigmoid:")
-    ]
+    slope = 1.0
+    for option in options:
+        if option.startswith("sigmoid:"):
+            slope = float(option.removeprefix("sigmoid:"))
+            break
+    factor = 1.0
+    if "average_output" in head.splitlines():
+        factor = n_outputs / len(trees)
     return Forest.joined(
         trees,
         base=np.zeros(n_outputs),
         link=link,
         n_features=int(header["max_feature_idx"]) + 1,
-        factor=n_outputs / len(trees) if "average_output" in head.splitlines() else 1.0,
-        slope=slopes[0] if slopes else 1.0,
+        factor=factor,
+        slope=slope,
     )
 
 
 def _fields(text: str) -> dict[str, str]:
-    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    fields = {}
+    for line in text.splitlines():
+        if "=" in line:
+            name, value = line.split("=", 1)
+            fields[name] = value
+    return fields
 
 
 def _tree(fields: dict[str, str], output: int) -> Tree | None:
@@ -82,7 +94,11 @@ def _tree(fields: dict[str, str], output: int) -> Tree | None:
     n_splits = n_leaves - 1
 
     def numbers(name: str, kind: type) -> Any:
-        return np.asarray(fields[name].split() if n_splits else [], dtype=kind)
+        # A tree of one leaf has no splits, and need not list these.
+        if not n_splits:
+            return np.zeros(0, dtype=kind)
+        parts = fields[name].split()
+        return np.asarray(parts, dtype=kind)
 
     decision = numbers("decision_type", np.int64)
     missing = (decision >> 2) & 3
@@ -92,34 +108,40 @@ def _tree(fields: dict[str, str], output: int) -> Tree | None:
     threshold = numbers("threshold", np.float64)
     subset = np.where(categorical, threshold, LEAF).astype(np.int64)
     near = np.abs(threshold) <= _ZERO
-    threshold = np.where(
-        near, np.where(threshold < 0.0, np.nextafter(-_ZERO, -1.0), _ZERO), threshold
-    )
+    below_zero = np.nextafter(-_ZERO, -1.0)
+    read_as = np.where(threshold < 0.0, below_zero, _ZERO)
+    threshold = np.where(near, read_as, threshold)
     # NaN is read as 0 where none was seen in training.
-    missing_left = np.where(
-        missing == _NOTHING_MISSING, threshold >= 0.0, (decision & _DEFAULT_LEFT) > 0
-    )
+    default_left = (decision & _DEFAULT_LEFT) > 0
+    zero_left = threshold >= 0.0
+    missing_left = np.where(missing == _NOTHING_MISSING, zero_left, default_left)
     missing_left &= ~categorical  # what is no category goes right
 
     def children(name: str) -> Any:
         child = numbers(name, np.int64)
-        leaf = (
-            n_splits - child - 1
-        )  # leaf k is written as -(k + 1), and stands behind the splits here
-        return np.concatenate([np.where(child < 0, leaf, child), np.full(n_leaves, LEAF)])
+        # Leaf k is written as -(k + 1), and stands behind the splits here.
+        leaf = n_splits - child - 1
+        child = np.where(child < 0, leaf, child)
+        return np.concatenate([child, leaves])
 
     values = np.asarray(fields["leaf_value"].split(), dtype=np.float64)
     leaves = np.full(n_leaves, LEAF)
+    at_leaves = np.zeros(n_leaves)
+    at_splits = np.zeros(n_splits)
+    feature = numbers("split_feature", np.int64)
+    left_categories = None
+    if categorical.any():
+        left_categories = _left_categories(fields)
     return Tree(
-        feature=np.concatenate([numbers("split_feature", np.int64), leaves]),
-        threshold=np.concatenate([threshold, np.zeros(n_leaves)]),
-        missing_left=np.concatenate([missing_left, np.zeros(n_leaves)]),
+        feature=np.concatenate([feature, leaves]),
+        threshold=np.concatenate([threshold, at_leaves]),
+        missing_left=np.concatenate([missing_left, at_leaves]),
         left=children("left_child"),
         right=children("right_child"),
-        value=np.concatenate([np.zeros(n_splits), values]),
+        value=np.concatenate([at_splits, values]),
         output=output,
         subset=np.concatenate([subset, leaves]),
-        left_categories=_left_categories(fields) if categorical.any() else None,
+        left_categories=left_categories,
     )
 
 
@@ -127,7 +149,10 @@ def _left_categories(fields: dict[str, str]) -> BoolArray:
     """Return the categories of each set that goes left, written as words of 32 bits one after another."""
     ends = np.asarray(fields["cat_boundaries"].split(), dtype=np.int64)
     words = np.asarray(fields["cat_threshold"].split(), dtype=np.uint32)
-    left = np.zeros((len(ends) - 1, 32 * int(np.diff(ends).max()) + 1), dtype=np.bool_)
+    n_words = np.diff(ends)
+    width = 32 * int(n_words.max()) + 1
+    left = np.zeros((len(n_words), width), dtype=np.bool_)
     for row, (start, stop) in enumerate(pairwise(ends)):
-        left[row, : 32 * (stop - start)] = bits(words[start:stop])
+        n_bits = 32 * (stop - start)
+        left[row, :n_bits] = bits(words[start:stop])
     return left

@@ -36,7 +36,8 @@ def grid_of_problem(problem: ModelProblem) -> Grid | None:
     forest = replace(forest, clip=problem.clip)
     if problem.cut is not None:
         forest = _cut_at(forest, problem.cut)
-    grid = grid_of(forest, problem.domain, problem.codes, _encoder(problem))
+    encode = _encoder(problem)
+    grid = grid_of(forest, problem.domain, problem.codes, encode)
     if grid is None or not _agrees(problem, grid):
         return None
     return grid
@@ -55,12 +56,16 @@ def _cut_at(forest: Forest, cut: Cut) -> Forest:
 
 def _encoder(problem: ModelProblem) -> Encode | None:
     """Return the map from coded rows to the inputs of the trees; None if it is the identity."""
-    model, table = problem.model, problem.table
+    model = problem.model
+    table = problem.table
     steps = getattr(model, "steps", None)
     to_codes = category_codes(last_step(model))
-    if not steps and to_codes is None and all(column.kind == "number" for column in table.columns):
+    only_numbers = all(column.kind == "number" for column in table.columns)
+    if not steps and to_codes is None and only_numbers:
         return None
-    before = model[:-1] if steps and len(steps) > 1 else None
+    before = None
+    if steps and len(steps) > 1:
+        before = model[:-1]
 
     def encode(points: FloatArray) -> FloatArray:
         rows = table.decode(points)
@@ -115,7 +120,8 @@ def grid_of(
     axis_of = np.full(len(forest.feature), LEAF)
     axis_of[inner] = owner[forest.feature[inner]]
     if forest.subset is not None:
-        for place in np.unique(axis_of[forest.subset >= 0]):
+        at_sets = axis_of[forest.subset >= 0]
+        for place in np.unique(at_sets):
             if place != LEAF and isinstance(axes[place], NumberAxis):
                 return None
     edge = forest.threshold.copy()
@@ -135,11 +141,14 @@ def grid_of(
         edges = edges[np.isfinite(edges)]
         axes[position] = replace(axis, edges=edges)
         cut[nodes] = np.searchsorted(edges, edge[nodes], side="left")
-        cut[nodes[edge[nodes] == -np.inf]] = -1.0
+        # An edge below all numbers sends every row right.
+        below_all = edge[nodes] == -np.inf
+        cut[nodes[below_all]] = -1.0
         if encode is not None and axis.some_missing:
             without = X[:1].copy()
             without[:, axis.column] = np.nan
-            encoded = encode(without)[0, forest.feature[nodes]]
+            inputs = encode(without)[0]
+            encoded = inputs[forest.feature[nodes]]
             missing_left[nodes] = forest.goes_left(nodes, encoded)
     subset, left_categories = _states_left(forest, axes, axis_of, X, encode)
     # Nodes that split what nothing moves are passed over: all rows go the same way.
@@ -147,12 +156,14 @@ def grid_of(
     first = X[:1]
     if encode is not None and fixed.size:
         first = encode(first)
-    goes_left = forest.goes_left(fixed, first[0, forest.feature[fixed]])
+    held = first[0, forest.feature[fixed]]
+    goes_left = forest.goes_left(fixed, held)
     passed = np.arange(len(edge))
     passed[fixed] = np.where(goes_left, forest.left[fixed], forest.right[fixed])
     while (passed != passed[passed]).any():
         passed = passed[passed]
-    left, right = passed[forest.left], passed[forest.right]
+    left = passed[forest.left]
+    right = passed[forest.right]
     on_cells = replace(
         forest,
         feature=axis_of,
@@ -200,11 +211,13 @@ def _states_left(
     at_states = _encoded_states(axes, X, encode)
     if not at_states:
         return None, None
-    nodes = np.flatnonzero(np.isin(axis_of, list(at_states)))
+    splits_states = np.isin(axis_of, list(at_states))
+    nodes = np.flatnonzero(splits_states)
     subset = np.full(len(axis_of), LEAF)
     subset[nodes] = np.arange(len(nodes))
     width = max(len(states) for states in at_states.values())
-    left = np.zeros((max(len(nodes), 1), width), dtype=np.bool_)
+    n_sets = max(len(nodes), 1)
+    left = np.zeros((n_sets, width), dtype=np.bool_)
     for row, node in enumerate(nodes.tolist()):
         encoded = at_states[int(axis_of[node])]
         states = encoded[:, forest.feature[node]]
@@ -218,7 +231,8 @@ def _dependence(axes: Sequence[Axis], X: FloatArray, encode: Encode) -> BoolArra
     # Some rows, and one that misses each column where any does.
     missing = np.isnan(X)
     probes = np.linspace(0, len(X) - 1, _PROBES).astype(int)
-    incomplete = missing[:, missing.any(axis=0)].argmax(axis=0)
+    some_missing = missing.any(axis=0)
+    incomplete = missing[:, some_missing].argmax(axis=0)
     chosen = np.unique(np.concatenate([probes, incomplete]))
     rows = X[chosen]
     smallest, largest = ranges(X)
@@ -227,13 +241,16 @@ def _dependence(axes: Sequence[Axis], X: FloatArray, encode: Encode) -> BoolArra
         if isinstance(axis, StateAxis):
             # Every state, since its encoded column may be that of no other; each row in two states, one of which is
             # not that of the row.
-            size = len(rows) * -(-axis.n_cells // len(rows))
+            n_rounds = -(-axis.n_cells // len(rows))  # rounded up
+            size = len(rows) * n_rounds
             place = np.arange(2 * size)
             changed = rows[place % len(rows)]
-            axis.flip.put(changed, (place + place // size) % axis.n_cells)
+            state = (place + place // size) % axis.n_cells
+            axis.flip.put(changed, state)
         else:
             changed = rows.copy()
-            low, high = smallest[axis.column], largest[axis.column]
+            low = smallest[axis.column]
+            high = largest[axis.column]
             room = 0.1 * (high - low) + 1.0
             spread = np.linspace(low - room, high + room, len(rows))
             same = spread == rows[:, axis.column]
@@ -246,8 +263,9 @@ def _dependence(axes: Sequence[Axis], X: FloatArray, encode: Encode) -> BoolArra
     before, *after = _encoded_parts(tried, encode)
     moved = []
     for part in after:
-        unchanged = before[np.arange(len(part)) % len(rows)]
-        moved.append(differs(part, unchanged).any(axis=0))
+        place = np.arange(len(part)) % len(rows)
+        changed = differs(part, before[place])
+        moved.append(changed.any(axis=0))
     return np.stack(moved)
 
 
@@ -290,14 +308,18 @@ def _agrees(problem: ModelProblem, grid: Grid) -> bool:
             continue
         # About half of the rows move to a cell at random, where they can reach it.
         target = rng.integers(axis.n_cells, size=n_rows)
-        costs = axis.costs(points)[np.arange(n_rows), target]
-        change = np.flatnonzero(np.isfinite(costs) & (rng.random(n_rows) < 0.5))
+        costs = axis.costs(points)
+        to_target = costs[np.arange(n_rows), target]
+        drawn = rng.random(n_rows) < 0.5
+        change = np.flatnonzero(np.isfinite(to_target) & drawn)
         if change.size:
             part = points[change]
             axis.put(part, part.copy(), target[change])
             points[change] = part
             cells[change, position] = target[change]
-    uncounted = replace(problem, count=type(problem.count)())
+    # These predictions are not counted.
+    no_count = type(problem.count)()
+    uncounted = replace(problem, count=no_count)
     expected = uncounted.losses(points, rows)
     y = problem.y[rows]
     outputs = grid.outputs(cells)

@@ -52,10 +52,14 @@ def _averaged(estimators: list[Any], model: Any) -> Forest | None:
         if classes is not None:  # proportions already, or counts in older versions
             value = value / value.sum(axis=1, keepdims=True)
         trees.append(_tree(estimator.tree_, value))
+    link: Link = "identity"
+    if classes is not None:
+        link = "probability"
+    n_outputs = trees[0].value.shape[1]
     return Forest.joined(
         trees,
-        base=np.zeros(trees[0].value.shape[1]),
-        link="identity" if classes is None else "probability",
+        base=np.zeros(n_outputs),
+        link=link,
         n_features=model.n_features_in_,
         factor=1.0 / len(trees),
     )
@@ -67,28 +71,38 @@ def _boosted(model: Any) -> Forest | None:
 
     if not isinstance(model.init_, str | DummyClassifier | DummyRegressor):
         return None
-    trees = [
-        _tree(estimator.tree_, estimator.tree_.value[:, 0, 0], output)
-        for stage in model.estimators_
-        for output, estimator in enumerate(stage)
-    ]
-    base = model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32))[0]
+    trees = []
+    for stage in model.estimators_:
+        for output, estimator in enumerate(stage):
+            tree = estimator.tree_
+            value = tree.value[:, 0, 0]
+            trees.append(_tree(tree, value, output))
+    # The constant is the same for every row.
+    any_row = np.zeros((1, model.n_features_in_), dtype=np.float32)
+    base = model._raw_predict_init(any_row)[0]
+    link: Link = "identity"
+    if hasattr(model, "classes_"):
+        link = "softmax"
+    slope = 1.0
+    if getattr(model, "loss", "") == "exponential":
+        slope = 2.0
     return Forest.joined(
         trees,
         base=base,
-        link="softmax" if hasattr(model, "classes_") else "identity",
+        link=link,
         n_features=model.n_features_in_,
         factor=model.learning_rate,
-        slope=2.0 if getattr(model, "loss", "") == "exponential" else 1.0,
+        slope=slope,
     )
 
 
 def _tree(tree: Any, value: FloatArray, output: int = 0) -> Tree:
     inner = tree.children_left >= 0
+    nowhere = np.zeros(len(inner), dtype=np.bool_)
     return Tree(
         feature=np.where(inner, tree.feature, LEAF),
         threshold=edge_for_float32(tree.threshold, strict=False),
-        missing_left=getattr(tree, "missing_go_to_left", np.zeros(len(inner), dtype=np.bool_)),
+        missing_left=getattr(tree, "missing_go_to_left", nowhere),
         left=tree.children_left,
         right=tree.children_right,
         value=value,
@@ -98,26 +112,36 @@ def _tree(tree: Any, value: FloatArray, output: int = 0) -> Tree:
 
 def _histogram(model: Any) -> Forest | None:
     """Read histogram gradient boosting, which compares in float64; its categories are codes already."""
-    link = "softmax" if hasattr(model, "classes_") else _HISTOGRAM_LINKS.get(model.loss)
+    link: Link | None
+    if hasattr(model, "classes_"):
+        link = "softmax"
+    else:
+        link = _HISTOGRAM_LINKS.get(model.loss)
     if link is None:
         return None
     trees = []
     for stage in model._predictors:
         for output, predictor in enumerate(stage):
-            nodes, sets = predictor.nodes, predictor.raw_left_cat_bitsets
+            nodes = predictor.nodes
             leaf = nodes["is_leaf"].astype(bool)
+            feature = nodes["feature_idx"].astype(np.int64)
+            splits_sets = nodes["is_categorical"] & ~leaf
+            subset = nodes["bitset_idx"].astype(np.int64)
+            sets = predictor.raw_left_cat_bitsets
+            left_categories = None
+            if len(sets):
+                # One column more, for what is no category.
+                left_categories = np.pad(bits(sets), ((0, 0), (0, 1)))
             tree = Tree(
-                feature=np.where(leaf, LEAF, nodes["feature_idx"].astype(np.int64)),
+                feature=np.where(leaf, LEAF, feature),
                 threshold=nodes["num_threshold"],
                 missing_left=nodes["missing_go_to_left"],
                 left=nodes["left"],
                 right=nodes["right"],
                 value=nodes["value"],
                 output=output,
-                subset=np.where(
-                    nodes["is_categorical"] & ~leaf, nodes["bitset_idx"].astype(np.int64), LEAF
-                ),
-                left_categories=np.pad(bits(sets), ((0, 0), (0, 1))) if len(sets) else None,
+                subset=np.where(splits_sets, subset, LEAF),
+                left_categories=left_categories,
             )
             trees.append(tree)
     base = np.reshape(model._baseline_prediction, -1)

@@ -51,23 +51,31 @@ def forest_of_json(document: Mapping[str, Any]) -> Forest | None:
     (DART) count with their weights.
     """
     learner = document["learner"]
-    booster, link = learner["gradient_booster"], _LINKS.get(learner["objective"]["name"])
+    booster = learner["gradient_booster"]
+    objective = learner["objective"]["name"]
+    link = _LINKS.get(objective)
     if booster["name"] not in ("gbtree", "dart") or link is None:
         return None
     weights = booster.get("weight_drop")
     booster = booster.get("gbtree", booster)
-    parameters, model = learner["learner_model_param"], booster["model"]
-    n_outputs = max(1, int(parameters["num_class"]), int(parameters.get("num_target", 1)))
+    parameters = learner["learner_model_param"]
+    model = booster["model"]
+    n_classes = int(parameters["num_class"])
+    n_targets = int(parameters.get("num_target", 1))
+    n_outputs = max(1, n_classes, n_targets)
     if n_outputs > 1 and link != "softmax":
         return None
     trees = []
     used = _n_used(learner, model)
-    for k, (tree, output) in enumerate(
-        list(zip(model["trees"], model["tree_info"], strict=True))[:used]
-    ):
-        if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
+    pairs = zip(model["trees"], model["tree_info"], strict=True)
+    for k, (tree, output) in enumerate(list(pairs)[:used]):
+        leaf_size = tree["tree_param"].get("size_leaf_vector", 1)
+        if int(leaf_size) > 1:
             return None
-        trees.append(_tree(tree, output, 1.0 if weights is None else float(weights[k])))
+        weight = 1.0
+        if weights is not None:
+            weight = float(weights[k])
+        trees.append(_tree(tree, output, weight))
     if not trees:
         return None
     return Forest.joined(
@@ -81,13 +89,14 @@ def forest_of_json(document: Mapping[str, Any]) -> Forest | None:
 
 def _n_used(learner: Mapping[str, Any], model: Mapping[str, Any]) -> int:
     """Return how many trees predict: up to the best iteration where training stopped early."""
-    best, starts = (
-        learner.get("attributes", {}).get("best_iteration"),
-        model.get("iteration_indptr"),
-    )
+    attributes = learner.get("attributes", {})
+    best = attributes.get("best_iteration")
+    starts = model.get("iteration_indptr")
     if best is None or not starts:
         return len(model["trees"])
-    return int(starts[min(int(best) + 1, len(starts) - 1)])
+    last = len(starts) - 1
+    following = min(int(best) + 1, last)
+    return int(starts[following])
 
 
 def _tree(tree: Mapping[str, Any], output: int, weight: float) -> Tree:
@@ -95,14 +104,16 @@ def _tree(tree: Mapping[str, Any], output: int, weight: float) -> Tree:
     leaf = left == LEAF
     # A leaf keeps its value where a split keeps its threshold; both are float32.
     split = np.asarray(tree["split_conditions"], dtype=np.float32)
+    threshold = np.where(leaf, np.float32(0.0), split)
+    value = weight * split.astype(np.float64)
     subset, left_categories = _subsets(tree, len(left))
     return Tree(
         feature=np.where(leaf, LEAF, tree["split_indices"]),
-        threshold=edge_for_float32(np.where(leaf, np.float32(0.0), split), strict=True),
+        threshold=edge_for_float32(threshold, strict=True),
         missing_left=np.asarray(tree["default_left"]),
         left=left,
         right=np.asarray(tree["right_children"]),
-        value=np.where(leaf, weight * split.astype(np.float64), 0.0),
+        value=np.where(leaf, value, 0.0),
         output=output,
         subset=subset,
         left_categories=left_categories,
@@ -116,17 +127,21 @@ def _subsets(tree: Mapping[str, Any], n_nodes: int) -> tuple[IntArray, BoolArray
     if not nodes:
         return subset, None
     listed = np.asarray(tree["categories"], dtype=np.int64)
-    left = np.ones((len(nodes), int(listed.max()) + 2), dtype=np.bool_)
-    starts, sizes = tree["categories_segments"], tree["categories_sizes"]
+    width = int(listed.max()) + 2
+    left = np.ones((len(nodes), width), dtype=np.bool_)
+    starts = tree["categories_segments"]
+    sizes = tree["categories_sizes"]
     for row, (start, size) in enumerate(zip(starts, sizes, strict=True)):
         left[row, listed[start : start + size]] = False
-    subset[np.asarray(nodes, dtype=np.int64)] = np.arange(len(nodes))
+    splitting = np.asarray(nodes, dtype=np.int64)
+    subset[splitting] = np.arange(len(nodes))
     return subset, left
 
 
 def _base(score: str, link: Link, n_outputs: int) -> FloatArray:
     """Return the outputs where all trees start: the score stands on the scale of the predictions."""
-    base = np.asarray([float(part) for part in score.strip("[]").split(",")], dtype=np.float64)
+    parts = score.strip("[]").split(",")
+    base = np.asarray([float(part) for part in parts], dtype=np.float64)
     if link == "logistic" or (link == "softmax" and n_outputs == 1):
         base = np.log(base) - np.log1p(-base)
     elif link == "exp":

@@ -200,12 +200,14 @@ class Grid:
     def _bounds(self) -> tuple[IntArray, IntArray]:
         """For each node the axes that bound its box, one node after another, and where those of each node end."""
         boxes = self.boxes
-        bounded = (boxes.low > 0) | (boxes.high < self.n_open - 1)
+        last = self.n_open - 1
+        bounded = (boxes.low > 0) | (boxes.high < last)
         for mark, axis in enumerate(self.axis_of_cell[self.marked]):
             if self.by_state[axis]:
                 bounded[:, axis] |= ~boxes.marks[:, mark]
         _, axes = np.nonzero(bounded)
-        return axes, np.cumsum(bounded.sum(axis=1))
+        n_bounds = bounded.sum(axis=1)
+        return axes, np.cumsum(n_bounds)
 
     def bounds_of(self, leaf: IntArray) -> tuple[IntArray, IntArray]:
         """Return the bounds of boxes, one box after another: which box, and the axis that bounds it."""
@@ -257,7 +259,8 @@ class Grid:
         for position, axis in enumerate(self.axes):
             number = np.arange(axis.n_cells)
             inside = self.contains(leaf[:, None], position, number)
-            costs = np.where(inside, axis.costs(start), np.inf)
+            costs = axis.costs(start)
+            costs = np.where(inside, costs, np.inf)
             cells[:, position] = costs.argmin(axis=1)
         return cells
 
@@ -377,5 +380,7 @@ def spread(begin: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
     """Return the numbers in ranges, one range after another, and which range each is of."""
     sizes = end - begin
     which = np.repeat(np.arange(len(sizes)), sizes)
-    offset = begin - (np.cumsum(sizes) - sizes)
-    return which, np.arange(len(which)) + offset[which]
+    n_before = np.cumsum(sizes) - sizes
+    offset = begin - n_before
+    numbers = np.arange(len(which)) + offset[which]
+    return which, numbers

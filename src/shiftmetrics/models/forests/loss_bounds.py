@@ -62,10 +62,12 @@ class LeafReach:
     def highest(self, values: FloatArray, order: IntArray) -> FloatArray:
         """Return the highest sums of values within each distance, in this order."""
         largest = np.abs(values).max(initial=1e-200)
-        scale = 2.0 ** (_BITS - np.ceil(np.log2(largest)))
+        exponent = np.ceil(np.log2(largest))
+        scale = 2.0 ** (_BITS - exponent)
         best = np.ceil(values * scale).astype(np.int64)
         # The running maximum of each tree, by doubling: of 2, 4, 8, ... leaves up to each.
-        longest = int(np.bincount(self.group).max())
+        n_leaves = np.bincount(self.group)
+        longest = int(n_leaves.max())
         shift = 1
         while shift < longest:
             same = self.group[shift:] == self.group[:-shift]
@@ -79,7 +81,8 @@ class LeafReach:
         # Sums over all rows, less what those before a row add up to.
         sums = np.append(0, np.cumsum(gain[order]))
         first = np.searchsorted(self.row, np.arange(len(self.y)))
-        of_row = sums[1:] - sums[first][self.row]
+        before = sums[first]
+        of_row = sums[1:] - before[self.row]
         return np.asarray(of_row / scale)
 
     def ahead(self, rival: int, order: IntArray) -> FloatArray:
@@ -88,7 +91,8 @@ class LeafReach:
         label = self.y[self.row]
         gain = forest.value[self.leaf, rival] - forest.value[self.leaf, label]
         before = forest.base[rival] - forest.base[label]
-        lead = self.highest(forest.factor * gain, order) + before
+        highest = self.highest(forest.factor * gain, order)
+        lead = highest + before
         return np.where(label == rival, -np.inf, lead + forest.tolerance)
 
 
@@ -123,11 +127,14 @@ def lower_loss(
         standing = Standing.of(grid, start[rows])
         no_limit = np.full(len(standing.cells), np.inf)
         found = LeafReach.of(standing, y[rows], no_limit)
-        near, high = _staircase(found, _highest_losses(found, loss))
-        squared[rows, : near.shape[1]] = near
-        losses[rows, : near.shape[1]] = high
-        width = max(width, near.shape[1])
-    return losses[:, :width], np.sqrt(squared[:, :width])
+        highest = _highest_losses(found, loss)
+        near, high = _staircase(found, highest)
+        n_steps = near.shape[1]
+        squared[rows, :n_steps] = near
+        losses[rows, :n_steps] = high
+        width = max(width, n_steps)
+    distances = np.sqrt(squared[:, :width])
+    return losses[:, :width], distances
 
 
 def _highest_losses(found: LeafReach, loss: str) -> FloatArray:
@@ -149,7 +156,8 @@ def _highest_losses(found: LeafReach, loss: str) -> FloatArray:
     if loss == "log_loss" and forest.link == "probability":
         labelled = values[np.arange(len(y)), y]
         least = -found.highest(-labelled, order) - rounding
-        return -np.log(np.clip(least, forest.clip, 1.0))
+        probability = np.clip(least, forest.clip, 1.0)
+        return -np.log(probability)
     leads = [found.ahead(rival, order) for rival in range(forest.n_outputs)]
     ahead = np.stack(leads)
     if loss == "log_loss":
@@ -169,10 +177,12 @@ def _staircase(found: LeafReach, losses: FloatArray) -> tuple[FloatArray, FloatA
     order = found.order()
     # Sums count once every tree is in them: each row is in a box of each, at no distance.
     first = np.searchsorted(found.row, np.arange(n_rows))
-    column = np.arange(len(order)) - first[found.row] - (n_trees - 1)
+    rank = np.arange(len(order)) - first[found.row]
+    column = rank - (n_trees - 1)
     counted = column >= 0
     where = found.row[counted], column[counted]
-    shape = (n_rows, int(column.max()) + 1)
+    n_columns = int(column.max()) + 1
+    shape = (n_rows, n_columns)
     squared = np.full(shape, np.inf)
     squared[where] = found.squared[order][counted]
     squared[:, 0] = 0.0
@@ -184,7 +194,8 @@ def _staircase(found: LeafReach, losses: FloatArray) -> tuple[FloatArray, FloatA
     place = np.zeros(shape, dtype=np.int64)
     place[:, 1:] = np.cumsum(rises, axis=1)
     most = np.maximum(place[:, -1:], _STEPS - 1)
-    coarse = 1 + np.maximum(place - 1, 0) * (_STEPS - 1) // most
+    others = np.maximum(place - 1, 0)
+    coarse = 1 + others * (_STEPS - 1) // most
     coarse = np.where(place == 0, 0, coarse)
     width = int(coarse.max()) + 1
     near = np.full((n_rows, width), np.inf)

@@ -209,8 +209,10 @@ class Neighbourhood:
         box = np.concatenate([one, held[inside]])
         axis = np.concatenate([outside[one] - _AXIS, held_axis[inside]])
         which, low, stop = grid.ranges(self.leaf[box], axis)
-        box, axis = box[which], axis[which]
-        row, leaf = self.box_row[box], self.leaf[box]
+        box = box[which]
+        axis = axis[which]
+        row = self.box_row[box]
+        leaf = self.leaf[box]
         before = present[row, grid.tree[leaf]]
         changes = forest.value[leaf] - forest.value[before]
         near = np.clip(self.start[row, axis], low, stop - 1)
@@ -228,8 +230,10 @@ class Neighbourhood:
         running = np.concatenate([none, np.cumsum(amounts, axis=0)])
         n_before = np.searchsorted(ends[order], wanted, side="right")
         outputs = sums[row] + running[n_before]
-        heights = self.height_of(forest.base + forest.factor * outputs, self.y[row])
-        height = self.height_of(forest.base + forest.factor * sums, self.y)
+        after = forest.base + forest.factor * outputs
+        heights = self.height_of(after, self.y[row])
+        now = forest.base + forest.factor * sums
+        height = self.height_of(now, self.y)
         spent = self.spent(cells)
         total = spent.sum(axis=1)
         others = total[row] - spent[row, axis]
@@ -248,7 +252,8 @@ class Neighbourhood:
         """Move rows along one axis each, in place; boxes differ on the axis of the move alone."""
         which, bound = self._bounds_at(rows, axis)
         box = self.bound_box[bound]
-        leaf, along = self.leaf[box], axis[which]
+        leaf = self.leaf[box]
+        along = axis[which]
         here = cells[rows, axis]
         before = self.grid.contains(leaf, along, here[which])
         after = self.grid.contains(leaf, along, cell[which])

@@ -36,17 +36,20 @@ def edges_before(
     for position, axis in enumerate(axes):
         if isinstance(axis, NumberAxis):
             columns[position] = axis.column
-    column = columns[owner[forest.feature[nodes]]]
+    axis_of = owner[forest.feature[nodes]]
+    column = columns[axis_of]
     sought = np.flatnonzero(column >= 0)
     if sought.size:
         # Each threshold of a feature once.
         feature = forest.feature[nodes[sought]]
         keys = np.stack([column[sought], feature, edge[sought].view(np.int64)])
         keys, place = np.unique(keys, axis=1, return_inverse=True)
+        place = place.ravel()
         column, feature, bits = keys
-        edges, falling = _bisect(column, feature, bits.view(np.float64), X, encode)
-        edge[sought] = edges[place.ravel()]
-        falls[sought] = falling[place.ravel()]
+        threshold = bits.view(np.float64)
+        edges, falling = _bisect(column, feature, threshold, X, encode)
+        edge[sought] = edges[place]
+        falls[sought] = falling[place]
     return edge, falls
 
 
@@ -57,13 +60,16 @@ def _bisect(
 ) -> tuple[FloatArray, BoolArray]:
     """Return the last number before each encoded feature passes its threshold, and whether it falls."""
     # One row of the probe holds a number for each column at once: the k-th threshold of each.
-    slot = np.arange(len(column)) - np.searchsorted(column, column)
-    base = np.repeat(X[:1], slot.max() + 1, axis=0)
+    first = np.searchsorted(column, column)
+    slot = np.arange(len(column)) - first
+    n_slots = slot.max() + 1
+    base = np.repeat(X[:1], n_slots, axis=0)
 
     def is_left(order: IntArray) -> BoolArray:
         probe = base.copy()
         probe[slot, column] = _floats(order)
-        encoded = encode(probe)[slot, feature]
+        inputs = encode(probe)
+        encoded = inputs[slot, feature]
         return np.asarray(encoded <= threshold)
 
     smallest, largest = ranges(X)
@@ -73,7 +79,8 @@ def _bisect(
     a = _ordered(low[column])
     b = _ordered(high[column])
     at_low = is_left(a)
-    never = at_low == is_left(b)
+    at_high = is_left(b)
+    never = at_low == at_high
     b = np.where(never, a + 1, b)
     while (b > a + 1).any():
         middle = (a >> 1) + (b >> 1) + (a & b & 1)
@@ -100,5 +107,8 @@ def _floats(order: IntArray) -> FloatArray:
 
 def ranges(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the smallest and the largest number of each column; 0 where all are missing."""
-    held = np.where(np.isnan(X).all(axis=0), 0.0, X)
-    return np.nanmin(held, axis=0), np.nanmax(held, axis=0)
+    empty = np.isnan(X).all(axis=0)
+    held = np.where(empty, 0.0, X)
+    smallest = np.nanmin(held, axis=0)
+    largest = np.nanmax(held, axis=0)
+    return smallest, largest

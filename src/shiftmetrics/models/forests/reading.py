@@ -56,7 +56,9 @@ def category_codes(model: Any) -> Callable[[Any], Any] | None:
     booster = getattr(model, "booster_", None)
     if booster is not None:
         lists = getattr(booster, "pandas_categorical", None)
-        return None if not lists else lambda rows: _in_order(rows, lists)
+        if not lists:
+            return None
+        return lambda rows: _in_order(rows, lists)
     if not splits_categories(model):
         return None
     known = known_categories(model)

@@ -77,7 +77,8 @@ class ErrorSearch:
         able = right[np.isfinite(self.least[right])]
         self.usual = 0.0
         if able.size:
-            self.usual = float(np.sqrt(_USUAL * np.median(self.scale[able])))
+            median = np.median(self.scale[able])
+            self.usual = float(np.sqrt(_USUAL * median))
         self._start_from_other_rows(able)
 
     def rows_left(self, farthest: float) -> IntArray:
@@ -87,7 +88,8 @@ class ErrorSearch:
         open_rows = (self.least < farthest) & (self.reach < wanted) & ~known
         open_rows &= self.distances * self.distances > self.reach
         rows = np.flatnonzero(open_rows)
-        return rows[np.argsort(self.least[rows], kind="stable")]
+        nearest_first = np.argsort(self.least[rows], kind="stable")
+        return rows[nearest_first]
 
     def search(self, farthest: float) -> bool:
         """Search a batch of rows within a distance, the nearest first; return False where none is left.
@@ -124,13 +126,17 @@ class ErrorSearch:
 
     def _blocks(self, rows: IntArray) -> list[IntArray]:
         """Cut rows into blocks for `Standing` and `Neighbourhood`."""
-        blocks = self.grid.row_blocks(len(rows), 40 * len(self.grid.axis_of_cell))
-        size = min(AT_ONCE, blocks[0].stop) if blocks else 1
+        row_bytes = 40 * len(self.grid.axis_of_cell)
+        blocks = self.grid.row_blocks(len(rows), row_bytes)
+        size = 1
+        if blocks:
+            size = min(AT_ONCE, blocks[0].stop)
         return [rows[k : k + size] for k in range(0, len(rows), size)]
 
     def _climb(self, rows: IntArray, farthest: float) -> None:
         """Search errors of a block of rows: first as if all ties fell; where the model disagrees, as if none did."""
-        forest, y = self.grid.forest, self.problem.y[rows]
+        forest = self.grid.forest
+        y = self.problem.y[rows]
         standing = Standing.of(self.grid, self.problem.codes[rows])
         scale = self.scale[rows]
         found = np.zeros(len(rows), dtype=np.bool_)
@@ -149,7 +155,9 @@ class ErrorSearch:
                 wrong = self._keep(rows[pending[hit]], there[hit])
                 found[pending[hit]] = wrong
                 refuted[pending[hit]] = ~wrong
-                pending = pending[~hit & (factor * scale[pending] < farthest)]
+                # Those without a hit go on, unless this was as far as wanted.
+                farther = factor * scale[pending] < farthest
+                pending = pending[~hit & farther]
             if not refuted.any():
                 break
             found = ~refuted
@@ -193,12 +201,14 @@ class ErrorSearch:
         rows = rows[np.isfinite(self.other_distances[rows])]
         if not rows.size:
             return
-        forest, y = self.grid.forest, self.problem.y[rows]
+        forest = self.grid.forest
+        y = self.problem.y[rows]
         standing = Standing.of(self.grid, self.problem.codes[rows])
         there = self.other_cells[rows].copy()
         everyone = np.arange(len(rows))
         costs = standing.costs[everyone[:, None], self.grid.first + there]
-        for axis in np.argsort(-costs, axis=1).T:
+        costliest_first = np.argsort(-costs, axis=1)
+        for axis in costliest_first.T:
             tried = there.copy()
             tried[everyone, axis] = standing.cells[everyone, axis]
             margins = forest.margins(self.grid.outputs(tried), y)
@@ -226,10 +236,12 @@ class ErrorSearch:
             self.distances[rows] ** 2,
             self.budget,
         )
-        self.least[rows] = np.maximum(self.least[rows], np.sqrt(squared))
+        sharper = np.sqrt(squared)
+        self.least[rows] = np.maximum(self.least[rows], sharper)
         if nearest:
             found = rows[list(nearest)]
-            self._keep(found, np.stack(list(nearest.values())))
+            cells = np.stack(list(nearest.values()))
+            self._keep(found, cells)
 
 
 def _error_height(
@@ -239,5 +251,8 @@ def _error_height(
     labels: IntArray,
 ) -> FloatArray:
     """Return by how much another class leads; a tie with one that comes before counts if ``ties_fall``."""
-    head_start = 2.0 * forest.tolerance if ties_fall else 0.0
-    return -forest.margins(outputs, labels, head_start=head_start) - forest.tolerance
+    head_start = 0.0
+    if ties_fall:
+        head_start = 2.0 * forest.tolerance
+    margins = forest.margins(outputs, labels, head_start=head_start)
+    return -margins - forest.tolerance

@@ -31,7 +31,9 @@ class Standing:
     @classmethod
     def of(cls, grid: Grid, start: FloatArray) -> Standing:
         """Compute the costs of all cells."""
-        return cls(grid, grid.cells(start), grid.costs(start))
+        cells = grid.cells(start)
+        costs = grid.costs(start)
+        return cls(grid, cells, costs)
 
     def take(self, rows: IntArray) -> Standing:
         """Return some of the rows."""
@@ -90,7 +92,8 @@ class Standing:
         here = self.cells[row, axis]
         low = boxes.low[node, axis]
         high = boxes.high[node, axis]
-        nearest = grid.first[axis] + np.clip(here, low, high)
+        nearest_on_axis = np.clip(here, low, high)
+        nearest = grid.first[axis] + nearest_on_axis
         costs: FloatArray = self.costs[row, nearest]
         costs[low > high] = np.inf
         if not grid.marked.size:

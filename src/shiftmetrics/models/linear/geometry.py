@@ -129,7 +129,8 @@ class Geometry:
             signs = np.zeros((self.n_samples, n_scores))
             signs[row, rival] = 1.0
             signs[row, y] = -1.0
-            gap = self.at_rows[row, rival] - self.at_rows[row, y]
+            score_of_rival = self.at_rows[row, rival]
+            gap = score_of_rival - self.at_rows[row, y]
             yield self._rival(gap, signs)
 
     def _rival(self, gap: FloatArray, signs: FloatArray) -> Rival:
@@ -144,7 +145,8 @@ class Geometry:
 
         def path_of(columns: BoolArray) -> ScorePath:
             steepness = np.abs(slopes[:, columns])
-            return ScorePath.of(steepness, room[:, columns], limited[columns])
+            room_there = room[:, columns]
+            return ScorePath.of(steepness, room_there, limited[columns])
 
         path = path_of(self.numeric)
         smooth = path
@@ -173,7 +175,9 @@ class Geometry:
         up = self.up[:, self.whole]
         down = self.down[:, self.whole]
         room = np.where(slopes > 0.0, up, down)
-        return np.abs(slopes) / unit, np.rint(room * unit)
+        gain = np.abs(slopes) / unit
+        n_steps = np.rint(room * unit)
+        return gain, n_steps
 
     def plans(self, rival: Rival) -> Iterator[FlipPlan]:
         """Yield all numbers of flips, none first."""
@@ -194,7 +198,8 @@ class Geometry:
         choices = []
         for groups, _ in self.price_classes:
             choices.append(range(len(groups) + 1))
-        squares = np.array([flip.distance for flip in self.flips]) ** 2
+        prices = np.array([flip.distance for flip in self.flips])
+        squares = prices**2
         shape = (self.n_samples, len(self.flips))
         row = np.arange(self.n_samples)[:, None]
         for counts in itertools.product(*choices):
@@ -210,9 +215,13 @@ class Geometry:
                     # The last flip of these gains least: it is the one least worth its price.
                     last = sorted_gains[k][:, count - 1]
                     with np.errstate(divide="ignore", invalid="ignore"):
-                        ratio = np.maximum(ratio, price**2 / last)
-                flipped[row, orders[k][:, :count]] = True
-            squared = flipped @ squares if self.flips else np.zeros(self.n_samples)
+                        own_ratio = price**2 / last
+                        ratio = np.maximum(ratio, own_ratio)
+                taken = orders[k][:, :count]
+                flipped[row, taken] = True
+            squared = np.zeros(self.n_samples)
+            if self.flips:
+                squared = flipped @ squares
             # Rows without so many flips that help have no such plan.
             never = np.isneginf(gain)
             yield FlipPlan(
@@ -247,7 +256,8 @@ class Geometry:
             length = np.minimum(wanted, room)
             step = np.sign(slopes) * length
         moves = moving & (slopes != 0.0)
-        points += np.where(moves, step * self.problem.domain.unit, 0.0)
+        change = step * self.problem.domain.unit
+        points += np.where(moves, change, 0.0)
         if steps is not None:
             direction = np.sign(slopes[:, self.whole])
             points[:, self.whole] += direction * steps
@@ -255,7 +265,8 @@ class Geometry:
             turned = flipped[:, g]
             if turned.any():
                 state = rival.states[rows[turned], g]
-                points[np.ix_(turned, flip.columns)] = flip.states[state]
+                cells = np.ix_(turned, flip.columns)
+                points[cells] = flip.states[state]
         return points
 
 

@@ -125,7 +125,8 @@ def _whole_steps(
     relaxed = rival.path.place_of_gain(need)
     with np.errstate(invalid="ignore", over="ignore"):
         ideal = slopes * relaxed[:, None] / length**2
-        ideal = np.minimum(np.where(slopes > 0.0, ideal, 0.0), room)
+        ideal = np.where(slopes > 0.0, ideal, 0.0)
+        ideal = np.minimum(ideal, room)
     ideal = np.where(np.isfinite(ideal), ideal, 0.0)
     for shift in _roundings(ideal):
         rounded = np.floor(ideal + 1e-9) + shift
@@ -141,7 +142,8 @@ def _whole_steps(
             left = room[:, column] - steps[:, column]
             full[:, column] += _enough(missing, slopes[:, column], left)
             _improve(best, number, rival, plan, need, full, slopes, length)
-    up = np.minimum(np.ceil(ideal - 1e-9), room)
+    rounded_up = np.ceil(ideal - 1e-9)
+    up = np.minimum(rounded_up, room)
     _improve(best, number, rival, plan, need, up, slopes, length)
     return False
 
@@ -159,7 +161,9 @@ def _roundings(ideal: FloatArray) -> Iterator[FloatArray]:
         for count in range(n_numbers + 1):
             yield (rank < count).astype(np.float64)
         return
-    around = (0, 1) if n_numbers > 3 else (-1, 0, 1, 2)
+    around: tuple[int, ...] = (-1, 0, 1, 2)
+    if n_numbers > 3:
+        around = (0, 1)
     for shifts in itertools.product(around, repeat=n_numbers):
         yield np.array(shifts, dtype=np.float64)
 
@@ -179,7 +183,8 @@ def _improve(
     left = np.maximum(need - gained, 0.0)
     left[left <= 1e-12 * np.abs(need)] = 0.0
     place = rival.smooth.place_of_gain(left)
-    squared = ((steps * length) ** 2).sum(axis=1)
+    of_steps = (steps * length) ** 2
+    squared = of_steps.sum(axis=1)
     squared += rival.smooth.squared_of_gain(left)
     best.improve(number, plan, place, squared, steps)
 
@@ -205,7 +210,9 @@ def _enumerated(
         steps[:, column] = _enough(need, slopes[:, column], room[:, column])
         yield steps
     yield np.zeros_like(slopes)
-    other = 1 - first if slopes.shape[1] == 2 else None
+    other = None
+    if slopes.shape[1] == 2:
+        other = 1 - first
     if alone and other is None:
         return
     # Then ever more steps of the first, while they are nearer than the best way.
@@ -251,11 +258,14 @@ def _beyond(
             if not mine.size:
                 continue
             chosen = rows[mine]
-            steps = best.steps[chosen] if whole else None
+            steps = None
+            if whole:
+                steps = best.steps[chosen]
             # A little past the boundary: relative to the move, and absolute where it is tiny.
             place = best.place[chosen] * (1.0 + nudge)
             if nudge:
-                steepest = np.abs(rival.slopes[chosen]).max(axis=1, initial=1e-300)
+                steepness = np.abs(rival.slopes[chosen])
+                steepest = steepness.max(axis=1, initial=1e-300)
                 place = place + nudge * nudge / steepest
             flipped = best.flipped[chosen]
             points[mine] = geometry.place(chosen, rival, flipped, place, steps)

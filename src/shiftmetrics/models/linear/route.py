@@ -50,7 +50,10 @@ class LinearRoute(Route):
         if type(last).__name__ == "OneVsRestClassifier":
             parts = getattr(last, "estimators_", parts)
         linear = all(hasattr(part, "coef_") for part in parts)
-        return linear and hasattr(model, "predict" if loss == "squared" else "decision_function")
+        method = "decision_function"
+        if loss == "squared":
+            method = "predict"
+        return linear and hasattr(model, method)
 
     def worst_case(self, problem: ModelProblem) -> WorstCase | None:
         """Return the worst case in closed form where there is one; None when the scores are no such sum."""
@@ -87,7 +90,8 @@ def losses_of(problem: ModelProblem, scores: FloatArray) -> FloatArray:
     if problem.loss == "squared":
         return np.asarray((scores[:, 0] - problem.y) ** 2)
     everyone = np.arange(len(scores))
-    gaps = scores - scores[everyone, problem.y][:, None]
+    own = scores[everyone, problem.y]
+    gaps = scores - own[:, None]
     if problem.loss == "log_loss":
         # log sum_k exp(s_k - s_y), of which the term of the label is 1
         return np.asarray(logsumexp(gaps, axis=1))
@@ -124,7 +128,9 @@ def closed_form(geometry: Geometry, *, kind: Kind = "exact", least: bool = False
     ways: list[tuple[int, BoolArray]] = []  # the rival of each part, and which categories flip
     for number, rival in enumerate(rivals):
         for plan in geometry.plans(rival):
-            distance = plan.least_distance if least else plan.distance
+            distance = plan.distance
+            if least:
+                distance = plan.least_distance
             gain = np.where(np.isfinite(distance), plan.gain, 0.0)
             score = rival.gap + gain + lift
             parts.append(_BOUNDED[problem.loss](score, rival.path))

@@ -45,7 +45,9 @@ class AdditiveScores:
     def of(cls, problem: ModelProblem) -> Self | None:
         """Return the scores of a model, or None when they are no such sum."""
         scores = cls._probed(problem)
-        return scores if scores.reproduces(problem) else None
+        if scores.reproduces(problem):
+            return scores
+        return None
 
     @classmethod
     def _probed(cls, problem: ModelProblem) -> Self:
@@ -65,30 +67,35 @@ class AdditiveScores:
         spread = np.nanstd(held, axis=0)
         varies = spread > 0.0
         width = np.where(varies, spread, 1.0) * _STEP
-        exponent = np.round(np.log2(width))
+        logarithm = np.log2(width)
+        exponent = np.round(logarithm)
         step = np.where(varies, 2.0**exponent, 1.0)
         # Probes: the centre, a step to both sides in each number, without each number, in each state.
         sides = np.repeat(centre[None], 2 * len(numbers), axis=0)
         for k, column in enumerate(numbers):
             sides[2 * k, column] += step[column]
             sides[2 * k + 1, column] -= step[column]
-        lost = np.flatnonzero(gone.any(axis=0) & ~flipping)
+        is_lost = gone.any(axis=0) & ~flipping
+        lost = np.flatnonzero(is_lost)
         without = np.repeat(centre[None], len(lost), axis=0)
         without[np.arange(len(lost)), lost] = np.nan
         probes = [centre[None], sides, without]
         for flip in domain.flips:
-            states = np.repeat(centre[None], len(flip.patterns), axis=0)
-            flip.put(states, np.arange(len(flip.patterns)))
+            n_patterns = len(flip.patterns)
+            states = np.repeat(centre[None], n_patterns, axis=0)
+            flip.put(states, np.arange(n_patterns))
             probes.append(states)
         sizes = [len(probe) for probe in probes]
+        ends = np.cumsum(sizes)
         found = problem.scores(np.concatenate(probes))
-        origin, both, absent, *flipped = np.split(found, np.cumsum(sizes)[:-1])
+        origin, both, absent, *flipped = np.split(found, ends[:-1])
         # weight = (s(centre + step) - s(centre - step)) / (2 step), with the steps as they were rounded
         weights = np.zeros((domain.n_features, origin.shape[1]))
         right = sides[0::2, numbers].diagonal()
         left = sides[1::2, numbers].diagonal()
         rises = both[0::2] - both[1::2]
-        weights[numbers] = rises / (right - left)[:, None]
+        runs = right - left
+        weights[numbers] = rises / runs[:, None]
         # Without a number the score lacks its term and has that of a missing cell.
         missing = np.zeros_like(weights)
         terms = centre[lost, None] * weights[lost]
@@ -106,7 +113,8 @@ class AdditiveScores:
         if gone.any():
             scores += gone @ self.missing
         for flip, table in zip(problem.domain.flips, self.tables, strict=True):
-            scores += table[flip.state_of(points)]
+            states = flip.state_of(points)
+            scores += table[states]
         return np.asarray(scores)
 
     def reproduces(self, problem: ModelProblem) -> bool:
@@ -115,7 +123,8 @@ class AdditiveScores:
         expected = problem.scores(points)
         got = self(points, problem)
         largest = float(np.abs(expected).max())
-        scale = max(1e-300, largest, float(np.abs(self.intercept).max()))
+        of_intercept = float(np.abs(self.intercept).max())
+        scale = max(1e-300, largest, of_intercept)
         wrong_by = np.abs(got - expected)
         if not (wrong_by <= _TOLERANCE * scale).all():
             return False
@@ -137,20 +146,25 @@ def points_to_check(problem: ModelProblem) -> FloatArray:
     incomplete = np.isnan(problem.codes).any(axis=1)
     complete_rows = _some(np.flatnonzero(~incomplete), rng)
     incomplete_rows = _some(np.flatnonzero(incomplete), rng)
-    near = problem.codes[np.concatenate([complete_rows, incomplete_rows])]
+    rows = np.concatenate([complete_rows, incomplete_rows])
+    near = problem.codes[rows]
     # Points between two rows each.
-    fraction = np.where(flipping, 0.0, rng.random((len(near), 1)))
+    drawn = rng.random((len(near), 1))
+    fraction = np.where(flipping, 0.0, drawn)
     others = rng.permutation(near)
     way = np.where(np.isnan(others), 0.0, others - near)
     between = near + fraction * way
     # Points some standard deviations off, in random states.
     empty = np.isnan(near).all(axis=0)
-    spread = np.nanstd(np.where(empty, 0.0, near), axis=0)
+    held = np.where(empty, 0.0, near)
+    spread = np.nanstd(held, axis=0)
     width = np.where(flipping, 0.0, 3.0 * spread + 1e-3)
-    far = near + rng.standard_t(2.0, near.shape) * width
+    drawn = rng.standard_t(2.0, near.shape)
+    far = near + drawn * width
     for flip in problem.domain.flips:
         if len(flip.states):
-            whole = np.flatnonzero(~flip.is_stuck(far))
+            stuck = flip.is_stuck(far)
+            whole = np.flatnonzero(~stuck)
             placed = far[whole]
             states = rng.integers(len(flip.states), size=len(whole))
             flip.put(placed, states)

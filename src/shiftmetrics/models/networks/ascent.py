@@ -67,7 +67,9 @@ class GradientAscent(Ascent):
         self.theta1 = problem.theta1
         # The box of moves, in units of cost, as tensors.
         labels = network.tensor(problem.y)
-        self._y = labels if problem.loss == "squared" else labels.long()
+        if problem.loss != "squared":
+            labels = labels.long()
+        self._y = labels
         self._unit = network.tensor(self.space.unit)
         self._low = network.tensor(self.space.low)
         self._high = network.tensor(self.space.high)

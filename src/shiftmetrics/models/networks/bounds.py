@@ -157,26 +157,31 @@ def _lines_of_s_shape(activation: Activation, low: FloatArray, high: FloatArray)
     Where the interval is on one side of 0, a chord and a tangent at the middle do. Else the upper line passes through
     the lower end and touches the curve right of 0, unless the chord lies above the curve; the lower line likewise.
     """
-    value, slope = activation.value, activation.slope
+    value = activation.value
+    slope = activation.slope
     middle = 0.5 * (low + high)
     width = np.maximum(high - low, 1e-12)
-    chord = (value(high) - value(low)) / width
+    rise = value(high) - value(low)
+    chord = rise / width
     # A chord of no width is a tangent.
-    chord = np.where(high - low > 1e-12, chord, slope(middle))
+    has_width = high - low > 1e-12
+    chord = np.where(has_width, chord, slope(middle))
     upper_touch = _touching(activation, low, high)
     lower_touch = -_touching_mirrored(activation, low, high)
     concave = low >= 0.0
     convex = high <= 0.0
     # From above: a tangent where concave, the chord where convex or where it is above the curve at the upper end.
     above_point = np.where(concave, middle, upper_touch)
-    above_chord = convex | (~concave & (slope(high) >= chord))
+    chord_is_above = slope(high) >= chord
+    above_chord = convex | (~concave & chord_is_above)
     above = np.where(above_chord, chord, slope(above_point))
     of_chord = value(low) - chord * low
     of_tangent = value(above_point) - above * above_point
     above_at_0 = np.where(above_chord, of_chord, of_tangent)
     # From below: a tangent where convex, the chord where concave or where it is below the curve at the lower end.
     below_point = np.where(convex, middle, lower_touch)
-    below_chord = concave | (~convex & (slope(low) >= chord))
+    chord_is_below = slope(low) >= chord
+    below_chord = concave | (~convex & chord_is_below)
     below = np.where(below_chord, chord, slope(below_point))
     of_chord = value(high) - chord * high
     of_tangent = value(below_point) - below * below_point

@@ -19,7 +19,9 @@ from shiftmetrics.models.outputs import batch_size, is_module, is_network, last_
 
 def module_of(model: Any) -> torch.nn.Module:
     """Return the module behind a model: itself, or its ``module_``."""
-    module = model if isinstance(model, torch.nn.Module) else model.module_
+    module = model
+    if not isinstance(module, torch.nn.Module):
+        module = model.module_
     assert isinstance(module, torch.nn.Module)
     return module
 
@@ -46,16 +48,22 @@ class Network:
         self.module = module_of(model)
         self.row_shape = row_shape
         self._count = problem.count
-        self.cut = 0.0 if problem.cut is None else problem.cut.logit
+        self.cut = 0.0
+        if problem.cut is not None:
+            self.cut = problem.cut.logit
         self.classifies = problem.loss != "squared"
         like = parameter_of(self.module)
-        self.dtype = torch.get_default_dtype() if like is None else like.dtype
+        self.dtype = torch.get_default_dtype()
         self.device = torch.device("cpu")
         if like is not None:
+            self.dtype = like.dtype
             self.device = like.device
-        text = "The model was in training mode; it was measured in evaluation mode and put back."
-        trains = any(part.training for part in self.module.modules())
-        self.warnings = (text,) if trains else ()
+        self.warnings: tuple[str, ...] = ()
+        if any(part.training for part in self.module.modules()):
+            text = (
+                "The model was in training mode; it was measured in evaluation mode and put back."
+            )
+            self.warnings = (text,)
 
     def evaluating(self) -> AbstractContextManager[None]:
         """Switch to evaluation mode, and back."""
@@ -63,7 +71,9 @@ class Network:
 
     def tensor(self, values: Any) -> Tensor:
         """Return numbers as a float64 tensor on the device of the network (float32 where it has no float64)."""
-        wide = torch.float32 if self.device.type == "mps" else torch.float64
+        wide = torch.float64
+        if self.device.type == "mps":
+            wide = torch.float32
         array = np.array(values, dtype=np.float64)
         return torch.as_tensor(array).to(self.device, wide)
 
@@ -108,9 +118,12 @@ class Network:
         """Return points as the network sees them after rounding to its dtype; what did not move stays as it is."""
         if self.dtype == torch.float64:
             return points
-        narrow = np.float32 if self.dtype == torch.float32 else np.float16
+        narrow: type[np.floating[Any]] = np.float16
+        if self.dtype == torch.float32:
+            narrow = np.float32
         rounded = points.astype(narrow).astype(np.float64)
-        unmoved = rounded == start.astype(narrow).astype(np.float64)
+        rounded_start = start.astype(narrow).astype(np.float64)
+        unmoved = rounded == rounded_start
         return np.where(unmoved, start, rounded)
 
 
@@ -154,13 +167,19 @@ def network_of(problem: ModelProblem) -> Network | None:
         same = scores.argmax(axis=1) == predicted
     else:
         same = np.isclose(scores, predicted, rtol=1e-6, atol=1e-9)
-    return network if same.all() else None
+    if same.all():
+        return network
+    return None
 
 
 def _repeated(problem: ModelProblem) -> nn.Module | None:
     """Return a module that does what the steps of a pipeline do, or None."""
     final = last_step(problem.model)
-    tail = module_of(final) if is_network(final) else _layers_of_scikit(final)
+    tail: nn.Module | None
+    if is_network(final):
+        tail = module_of(final)
+    else:
+        tail = _layers_of_scikit(final)
     front = [step for step in steps_of(problem.model, last=True) if step is not final]
     if tail is None or not front:
         return tail
