@@ -30,7 +30,7 @@ Mapper = Callable[[slice], Statistic]
 
 
 @dataclass(frozen=True, eq=False)
-class Moments(Statistic):
+class ToyMoments(Statistic):
     """A statistic of each kind of field, for the base class itself."""
 
     count: float
@@ -41,8 +41,8 @@ class Moments(Statistic):
 def moments() -> Mapper:
     rows = np.random.default_rng(0).standard_normal((ROWS, 3))
 
-    def of(part: slice) -> Moments:
-        return Moments(
+    def of(part: slice) -> ToyMoments:
+        return ToyMoments(
             count=float(len(rows[part])),
             total=rows[part].sum(axis=0),
             products=rows[part].T @ rows[part],
@@ -122,6 +122,25 @@ def plan() -> Mapper:
     return stability(PlanPass(parts, KullbackLeibler(0.4)))
 
 
+def novelty_moments() -> Mapper:
+    from shiftmetrics.novelty.spectrum import Moments
+
+    rng = np.random.default_rng(0)
+    coordinates = rng.normal(size=(ROWS, 3))
+    coordinates *= 0.9 / np.linalg.norm(coordinates, axis=1, keepdims=True)
+
+    def of(part: slice) -> Moments:
+        rows = coordinates[part]
+        left_out = 1.0 - (rows**2).sum(axis=1)
+        return Moments(
+            products=rows.T @ rows / ROWS,
+            residual=float(left_out.sum()) / ROWS,
+            spread=float(np.sqrt(left_out * (1.0 - left_out)).sum()) / ROWS,
+        )
+
+    return of
+
+
 MAPPERS: dict[str, Callable[[], Mapper]] = {
     "AgreementGridStatistic": agreement_on_grid,
     "AgreementLimits": agreement_limits,
@@ -129,7 +148,8 @@ MAPPERS: dict[str, Callable[[], Mapper]] = {
     "BaselineStatistic": baseline,
     "ExponentialStatistic": lambda: dual("KullbackLeibler", 0.01),
     "MomentStatistic": lambda: dual("ChiSquared", 0.4),
-    "Moments": moments,
+    "Moments": novelty_moments,
+    "ToyMoments": moments,
     "PlainStatistic": lambda: dual("Divergence", np.inf),
     "OneSidedLimits": one_sided,
     "PlanStatistic": plan,
@@ -181,7 +201,7 @@ def test_every_statistic_has_a_map_step() -> None:
     pytest.importorskip("torch")  # some stand in adapters of it
     known = library_statistics()
     assert set(known) - set(MAPPERS) == set(), "add the map step of these to MAPPERS"
-    assert set(MAPPERS) - set(known) == {"Moments"}, "these are no more; take them out of MAPPERS"
+    assert set(MAPPERS) - set(known) == {"ToyMoments"}, "these are no more; take them out of MAPPERS"
     for name, cls in known.items():
         assert type(MAPPERS[name]()(slice(0, 8))) is cls
 
@@ -278,8 +298,8 @@ def test_another_statistic_cannot_be_added(make: Callable[[int], Statistic]) -> 
 
 
 def test_shapes_never_broadcast() -> None:
-    one = Moments(count=1.0, total=np.ones(1), products=np.ones((1, 1)))
+    one = ToyMoments(count=1.0, total=np.ones(1), products=np.ones((1, 1)))
     with pytest.raises(
-        ValueError, match=r"other must be a Moments with total of shape \(3,\), got shape \(1,\)"
+        ValueError, match=r"other must be a ToyMoments with total of shape \(3,\), got shape \(1,\)"
     ):
         moments()(slice(0, 3)) + one

@@ -244,8 +244,8 @@ def labels_for_accuracy(n_samples: int, accuracy: float, half_width: float) -> i
 
     Examples
     --------
-    >>> labels_for_accuracy(2000, 0.8, 0.03)
-    525
+    >>> labels_for_accuracy(2000, 0.8, 0.031)
+    501
     """
     # The width falls with the number of labels: bisection. In an infinite population .96 / h^2 labels are enough.
     low = 1
