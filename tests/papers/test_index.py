@@ -65,7 +65,8 @@ def test_what_shows_an_error_exists() -> None:
     scripts = {entry.script for entry in ENTRIES}
     for error in ERRATA:
         assert error.document in DOCUMENTS
-        assert error.shown_by in scripts or (ROOT / error.shown_by).is_file(), error.shown_by
+        if error.shown_by != "itself":
+            assert error.shown_by in scripts or (ROOT / error.shown_by).is_file(), error.shown_by
 
 
 def test_every_label_stands_on_the_page_once() -> None:
