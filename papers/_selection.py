@@ -1,36 +1,81 @@
-"""Early stopping by several criteria in one run, on digits under control of their factors (experiments 6 and 7).
+"""Early stopping by several criteria in one run, on MNIST digits under control of their factors.
 
-The thesis trains a ResNet18 for 100 epochs on pictures of 128 pixels, and reports the optimiser that did best on the
-test sets. Here a network of three convolutions reads pictures of 16 pixels, with one optimiser.
+For experiments 6 and 7. The thesis trains a ResNet18 for 100 epochs on 30,000 pictures of 128 pixels, and reports the
+optimiser that did best on the test sets. Here a network of four convolutions with batch normalisation reads 1,200
+pictures of 32 pixels for ten epochs, with one optimiser. Trained at the upper left and the lower right it reads 98 %
+of centred digits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import torch
 from _cache import kept
-from _factor_models import DIGITS, Sample, as_sample, joined, network
+from _experiment import data_folder
 from scipy.special import softmax
 from torch import nn
 
 from shiftmetrics import posterior_agreement
 from shiftmetrics.agreement import pair_samples
+from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.learners import ERM, IRM, LISA, EarlyStopping, fit
+from shiftmetrics.lab.learners.selection import predict_scores
+from shiftmetrics.lab.published import posterior_agreement_adam
+from shiftmetrics.lab.shifts.factors import factor_environments
 from shiftmetrics.lab.shifts.factors.designs import DESIGNS, co_occurrence_samples
-from shiftmetrics.lab.shifts.factors.environments import split_instances
+from shiftmetrics.lab.shifts.factors.environments import FactorSample, split_instances
+from shiftmetrics.lab.shifts.factors.spec import FactorSpec
 
 FACTORS = ("hue", "position")
-CRITERIA = ("accuracy", "afr_p", "agreement")
-LEARNT = 0.6
-"""Share of the training digits that a network must read before an epoch counts.
+CRITERIA = ("accuracy", "afr_p", "published", "agreement", "predicted", "last", "oracle")
+"""Accuracy and AFR_P on the validation pairs; agreement as the papers compute it (uniform prior, Adam), exact, and
+exact with the prior of the predictions; the last epoch; and the best epoch by the test sets, which bounds what any
+criterion can gain."""
 
-A network that still gives one answer agrees with itself perfectly; a ResNet18 is past that after its first epoch.
-"""
+EPOCHS = 10
+PENALTY = 100.0
+Sample = tuple[torch.Tensor, np.ndarray]
+
+
+@cache
+def digits() -> tuple[np.ndarray, np.ndarray]:
+    """Return 10,000 digits of 28 by 28 pixels in [0, 1], and what they show."""
+    mnist = load("mnist", data_folder("mnist_test") / "mnist_t10k.npz")
+    return np.asarray(mnist.X) / 255.0, mnist.y
+
+
+def network(seed: int, width: int = 16) -> nn.Sequential:
+    """Return four convolutions with batch normalisation, a maximum over places and a linear layer."""
+    torch.manual_seed(seed)
+    layers: list[nn.Module] = []
+    channels = 3
+    for outputs_of, stride in ((width, 2), (2 * width, 1), (2 * width, 2), (4 * width, 1)):
+        convolution = nn.Conv2d(channels, outputs_of, 3, stride=stride, padding=1, bias=False)
+        layers += [convolution, nn.BatchNorm2d(outputs_of), nn.ReLU()]
+        channels = outputs_of
+    return nn.Sequential(*layers, nn.AdaptiveMaxPool2d(1), nn.Flatten(), nn.Linear(channels, 10))
+
+
+def as_sample(drawn_: FactorSample) -> Sample:
+    """Return drawn digits as a tensor of pictures of 32 pixels, with their labels."""
+    return torch.from_numpy(drawn_.images).permute(0, 3, 1, 2).float().div(255), drawn_.labels
+
+
+def drawn(instances: np.ndarray, environments: Sequence[FactorSpec], seed: int) -> list[Sample]:
+    """Draw some digits in each environment."""
+    samples = factor_environments(
+        *digits(), environments, instances=instances, size=32, rng=seed, progress=False
+    )
+    return [as_sample(one) for one in samples]
+
+
+def joined(samples: Sequence[Sample]) -> Sample:
+    return torch.cat([x for x, _ in samples]), np.concatenate([y for _, y in samples])
 
 
 def paired(first: Sample, second: Sample, seed: int) -> tuple[Sample, Sample]:
@@ -42,72 +87,76 @@ def paired(first: Sample, second: Sample, seed: int) -> tuple[Sample, Sample]:
     return (first[0][rows], first[1][rows]), (second[0][others], second[1][others])
 
 
-def outputs(model: nn.Module, x: torch.Tensor) -> np.ndarray:
-    with torch.no_grad():
-        return model(x).numpy().astype(float)
-
-
 def accuracy(scores: np.ndarray, labels: np.ndarray) -> float:
     return float((scores.argmax(axis=1) == labels).mean())
 
 
-@dataclass
-class Validation:
-    """The criteria on pairs of validation samples; all share the model's predictions of the epoch."""
+def mean_accuracy(model: nn.Module, samples: Sequence[Sample]) -> float:
+    return float(np.mean([accuracy(predict_scores(model, x), y) for x, y in samples]))
 
-    train: Sample
+
+def criteria_of(first: np.ndarray, second: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    """Return the criteria that validation pairs give; ``labels`` are those of both samples, one after the other."""
+    adam = posterior_agreement_adam(second, first, epochs=500, rng=0)
+    return {
+        "accuracy": accuracy(np.concatenate([first, second]), labels),
+        "afr_p": accuracy(second, first.argmax(axis=1)),
+        "published": adam.value,
+        "agreement": posterior_agreement(second, first).value,
+        "predicted": posterior_agreement(second, first, prior="predicted").value,
+    }
+
+
+@dataclass
+class Watch:
+    """The criteria of each epoch; all of them share the predictions of its network."""
+
     pairs: Mapping[str, tuple[Sample, Sample]]
-    enough: float
+    tests: Sequence[Sample]
+    epoch: int = 0
     seen: Any = None
-    scores: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
-    learnt: bool = False
+    found: dict[str, float] = field(default_factory=dict)
 
     def criteria(self) -> dict[str, Any]:
         """Return what `EarlyStopping` watches, by "pair criterion"."""
         return {
-            f"{pair} {name}": partial(self.score, pair, name)
+            f"{pair} {name}": partial(self.score, f"{pair} {name}")
             for pair in self.pairs
             for name in CRITERIA
         }
 
-    def score(self, pair: str, criterion: str, model: nn.Module) -> float:
-        state = model[-1].weight.detach().clone()
-        if self.seen is None or not torch.equal(state, self.seen):
-            self.seen = state
-            self.learnt = accuracy(outputs(model, self.train[0]), self.train[1]) >= self.enough
-            self.scores = {
-                name: tuple(outputs(model, x) for x, _ in samples)
-                for name, samples in self.pairs.items()
-            }
-        if not self.learnt:
-            return -np.inf
-        first, second = self.scores[pair]
-        if criterion == "agreement":
-            return float(posterior_agreement(second, first).value)
-        if criterion == "afr_p":
-            return accuracy(second, first.argmax(axis=1))
-        labels = [y for _, y in self.pairs[pair]]
-        return accuracy(np.concatenate([first, second]), np.concatenate(labels))
+    def score(self, name: str, model: nn.Module) -> float:
+        weights = model[-1].weight.detach().clone()
+        if self.seen is None or not torch.equal(weights, self.seen):
+            self.seen = weights
+            self.epoch += 1
+            always = {"last": self.epoch, "oracle": mean_accuracy(model, self.tests)}
+            for pair, (first, second) in self.pairs.items():
+                scores = [predict_scores(model, x) for x, _ in (first, second)]
+                labels = np.concatenate([first[1], second[1]])
+                by_criterion = {**criteria_of(*scores, labels), **always}
+                self.found.update({f"{pair} {key}": value for key, value in by_criterion.items()})
+        return self.found[name]
 
 
 def stopped(
     sources: Sequence[Sample],
     pairs: Mapping[str, tuple[Sample, Sample]],
+    tests: Sequence[Sample],
     method: str,
     seed: int,
     epochs: int,
-    learnt: float = LEARNT,
 ) -> tuple[nn.Module, dict[str, Any]]:
     """Train on two sources; return the network, and the best of each criterion by "pair criterion"."""
-    model = network(seed, width=8)
+    model = network(seed)
     x, y = joined(sources)
     result = fit(
         model, x, torch.from_numpy(y),
-        objective=IRM(penalty=1.0, warmup=epochs // 2) if method == "IRM" else ERM(),
+        objective=IRM(penalty=PENALTY, warmup=epochs // 3) if method == "IRM" else ERM(),
         transform=LISA(n_classes=10) if method == "LISA" else None,
         domain=np.repeat([0, 1], [len(labels) for _, labels in sources]),
-        stopping=EarlyStopping(score=Validation((x, y), pairs, learnt).criteria(), patience=epochs),
-        epochs=epochs, batch_size=20, optimizer=8e-3, rng=seed, progress=False,
+        stopping=EarlyStopping(score=Watch(pairs, tests).criteria(), patience=epochs),
+        epochs=epochs, batch_size=32, optimizer=3e-3, rng=seed, progress=False,
     )  # fmt: skip
     return model, result.best
 
@@ -120,7 +169,7 @@ def tested(
     for one in best.values():
         if one.epoch not in at_epoch:
             model.load_state_dict(one.state)
-            at_epoch[one.epoch] = [100.0 * accuracy(outputs(model, x), y) for x, y in tests]
+            at_epoch[one.epoch] = [100.0 * mean_accuracy(model, [test]) for test in tests]
     return {name: at_epoch[one.epoch] for name, one in best.items()}
 
 
@@ -128,7 +177,8 @@ def overlap(seed: int, quick: bool) -> dict[str, dict[str, Any]]:
     """Run experiment 7 once for all scripts: by "factor design method", what each criterion selected and how it does.
 
     ``tests`` holds for each criterion the accuracies on test sets 0 to 5, in points; ``confidence``, ``beta`` and
-    ``agreement`` are between the two sources of test set 1, of the network that agreement selected.
+    ``agreement`` are between the two sources of test set 1, of the network that exact agreement selected. The oracle
+    chooses by test set 1.
     """
     designs = ("2-CGO", "ZSO") if quick else tuple(DESIGNS)
     cases = [(factor, design) for factor in FACTORS for design in designs]
@@ -143,14 +193,17 @@ def overlap(seed: int, quick: bool) -> dict[str, dict[str, Any]]:
 
 
 def _overlap(factor: str, design: str, seed: int, quick: bool) -> dict[str, dict[str, Any]]:
-    sizes = {"train": 300, "val": 100, "test": 60 if quick else 130}
-    parts = split_instances(DIGITS.y, sizes, shape=(4, 7, 9), rng=seed)
+    images, labels = digits()
+    sizes = {"train": 1200, "val": 700, "test": 500}
+    if quick:
+        sizes = {"train": 300, "val": 100, "test": 60}
+    parts = split_instances(labels, sizes, shape=(4, 7, 9), rng=seed)
 
     def both(part: str, environment: int = 0, same: bool = False) -> tuple[Sample, Sample]:
         options = {"learning_factor": factor, "environment": environment, "instances": parts[part]}
         samples = co_occurrence_samples(
-            DIGITS.X,
-            DIGITS.y,
+            images,
+            labels,
             design,
             same_instances=same,
             size=32,
@@ -160,14 +213,16 @@ def _overlap(factor: str, design: str, seed: int, quick: bool) -> dict[str, dict
         )
         return as_sample(samples[0]), as_sample(samples[1])
 
-    pairs = {"ID": both("val")}
+    train, validation = both("train"), both("val")
     tests = [both("test", environment, same=True) for environment in range(6)]
     found = {}
     for method in ("ERM", "IRM"):
-        model, best = stopped(both("train"), pairs, method, seed, 2 if quick else 16)
+        model, best = stopped(
+            train, {"ID": validation}, tests[1], method, seed, 2 if quick else EPOCHS
+        )
         accuracies = tested(model, best, [joined(pair) for pair in tests])
         model.load_state_dict(best["ID agreement"].state)
-        first, second = (outputs(model, x) for x, _ in tests[1])
+        first, second = (predict_scores(model, x) for x, _ in tests[1])
         result = posterior_agreement(second, first)
         found[method] = {
             "tests": {name: accuracies[f"ID {name}"] for name in CRITERIA},

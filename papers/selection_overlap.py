@@ -1,31 +1,46 @@
-"""Early stopping by accuracy, AFR_P and agreement where a factor is tied to the digit in training (experiment 7).
+"""Early stopping by seven criteria where a factor is tied to the digit in training (experiment 7, table 1).
 
 Sevens, fours and nines have a hue, or a position, of their own (ZGO), share one, two or three of them (1- to 3-CGO),
-or all (ZSO). Validation pairs show other digits of both sources under the same design; test sets 1 to 5 show the
-combinations that training withheld.
+or all (ZSO). 1,200 digits train each network, 350 validation pairs show other digits of both sources under the same
+design, and 500 digits in test sets 1 to 5 show the combinations that training withheld. Beside accuracy and agreement
+as the papers compute it stand exact agreement, AFR_P, the last epoch, and the best epoch by test set 1: what no choice
+of the epoch exceeds. The thesis reports, of several optimisers, the one best on that very set.
 """
 
 import numpy as np
 from _claims import Claim
 from _experiment import run
-from _selection import FACTORS, overlap
+from _selection import CRITERIA, FACTORS, overlap
 from scipy import stats
 
 DESIGNS = ("ZGO", "1-CGO", "2-CGO", "3-CGO", "ZSO")
 METHODS = ("ERM", "IRM")
+GAIN = "accuracy on test set 1, mean over 1- to 3-CGO and methods, {} minus validation accuracy, in points"
 CLAIMS = {
     **{
         f"compound_{factor}": Claim(
             f"With some overlap (1- to 3-CGO) agreement selects better networks than accuracy; tied {factor}.",
-            "accuracy on test set 1, by agreement minus by accuracy, mean over designs and methods, in points",
+            GAIN.format("agreement (uniform prior, Adam)"),
             ">",
             0.0,
         )
         for factor in FACTORS
     },
+    "printed_gain": Claim(
+        "Table 1: ERM gains 9.4 points or more on test set 1 with some overlap; tied hue.",
+        "smallest gain over 1- to 3-CGO, agreement (uniform prior, Adam) minus validation accuracy, in points",
+        ">=",
+        9.4,
+    ),
+    "oracle": Claim(
+        "Such a gain can be had by choosing the epoch (our check: the best epoch by the test set itself).",
+        "gain of the best epoch by test set 1, smallest over 1- to 3-CGO, ERM, tied hue, in points",
+        ">=",
+        9.4,
+    ),
     "all_tests": Claim(
-        "It does so on all test sets, with one to five factors shifted.",
-        "the same on the mean of test sets 1 to 5, both factors, in points",
+        "Agreement selects better networks on all test sets, with one to five factors shifted.",
+        "the gain on the mean of test sets 1 to 5, both factors, in points",
         ">",
         0.0,
     ),
@@ -36,10 +51,7 @@ CLAIMS = {
         0.0,
     ),
     "rates": Claim(
-        "AFR_P as a criterion gains over accuracy as well.",
-        "accuracy on test set 1, by AFR_P minus by accuracy, 1- to 3-CGO, mean over both factors, in points",
-        ">",
-        0.0,
+        "AFR_P as a criterion gains over accuracy as well.", GAIN.format("AFR_P"), ">", 0.0
     ),
     "opportunities": Claim(
         "Networks read withheld combinations the better the more overlap there was in training.",
@@ -53,6 +65,16 @@ CLAIMS = {
         ">",
         0.0,
     ),
+    **{
+        f"ours_{name}": Claim(
+            f"{words} gains over accuracy (our comparison).", GAIN.format(words), ">", 0.0
+        )
+        for name, words in (
+            ("agreement", "Exact agreement, uniform prior,"),
+            ("predicted", "Exact agreement, prior of the predictions,"),
+            ("last", "The last epoch"),
+        )
+    },
 }
 
 
@@ -67,24 +89,20 @@ def measure(seed: int, quick: bool) -> dict:
 
     def gains(criterion: str) -> np.ndarray:
         """Return what a criterion gains over accuracy, by factor, method, design and test set."""
-        return np.array(
-            [
-                [
-                    [
-                        tests[case][criterion] - tests[case]["accuracy"]
-                        for case in cases(factor, method)
-                    ]
-                    for method in METHODS
-                ]
-                for factor in FACTORS
-            ]
-        )
+        found = [
+            tests[case][criterion] - tests[case]["accuracy"]
+            for factor in FACTORS
+            for method in METHODS
+            for case in cases(factor, method)
+        ]
+        return np.reshape(found, (len(FACTORS), len(METHODS), len(designs), 6))
 
     def cases(factor: str, method: str) -> list[str]:
         return [f"{factor} {design} {method}" for design in designs]
 
-    gain, rates = gains("agreement"), gains("afr_p")
+    gain, best = gains("published"), gains("oracle")
     middle = gain[:, :, some]
+    hue = FACTORS.index("hue")
     order = [
         stats.spearmanr(
             range(len(designs)), [tests[case]["accuracy"][1] for case in cases(factor, method)]
@@ -99,7 +117,14 @@ def measure(seed: int, quick: bool) -> dict:
         },
         "all_tests": float(middle[..., 1:].mean()),
         "middle": float(middle[..., 1].mean() - gain[:, :, np.logical_not(some), 1].mean()),
-        "rates": float(rates[:, :, some, 1].mean()),
+        "printed_gain": float(middle[hue, 0, :, 1].min()),
+        "oracle": float(best[hue, 0, some, 1].min()),
+        "rates": float(gains("afr_p")[:, :, some, 1].mean()),
+        **{
+            f"ours_{name}": float(gains(name)[:, :, some, 1].mean())
+            for name in ("agreement", "predicted", "last")
+        },
+        "criteria": {name: gains(name)[..., 1] for name in CRITERIA},
         "opportunities": float(np.nan_to_num(order).mean()),
         "irm": float(middle[..., 1].mean(axis=(0, 2)).min()),
         "designs": designs,
@@ -144,4 +169,4 @@ def draw(runs: list[dict]):
 
 
 if __name__ == "__main__":
-    run(__file__, CLAIMS, measure, draw, seeds=10)
+    run(__file__, CLAIMS, measure, draw, seeds=15)

@@ -15,13 +15,14 @@ import torch
 from _claims import Claim
 from _experiment import run
 from _factor_models import DIGITS
-from _selection import CRITERIA, accuracy, outputs, stopped
+from _selection import accuracy, predict_scores, stopped
 from PIL import Image
 
 from shiftmetrics.agreement import pair_samples
 from shiftmetrics.lab.datasets import load
 
 METHODS = ("ERM", "IRM")
+CRITERIA = ("accuracy", "afr_p", "published")
 LAND, WATER = (4, 7), (3, 8)
 GROUNDS = np.array([[40, 120, 40], [40, 60, 160]])
 CLAIMS = {
@@ -94,19 +95,17 @@ def measure(seed: int, quick: bool) -> dict:
     ]
     found = {}
     for method in METHODS:
-        model, _ = stopped(sources, {"all": (land, land)}, method, seed, 1)
-        features = [outputs(model[:-1], images) for images, _ in (water, land)]
+        model, _ = stopped(sources, {"all": (land, land)}, tests, method, seed, 1)
+        features = [predict_scores(model[:-1], images) for images, _ in (water, land)]
         pairs = pair_samples(
             *features, labels=water[1], reference_labels=land[1], within_label=True
         )
         rows, others = np.array(pairs.rows), np.array(pairs.reference_rows)
         paired = (land[0][others], land[1][others]), (water[0][rows], water[1][rows])
-        model, best = stopped(
-            sources, {"all": paired}, method, seed, 3 if quick else 20, learnt=0.75
-        )
+        model, best = stopped(sources, {"all": paired}, tests, method, seed, 3 if quick else 20)
         for criterion in CRITERIA:
             model.load_state_dict(best[f"all {criterion}"].state)
-            groups = [100 * accuracy(outputs(model, images), y) for images, y in tests]
+            groups = [100 * accuracy(predict_scores(model, images), y) for images, y in tests]
             weights = [len(y) for _, y in tests]
             found[method, criterion] = float(np.average(groups, weights=weights)), min(groups)
     table = np.array([[found[method, criterion] for criterion in CRITERIA] for method in METHODS])
@@ -131,7 +130,7 @@ def draw(runs: list[dict]):
     ):
         for position, criterion in enumerate(CRITERIA):
             values = tables[:, :, position, kind]
-            label = criterion.replace("afr_p", "AFR_P")
+            label = criterion.replace("afr_p", "AFR_P").replace("published", "agreement")
             options = {"width": 0.26, "yerr": values.std(axis=0), "label": f"by {label}"}
             ax.bar(places + 0.28 * (position - 1), values.mean(axis=0), **options)
         ax.set(title=title, ylabel="accuracy (points)")
