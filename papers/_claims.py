@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -13,6 +13,8 @@ from scipy import stats
 
 LEVEL = 0.95
 RELATIONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+WITHIN = "within"
+"""A claim that something does not change: its mean lies within the bound of 0, on either side (an equivalence test)."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Claim:
         The claim, in one sentence.
     statistic : str
         The number that each seed gives, in words with its unit.
-    relation : {"<", "<=", ">", ">="}
+    relation : {"<", "<=", ">", ">=", "within"}
         How the statistic compares with the bound where the claim is true.
     bound : float
         The bound.
@@ -33,42 +35,64 @@ class Claim:
 
     sentence: str
     statistic: str
-    relation: Literal["<", "<=", ">", ">="]
+    relation: Literal["<", "<=", ">", ">=", "within"]
     bound: float
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What the seeds gave for one claim: the mean, its interval (None for a single seed) and the verdict."""
+    """What the seeds gave for one claim: the mean, its interval (None for a single seed) and the verdict.
+
+    ``rival`` is the one that the claim is closest to fail against, where there are several.
+    """
 
     mean: float
     low: float | None
     high: float | None
     verdict: Literal["holds", "does not hold", "undecided"]
+    rival: str | None = None
 
 
-def judge(claim: Claim, values: Sequence[float]) -> Finding:
+def judge(claim: Claim, values: Sequence[float] | Sequence[Mapping[str, float]]) -> Finding:
     """Decide a claim by the t interval of the mean over seeds; a single value decides by itself.
 
     It holds where the whole interval satisfies the inequality, does not hold where none of it does, and is
-    undecided otherwise.
+    undecided otherwise. "X is best" has one number for each rival: it holds where it holds against all of them (an
+    intersection-union test, which needs no correction), and does not where it fails against one.
 
     Raises
     ------
     ValueError
         If there is no value, or one is not a number.
     """
+    if len(values) and isinstance(values[0], Mapping):
+        against = {rival: _judge(claim, [one[rival] for one in values]) for rival in values[0]}
+        order = ("does not hold", "undecided", "holds")
+        sign = -1.0 if claim.relation in ("<", "<=") else 1.0
+        rival = min(
+            against, key=lambda one: (order.index(against[one].verdict), sign * against[one].mean)
+        )
+        return replace(against[rival], rival=rival)
+    return _judge(claim, values)
+
+
+def _judge(claim: Claim, values: Sequence[float]) -> Finding:
     if not len(values) or not all(math.isfinite(value) for value in values):
         raise ValueError(
             f"values of {claim.statistic!r} must be finite numbers, got {list(values)}."
         )
     mean = float(np.mean(values))
-    satisfied = RELATIONS[claim.relation]
+    low = high = mean
+    if len(values) > 1:
+        half = float(stats.t.ppf((1 + LEVEL) / 2, len(values) - 1) * stats.sem(values))
+        low, high = mean - half, mean + half
+    if claim.relation == WITHIN:
+        satisfied = -claim.bound < low and high < claim.bound
+        possible = low < claim.bound and high > -claim.bound
+    else:
+        ends = [RELATIONS[claim.relation](end, claim.bound) for end in (low, high)]
+        satisfied, possible = all(ends), any(ends)
+    verdict = "holds" if satisfied else "undecided" if possible else "does not hold"
     if len(values) == 1:
-        return Finding(
-            mean, None, None, "holds" if satisfied(mean, claim.bound) else "does not hold"
-        )
-    half = float(stats.t.ppf((1 + LEVEL) / 2, len(values) - 1) * stats.sem(values))
-    ends = [satisfied(end, claim.bound) for end in (mean - half, mean + half)]
-    verdict = "holds" if all(ends) else "undecided" if any(ends) else "does not hold"
-    return Finding(mean, mean - half, mean + half, verdict)
+        return Finding(mean, None, None, verdict)
+    return Finding(mean, low, high, verdict)

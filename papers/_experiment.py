@@ -47,7 +47,7 @@ def run(
     claims : mapping of str to Claim
         What is claimed, by the name under which ``measure`` returns its number.
     measure : callable
-        ``measure(seed, quick)`` returns a number for each claim, and whatever ``draw`` needs, as numbers, texts and
+        ``measure(seed, quick)`` returns for each claim a number, or one for each rival, and whatever ``draw`` needs, as numbers, texts and
         lists of them. ``quick`` asks for the reduced form, whose verdicts are not kept for the page.
     draw : callable, optional
         ``draw(runs)`` returns a matplotlib figure of what all seeds returned.
@@ -88,7 +88,8 @@ def run(
     for key, finding in found.items():
         claim = claims[key]
         interval = "" if finding.low is None else f" [{finding.low:.4g}, {finding.high:.4g}]"
-        lines.append(f"{finding.verdict.upper()}: {claim.sentence}")
+        against = f" (against {finding.rival})" if finding.rival else ""
+        lines.append(f"{finding.verdict.upper()}: {claim.sentence}{against}")
         lines.append(
             f"  {claim.statistic}: {finding.mean:.4g}{interval}, claimed {claim.relation} {claim.bound:g}"
         )

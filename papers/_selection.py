@@ -10,72 +10,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from _cache import kept
-from _experiment import data_folder
+from _factor_models import EPOCHS, PENALTY, Sample, as_sample, joined, mnist, network
 from scipy.special import softmax
 from torch import nn
 
 from shiftmetrics import posterior_agreement
 from shiftmetrics.agreement import pair_samples
-from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.learners import ERM, IRM, LISA, EarlyStopping, fit
 from shiftmetrics.lab.learners.selection import predict_scores
 from shiftmetrics.lab.published import posterior_agreement_adam
-from shiftmetrics.lab.shifts.factors import factor_environments
 from shiftmetrics.lab.shifts.factors.designs import DESIGNS, co_occurrence_samples
-from shiftmetrics.lab.shifts.factors.environments import FactorSample, split_instances
-from shiftmetrics.lab.shifts.factors.spec import FactorSpec
+from shiftmetrics.lab.shifts.factors.environments import split_instances
 
 FACTORS = ("hue", "position")
 CRITERIA = ("accuracy", "afr_p", "published", "agreement", "predicted", "last", "oracle")
 """Accuracy and AFR_P on the validation pairs; agreement as the papers compute it (uniform prior, Adam), exact, and
 exact with the prior of the predictions; the last epoch; and the best epoch by the test sets, which bounds what any
 criterion can gain."""
-
-EPOCHS = 10
-PENALTY = 100.0
-Sample = tuple[torch.Tensor, np.ndarray]
-
-
-@cache
-def digits() -> tuple[np.ndarray, np.ndarray]:
-    """Return 10,000 digits of 28 by 28 pixels in [0, 1], and what they show."""
-    mnist = load("mnist", data_folder("mnist_test") / "mnist_t10k.npz")
-    return np.asarray(mnist.X) / 255.0, mnist.y
-
-
-def network(seed: int, width: int = 16) -> nn.Sequential:
-    """Return four convolutions with batch normalisation, a maximum over places and a linear layer."""
-    torch.manual_seed(seed)
-    layers: list[nn.Module] = []
-    channels = 3
-    for outputs_of, stride in ((width, 2), (2 * width, 1), (2 * width, 2), (4 * width, 1)):
-        convolution = nn.Conv2d(channels, outputs_of, 3, stride=stride, padding=1, bias=False)
-        layers += [convolution, nn.BatchNorm2d(outputs_of), nn.ReLU()]
-        channels = outputs_of
-    return nn.Sequential(*layers, nn.AdaptiveMaxPool2d(1), nn.Flatten(), nn.Linear(channels, 10))
-
-
-def as_sample(drawn_: FactorSample) -> Sample:
-    """Return drawn digits as a tensor of pictures of 32 pixels, with their labels."""
-    return torch.from_numpy(drawn_.images).permute(0, 3, 1, 2).float().div(255), drawn_.labels
-
-
-def drawn(instances: np.ndarray, environments: Sequence[FactorSpec], seed: int) -> list[Sample]:
-    """Draw some digits in each environment."""
-    samples = factor_environments(
-        *digits(), environments, instances=instances, size=32, rng=seed, progress=False
-    )
-    return [as_sample(one) for one in samples]
-
-
-def joined(samples: Sequence[Sample]) -> Sample:
-    return torch.cat([x for x, _ in samples]), np.concatenate([y for _, y in samples])
 
 
 def paired(first: Sample, second: Sample, seed: int) -> tuple[Sample, Sample]:
@@ -193,7 +150,7 @@ def overlap(seed: int, quick: bool) -> dict[str, dict[str, Any]]:
 
 
 def _overlap(factor: str, design: str, seed: int, quick: bool) -> dict[str, dict[str, Any]]:
-    images, labels = digits()
+    images, labels = mnist()
     sizes = {"train": 1200, "val": 700, "test": 500}
     if quick:
         sizes = {"train": 300, "val": 100, "test": 60}

@@ -9,7 +9,8 @@ criteria of `_selection`; accuracies are means over six test sets, and the oracl
 import numpy as np
 from _claims import Claim
 from _experiment import run
-from _selection import EPOCHS, digits, drawn, paired, stopped, tested
+from _factor_models import EPOCHS, drawn, mnist
+from _selection import paired, stopped, tested
 from scipy import stats
 
 from shiftmetrics.lab.shifts.factors import ENVIRONMENTS
@@ -66,7 +67,7 @@ def measure(seed: int, quick: bool) -> dict:
     sizes = {"train 0": 600, "train 1": 600, "first": 350, "second": 350, "test": 500}
     if quick:
         sizes = dict.fromkeys(sizes, 80)
-    parts = split_instances(digits()[1], sizes, shape=(1, 4, 7, 9), rng=seed)
+    parts = split_instances(mnist()[1], sizes, shape=(1, 4, 7, 9), rng=seed)
     kept, first_test, alike = {}, {}, []
     for factor in FACTORS:
         sources = ENVIRONMENTS[f"{factor} training"]

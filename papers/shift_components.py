@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from _claims import Claim
 from _experiment import run
-from _factor_models import DIGITS, drawn, joined, network
+from _factor_models import FOUR_OR_NINE, PENALTY, drawn, joined, mnist, network, nines
 
 from shiftmetrics.lab.distances import pca_alignment
 from shiftmetrics.lab.learners import ERM, IRM, fit
+from shiftmetrics.lab.learners.selection import predict_scores
 from shiftmetrics.lab.shifts.factors import ENVIRONMENTS
 from shiftmetrics.lab.shifts.factors.environments import split_instances
 
@@ -41,20 +42,21 @@ CLAIMS = {
 
 def measure(seed: int, quick: bool) -> dict:
     environments = [
-        spec.replace(shape=tuple(range(10))) for spec in ENVIRONMENTS["discriminability"][:2]
+        spec.replace(shape=FOUR_OR_NINE) for spec in ENVIRONMENTS["discriminability"][:2]
     ]
-    parts = split_instances(DIGITS.y, {"train 0": 600, "train 1": 600, "test": 128}, rng=seed)
-    sources = [drawn(parts[f"train {j}"], [environments[j]], seed)[0] for j in (0, 1)]
+    sizes = {"train 0": 500, "train 1": 500, "test": 128}
+    parts = split_instances(mnist()[1], sizes, shape=FOUR_OR_NINE, rng=seed)
+    sources = [nines(drawn(parts[f"train {j}"], [environments[j]], seed))[0] for j in (0, 1)]
     x, labels = joined(sources)
     y = torch.from_numpy(labels)
     domain = np.repeat([0, 1], [len(images) for images, _ in sources])
-    (first, labels), (second, _) = drawn(parts["test"], environments, seed)
+    (first, labels), (second, _) = nines(drawn(parts["test"], environments, seed))
     stages = (1, 2, 3) if quick else STAGES
     found = {}
-    for name, objective in (("ERM", ERM()), ("IRM", IRM(penalty=10.0, warmup=stages[0]))):
-        model, done = network(seed), 0
+    for name, objective in (("ERM", ERM()), ("IRM", IRM(penalty=PENALTY))):
+        model, done = network(seed, n_classes=2), 0
         found[name] = []
-        optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+        optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
         for stage in stages:
             options = {
                 "domain": domain,
@@ -62,10 +64,10 @@ def measure(seed: int, quick: bool) -> dict:
                 "optimizer": optimizer,
                 "rng": seed + stage,
             }
-            fit(model, x, y, objective=objective, epochs=stage - done, progress=False, **options)
+            gentle = IRM(penalty=1.0) if name == "IRM" and not done else objective
+            fit(model, x, y, objective=gentle, epochs=stage - done, progress=False, **options)
             done = stage
-            with torch.no_grad():
-                features = [model[:-1](images).numpy().astype(float) for images in (second, first)]
+            features = [predict_scores(model[:-1], images) for images in (second, first)]
             aligned = pca_alignment(*features, labels=labels)
             within = [aligned.parts[key] for key in ("class_variance", "reference_class_variance")]
             pair = [aligned.parts[key] for key in ("reference_projections", "projections")]

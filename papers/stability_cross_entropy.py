@@ -14,8 +14,8 @@ from shiftmetrics.views import plot
 
 CLAIMS = {
     "weights_near_boundary": Claim(
-        "With theta1 = infinity the weight goes to few rows near the boundary.",
-        "mean distance to the boundary, weighted over plain",
+        "With theta1 = infinity weight is added to rows near the boundary.",
+        "mean distance to the boundary by the weight that is added, over the plain mean",
         "<",
         0.5,
     ),
@@ -71,7 +71,8 @@ def measure(seed: int, quick: bool) -> dict:
     exact, stand_in = weights.value, found["hundred"].value
     return {
         "weights_near_boundary": float(
-            np.average(distance, weights=weights.plan.weights) / distance.mean()
+            np.average(distance, weights=np.maximum(weights.plan.weights - 1.0, 0.0))
+            / distance.mean()
         ),
         "few_rows": weights.plan.effective_sample_fraction,
         "many_move": float((moves.plan.distances > 0.5).mean()),
