@@ -14,7 +14,7 @@ from scipy import stats
 LEVEL = 0.95
 RELATIONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 WITHIN = "within"
-"""A claim that something does not change: its mean lies within the bound of 0, on either side (an equivalence test)."""
+"""A claim that something does not change: its mean is less than the bound from 0 (an equivalence test)."""
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,8 @@ def run(
     claims : mapping of str to Claim
         What is claimed, by the name under which ``measure`` returns its number.
     measure : callable
-        ``measure(seed, quick)`` returns for each claim a number, or one for each rival, and whatever ``draw`` needs, as numbers, texts and
-        lists of them. ``quick`` asks for the reduced form, whose verdicts are not kept for the page.
+        ``measure(seed, quick)`` returns for each claim a number, or one for each rival, and whatever ``draw`` needs,
+        as numbers, texts and lists of them. ``quick`` asks for the reduced form, whose verdicts are not kept.
     draw : callable, optional
         ``draw(runs)`` returns a matplotlib figure of what all seeds returned.
     seeds : int, default 10
@@ -56,8 +56,8 @@ def run(
 
     Notes
     -----
-    Each seed is written when it ends, so that an interrupted run goes on where it stopped. A changed script
-    starts anew, but for its drawing and its number of seeds: those that were kept stay.
+    Each seed is written when it ends: an interrupted run goes on where it stopped. A changed script starts anew, but
+    for its drawing and its number of seeds.
     """
     options = _arguments(seeds)
     name = Path(script).stem

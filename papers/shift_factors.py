@@ -1,7 +1,7 @@
 """Agreement over the number of shifted factors and the share of shifted pictures (experiment 5a).
 
 ERM, IRM and LISA read the same digits before and after one to five factors shift; the first shift is between the two
-sources of training. Fours against nines, as in the thesis. Log agreements are never positive (one is printed without its sign).
+sources of training. Log agreements are never positive (one is printed without its sign).
 """
 
 import numpy as np
