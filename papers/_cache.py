@@ -1,10 +1,11 @@
-"""What several experiments share is computed once: kept beside the scripts, and anew when the library changes."""
+"""What several experiments share is computed once: kept beside the scripts, and anew when its code changes."""
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,17 @@ import torch
 import shiftmetrics
 
 FOLDER = Path(__file__).parent
-ROOMS = [Path(shiftmetrics.__file__).parent / room for room in ("attacks", "lab")]
-"""What decides about trained networks and attacked rows."""
+PACKAGE = Path(shiftmetrics.__file__).parents[1]
+DECISIVE = ("shiftmetrics.attacks", "shiftmetrics.lab")
+"""The packages that decide about trained networks and attacked rows."""
 
 
-def kept(name: str, make: Callable[[], Any]) -> Any:
-    """Return what an earlier experiment kept under a name, or make and keep it."""
-    path = FOLDER / ".cache" / _fingerprint() / f"{name}.pt"
+def kept(name: str, make: Callable[[], Any], script: str) -> Any:
+    """Return what an earlier experiment kept under a name, or make and keep it.
+
+    ``script`` is the file whose code makes it: it is made anew when that file changes, or one that it imports.
+    """
+    path = FOLDER / ".cache" / _fingerprint(Path(script)) / f"{name}.pt"
     if path.is_file():
         return torch.load(path, weights_only=False)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -31,9 +36,36 @@ def kept(name: str, make: Callable[[], Any]) -> Any:
 
 
 @cache
-def _fingerprint() -> str:
-    sources = [*FOLDER.glob("_*.py"), *(path for room in ROOMS for path in room.rglob("*.py"))]
+def _fingerprint(script: Path) -> str:
     digest = hashlib.sha256()
-    for path in sorted(sources):
+    for path in sorted(sources(script)):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def sources(script: Path) -> set[Path]:
+    """Return a script and the files that it imports, of this folder and of the decisive packages."""
+    found: set[Path] = set()
+    todo = [script.resolve()]
+    while todo:
+        path = todo.pop()
+        if path not in found:
+            found.add(path)
+            todo += _imported(path)
+    return found
+
+
+def _imported(path: Path) -> Iterator[Path]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            # What is imported from a package may be a module of it.
+            names = [node.module, *(f"{node.module}.{one.name}" for one in node.names)]
+        elif isinstance(node, ast.Import):
+            names = [one.name for one in node.names]
+        for name in names:
+            root = PACKAGE if name.startswith(DECISIVE) else FOLDER
+            base = root.joinpath(*name.split("."))
+            for file in (base.with_suffix(".py"), base / "__init__.py"):
+                if file.is_file():
+                    yield file.resolve()

@@ -112,7 +112,7 @@ def trained(
         "weak": ReverseSigmoid(JPEGDefence(plain)),
     }
     made = Readers(seed, quick, models, x[:n_test], y[:n_test], data)
-    for model, state in zip((plain, robust), kept(made.key, train), strict=True):
+    for model, state in zip((plain, robust), kept(made.key, train, __file__), strict=True):
         model.load_state_dict(state)
     return made
 
@@ -132,7 +132,7 @@ def attacked(digits: Readers, name: str, kind: str, power: int = 0) -> AttackRes
             return pgd(model, x, y, **within)
         return apgd(model, x, y, loss=kind.removeprefix("apgd-"), **within)
 
-    return kept(f"{digits.key}-{name.replace(' ', '-')}-{kind}-{power}", attack)
+    return kept(f"{digits.key}-{name.replace(' ', '-')}-{kind}-{power}", attack, __file__)
 
 
 def sizes(attack: AttackResult) -> np.ndarray:

@@ -119,7 +119,9 @@ def trained(seed: int, quick: bool) -> Trained:
         models[name] = model = network(seed, n_classes=2)
         train = partial(fit, model, x, y, progress=False, **method, **options)
         state = kept(
-            f"factors-{name}-{seed}-{epochs}", lambda train=train: train().model.state_dict()
+            f"factors-{name}-{seed}-{epochs}",
+            lambda train=train: train().model.state_dict(),
+            __file__,
         )
         model.load_state_dict(state)
     tests = nines(drawn(parts["test"], environments, seed))

@@ -145,6 +145,7 @@ def overlap(seed: int, quick: bool) -> dict[str, dict[str, Any]]:
         for method, found in kept(
             f"overlap-{factor}-{design}-{seed}-{quick}",
             partial(_overlap, factor, design, seed, quick),
+            __file__,
         ).items()
     }
 

@@ -1,4 +1,4 @@
-"""The list of all numbered figures and tables of the documents, from `index.toml`, and of the errors in them."""
+"""All numbered figures and tables of the documents (`index.toml`), the errors in them, and remarks on claims."""
 
 from __future__ import annotations
 
@@ -49,3 +49,4 @@ def _read(name: str) -> dict:
 DOCUMENTS: dict[str, str] = _read("index.toml")["documents"]
 ENTRIES = [Entry(tuple(one.pop("labels")), **one) for one in _read("index.toml")["entry"]]
 ERRATA = [Erratum(**one) for one in _read("errata.toml")["erratum"]]
+REMARKS: dict[str, dict[str, dict]] = _read("remarks.toml")

@@ -1,6 +1,8 @@
-"""Build the page of what was reproduced from the kept results: ``python papers/page.py [--check]``.
+"""Build the pages of what was reproduced from the kept results: ``python papers/page.py [--check]``.
 
 Nothing is computed here: the experiments keep numbers in ``papers/results`` and pictures in ``docs/reproduction``.
+``reproduction.md`` has a table of verdicts and the main claims of each subject, and the errors of the documents; each
+subject has a page of all its claims.
 """
 
 from __future__ import annotations
@@ -10,77 +12,102 @@ import ast
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from index import DOCUMENTS, ENTRIES, ERRATA, FOLDER, Entry
+from index import DOCUMENTS, ENTRIES, ERRATA, FOLDER, REMARKS, Entry
 
 DOCS = FOLDER.parent / "docs"
-PAGE = DOCS / "reproduction.md"
 PICTURES = DOCS / "reproduction"
 RESULTS = FOLDER / "results"
 SUBJECTS = {
-    "Posterior agreement": ("preprint", "paper", "thesis"),
-    "Stability": ("stability",),
-    "Novelty": ("novelty",),
-    "Together": ("",),
+    "Posterior agreement": ("agreement", ("preprint", "paper", "thesis")),
+    "Stability": ("stability", ("stability",)),
+    "Novelty": ("novelty", ("novelty",)),
+    "Together": ("together", ("",)),
 }
+UNTESTABLE = "not testable here"
+VERDICTS = ("holds", "does not hold", "undecided", UNTESTABLE)
+MARK = "<!-- built by papers/page.py from papers/results: do not edit -->"
 
-INTRODUCTION = """\
+INTRODUCTION = f"""\
 # The papers, reproduced
 
-<!-- built by papers/page.py from papers/results: do not edit -->
+{MARK}
 
 Every numbered figure and table of the papers behind this library, each once: what it claims, what we found, and
-whether it holds. A claim is written down as an inequality before anything is computed. It **holds** where the
-whole 95 % interval over the seeds satisfies the inequality, **does not hold** where none of it does, and is
-**undecided** otherwise. Networks and data are smaller than the papers' where theirs cannot be had: a verdict is
-about the claim, not about their numbers.
+whether it holds. A claim is an inequality that was written down before anything was computed.
 
-Attacks are on digits of 8 by 8 pixels, and once on photographs of CIFAR-10; a network of 128 hidden units, the same
-trained on its own worst cases, and the first behind JPEG and a reverse sigmoid stand for the papers' networks. Domain
-shift and model selection take digits with hue, lightness, position, scale and texture under control, and networks of
-three convolutions that see 16 by 16 pixels for 12 to 24 epochs. What else stands for what, and at which size, is said
-with each experiment.
+- It **holds** where the whole 95 % interval over the seeds satisfies the inequality, **does not hold** where none of
+  it does, and is **undecided** otherwise.
+- "X is best" is one interval for each rival, and holds where all of them do; the rival named is the one that comes
+  closest. "Does not change" is an equivalence test, with its margin.
+- **Not testable here** are claims that our set-up cannot answer whatever the truth is: experiments at chance,
+  identities, groups of two dozen people.
+- Definitions and constants are *checks*, and what no document claims is *ours*; neither is counted.
 
-`make papers` runs all experiments, `make papers ONLY="agreement_noise"` one of them; each is a script of at most 150
-lines in `papers/`. Times are those of one processor core. The errors that we found in the documents stand at the end.
+Networks and data are smaller than the papers' where theirs cannot be had: a verdict is about the claim, not about
+their numbers. What stands for what, and at which size, is said with each experiment; `papers/DATA.md` says which data
+folders there are and how to run with the papers' own.
+
+`make papers` runs all experiments, `make papers ONLY="agreement_noise"` one of them; each is a short script in
+`papers/`. Times are those of one processor core.
 """
 
 
-def build() -> str:
-    """Return the text of the page."""
+def build() -> dict[str, str]:
+    """Return the text of each page, by file name."""
     found = {entry.script: _result(entry.script) for entry in ENTRIES if entry.script}
-    verdicts = Counter(
-        claim["verdict"]
-        for record in found.values()
-        if record
-        for claim in record["claims"].values()
-    )
-    counts = ", ".join(
-        f"{verdicts[verdict]} {verdict}" for verdict in ("holds", "does not hold", "undecided")
-    )
-    minutes = sum(record["seconds"] for record in found.values() if record) / 60
-    parts = [
-        INTRODUCTION,
-        f"Claims: {counts}. All experiments together take {minutes:.0f} minutes of one core.\n",
-    ]
-    for subject, documents in SUBJECTS.items():
-        parts.append(f"\n## {subject}\n")
-        entries = (
-            entry for entry in ENTRIES if "".join(entry.labels[:1]).partition(" ")[0] in documents
-        )
+    pages = {"reproduction.md": _overview(found)}
+    for subject, (name, documents) in SUBJECTS.items():
+        entries = _entries(documents)
+        parts = [f"# {subject}: the papers, reproduced\n", MARK, "", _counts(entries, found)]
+        parts += ["How claims are judged: [the papers, reproduced](reproduction.md).\n"]
+        parts += [_places(entries)] if any(entry.labels for entry in entries) else []
         parts += [_section(entry, found.get(entry.script)) for entry in entries]
-    parts.append("\n## Errors in the documents\n")
+        pages[f"reproduction_{name}.md"] = "\n".join(parts)
+    return pages
+
+
+def _overview(found: Mapping[str, Any]) -> str:
+    """Return the first page: verdicts and main claims of each subject, and the errors."""
+    minutes = sum(record["seconds"] for record in found.values() if record) / 60
+    parts = [INTRODUCTION, f"All experiments together take {minutes:.0f} minutes of one core.\n"]
+    for subject, (name, documents) in SUBJECTS.items():
+        entries = _entries(documents)
+        parts += [f"## {subject}\n", _counts(entries, found)]
+        rows = [
+            _row(
+                claim,
+                record,
+                f"[{claim['sentence']}](reproduction_{name}.md#{record['script'].replace('_', '-')})",
+            )
+            for entry in entries
+            if (record := found.get(entry.script))
+            for claim in _claims(record)
+            if claim["main"]
+        ]
+        if rows:
+            parts += ["The main claims:\n", *_HEAD, *rows, ""]
+        parts.append(f"[All claims, with pictures](reproduction_{name}.md)\n")
+    parts.append("## Errors in the documents\n")
+    parts.append("Words in quotation marks are as printed.\n")
     for document, title in DOCUMENTS.items():
         errata = [one for one in ERRATA if one.document == document]
         if errata:
             rows = [
-                f"| {one.where} | {one.printed} | {one.right} | `{one.shown_by}` |"
+                f"| {one.where} | {_cell(one.printed)} | {_cell(one.right)} | {_shown(one.shown_by)} |"
                 for one in errata
             ]
             head = "| Where | Printed | Right | Shown by |\n|---|---|---|---|"
             parts.append("\n".join([f"### {title}\n", head, *rows, ""]))
-    return "\n".join(part for part in parts if part)
+    toctree = "\n".join(f"reproduction_{name}" for name, _ in SUBJECTS.values())
+    parts.append(f"```{{toctree}}\n:hidden:\n\n{toctree}\n```\n")
+    return "\n".join(parts)
+
+
+def _entries(documents: tuple[str, ...]) -> list[Entry]:
+    return [entry for entry in ENTRIES if "".join(entry.labels[:1]).partition(" ")[0] in documents]
 
 
 def _result(script: str) -> dict[str, Any] | None:
@@ -88,36 +115,91 @@ def _result(script: str) -> dict[str, Any] | None:
     return json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else None
 
 
+def _claims(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the claims of an experiment with what the remarks say about them."""
+    remarks = REMARKS.get(record["script"], {})
+    for key, claim in record["claims"].items():
+        remark = {"main": False, "kind": "", "printed": "", "why": "", **remarks.get(key, {})}
+        verdict = UNTESTABLE if "untestable" in remark else claim["verdict"]
+        why = remark.get("untestable", remark["why"])
+        yield {**claim, **remark, "verdict": verdict, "why": "" if verdict == "holds" else why}
+
+
+def _counts(entries: list[Entry], found: Mapping[str, Any]) -> str:
+    """Return a line of how many claims have which verdict; checks and what is ours are not counted."""
+    records = [record for entry in entries if (record := found.get(entry.script))]
+    claims = [claim for record in records for claim in _claims(record)]
+    verdicts = Counter(claim["verdict"] for claim in claims if not claim["kind"])
+    kinds = Counter(claim["kind"] for claim in claims if claim["kind"])
+    missing = sum(len(entry.labels) for entry in entries if not entry.script)
+    cells = [str(verdicts[verdict]) for verdict in VERDICTS]
+    head = " | ".join([*VERDICTS, "figures not possible here", "checks", "ours"])
+    row = " | ".join([*cells, str(missing), str(kinds["check"]), str(kinds["ours"])])
+    return f"| {head} |\n|{'---|' * 7}\n| {row} |\n"
+
+
+def _places(entries: list[Entry]) -> str:
+    """Return the figures and tables of each document, each a link to its experiment."""
+    by_document: dict[str, list[str]] = {}
+    for entry in entries:
+        for label in entry.labels:
+            document, _, place = label.partition(" ")
+            by_document.setdefault(document, []).append(f"[{place}](#{_anchor(entry)})")
+    lines = [f"- {DOCUMENTS[name]}: {', '.join(links)}" for name, links in by_document.items()]
+    return "\n".join(["Where each figure and table is:\n", *lines, ""])
+
+
+def _anchor(entry: Entry) -> str:
+    name = entry.script or "-".join(entry.labels[0].split())
+    return name.replace("_", "-").replace(".", "-")
+
+
+_HEAD = ("| Claim | Printed | Measured | Seeds | Verdict | Why |", "|---|---|---|---|---|---|")
+
+
+def _row(claim: Mapping[str, Any], record: Mapping[str, Any], sentence: str) -> str:
+    interval = "" if claim["low"] is None else f" [{claim['low']:.3g}, {claim['high']:.3g}]"
+    against = f", against {claim['rival']}" if claim.get("rival") else ""
+    bound = f"claimed {claim['relation']} {claim['bound']:g}{against}"
+    measured = f"{claim['statistic']}: {claim['mean']:.4g}{interval}; {bound}"
+    words = f"**{sentence}**" if claim["main"] else sentence
+    verdict = (
+        f"*{claim['kind']}*: {claim['verdict']}" if claim["kind"] else f"**{claim['verdict']}**"
+    )
+    seeds = str(len(record["runs"]))
+    cells = (words, claim["printed"], measured, seeds, verdict, claim["why"])
+    return f"| {' | '.join(_cell(cell) for cell in cells)} |"
+
+
 def _section(entry: Entry, record: dict[str, Any] | None) -> str:
     """Return what stands on the page for one entry."""
-    lines = [f"### {entry.title}\n"]
+    lines = [f"({_anchor(entry)})=", f"## {entry.title}\n"]
     if entry.labels:
         lines.append(f"*{'; '.join(_words(label) for label in entry.labels)}.*\n")
     if not entry.script:
-        return "\n".join([*lines, f"Not reproduced: {entry.reason}\n"])
-    about = (
-        ast.get_docstring(ast.parse((FOLDER / f"{entry.script}.py").read_text(encoding="utf-8")))
-        or ""
-    )
+        return "\n".join([*lines, f"Not possible here: {entry.reason}\n"])
+    script = (FOLDER / f"{entry.script}.py").read_text(encoding="utf-8")
+    about = ast.get_docstring(ast.parse(script)) or ""
     lines += [f"{paragraph}\n" for paragraph in about.split("\n\n")[1:]]
     if record is None:
         return "\n".join([*lines, "Not reproduced yet.\n"])
-    lines += ["| Claim | Measured | Verdict |", "|---|---|---|"]
-    for claim in record["claims"].values():
-        interval = "" if claim["low"] is None else f" [{claim['low']:.3g}, {claim['high']:.3g}]"
-        bound = f"claimed {claim['relation']} {claim['bound']:g}"
-        measured = f"{claim['statistic']}: {claim['mean']:.4g}{interval}; {bound}"
-        cells = [cell.replace("|", r"\|") for cell in (claim["sentence"], measured)]
-        lines.append(f"| {' | '.join(cells)} | **{claim['verdict']}** |")
-    seeds = len(record["runs"])
-    how = "nothing is drawn at random" if seeds == 1 else f"{seeds} seeds"
-    lines.append(f"\n`papers/{entry.script}.py`, {how}, {record['seconds']:.0f} s.\n")
+    lines += [*_HEAD, *(_row(claim, record, claim["sentence"]) for claim in _claims(record))]
+    lines.append(f"\n`papers/{entry.script}.py`, {record['seconds']:.0f} s.\n")
     shown = [f"{one.document}, {one.where}" for one in ERRATA if one.shown_by == entry.script]
     if shown:
-        lines.append(f"Shows errors of the documents (below): {'; '.join(shown)}.\n")
+        errors = "[errors of the documents](reproduction.md#errors-in-the-documents)"
+        lines.append(f"Shows {errors}: {'; '.join(shown)}.\n")
     if (PICTURES / f"{entry.script}.png").is_file():
         lines.append(f"![{entry.title}](reproduction/{entry.script}.png)\n")
     return "\n".join(lines)
+
+
+def _shown(by: str) -> str:
+    return "the documents themselves" if by == "itself" else f"`{by}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")
 
 
 def _words(label: str) -> str:
@@ -128,18 +210,21 @@ def _words(label: str) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--check", action="store_true", help="only say whether the page is up to date"
+        "--check", action="store_true", help="only say whether the pages are up to date"
     )
-    text = build()
+    pages = build()
     if parser.parse_args().check:
-        fresh = PAGE.is_file() and PAGE.read_text(encoding="utf-8") == text
+        stale = [
+            name
+            for name, text in pages.items()
+            if not (DOCS / name).is_file() or (DOCS / name).read_text(encoding="utf-8") != text
+        ]
         print(
-            "the page is up to date"
-            if fresh
-            else "the page is out of date: run python papers/page.py"
+            f"out of date: {', '.join(stale)}; run python papers/page.py" if stale else "up to date"
         )
-        return 0 if fresh else 1
-    PAGE.write_text(text, encoding="utf-8")
+        return 1 if stale else 0
+    for name, text in pages.items():
+        (DOCS / name).write_text(text, encoding="utf-8")
     return 0
 
 

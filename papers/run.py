@@ -11,12 +11,15 @@ import argparse
 import difflib
 import json
 import os
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
+from _cache import sources
 from _experiment import NO_DATA
 from index import ENTRIES, FOLDER
 
@@ -38,6 +41,18 @@ def seconds(name: str) -> float:
     """Return how long an experiment took when it ran last, 0 where it never did."""
     kept = FOLDER / "results" / f"{name}.json"
     return float(json.loads(kept.read_text(encoding="utf-8"))["seconds"]) if kept.is_file() else 0.0
+
+
+def missing_folders(chosen: Sequence[str]) -> list[str]:
+    """Return the data folders that the experiments read and that are not there."""
+    root = os.environ.get("SHIFTMETRICS_DATA", "")
+    texts = {
+        path.read_text(encoding="utf-8")
+        for name in chosen
+        for path in sources(FOLDER / f"{name}.py")
+    }
+    named = {name for text in texts for name in re.findall(r'data_folder\("(\w+)"\)', text)}
+    return sorted(name for name in named if not (root and (Path(root) / name).is_dir()))
 
 
 def run_all(family: Sequence[str], flags: Sequence[str]) -> dict[str, int]:
@@ -73,6 +88,12 @@ def main() -> int:
             hint = f"Did you mean {near[0]!r}? " if near else ""
             parser.error(f"unknown experiment {name!r}. {hint}There are: {', '.join(known)}")
     flags = [f"--{flag}" for flag in ("quick", "again") if getattr(options, flag)]
+    if missing := missing_folders(options.names or known):
+        print(
+            f"not in SHIFTMETRICS_DATA: {', '.join(missing)}. papers/DATA.md says what they are; "
+            "the experiments that read them are skipped.",
+            file=sys.stderr,
+        )
     statuses: dict[str, int] = {}
     with ThreadPoolExecutor(options.jobs) as pool:
         for ended in pool.map(

@@ -37,3 +37,35 @@ def test_the_interval_covers_the_mean_in_95_of_100_runs() -> None:
 def test_what_is_no_number_is_refused(values: list[float]) -> None:
     with pytest.raises(ValueError, match="values of 'size' must be finite numbers"):
         judge(BELOW, values)
+
+
+def test_a_best_holds_against_every_rival_or_not_at_all() -> None:
+    best = Claim("It is best.", "gain", ">", 0.0)
+    clear, close = [2.0, 2.1, 2.2], [-1.0, 0.2, 1.0]
+    found = judge(best, [{"a": a, "b": b} for a, b in zip(clear, clear, strict=True)])
+    assert found.verdict == "holds"
+    found = judge(best, [{"a": a, "b": b} for a, b in zip(clear, close, strict=True)])
+    assert (found.verdict, found.rival) == ("undecided", "b")
+    found = judge(best, [{"a": -a, "b": b} for a, b in zip(clear, close, strict=True)])
+    assert (found.verdict, found.rival) == ("does not hold", "a")
+
+
+def test_a_best_among_equals_is_seldom_called() -> None:
+    rng = np.random.default_rng(0)
+    best = Claim("It is best.", "gain", ">", 0.0)
+    draws = rng.normal(0.0, 1.0, (1000, 8, 2))
+    draws[..., 1] += 1.0  # equal to one rival, better than the other
+    found = [judge(best, [{"a": a, "b": b} for a, b in one]).verdict for one in draws]
+    assert found.count("holds") / 1000 <= 0.04  # nominal .025
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ([-0.01, 0.0, 0.02], "holds"),
+        ([0.3, 0.31, 0.32], "does not hold"),
+        ([-0.2, 0.1, 0.3], "undecided"),
+    ],
+)
+def test_no_change_is_an_equivalence_test(values: list[float], verdict: str) -> None:
+    assert judge(Claim("It stays.", "change", "within", 0.1), values).verdict == verdict

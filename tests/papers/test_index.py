@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from _cache import sources
 from _experiment import source_of
-from index import DOCUMENTS, ENTRIES, ERRATA, FOLDER
-from run import families, seconds
+from index import DOCUMENTS, ENTRIES, ERRATA, FOLDER, REMARKS
+from run import families, missing_folders, seconds
 
 ROOT = FOLDER.parent
 SELECTION = [f"5.{n}" for n in range(1, 13)]
@@ -69,8 +70,9 @@ def test_what_shows_an_error_exists() -> None:
             assert error.shown_by in scripts or (ROOT / error.shown_by).is_file(), error.shown_by
 
 
-def test_every_label_stands_on_the_page_once() -> None:
-    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+def test_every_label_stands_on_one_page_once() -> None:
+    pages = (ROOT / "docs").glob("reproduction_*.md")
+    page = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     shown = [
         label for line in re.findall(r"^\*(.+)\.\*$", page, re.M) for label in line.split("; ")
     ]
@@ -105,8 +107,41 @@ def script(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_page_is_built_from_the_kept_results() -> None:
-    assert script("papers/page.py", "--check").stdout == "the page is up to date\n"
+def test_the_pages_are_built_from_the_kept_results() -> None:
+    assert script("papers/page.py", "--check").stdout == "up to date\n"
+
+
+def test_remarks_are_about_claims_that_exist() -> None:
+    allowed = {"main", "printed", "why", "kind", "untestable"}
+    for name, remarks in REMARKS.items():
+        kept = json.loads((FOLDER / "results" / f"{name}.json").read_text(encoding="utf-8"))
+        assert set(remarks) <= set(kept["claims"]), name
+        for remark in remarks.values():
+            assert set(remark) <= allowed
+            assert remark.get("kind", "ours") in ("check", "ours")
+
+
+def test_what_does_not_hold_has_a_reason() -> None:
+    for kept in sorted((FOLDER / "results").glob("[!.]*.json")):
+        remarks = REMARKS.get(kept.stem, {})
+        for key, claim in json.loads(kept.read_text(encoding="utf-8"))["claims"].items():
+            if claim["verdict"] == "does not hold":
+                assert {"why", "untestable"} & set(remarks.get(key, {})), (kept.stem, key)
+
+
+def test_a_cache_follows_what_a_script_imports() -> None:
+    names = {path.name for path in sources(FOLDER / "_selection.py")}
+    assert {"_selection.py", "_factor_models.py", "fit.py", "designs.py"} <= names
+    assert not {"_digit_models.py", "_pictures.py", "page.py"} & names
+
+
+def test_missing_data_folders_are_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SHIFTMETRICS_DATA", raising=False)
+    assert missing_folders(["selection_overlap", "together"]) == [
+        "acs_employment_ma_2015_2018",
+        "mnist_test",
+    ]
+    assert missing_folders(["agreement_classifiers"]) == []
 
 
 @pytest.mark.slow
