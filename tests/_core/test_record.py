@@ -142,7 +142,9 @@ values = st.recursive(
 @pytest.mark.slow
 @given(values)
 def test_every_value_comes_back_from_json(value: Any) -> None:
-    record = Whole(value=value, parts=(Piece(weights=value), Piece(name="inf", status=Outcome.STUCK)))
+    record = Whole(
+        value=value, parts=(Piece(weights=value), Piece(name="inf", status=Outcome.STUCK))
+    )
     back = through_json(record)
     assert back.equals(record)
     assert back.parts[1].status == Outcome.STUCK

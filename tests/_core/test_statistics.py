@@ -201,7 +201,9 @@ def test_every_statistic_has_a_map_step() -> None:
     pytest.importorskip("torch")  # some stand in adapters of it
     known = library_statistics()
     assert set(known) - set(MAPPERS) == set(), "add the map step of these to MAPPERS"
-    assert set(MAPPERS) - set(known) == {"ToyMoments"}, "these are no more; take them out of MAPPERS"
+    assert set(MAPPERS) - set(known) == {"ToyMoments"}, (
+        "these are no more; take them out of MAPPERS"
+    )
     for name, cls in known.items():
         assert type(MAPPERS[name]()(slice(0, 8))) is cls
 

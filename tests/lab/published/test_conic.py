@@ -162,7 +162,7 @@ def printed(
 ) -> float:
     """Return the value of Theorems 2 and 3 as printed, for the hinge loss, both prices ``theta`` and h <= most.
 
-    Theorem 3 can be mended but for 2 theta2 alpha in its constraint: h b_k there, and alpha and theta2 in the objective.
+    Theorem 3 can be mended but for 2 theta2 alpha in its constraint: h b_k there, alpha and theta2 in the objective.
     """
     n, h, t = len(margins), cp.Variable(nonneg=True), cp.Variable()
     slope = -margins  # a.x of the piece 1 - margin, whose b is 1
