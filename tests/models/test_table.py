@@ -135,7 +135,8 @@ def test_missing_cells_come_back_as_they_were_written() -> None:
             or name == "whole"
         )
     kinds = {column.name: column.missing for column in table.columns}
-    assert kinds["float"] == kinds["text"] == "nan"
+    assert kinds["float"] == "nan"
+    assert kinds["text"] in ("nan", "none")  # pandas 2 keeps None among words
     assert (kinds["None"], kinds["NaT"], kinds["Int64"], kinds["whole"]) == (
         "none",
         "NaT",

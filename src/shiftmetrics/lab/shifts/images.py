@@ -158,8 +158,8 @@ class ShotNoise(ImageShift):
     --------
     >>> import numpy as np
     >>> from shiftmetrics.lab.shifts.images import ShotNoise
-    >>> ShotNoise()(np.zeros((1, 4, 4)), strength=0.2, rng=0).max()  # no light, no noise
-    np.float64(0.0)
+    >>> float(ShotNoise()(np.zeros((1, 4, 4)), strength=0.2, rng=0).max())  # no light, no noise
+    0.0
     """
 
     max_strength: ClassVar[float] = 1.0

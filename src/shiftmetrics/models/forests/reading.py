@@ -30,8 +30,8 @@ def forest_of(model: Any) -> Forest | None:
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from shiftmetrics.models.forests import forest_of
     >>> model = DecisionTreeClassifier().fit([[0.0], [1.0]], ["no", "yes"])
-    >>> forest_of(model).threshold[0].round(6)
-    np.float64(0.5)
+    >>> float(forest_of(model).threshold[0].round(6))
+    0.5
     """
     libraries = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
     if "xgboost" in libraries and hasattr(model, "get_booster"):
