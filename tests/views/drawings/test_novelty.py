@@ -15,7 +15,8 @@ def _close_figures():
     pyplot.close("all")
 
 
-@pytest.mark.filterwarnings("error::UserWarning")
+@pytest.mark.filterwarnings("ignore:.*deprecated - use")  # of pyparsing, under old matplotlib
+@pytest.mark.filterwarnings("error")
 def test_two_samples_of_the_same_rows_have_an_empty_spectrum():
     rows = np.random.default_rng(0).normal(size=(20, 2))
     ax = plot(kernel_entropic_novelty(rows, rows, bandwidth=1.0), kind="spectrum")
