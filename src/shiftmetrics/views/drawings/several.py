@@ -54,7 +54,7 @@ def draw_curves(
     check_choice(x, "x", ("auto", "ratio", "power"))
     over_powers = x == "power" or (x == "auto" and len(result.powers) > 1)
     # the level that is not on the axis is held at its end
-    at = (-1, slice(None))
+    at: tuple[Any, Any] = (-1, slice(None))
     levels = result.ratios
     held = f", power {result.powers[-1]}" if len(result.powers) > 1 else ""
     if over_powers:

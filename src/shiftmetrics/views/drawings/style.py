@@ -85,7 +85,8 @@ def line_at(
     line = {"color": color, "linewidth": 1.2, "linestyle": DASHED, "zorder": zorder}
     if axis == "y":
         ax.axhline(value, **line)
-        beside = {"xycoords": ("axes fraction", "data"), "shift": (-2, 3), "ha": "right"}
+        beside: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "shift": (-2, 3)}
+        beside["ha"] = "right"
         mark(ax, text, (1, value), color=color, **beside)
         return
     ax.axvline(value, **line)
