@@ -100,7 +100,7 @@ def nearest_error(
 
 # The attack ends in a local optimum, so several starts share one record of the nearest error. Measured on six small
 # networks against DeepFool, FMN and DDN together from three starts: 0 to 0.3 % farther on the average, in two thirds
-# of their time; single samples were up to 40 % farther, or 8 % nearer. Without the slide distances are up to 1 % longer.
+# of their time; single samples up to 40 % farther or 8 % nearer. Without the slide distances are up to 1 % longer.
 def search_nearest(
     run: Run,
     n_steps: int,
