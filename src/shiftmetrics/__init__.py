@@ -17,9 +17,10 @@ Names load the part of the library that they stand in when they are first used.
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shiftmetrics._core.drawing import draw_by, known_after
+from shiftmetrics._core.lazy import lazy_names
 from shiftmetrics._version import __version__
 
 if TYPE_CHECKING:
@@ -106,14 +107,4 @@ draw_by(
     card=lambda: importlib.import_module("shiftmetrics.views.report.card").card_of,
 )
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value  # found at once from now on
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

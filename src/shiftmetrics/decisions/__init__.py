@@ -1,9 +1,10 @@
 """Decisions: is a new model safe to ship, what changed in the data, and does a stream still look the same."""
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shiftmetrics._core.drawing import known_after
+from shiftmetrics._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from shiftmetrics.decisions.audit import audit_samples
@@ -42,14 +43,4 @@ _HOME = {
 # Results are read from files by code that does not know their classes.
 known_after(lambda: [importlib.import_module(f"{__name__}.{home}") for home in set(_HOME.values())])
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value  # found at once from now on
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOME)
