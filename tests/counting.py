@@ -40,6 +40,15 @@ def write(path, scores, **columns) -> None:
     table.sample(frac=1, random_state=len(path.name)).to_csv(path, index=False)
 
 
+def two_models(seed: int):
+    """Draw probabilities of two models that often agree, and labels."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 3, N)
+    old = rng.dirichlet([1, 1, 1], N) + 0.8 * np.eye(3)[labels]
+    new = old + 0.4 * rng.dirichlet([1, 1, 1], N)
+    return [scores / scores.sum(axis=1, keepdims=True) for scores in (old, new)], labels
+
+
 def quantised(scores, bits: int):
     levels = 2**bits - 1
     return np.round(np.asarray(scores) * levels) / levels

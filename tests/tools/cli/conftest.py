@@ -42,6 +42,13 @@ def fails(run) -> Callable:
 
 
 @pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder that the commands run in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a folder of small inputs for each command."""
     rng = np.random.default_rng(0)

@@ -8,23 +8,24 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counting import CLASSES, EDGES, N, answer, counted, numbers, quantised, rounds_to, write
-
-
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+from counting import (
+    CLASSES,
+    EDGES,
+    N,
+    answer,
+    counted,
+    numbers,
+    quantised,
+    rounds_to,
+    two_models,
+    write,
+)
 
 
 @pytest.fixture(scope="module")
 def drawn():
     """Return probabilities of two models, and labels."""
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, 3, N)
-    old = rng.dirichlet([1, 1, 1], N) + 0.8 * np.eye(3)[labels]
-    new = old + 0.4 * rng.dirichlet([1, 1, 1], N)
-    return [scores / scores.sum(axis=1, keepdims=True) for scores in (old, new)], labels
+    return two_models(0)
 
 
 # --- diff ------------------------------------------------------------------------------------------------

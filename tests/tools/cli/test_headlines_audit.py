@@ -39,12 +39,6 @@ def percentages(text: str) -> list[str]:
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
 def samples():
     """Return two samples; from the eleventh day on a third of the current one is of a new city."""
     rng = np.random.default_rng(0)
