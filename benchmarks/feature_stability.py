@@ -16,8 +16,8 @@ from sklearn.ensemble import (
 
 from shiftmetrics.models import feature_stability, model_stability
 from shiftmetrics.models.forests import forest_of
-from shiftmetrics.models.model import problem_of
-from shiftmetrics.models.routes import worst_cases_by_group
+from shiftmetrics.models.measures.routes import worst_cases_by_group
+from shiftmetrics.models.reading.model import problem_of
 
 N_FEATURES, N_ROWS = 76, 2000
 N_CALLS, N_TRIED = 100, 10

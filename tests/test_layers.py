@@ -49,6 +49,16 @@ def test_the_import_direction_holds() -> None:
             "stability/__init__.py", "def later():\n    import torch", id="a framework in a measure"
         ),
         pytest.param("_core/arrays.py", "import sklearn", id="a framework in the core"),
+        pytest.param(
+            "models/reading/model.py",
+            "import shiftmetrics.models.search.column",
+            id="upwards, inside a package",
+        ),
+        pytest.param(
+            "models/linear/route.py",
+            "def later():\n    import shiftmetrics.models.forests",
+            id="from route to route",
+        ),
     ],
 )
 def test_an_import_in_the_wrong_direction_is_noticed(

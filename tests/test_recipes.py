@@ -13,7 +13,7 @@ import pytest
 
 from shiftmetrics import Computing, stability_criterion
 from shiftmetrics._core.result import Result, Status
-from shiftmetrics.models.worst_case import Route, WorstCase
+from shiftmetrics.models.search.worst_case import Route, WorstCase
 from shiftmetrics.stability import ZeroOneLoss
 from shiftmetrics.stability.losses.base import Loss, Reach, Transform
 
@@ -174,7 +174,7 @@ class CutRoute(Route):
 
 def test_a_new_kind_of_model(monkeypatch: pytest.MonkeyPatch) -> None:
     from shiftmetrics import Perturbation, model_stability
-    from shiftmetrics.models import routes
+    from shiftmetrics.models.measures import routes
 
     rng = np.random.default_rng(1)
     X = rng.normal(size=(100, 2))

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from shiftmetrics.models import Perturbation, Search
-from shiftmetrics.models.stability import model_stability
+from shiftmetrics.models.measures.stability import model_stability
 from shiftmetrics.stability import (
     CandidateLoss,
     HingeLoss,

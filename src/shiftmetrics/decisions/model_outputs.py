@@ -12,8 +12,8 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.validation import describe, first_few
 from shiftmetrics.decisions.matching import as_strings, positions
-from shiftmetrics.models.checks import columns_of
-from shiftmetrics.models.outputs import predicted_labels
+from shiftmetrics.models.reading.checks import columns_of
+from shiftmetrics.models.reading.outputs import predicted_labels
 
 if TYPE_CHECKING:
     import pandas as pd

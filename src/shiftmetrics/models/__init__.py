@@ -1,11 +1,11 @@
 """Stability of a fitted model on a sample: which perturbations break it."""
 
-from shiftmetrics.models.feature_stability import feature_stability
-from shiftmetrics.models.least_changes import least_changes
-from shiftmetrics.models.perturbation import Perturbation, Search
-from shiftmetrics.models.result import ModelStabilityResult as ModelStabilityResult
-from shiftmetrics.models.rules import Decision
-from shiftmetrics.models.stability import model_stability
+from shiftmetrics.models.domain.perturbation import Perturbation, Search
+from shiftmetrics.models.measures.feature_stability import feature_stability
+from shiftmetrics.models.measures.least_changes import least_changes
+from shiftmetrics.models.measures.result import ModelStabilityResult as ModelStabilityResult
+from shiftmetrics.models.measures.stability import model_stability
+from shiftmetrics.models.reading.rules import Decision
 
 __all__ = [
     "Decision",

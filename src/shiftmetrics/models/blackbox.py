@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics.models.counterexamples import TRIALS, find_counterexamples, scattered
-from shiftmetrics.models.model import LossName, ModelProblem
-from shiftmetrics.models.outputs import last_step
-from shiftmetrics.models.worst_case import Ascent, BestPoints, Route, WorstCase
+from shiftmetrics.models.reading.model import LossName, ModelProblem
+from shiftmetrics.models.reading.outputs import last_step
+from shiftmetrics.models.search.counterexamples import TRIALS, find_counterexamples, scattered
+from shiftmetrics.models.search.worst_case import Ascent, BestPoints, Route, WorstCase
 
 _SEARCH_PART = 3  # one query of so many searches for errors
 _ROUND_PART = 6  # of the queries that are left, one of so many is spent at one price

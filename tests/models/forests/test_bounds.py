@@ -22,8 +22,8 @@ from shiftmetrics.models.forests.bounds import (
 from shiftmetrics.models.forests.from_model import grid_of_problem
 from shiftmetrics.models.forests.loss_bounds import lower_loss
 from shiftmetrics.models.forests.standing import Standing
-from shiftmetrics.models.model import problem_of
-from shiftmetrics.models.routes import find_worst_case
+from shiftmetrics.models.measures.routes import find_worst_case
+from shiftmetrics.models.reading.model import problem_of
 
 MODELS = {
     "forest": RandomForestClassifier(9, random_state=0),

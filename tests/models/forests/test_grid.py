@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from shiftmetrics.models.forests import forest_of
 from shiftmetrics.models.forests.from_model import grid_of_problem
-from shiftmetrics.models.model import problem_of
+from shiftmetrics.models.reading.model import problem_of
 from walked_trees import outputs_of
 
 

@@ -14,7 +14,7 @@ from shiftmetrics.models.forests.from_model import grid_of_problem
 from shiftmetrics.models.forests.neighbourhood import Neighbourhood
 from shiftmetrics.models.forests.search import ErrorSearch
 from shiftmetrics.models.forests.standing import Standing
-from shiftmetrics.models.model import problem_of
+from shiftmetrics.models.reading.model import problem_of
 
 MODELS = {
     "forest": RandomForestClassifier(8, random_state=0),

@@ -11,8 +11,8 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from rows_with_holes import assert_reached
 from shiftmetrics.models import Decision, Perturbation
 from shiftmetrics.models.forests import exact, forest_of
-from shiftmetrics.models.model import problem_of
-from shiftmetrics.models.routes import find_worst_case
+from shiftmetrics.models.measures.routes import find_worst_case
+from shiftmetrics.models.reading.model import problem_of
 
 FREE = Perturbation(bounds=None)
 MODELS = {

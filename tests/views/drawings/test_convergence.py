@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shiftmetrics.models import Search
-from shiftmetrics.models.stability import model_stability
+from shiftmetrics.models.measures.stability import model_stability
 from shiftmetrics.stability import HingeLoss, stability_criterion
 from shiftmetrics.views import plot
 

@@ -12,12 +12,12 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.lab.published.adam import AdamSteps, PointLoss, stability_criterion_adam
 from shiftmetrics.lab.result import LabResult
+from shiftmetrics.models.domain.perturbation import Perturbation, perturbation_of
 from shiftmetrics.models.linear import LinearRoute
 from shiftmetrics.models.linear.scores import AdditiveScores
-from shiftmetrics.models.model import ModelProblem, problem_of
-from shiftmetrics.models.outputs import is_network
-from shiftmetrics.models.perturbation import Perturbation, perturbation_of
-from shiftmetrics.models.routes import find_worst_case
+from shiftmetrics.models.measures.routes import find_worst_case
+from shiftmetrics.models.reading.model import ModelProblem, problem_of
+from shiftmetrics.models.reading.outputs import is_network
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses import Loss
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics.models.domain import Domain, Flip
+from shiftmetrics.models.domain.domain import Domain, Flip
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ import numpy as np
 from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.models.forests.grid import Grid
-from shiftmetrics.models.model import ModelProblem
-from shiftmetrics.models.worst_case import WorstCase
+from shiftmetrics.models.reading.model import ModelProblem
+from shiftmetrics.models.search.worst_case import WorstCase
 from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss
 
 _ASKED = 100_000  # points of ties that the model predicts at once

@@ -12,9 +12,9 @@ from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.models.forests.choice_scan import ChoiceScan, NotTheModel, Place
 from shiftmetrics.models.forests.grid import BLOCK_BYTES, Grid
 from shiftmetrics.models.forests.standing import Standing
-from shiftmetrics.models.importance import Draws, ValueRisks
-from shiftmetrics.models.model import ModelProblem
-from shiftmetrics.models.worst_case import WorstCase
+from shiftmetrics.models.reading.model import ModelProblem
+from shiftmetrics.models.search.importance import Draws, ValueRisks
+from shiftmetrics.models.search.worst_case import WorstCase
 from shiftmetrics.stability.losses import ZeroOneLoss
 
 MOST_VISITS = 30_000_000

@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
-from shiftmetrics.models.domain import Domain, differs
+from shiftmetrics.models.domain.domain import Domain, differs
 from shiftmetrics.models.forests.axes import Axis, NumberAxis, StateAxis, axes_without_edges
 from shiftmetrics.models.forests.forest import LEAF, Forest
 from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.forests.pipeline_edges import Encode, edges_before, ranges
 from shiftmetrics.models.forests.reading import category_codes, forest_of
-from shiftmetrics.models.model import ModelProblem
-from shiftmetrics.models.outputs import last_step
-from shiftmetrics.models.rules import Cut
+from shiftmetrics.models.reading.model import ModelProblem
+from shiftmetrics.models.reading.outputs import last_step
+from shiftmetrics.models.reading.rules import Cut
 
 _PROBES = 12
 _N_CHECKED = 256

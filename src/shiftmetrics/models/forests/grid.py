@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
-from shiftmetrics.models.domain import Domain
+from shiftmetrics.models.domain.domain import Domain
 from shiftmetrics.models.forests.axes import Axis, StateAxis
 from shiftmetrics.models.forests.forest import Forest
 

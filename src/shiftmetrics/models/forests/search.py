@@ -14,7 +14,7 @@ from shiftmetrics.models.forests.forest import Forest
 from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.forests.neighbourhood import Neighbourhood
 from shiftmetrics.models.forests.standing import Standing
-from shiftmetrics.models.model import ModelProblem
+from shiftmetrics.models.reading.model import ModelProblem
 
 _WITHIN = (16.0, 64.0)  # squared distances of the search, relative to the bound
 _USUAL = 16.0  # the same, relative to the median of the bounds

@@ -16,9 +16,9 @@ from typing import TypeAlias
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics.models.domain import Flip
+from shiftmetrics.models.domain.domain import Flip
 from shiftmetrics.models.linear.scores import AdditiveScores
-from shiftmetrics.models.model import ModelProblem
+from shiftmetrics.models.reading.model import ModelProblem
 from shiftmetrics.stability.losses.bounded import ScorePath
 
 _MOST_ALTERNATIVES = 1024

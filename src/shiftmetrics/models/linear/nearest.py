@@ -10,7 +10,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.linear.geometry import FlipPlan, Geometry, Rival
-from shiftmetrics.models.worst_case import WorstCase
+from shiftmetrics.models.search.worst_case import WorstCase
 from shiftmetrics.stability.losses import ZeroOneLoss
 
 _MOST_STEPS = 400  # of one number of integer steps, enumerated

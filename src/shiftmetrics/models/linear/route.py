@@ -18,9 +18,9 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.linear.geometry import Geometry
 from shiftmetrics.models.linear.nearest import nearest_errors
 from shiftmetrics.models.linear.scores import AdditiveScores, points_to_check
-from shiftmetrics.models.model import LossName, ModelProblem
-from shiftmetrics.models.outputs import last_step
-from shiftmetrics.models.worst_case import EVERYONE, Ascent, BestPoints, Route, WorstCase
+from shiftmetrics.models.reading.model import LossName, ModelProblem
+from shiftmetrics.models.reading.outputs import last_step
+from shiftmetrics.models.search.worst_case import EVERYONE, Ascent, BestPoints, Route, WorstCase
 from shiftmetrics.stability.losses import (
     AlternativesLoss,
     BoundedHingeLoss,

@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics.models.model import ModelProblem
+from shiftmetrics.models.reading.model import ModelProblem
 
 _STEP = 64.0  # standard deviations
 _TOLERANCE = 1e-8  # of the largest score

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics.models.model import LossName, ModelProblem
-from shiftmetrics.models.outputs import ends_in_network, is_network
-from shiftmetrics.models.worst_case import Route, WorstCase
+from shiftmetrics.models.reading.model import LossName, ModelProblem
+from shiftmetrics.models.reading.outputs import ends_in_network, is_network
+from shiftmetrics.models.search.worst_case import Route, WorstCase
 
 
 class TorchRoute(Route):

@@ -18,11 +18,11 @@ from shiftmetrics.attacks.model import (
     margin_loss,
     smooth_margin_loss,
 )
-from shiftmetrics.models.counterexamples import find_counterexamples
-from shiftmetrics.models.model import LossName, ModelProblem
 from shiftmetrics.models.networks.bounds import certified_distances
 from shiftmetrics.models.networks.network import Network, batches
-from shiftmetrics.models.worst_case import Ascent, BestPoints, WorstCase
+from shiftmetrics.models.reading.model import LossName, ModelProblem
+from shiftmetrics.models.search.counterexamples import find_counterexamples
+from shiftmetrics.models.search.worst_case import Ascent, BestPoints, WorstCase
 from shiftmetrics.stability.losses import ZeroOneLoss
 
 LOSSES: dict[LossName, RowLoss] = {

@@ -15,7 +15,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
-from shiftmetrics.models.model import ModelProblem
+from shiftmetrics.models.reading.model import ModelProblem
 
 _BISECTIONS = 24
 _MOST_DOUBLINGS = 40

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.validation import check_integer, describe
-from shiftmetrics.models.feature_result import EVERYTHING, FeatureStabilityResult
+from shiftmetrics.models.measures.feature_result import EVERYTHING, FeatureStabilityResult
 from shiftmetrics.stability.curve_result import StabilityCurve
 from shiftmetrics.stability.result import StabilityResult
 from shiftmetrics.stability.shift import NO_ROWS

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from shiftmetrics._core.result import format_number
-from shiftmetrics.models.feature_result import EVERYTHING, FeatureStabilityResult
+from shiftmetrics.models.measures.feature_result import EVERYTHING, FeatureStabilityResult
 from shiftmetrics.stability import StabilityResult
 from shiftmetrics.stability.curve_result import StabilityCurve
 from shiftmetrics.stability.frames import is_numeric

@@ -1,0 +1,1 @@
+"""A fitted model read at coded samples: its scores, decisions and losses."""
