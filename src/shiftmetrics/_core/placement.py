@@ -28,7 +28,7 @@ COPIES = 4
 """Copies of a chunk in memory at a time: as read, as checked, joined to the rows before it, and converted."""
 
 THREAD_BYTES = 8 << 20
-"""Memory of a thread beside its chunks: its blocks, and caches of readers."""
+"""Memory of a thread beside its chunks: its blocks, and caches of readers. The caller itself counts as one more."""
 
 
 def check_rows_fit(
@@ -43,7 +43,7 @@ def check_rows_fit(
         threads = 1
     chunk_bytes = sum(array.chunk_bytes for array in arrays if is_in_chunks(array))
     held = COPIES * chunk_bytes + THREAD_BYTES
-    needed = threads * held + row_bytes * len(arrays[0])
+    needed = threads * held + THREAD_BYTES + row_bytes * len(arrays[0])
     remedy = "Take fewer rows, smaller chunks or row groups, or one thread (executor)."
     what = f"{argument}, of {len(arrays[0])} rows read by {threads} threads,"
     check_memory(needed, computing.memory_limit, what, remedy)
