@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import valid_moves
-from shiftmetrics.models import domain_arguments
+from shiftmetrics.models.domain import arguments
 from shiftmetrics.models.domain.domain import Domain
 from shiftmetrics.models.domain.perturbation import Perturbation
 from shiftmetrics.models.domain.table import CodedTable
@@ -31,7 +31,7 @@ def domain_of(rows: object, *, names: list[str] | None = None, **options: object
         rows if names is None else pd.DataFrame(rows, columns=names),
         categorical=moves.categorical or (),
     )
-    return domain_arguments.domain_of(table, moves)
+    return arguments.domain_of(table, moves)
 
 
 # --- distances ---------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def test_two_random_rows_are_as_far_apart_in_every_column() -> None:
         }
     )
     rows = CodedTable.of(table)
-    found = domain_arguments.domain_of(rows, Perturbation())
+    found = arguments.domain_of(rows, Perturbation())
     first, second = (part.ravel() for part in np.indices((60, 60)))
     for column in range(4):
         points = rows.codes[first].copy()
@@ -176,7 +176,7 @@ def test_bounds_of_the_data_and_of_all_numbers() -> None:
     assert domain(bounds={"same": (0, 9)}).upper[[0, 4]].tolist() == [60.0, 9.0]
     assert np.isinf(domain(bounds=None).upper).all()
     images = CodedTable.of(np.arange(24.0).reshape(2, 3, 4))
-    assert set(domain_arguments.domain_of(images, Perturbation()).upper) == {23.0}
+    assert set(arguments.domain_of(images, Perturbation()).upper) == {23.0}
     assert domain(bounds=(None, 70.0)).upper[[0, 4]].tolist() == [70.0, 70.0]
     assert np.isinf(domain(bounds=(None, 70.0)).lower[0])
 
@@ -186,7 +186,7 @@ def test_whole_numbers_move_by_whole_steps() -> None:
     assert domain_of(rows).integer.tolist() == [True, False, True]
     assert not domain_of(rows, integer=()).integer.any()
     assert domain_of(rows, integer=[0]).integer.tolist() == [True, False, False]
-    assert not domain_arguments.domain_of(
+    assert not arguments.domain_of(
         CodedTable.of(rows[:, :2].reshape(4, 2, 1)), Perturbation()
     ).integer.any(), "pixels"
 
