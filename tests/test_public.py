@@ -20,7 +20,7 @@ FUNCTIONS = [name for name in PUBLIC if inspect.isfunction(getattr(shiftmetrics,
 CLASSES = [name for name in PUBLIC if inspect.isclass(getattr(shiftmetrics, name))]
 LOSSES = [name for name in CLASSES if name.endswith("Loss")]
 
-IMPORTED = ("lazy_names", "TYPE_CHECKING", "draw_by", "known_after")
+IMPORTED = ("lazy_names", "TYPE_CHECKING", "draw_by")
 """What the face uses itself."""
 
 POSITIONAL = {

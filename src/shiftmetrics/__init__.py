@@ -19,7 +19,7 @@ Names load the part of the library that they stand in when they are first used.
 import importlib
 from typing import TYPE_CHECKING
 
-from shiftmetrics._core.drawing import draw_by, known_after
+from shiftmetrics._core.drawing import draw_by
 from shiftmetrics._core.lazy import lazy_names
 from shiftmetrics._version import __version__
 
@@ -100,8 +100,7 @@ _HOMES = {
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-# Results are drawn, and read from files, by packages that they do not know.
-known_after(lambda: [importlib.import_module(f"{__name__}.{home}") for home in _HOMES])
+# Results are drawn by packages that they do not know.
 draw_by(
     plot=lambda: importlib.import_module("shiftmetrics.views.drawings.kinds").plot,
     card=lambda: importlib.import_module("shiftmetrics.views.report.card").card_of,

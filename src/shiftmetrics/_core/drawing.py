@@ -1,4 +1,4 @@
-"""What packages above give to results, so that these need not import them: drawings, cards, and their classes."""
+"""What packages above give to results, so that these need not import them: drawings and cards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ Load = Callable[[], Callable[..., Any]]
 
 _PLOTS: list[Load] = []
 _CARDS: list[Load] = []
-_RESULTS: list[Callable[[], Any]] = []
 
 
 # All control characters but tabs and ends of lines, and those that turn the direction of writing.
@@ -48,17 +47,6 @@ def draw_by(plot: Load, card: Load) -> None:
     """Let results be drawn by the functions that these return, which are called when something is drawn."""
     _PLOTS.append(plot)
     _CARDS.append(card)
-
-
-def known_after(load: Callable[[], Any]) -> None:
-    """Let ``load``, which imports all classes of results, be called where a file holds one that is not known."""
-    _RESULTS.append(load)
-
-
-def load_results() -> None:
-    """Import all classes of results, once."""
-    while _RESULTS:
-        _RESULTS.pop()()
 
 
 def card_of(result: Any) -> str:

@@ -7,11 +7,15 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+_NOT_LOADED: list[str] = []
+"""Modules with names that are loaded on first use."""
+
 
 def lazy_names(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package, from its names and the modules where they stand."""
+    _NOT_LOADED.extend(f"{package}.{home}" for home in dict.fromkeys(homes.values()))
 
     def load(name: str) -> Any:
         if name not in homes:
@@ -24,3 +28,10 @@ def lazy_names(
         return sorted({*vars(sys.modules[package]), *homes})
 
     return load, names
+
+
+def load_all_names() -> None:
+    """Import all classes of results: a file may hold one that nothing has used yet."""
+    # packages that are imported here may add names of their own
+    while _NOT_LOADED:
+        importlib.import_module(_NOT_LOADED.pop())

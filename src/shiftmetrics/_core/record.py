@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.drawing import load_results
+from shiftmetrics._core.lazy import load_all_names
 
 _KINDS = {np.float64: "fiub", np.int64: "iu", np.bool_: "b"}
 
@@ -149,7 +149,7 @@ def decode(value: Any, load_array: Callable[[Mapping[str, Any]], npt.NDArray[Any
 def _class_of(name: Any) -> type[Record] | None:
     """Return the class of a type in a document."""
     if name is not None and str(name) not in Record._registry:
-        load_results()
+        load_all_names()
     return Record._registry.get(str(name))
 
 

@@ -1,9 +1,7 @@
 """Decisions: is a new model safe to ship, what changed in the data, and does a stream still look the same."""
 
-import importlib
 from typing import TYPE_CHECKING
 
-from shiftmetrics._core.drawing import known_after
 from shiftmetrics._core.lazy import lazy_names
 
 if TYPE_CHECKING:
@@ -39,8 +37,5 @@ _HOME = {
     "monitor_batch": "monitor",
 }
 """Where each name is: a comparison of two files need not wait for what an audit imports."""
-
-# Results are read from files by code that does not know their classes.
-known_after(lambda: [importlib.import_module(f"{__name__}.{home}") for home in set(_HOME.values())])
 
 __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -196,3 +196,17 @@ with atomic_path("out.json") as temporary:
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
     assert done.returncode == 130
     assert list(tmp_path.iterdir()) == []
+
+
+def test_help_imports_neither_rich_nor_pydantic():
+    """Both come with typer, and take longer than all else that the help needs."""
+    code = (
+        "import sys\n"
+        "sys.argv = ['shiftmetrics', 'agreement', '--help']\n"
+        "from shiftmetrics.tools.cli import main\n"
+        "try:\n    main()\n"
+        "finally:\n    print({'rich', 'pydantic', 'scipy', 'pandas', 'jinja2'} & set(sys.modules))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "Intervals:" in done.stdout
+    assert done.stdout.splitlines()[-1] == "set()"

@@ -49,6 +49,13 @@ def load_command(name: str) -> Any:
 class CommandGroup(TyperGroup):
     """A group of commands that are loaded on first use, and whose errors are one line."""
 
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return ``--help`` as a flag that is off; typer loads pydantic to convert no value at all."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.default = False
+        return option
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Replace the stand-in of a command by the command."""
         # the stand-in has the name and the help, and no options
@@ -124,4 +131,6 @@ def shiftmetrics(
 
 
 for name, summary in COMMANDS.items():
-    app.command(name, help=summary)(lambda: None)  # a stand-in, see `CommandGroup.resolve_command`
+    app.command(name, short_help=summary)(
+        lambda: None
+    )  # a stand-in, see `CommandGroup.resolve_command`

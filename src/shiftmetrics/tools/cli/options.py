@@ -10,7 +10,7 @@ from typing import Any, Literal
 from shiftmetrics._core.validation import check_number, describe
 
 SETTINGS: dict[str, Any] = {
-    "rich_markup_mode": "markdown",
+    "rich_markup_mode": None,  # help without rich, which is slow to import
     "add_completion": False,
     "context_settings": {"help_option_names": ["-h", "--help"]},
     "pretty_exceptions_enable": False,

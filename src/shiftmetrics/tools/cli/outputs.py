@@ -8,15 +8,17 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shiftmetrics._core.documents import has_foreign_archive, write_results
 from shiftmetrics._core.drawing import printable
 from shiftmetrics._core.files import is_ours, is_stream
 from shiftmetrics._core.result import Result
 from shiftmetrics.tools.cli.sources import ARRAY_SUFFIXES, TABLE_SUFFIXES, Source
-from shiftmetrics.views import Context, write_report
-from shiftmetrics.views.report import Verdict, facts_of, verdict_of
+from shiftmetrics.views import Context
+
+if TYPE_CHECKING:
+    from shiftmetrics.views.report import Verdict
 
 KINDS = {
     "--json": "json",
@@ -114,6 +116,8 @@ class Job:
         ValueError
             If a file would overwrite an input, or looks like data.
         """
+        from shiftmetrics.views import write_report
+
         check_outputs({"--json": self.json, "--report": self.report}, self.inputs)
         answer = self.compute()
         context = replace(answer.context, command=command_line())
@@ -217,6 +221,8 @@ def say_files(written: Mapping[str, Path | None]) -> None:
 
 def show(results: Mapping[str, Result], notes: Sequence[str] = ()) -> None:
     """Print each result: its sentence, a table of its figures, then its notes and warnings."""
+    from shiftmetrics.views.report import facts_of, verdict_of
+
     console = new_console()
     for name, result in results.items():
         verdict = verdict_of(result)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +15,9 @@ from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tools.cli.readers import read_source
 from shiftmetrics.tools.cli.sources import Source, looks_like_source, parse_source
-from shiftmetrics.tools.cli.suspects import (
-    Role,
-    find_id,
-    find_label,
-    refuse_suspect_columns,
-    refuse_text,
-)
+
+if TYPE_CHECKING:
+    from shiftmetrics.tools.cli.suspects import Role
 
 Values = npt.NDArray[Any]
 
@@ -127,7 +123,30 @@ def read_sample(
             )
         values = as_array(content, argument)
         return Sample(source=source, values=values, **read_rows(None, row_options))
+    return _table_sample(
+        source, content, role=role, id_column=id_column, columns=columns, **row_options
+    )
 
+
+def _table_sample(
+    source: Source,
+    content: Any,
+    *,
+    role: Role,
+    id_column: str | None,
+    columns: str | None,
+    **row_options: str | None,
+) -> Sample:
+    """Tell the columns to measure from those that name, label or weigh the rows."""
+    # here, so that the help of a command need not wait for it
+    from shiftmetrics.tools.cli.suspects import (
+        find_id,
+        find_label,
+        refuse_suspect_columns,
+        refuse_text,
+    )
+
+    argument = source.argument
     notes = []
     places = [str(position) for position in range(content.shape[1])]
     if list(content.columns) == places and source.suffix in (".csv", ".csv.gz"):
