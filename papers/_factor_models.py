@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 import torch
 from _cache import kept
-from _experiment import data_folder
+from _mnist import mnist
 from torch import nn
 
 from shiftmetrics.lab.datasets import load
@@ -32,13 +32,6 @@ PENALTY = 100.0
 
 FOUR_OR_NINE = (4, 9)
 Sample = tuple[torch.Tensor, np.ndarray]
-
-
-@cache
-def mnist() -> tuple[np.ndarray, np.ndarray]:
-    """Return 10,000 digits of 28 by 28 pixels in [0, 1], and what they show."""
-    digits = load("mnist", data_folder("mnist_test") / "mnist_t10k.npz")
-    return np.asarray(digits.X) / 255.0, digits.y
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,15 @@ class Entry:
         Name of the experiment; empty where there is none.
     reason : str
         Why there is none.
+    size : str
+        What a seed counts, such as "500 digits".
     """
 
     labels: tuple[str, ...]
     title: str
     script: str = ""
     reason: str = ""
+    size: str = ""
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ SUBJECTS = {
     "Novelty": ("novelty", ("novelty",)),
     "Together": ("together", ("",)),
 }
+_NO_REMARK = {"main": False, "kind": "", "printed": "", "why": "", "was": "", "changed": ""}
 UNTESTABLE = "not testable here"
 VERDICTS = ("holds", "does not hold", "undecided", UNTESTABLE)
 MARK = "<!-- built by papers/page.py from papers/results: do not edit -->"
@@ -43,8 +44,9 @@ whether it holds. A claim is an inequality that was written down before anything
 - "X is best" is one interval for each rival, and holds where all of them do; the rival named is the one that comes
   closest. "Does not change" is an equivalence test, with its margin.
 - **Not testable here** are claims that our set-up cannot answer whatever the truth is: experiments at chance,
-  identities, groups of two dozen people.
-- Definitions and constants are *checks*, and what no document claims is *ours*; neither is counted.
+  identities, what needs data that we lack.
+- Definitions, and numbers that are the same in every seed, are *checks*; what no document claims is *ours*. Neither
+  is counted.
 
 Networks and data are smaller than the papers' where theirs cannot be had: a verdict is about the claim, not about
 their numbers. What stands for what, and at which size, is said with each experiment; `papers/DATA.md` says which data
@@ -61,7 +63,8 @@ def build() -> dict[str, str]:
     pages = {"reproduction.md": _overview(found)}
     for subject, (name, documents) in SUBJECTS.items():
         entries = _entries(documents)
-        parts = [f"# {subject}: the papers, reproduced\n", MARK, "", _counts(entries, found)]
+        parts = [f"# {subject}: the papers, reproduced\n", MARK, ""]
+        parts.append(_counts({subject: entries}, found))
         parts += ["How claims are judged: [the papers, reproduced](reproduction.md).\n"]
         parts += [_places(entries)] if any(entry.labels for entry in entries) else []
         parts += [_section(entry, found.get(entry.script)) for entry in entries]
@@ -73,23 +76,28 @@ def _overview(found: Mapping[str, Any]) -> str:
     """Return the first page: verdicts and main claims of each subject, and the errors."""
     minutes = sum(record["seconds"] for record in found.values() if record) / 60
     parts = [INTRODUCTION, f"All experiments together take {minutes:.0f} minutes of one core.\n"]
+    by_subject = {
+        f"[{subject}](reproduction_{name}.md)": _entries(documents)
+        for subject, (name, documents) in SUBJECTS.items()
+    }
+    parts += ["## At a glance\n", _counts(by_subject, found)]
+    parts.append("The claims that each document is about follow; all others stand on its page.\n")
     for subject, (name, documents) in SUBJECTS.items():
-        entries = _entries(documents)
-        parts += [f"## {subject}\n", _counts(entries, found)]
         rows = [
             _row(
                 claim,
+                entry,
                 record,
-                f"[{claim['sentence']}](reproduction_{name}.md#{record['script'].replace('_', '-')})",
+                f"[{claim['sentence']}](reproduction_{name}.md#{_anchor(entry)})",
             )
-            for entry in entries
+            for entry in _entries(documents)
             if (record := found.get(entry.script))
             for claim in _claims(record)
             if claim["main"]
         ]
         if rows:
-            parts += ["The main claims:\n", *_HEAD, *rows, ""]
-        parts.append(f"[All claims, with pictures](reproduction_{name}.md)\n")
+            parts += [f"## {subject}: the main claims\n", *_HEAD, *rows, ""]
+    parts += [_changes(found)]
     parts.append("## Errors in the documents\n")
     parts.append("Words in quotation marks are as printed.\n")
     for document, title in DOCUMENTS.items():
@@ -119,61 +127,86 @@ def _claims(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the claims of an experiment with what the remarks say about them."""
     remarks = REMARKS.get(record["script"], {})
     for key, claim in record["claims"].items():
-        remark = {"main": False, "kind": "", "printed": "", "why": "", **remarks.get(key, {})}
+        remark = {**_NO_REMARK, **remarks.get(key, {})}
         verdict = UNTESTABLE if "untestable" in remark else claim["verdict"]
         why = remark.get("untestable", remark["why"])
-        yield {**claim, **remark, "verdict": verdict, "why": "" if verdict == "holds" else why}
+        found = {**claim, **remark, "verdict": verdict, "why": "" if verdict == "holds" else why}
+        # A number without any variance is a definition, or might as well be one.
+        if claim["low"] is not None and claim["low"] == claim["high"]:
+            found["kind"] = found["kind"] or "check"
+        yield found
 
 
-def _counts(entries: list[Entry], found: Mapping[str, Any]) -> str:
-    """Return a line of how many claims have which verdict; checks and what is ours are not counted."""
-    records = [record for entry in entries if (record := found.get(entry.script))]
-    claims = [claim for record in records for claim in _claims(record)]
-    verdicts = Counter(claim["verdict"] for claim in claims if not claim["kind"])
-    kinds = Counter(claim["kind"] for claim in claims if claim["kind"])
-    missing = sum(len(entry.labels) for entry in entries if not entry.script)
-    cells = [str(verdicts[verdict]) for verdict in VERDICTS]
-    head = " | ".join([*VERDICTS, "figures not possible here", "checks", "ours"])
-    row = " | ".join([*cells, str(missing), str(kinds["check"]), str(kinds["ours"])])
-    return f"| {head} |\n|{'---|' * 7}\n| {row} |\n"
+def _counts(by_subject: Mapping[str, list[Entry]], found: Mapping[str, Any]) -> str:
+    """Return a line for each subject of how many claims have which verdict, without checks and what is ours."""
+    columns = ["", *VERDICTS, "figures not possible here", "checks", "ours"]
+    lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    for subject, entries in by_subject.items():
+        records = [record for entry in entries if (record := found.get(entry.script))]
+        claims = [claim for record in records for claim in _claims(record)]
+        verdicts = Counter(claim["verdict"] for claim in claims if not claim["kind"])
+        kinds = Counter(claim["kind"] for claim in claims if claim["kind"])
+        missing = sum(len(entry.labels) for entry in entries if not entry.script)
+        cells = [verdicts[verdict] for verdict in VERDICTS] + [missing]
+        cells += [kinds["check"], kinds["ours"]]
+        lines.append(f"| {subject} | {' | '.join(map(str, cells))} |")
+    return "\n".join([*lines, ""])
+
+
+def _changes(found: Mapping[str, Any]) -> str:
+    """Return the verdicts that changed since the first version of these pages, each with its reason."""
+    lines = ["## Verdicts that changed\n", "Since the first version of these pages.\n"]
+    lines += ["| Claim | First | Now | Why it changed |", "|---|---|---|---|"]
+    for name, documents in SUBJECTS.values():
+        for entry in _entries(documents):
+            for claim in _claims(found[entry.script]) if found.get(entry.script) else ():
+                if claim["was"] and claim["was"] != claim["verdict"]:
+                    link = f"[{claim['sentence']}](reproduction_{name}.md#{_anchor(entry)})"
+                    cells = (link, claim["was"], claim["verdict"], claim["changed"])
+                    lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
+    return "\n".join([*lines, ""])
 
 
 def _places(entries: list[Entry]) -> str:
     """Return the figures and tables of each document, each a link to its experiment."""
     by_document: dict[str, list[str]] = {}
-    for entry in entries:
-        for label in entry.labels:
-            document, _, place = label.partition(" ")
-            by_document.setdefault(document, []).append(f"[{place}](#{_anchor(entry)})")
+    for label in sorted((label for entry in entries for label in entry.labels), key=_in_order):
+        document, _, place = label.partition(" ")
+        by_document.setdefault(document, []).append(f"[{place}](#{_label_anchor(label)})")
     lines = [f"- {DOCUMENTS[name]}: {', '.join(links)}" for name, links in by_document.items()]
     return "\n".join(["Where each figure and table is:\n", *lines, ""])
 
 
 def _anchor(entry: Entry) -> str:
-    name = entry.script or "-".join(entry.labels[0].split())
-    return name.replace("_", "-").replace(".", "-")
+    return entry.script.replace("_", "-") or _label_anchor(entry.labels[0])
 
 
-_HEAD = ("| Claim | Printed | Measured | Seeds | Verdict | Why |", "|---|---|---|---|---|---|")
+def _label_anchor(label: str) -> str:
+    """Return the anchor of a figure or table, such as thesis-table-4-2."""
+    return label.lower().replace(" ", "-").replace(".", "-")
 
 
-def _row(claim: Mapping[str, Any], record: Mapping[str, Any], sentence: str) -> str:
+_HEAD = ("| Claim | Printed | Measured | n, seeds | Verdict | Why |", "|---|---|---|---|---|---|")
+
+
+def _row(claim: Mapping[str, Any], entry: Entry, record: Mapping[str, Any], sentence: str) -> str:
     interval = "" if claim["low"] is None else f" [{claim['low']:.3g}, {claim['high']:.3g}]"
     against = f", against {claim['rival']}" if claim.get("rival") else ""
     bound = f"claimed {claim['relation']} {claim['bound']:g}{against}"
-    measured = f"{claim['statistic']}: {claim['mean']:.4g}{interval}; {bound}"
+    measured = f"{claim['mean']:.3g}{interval}: {claim['statistic']}; {bound}"
     words = f"**{sentence}**" if claim["main"] else sentence
     verdict = (
         f"*{claim['kind']}*: {claim['verdict']}" if claim["kind"] else f"**{claim['verdict']}**"
     )
-    seeds = str(len(record["runs"]))
-    cells = (words, claim["printed"], measured, seeds, verdict, claim["why"])
+    size = f"{entry.size}, {len(record['runs'])} seeds"
+    cells = (words, claim["printed"], measured, size, verdict, claim["why"])
     return f"| {' | '.join(_cell(cell) for cell in cells)} |"
 
 
 def _section(entry: Entry, record: dict[str, Any] | None) -> str:
     """Return what stands on the page for one entry."""
-    lines = [f"({_anchor(entry)})=", f"## {entry.title}\n"]
+    anchors = dict.fromkeys([_anchor(entry), *map(_label_anchor, entry.labels)])
+    lines = [*(f"({anchor})=" for anchor in anchors), f"## {entry.title}\n"]
     if entry.labels:
         lines.append(f"*{'; '.join(_words(label) for label in entry.labels)}.*\n")
     if not entry.script:
@@ -183,7 +216,7 @@ def _section(entry: Entry, record: dict[str, Any] | None) -> str:
     lines += [f"{paragraph}\n" for paragraph in about.split("\n\n")[1:]]
     if record is None:
         return "\n".join([*lines, "Not reproduced yet.\n"])
-    lines += [*_HEAD, *(_row(claim, record, claim["sentence"]) for claim in _claims(record))]
+    lines += [*_HEAD, *(_row(claim, entry, record, claim["sentence"]) for claim in _claims(record))]
     lines.append(f"\n`papers/{entry.script}.py`, {record['seconds']:.0f} s.\n")
     shown = [f"{one.document}, {one.where}" for one in ERRATA if one.shown_by == entry.script]
     if shown:
@@ -192,6 +225,15 @@ def _section(entry: Entry, record: dict[str, Any] | None) -> str:
     if (PICTURES / f"{entry.script}.png").is_file():
         lines.append(f"![{entry.title}](reproduction/{entry.script}.png)\n")
     return "\n".join(lines)
+
+
+def _in_order(label: str) -> list[Any]:
+    """Return what orders figures and tables as a document has them: 4.2 before 4.10, B.1 after 5.12."""
+    document, kind, number = label.split()
+    parts = number.split(".")
+    return [list(DOCUMENTS).index(document), kind] + [
+        (0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts
+    ]
 
 
 def _shown(by: str) -> str:

@@ -52,6 +52,10 @@ def test_every_entry_has_an_experiment_or_a_reason() -> None:
     assert all(bool(entry.script) != bool(entry.reason) for entry in ENTRIES)
 
 
+def test_every_experiment_says_its_size() -> None:
+    assert all(bool(entry.size) == bool(entry.script) for entry in ENTRIES)
+
+
 def test_every_experiment_stands_in_the_index() -> None:
     scripts = {path.stem for path in FOLDER.glob("[!_]*.py")} - {"index", "page", "run"}
     assert scripts <= {entry.script for entry in ENTRIES}
@@ -114,13 +118,14 @@ def test_the_pages_are_built_from_the_kept_results() -> None:
 
 
 def test_remarks_are_about_claims_that_exist() -> None:
-    allowed = {"main", "printed", "why", "kind", "untestable"}
+    allowed = {"main", "printed", "why", "kind", "untestable", "was", "changed"}
     for name, remarks in REMARKS.items():
         kept = json.loads((FOLDER / "results" / f"{name}.json").read_text(encoding="utf-8"))
         assert set(remarks) <= set(kept["claims"]), name
         for remark in remarks.values():
             assert set(remark) <= allowed
             assert remark.get("kind", "ours") in ("check", "ours")
+            assert ("was" in remark) == ("changed" in remark)
 
 
 def test_what_does_not_hold_has_a_reason() -> None:
