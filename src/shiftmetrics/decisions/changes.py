@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import IntArray
-from shiftmetrics.decisions.diff_result import (
+from shiftmetrics.decisions.diff_records import (
     ChangeCount,
     ChangedSamples,
     LabelledChanges,

@@ -10,6 +10,7 @@ import numpy as np
 from shiftmetrics._core.result import Interval, settings_of
 from shiftmetrics._core.validation import check_integer, check_number, describe
 from shiftmetrics.decisions.changes import labelled_rows, prediction_diff
+from shiftmetrics.decisions.diff_records import PartDifference
 from shiftmetrics.decisions.diff_result import (
     BOUNDED,
     LABELLED,
@@ -17,7 +18,6 @@ from shiftmetrics.decisions.diff_result import (
     UNCHANGED,
     UNLABELLED,
     DiffResult,
-    PartDifference,
 )
 from shiftmetrics.decisions.evidence import evidence_of_classes, evidence_of_outputs
 from shiftmetrics.decisions.gains import (

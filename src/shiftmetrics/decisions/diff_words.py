@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from shiftmetrics._core.result import format_percent
-
-if TYPE_CHECKING:
-    from shiftmetrics._core.result import Interval
-    from shiftmetrics.decisions.diff_result import DiffResult, PartDifference
+from shiftmetrics._core.result import Interval, format_percent
+from shiftmetrics.decisions.diff_records import DiffFigures, PartDifference
 
 MOST_SHOWN = 3
 """Frequent changes and parts that a summary names."""
@@ -18,14 +14,14 @@ HOPELESS = 100.0
 """How many times as many labelled rows are not asked for."""
 
 
-def sentence(result: DiffResult) -> str:
+def sentence(result: DiffFigures) -> str:
     """Return what the verdict rests on."""
     if result.interval is None:
         return f"{changed_rows(result)}. {certain(result)}"
     return f"{compared(result)}: {counted(result)}."
 
 
-def findings(result: DiffResult) -> list[str]:
+def findings(result: DiffFigures) -> list[str]:
     """Return the sentences below the verdict."""
     sentences = []
     if result.interval is not None:
@@ -51,7 +47,7 @@ def findings(result: DiffResult) -> list[str]:
     return sentences
 
 
-def changed_rows(result: DiffResult) -> str:
+def changed_rows(result: DiffFigures) -> str:
     """Say how many answers change, and how many of them confidently."""
     changes = result.changes
     things = "outputs" if is_regression(result) else "predictions"
@@ -63,7 +59,7 @@ def changed_rows(result: DiffResult) -> str:
     return text
 
 
-def certain(result: DiffResult) -> str:
+def certain(result: DiffFigures) -> str:
     """Say between which limits the difference lies for certain."""
     low = result.certain.low
     high = result.certain.high
@@ -75,7 +71,7 @@ def certain(result: DiffResult) -> str:
     return f"For certain, {metric[0].lower()}{metric[1:]} {change(result, low)} to {change(result, high)}."
 
 
-def compared(result: DiffResult) -> str:
+def compared(result: DiffFigures) -> str:
     """Say by how much the new model is better or worse, with the interval."""
     assert result.interval is not None
     labelled = result.labelled
@@ -95,7 +91,7 @@ def compared(result: DiffResult) -> str:
     return f"{words} ({scores}{interval_words(result, result.interval)})"
 
 
-def interval_words(result: DiffResult, interval: Interval) -> str:
+def interval_words(result: DiffFigures, interval: Interval) -> str:
     """Return an interval as it stands in a sentence, such as ``95 %: +0.1 to +1.9``."""
     level = f"{100.0 * interval.confidence_level:.3g} %"
     if result.metric == "accuracy":
@@ -110,7 +106,7 @@ def interval_words(result: DiffResult, interval: Interval) -> str:
     return f"{level}: {low} to {high}"
 
 
-def counted(result: DiffResult) -> str:
+def counted(result: DiffFigures) -> str:
     """Say in how many of the labelled rows either model is right."""
     labelled = result.labelled
     assert labelled is not None
@@ -123,7 +119,7 @@ def counted(result: DiffResult) -> str:
     return text
 
 
-def scope(result: DiffResult) -> str:
+def scope(result: DiffFigures) -> str:
     """Say of which rows the interval speaks."""
     assert result.interval is not None
     if result.interval.method == "future rows":
@@ -134,7 +130,7 @@ def scope(result: DiffResult) -> str:
     return f"The interval is for these {result.n_samples:,} rows."
 
 
-def next_steps(result: DiffResult) -> list[str]:
+def next_steps(result: DiffFigures) -> list[str]:
     """Say what to do now."""
     plan = result.plan
     steps: list[str] = []
@@ -160,7 +156,7 @@ def next_steps(result: DiffResult) -> list[str]:
     return steps
 
 
-def _what_decides(result: DiffResult) -> str:
+def _what_decides(result: DiffFigures) -> str:
     """Say how many labels would likely decide, if the difference stays as it is."""
     assert result.interval is not None
     margin = abs(result.value + (result.allow or 0.0))
@@ -196,7 +192,7 @@ def _what_decides(result: DiffResult) -> str:
     )
 
 
-def part_sentences(result: DiffResult) -> list[str]:
+def part_sentences(result: DiffFigures) -> list[str]:
     """Name the classes and groups that are clearly better or worse."""
     clear = [part for part in result.parts if part.verdict in ("better", "worse")]
     sentences = [_part_words(result, part) for part in clear[:MOST_SHOWN]]
@@ -207,7 +203,7 @@ def part_sentences(result: DiffResult) -> list[str]:
     return sentences
 
 
-def _part_words(result: DiffResult, part: PartDifference) -> str:
+def _part_words(result: DiffFigures, part: PartDifference) -> str:
     assert part.interval is not None
     return (
         f"{part.kind} {part.name}: {part.verdict} ({interval_words(result, part.interval)}), {part.fixed:,} fixed, "
@@ -215,7 +211,7 @@ def _part_words(result: DiffResult, part: PartDifference) -> str:
     )
 
 
-def evidence_sentences(result: DiffResult) -> list[str]:
+def evidence_sentences(result: DiffFigures) -> list[str]:
     """Say what the answers, the probabilities and the calibration tell beside the verdict."""
     evidence = result.evidence
     sentences = []
@@ -239,17 +235,17 @@ def evidence_sentences(result: DiffResult) -> list[str]:
     return sentences
 
 
-def is_regression(result: DiffResult) -> bool:
+def is_regression(result: DiffFigures) -> bool:
     """Return True if outputs are compared, not answers."""
     return result.metric == "mean absolute error"
 
 
-def metric_name(result: DiffResult) -> str:
+def metric_name(result: DiffFigures) -> str:
     """Return the metric at the beginning of a sentence."""
     return result.metric[0].upper() + result.metric[1:]
 
 
-def amount(result: DiffResult, value: float) -> str:
+def amount(result: DiffFigures, value: float) -> str:
     """Return a difference: points of accuracy, or units."""
     if result.metric != "accuracy":
         return f"{value:.2g}"
@@ -258,7 +254,7 @@ def amount(result: DiffResult, value: float) -> str:
     return f"{text} {'point' if text == '1' else 'points'}"
 
 
-def change(result: DiffResult, value: float) -> str:
+def change(result: DiffFigures, value: float) -> str:
     """Return a signed difference as a fall or a rise."""
     if value == 0.0:
         return "stays as it is"

@@ -9,7 +9,7 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.agreement import posterior_agreement
-from shiftmetrics.decisions.diff_result import DiffEvidence, QualityMeasure
+from shiftmetrics.decisions.diff_records import DiffEvidence, QualityMeasure
 from shiftmetrics.decisions.gains import LEVEL
 from shiftmetrics.decisions.paired import mean_interval
 from shiftmetrics.decisions.pairs import ClassPair, OutputPair

@@ -9,7 +9,7 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, IntArray
 from shiftmetrics._core.result import Interval
 from shiftmetrics.decisions.anytime import difference_sequence
-from shiftmetrics.decisions.diff_result import PartDifference
+from shiftmetrics.decisions.diff_records import PartDifference
 from shiftmetrics.decisions.exact import Outcomes, difference_interval
 from shiftmetrics.decisions.gains import GONE_THROUGH, LEVEL, Gains
 from shiftmetrics.decisions.paired import future_interval

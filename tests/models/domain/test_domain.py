@@ -243,3 +243,9 @@ def test_groups_that_are_none_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         domain_of(rows, one_hot=groups)
+
+
+@pytest.mark.parametrize("groups", [{"region": ["north", "south"]}, "region"])
+def test_groups_of_columns_come_in_a_sequence(groups) -> None:
+    with pytest.raises(TypeError, match=r"one_hot must be a sequence of groups.*list"):
+        Perturbation(one_hot=groups)

@@ -92,6 +92,11 @@ class Perturbation:
             checked["features"] = {str(name): _columns(group) for name, group in features.items()}
         else:
             checked["features"] = _columns(features)
+        if isinstance(self.one_hot, str | Mapping):
+            remedy = "Pass the groups of columns in a list: their names are made of those of the columns."
+            raise TypeError(
+                describe("one_hot", "a sequence of groups", value=self.one_hot, remedy=remedy)
+            )
         if self.one_hot is not None:
             checked["one_hot"] = tuple(_columns(group) for group in self.one_hot)
         if not isinstance(self.cost, Mapping):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import Interval, Result, Status, format_number
+from shiftmetrics._core.result import Interval, Result, Status, format_number, format_percent
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.stability.losses import Kind
 
@@ -186,7 +186,7 @@ class FeatureStabilityResult(Drawn, Result):
 
     def _risk(self, risk: float) -> str:
         if self._what == "errors":
-            return f"{_two_digits(100.0 * risk)} %"
+            return format_percent(risk)
         return format_number(risk)
 
     def _importance(self, part: FeatureStability) -> str:
@@ -199,7 +199,7 @@ class FeatureStabilityResult(Drawn, Result):
 
     def _least(self, part: FeatureStability) -> str:
         """Say what it takes to reach the threshold by a feature: how far, in how many samples."""
-        fraction = f"in {_two_digits(100.0 * part.changed_fraction)} %"
+        fraction = f"in {format_percent(part.changed_fraction)}"
         if part.change == "category":
             return fraction
         # Distances are standard deviations but for columns whose cost was given.

@@ -6,7 +6,8 @@ import dataclasses
 from typing import Any
 
 from shiftmetrics._core.result import Interval, format_number
-from shiftmetrics.decisions.diff_result import EFFECTS, DiffResult
+from shiftmetrics.decisions.diff_records import EFFECTS
+from shiftmetrics.decisions.diff_result import DiffResult
 from shiftmetrics.decisions.diff_words import decimals, evidence_sentences
 from shiftmetrics.views.report.parts import Entry, Fact, Number, percent, reports
 from shiftmetrics.views.report.verdict import KeyFigure, Verdict, plain_verdict, verdicts
