@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from _table_1 import table as table_1
 from index import DOCUMENTS, ENTRIES, ERRATA, FOLDER, REMARKS, Entry
 
 DOCS = FOLDER.parent / "docs"
@@ -27,6 +28,9 @@ SUBJECTS = {
     "Together": ("together", ("",)),
 }
 _NO_REMARK = {"main": False, "kind": "", "printed": "", "why": "", "was": "", "changed": ""}
+TABLES = {"selection_overlap": table_1}
+"""What stands below the claims of an experiment, from its record."""
+
 UNTESTABLE = "not testable here"
 VERDICTS = ("holds", "does not hold", "undecided", UNTESTABLE)
 MARK = "<!-- built by papers/page.py from papers/results: do not edit -->"
@@ -217,6 +221,8 @@ def _section(entry: Entry, record: dict[str, Any] | None) -> str:
     if record is None:
         return "\n".join([*lines, "Not reproduced yet.\n"])
     lines += [*_HEAD, *(_row(claim, entry, record, claim["sentence"]) for claim in _claims(record))]
+    if entry.script in TABLES:
+        lines += ["", TABLES[entry.script](record)]
     lines.append(f"\n`papers/{entry.script}.py`, {record['seconds']:.0f} s.\n")
     shown = [f"{one.document}, {one.where}" for one in ERRATA if one.shown_by == entry.script]
     if shown:

@@ -9,6 +9,7 @@ import numpy as np
 from _claims import Claim
 from _experiment import run
 from _selection import CRITERIA, FACTORS, overlap
+from _table_1 import above_printed
 from scipy import stats
 
 DESIGNS = ("ZGO", "1-CGO", "2-CGO", "3-CGO", "ZSO")
@@ -25,16 +26,16 @@ CLAIMS = {
         for factor in FACTORS
     },
     "printed_gain": Claim(
-        "Table 1: ERM gains 9.4 points or more on test set 1 with some overlap; tied hue.",
-        "smallest gain over 1- to 3-CGO, agreement (uniform prior, Adam) minus validation accuracy, in points",
+        "Table 1: with some overlap ERM gains the printed points on test set 1; tied hue.",
+        "gain of agreement (uniform prior, Adam) over validation accuracy minus the printed gain, in points",
         ">=",
-        9.4,
+        0.0,
     ),
     "oracle": Claim(
         "Such a gain can be had by choosing the epoch (our check: the best epoch by the test set itself).",
-        "gain of the best epoch by test set 1, smallest over 1- to 3-CGO, ERM, tied hue, in points",
+        "gain of the best epoch by test set 1 minus the printed gain, ERM, tied hue, in points",
         ">=",
-        9.4,
+        0.0,
     ),
     "all_tests": Claim(
         "Agreement selects better networks on all test sets, with one to five factors shifted.",
@@ -43,7 +44,7 @@ CLAIMS = {
         0.0,
     ),
     "middle": Claim(
-        "It gains more with some overlap than with none or with all (ZGO, ZSO).",
+        "Agreement gains more with some overlap than with none or with all (ZGO, ZSO).",
         "gain on test set 1 with some overlap minus that of ZGO and ZSO, in points",
         ">",
         0.0,
@@ -59,7 +60,7 @@ CLAIMS = {
     ),
     "irm": Claim(
         "Agreement gains with IRM as with ERM.",
-        "gain on test set 1 with some overlap, smaller of the two methods, mean over both factors, in points",
+        "gain on test set 1 with some overlap, each method, mean over both factors, in points",
         ">",
         0.0,
     ),
@@ -115,8 +116,8 @@ def measure(seed: int, quick: bool) -> dict:
         },
         "all_tests": float(middle[..., 1:].mean()),
         "middle": float(middle[..., 1].mean() - gain[:, :, np.logical_not(some), 1].mean()),
-        "printed_gain": float(middle[hue, 0, :, 1].min()),
-        "oracle": float(best[hue, 0, some, 1].min()),
+        "printed_gain": above_printed(gain[hue, 0, :, 1], designs),
+        "oracle": above_printed(best[hue, 0, :, 1], designs),
         "rates": float(gains("afr_p")[:, :, some, 1].mean()),
         **{
             f"ours_{name}": float(gains(name)[:, :, some, 1].mean())
@@ -124,7 +125,7 @@ def measure(seed: int, quick: bool) -> dict:
         },
         "criteria": {name: gains(name)[..., 1] for name in CRITERIA},
         "opportunities": float(np.nan_to_num(order).mean()),
-        "irm": float(middle[..., 1].mean(axis=(0, 2)).min()),
+        "irm": dict(zip(METHODS, middle[..., 1].mean(axis=(0, 2)), strict=True)),
         "designs": designs,
         "gain": gain,
         "accuracy": [
@@ -137,9 +138,7 @@ def draw(runs: list[dict]):
     from matplotlib import pyplot
 
     designs = runs[0]["designs"]
-    figure, axes = pyplot.subplots(
-        2, 2, figsize=(10, 6), layout="constrained", sharey="row", sharex=True
-    )
+    figure, axes = pyplot.subplots(2, 2, figsize=(10, 6), layout="constrained", sharey="row")
     places = np.arange(len(designs))
     for row, kind in zip(axes, ("accuracy", "gain"), strict=True):
         for column, factor in enumerate(FACTORS):
