@@ -37,6 +37,30 @@ NEW = frame(OTHERS, image_id=IDS)
 # --- forms --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("columns", [["p1", "p2", "p3"], ["prob_1", "prob_2", "prob_3"], [1, 2, 3]])
+@pytest.mark.parametrize("labels", [np.arange(1, 4), np.arange(1.0, 4.0), None])
+def test_numbered_columns_are_the_classes_of_numbered_labels(columns: Any, labels: Any) -> None:
+    pair = [pd.DataFrame(scores, columns=columns) for scores in (LOGITS, OTHERS)]
+    truth = None if labels is None else labels[LOGITS.argmax(axis=1)]
+    result = diff_models(*pair, labels=truth, rng=0)
+    assert result.changes.n_changed == CHANGED.sum()
+    assert {part.old for part in result.changes.frequent} <= {"1", "2", "3"}
+    if labels is not None:
+        assert result.value == pytest.approx(-CHANGED.mean())
+
+
+@pytest.mark.parametrize("columns", [["cat1", "cat2", "cat3"], ["type_a", "type_b", "type_c"]])
+def test_labels_say_what_columns_are_called(columns: list[str]) -> None:
+    pair = [pd.DataFrame(scores, columns=columns) for scores in (LOGITS, OTHERS)]
+    best = LOGITS.argmax(axis=1)
+    whole = np.array(columns)
+    for names in (whole, np.array([name[-1] for name in columns])):
+        result = diff_models(*pair, labels=names[best], rng=0)
+        assert result.value == pytest.approx(-CHANGED.mean())
+    # Answers of the other model say it as well.
+    assert diff_models(whole[best], pair[1], rng=0).changes.n_changed == CHANGED.sum()
+
+
 @pytest.mark.parametrize(
     "form", ["logits", "probabilities", "log", "percent", "float32", "list", "labels", "strings"]
 )

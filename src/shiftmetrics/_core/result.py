@@ -124,21 +124,26 @@ class Result(Record):
 
     def summary(self) -> str:
         """Say in a few sentences what was found; the first one carries the value."""
-        return printable("\n".join([self.headline(), *self.notes()]))
+        return printable("\n".join([self.headline(), *self.notes(), *self.details()]))
 
     def headline(self) -> str:
         """Return one sentence with the value; measures word their own."""
         return f"{self.title}: {format_number(self.value)} {self.unit}".rstrip() + "."
 
     def notes(self) -> list[str]:
-        """Return the sentences that follow the headline for every measure."""
+        """Return what else belongs to the answer: sentences that follow the headline."""
+        sentences = []
+        if not self.status.ok:
+            sentences.append(f"Status {self.status}: {self.status.text}")
+        sentences.extend(f"Warning: {warning}" for warning in self.warnings)
+        return sentences
+
+    def details(self) -> list[str]:
+        """Return sentences on the figures behind the answer, which the command line prints with --verbose."""
         direction = "Higher is better" if self.higher_is_better else "Lower is better"
         sentences = [f"{direction}. The numerical error is at most {self.error_bound:.1e}."]
         if self.interval is not None:
             sentences.append(f"Interval: {self.interval}.")
-        if not self.status.ok:
-            sentences.append(f"Status {self.status}: {self.status.text}")
-        sentences.extend(f"Warning: {warning}" for warning in self.warnings)
         return sentences
 
     def __str__(self) -> str:

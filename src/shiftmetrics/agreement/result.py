@@ -232,14 +232,8 @@ class PosteriorAgreementResult(Drawn, Result):
         return f"{text}."
 
     def notes(self) -> list[str]:
-        """Return the sentences on beta, classes and contributions, and those of every measure."""
-        # Where it was reached, and on what.
-        beta = "infinite beta" if math.isinf(self.beta) else f"beta = {format_number(self.beta)}"
-        verb = "Measured" if str(self.status) in ("evaluated", "contradiction") else "Reached"
-        sentences = [
-            f"{verb} at {beta} on {self.n_samples} pairs; predictions use {self.effective_classes:.3g} of "
-            f"{self.n_classes} classes in effect."
-        ]
+        """Return the sentences on what changes, ties and contributions, and those of every measure."""
+        sentences = []
         if str(self.status) in ("boundary", "no_agreement"):
             sentences.append(self.status.text)
         if self.changes.disagreement_interval is not None:
@@ -261,3 +255,13 @@ class PosteriorAgreementResult(Drawn, Result):
         if self.contributions is not None:
             sentences.append(self.contributions.sentence())
         return [*sentences, *super().notes()]
+
+    def details(self) -> list[str]:
+        """Return the sentences on beta and classes, and those of every measure."""
+        beta = "infinite beta" if math.isinf(self.beta) else f"beta = {format_number(self.beta)}"
+        verb = "Measured" if str(self.status) in ("evaluated", "contradiction") else "Reached"
+        reached = (
+            f"{verb} at {beta} on {self.n_samples} pairs; predictions use {self.effective_classes:.3g} of "
+            f"{self.n_classes} classes in effect."
+        )
+        return [reached, *super().details()]

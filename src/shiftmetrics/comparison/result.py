@@ -197,14 +197,19 @@ class ComparisonResult(Drawn, Result):
             sentences.append(
                 f"Collapsed, with (almost) a single predicted class: {_listed(collapsed)}."
             )
+        return [*sentences, *super().notes()]
+
+    def details(self) -> list[str]:
+        """Return the worst shift of each model, where there is one, and the interval."""
+        sentences = []
         if {
             "changed_fraction",
             "rms_distance",
             "effective_sample_fraction",
         } <= self.best.secondary_metrics.keys():
             sentences += [f"{model.name}: {self._shift_in_words(model)}." for model in self.models]
-        # Without the first general note: the direction is said by the ranks.
-        return [*sentences, *super().notes()[1:]]
+        # Without the first general sentence: the direction is said by the ranks.
+        return [*sentences, *super().details()[1:]]
 
     def _shift_in_words(self, model: RankedModel) -> str:
         """Say what the worst shift of a model does, and the risk that a common budget buys."""

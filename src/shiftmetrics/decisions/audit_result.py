@@ -242,6 +242,10 @@ class AuditResult(Drawn, Result):
         """Return the verdict and the sentence."""
         return f"{self.verdict}  {self.sentence}"
 
+    def details(self) -> list[str]:
+        """Return nothing: what was found stands in the notes."""
+        return []
+
     def notes(self) -> list[str]:
         """Return the modes, the columns, what is known of the model, and which columns were used."""
         changes = self.changes

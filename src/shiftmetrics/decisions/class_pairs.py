@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -86,10 +87,11 @@ def _pair_at(
     threshold: float | None,
 ) -> ClassPair:
     """Return the pair at one threshold."""
-    names = _names_of_two(files, labelled)
-    old = _served(files[0], names, threshold)
+    named = _named_classes(files, labelled)
+    names = _names_of_two(files, named)
+    old = _served(files[0], names, threshold, named)
     # The second class is that of the old file, whatever the order of columns in the new one.
-    new = _served(files[1], old.names if len(old.names) == 2 else names, threshold)
+    new = _served(files[1], old.names if len(old.names) == 2 else names, threshold, named)
     old, new = _same_names(old, new)
     # One numbering for both; ties were decided in the order of each file's own columns.
     classes = _all_classes(old, new)
@@ -122,36 +124,63 @@ def _never_answers(pair: ClassPair) -> bool:
     return not np.array_equal(old, new)
 
 
-def _names_of_two(
+def _named_classes(
     files: tuple[ClassFile, ClassFile], labelled: KnownLabels | None
 ) -> tuple[str, ...]:
+    """Return the classes that labels, or else the answers of one file, name."""
+    if labelled is not None and labelled.known.any():
+        return tuple(factorize(labelled.values[labelled.known], "labels")[1])
+    for file in files:
+        if _holds_answers(file):
+            return hard_labels(_answers(file), file.columns.argument).names
+    return ()
+
+
+def _names_of_two(files: tuple[ClassFile, ClassFile], named: tuple[str, ...]) -> tuple[str, ...]:
     """Return the classes of a column of probabilities: those of the other file, or of the labels, or 0 and 1."""
     for file in files:
         scores = file.columns.scores
         if is_table(scores) and len(scores.columns) == 2:
-            return column_classes(scores)
-    if labelled is not None and labelled.known.any():
-        names = factorize(labelled.values[labelled.known], "labels")[1]
-        if len(names) == 2:
-            return tuple(names)
+            return column_classes(scores, named)
+    if len(named) == 2:
+        return named
     return "0", "1"
 
 
-def _served(file: ClassFile, names: tuple[str, ...], threshold: float | None) -> ServedPredictions:
+def _served(
+    file: ClassFile, names: tuple[str, ...], threshold: float | None, named: tuple[str, ...]
+) -> ServedPredictions:
     """Read one file in its form; ``names`` are the two classes of a single column."""
     argument = file.columns.argument
     scores = file.columns.scores
-    if file.numbers is None and np.ndim(scores) == 2 and scores.shape[1] > 1:
-        return class_scores(scores, argument, threshold, names[-1])
+    if _has_column_for_each(file):
+        return class_scores(scores, argument, threshold, names[-1], named)
     if file.numbers is not None and file.form in ("probability", "margin"):
         return second_class(file.numbers, argument, names, threshold, form=file.form)
     # What is left are answers.
     if threshold is not None:
         remedy = "Labels have no scores that it could cut."
         raise ValueError(describe("threshold", "None for labels", threshold, remedy))
-    values = scores.to_numpy() if is_table(scores) else scores
-    served = hard_labels(np.ravel(values), argument)
+    served = hard_labels(_answers(file), argument)
     return replace(served, confidence=file.columns.confidence)
+
+
+def _has_column_for_each(file: ClassFile) -> bool:
+    """Return True if a file has a column for each class."""
+    scores = file.columns.scores
+    return file.numbers is None and np.ndim(scores) == 2 and scores.shape[1] > 1
+
+
+def _holds_answers(file: ClassFile) -> bool:
+    """Return True if a file holds neither scores nor probabilities."""
+    single = file.numbers is not None and file.form in ("probability", "margin")
+    return not single and not _has_column_for_each(file)
+
+
+def _answers(file: ClassFile) -> Any:
+    """Return the answers of a file as one array."""
+    scores = file.columns.scores
+    return np.ravel(scores.to_numpy() if is_table(scores) else scores)
 
 
 def _same_names(

@@ -264,7 +264,7 @@ def _find_probability(side: FileColumns, column: Any, answers: npt.NDArray[Any])
 
 def _are_largest(scores: Any, answers: npt.NDArray[Any]) -> bool:
     """Return True if each answer is the name of the column of the largest score."""
-    classes = np.array(column_classes(scores))
+    classes = np.array(column_classes(scores, {class_key(answer) for answer in answers.tolist()}))
     largest = classes[scores.to_numpy().argmax(axis=1)]
     return all(
         class_key(answer) == name for answer, name in zip(answers.tolist(), largest, strict=True)

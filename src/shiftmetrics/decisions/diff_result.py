@@ -117,6 +117,10 @@ class DiffResult(Drawn, DiffFigures, Result):
         """Return the verdict and its sentence."""
         return f"{self.verdict}  {self.sentence}"
 
+    def details(self) -> list[str]:
+        """Return nothing: what was found stands in the notes."""
+        return []
+
     def notes(self) -> list[str]:
         """Return what else was found, what to do now, and warnings."""
         sentences = [*findings(self), *self.next_steps]

@@ -150,6 +150,10 @@ class MonitorResult(Drawn, Result):
         """Return the verdict and the sentence."""
         return f"{self.verdict}  {self.sentence}"
 
+    def details(self) -> list[str]:
+        """Return nothing: what was found stands in the notes."""
+        return []
+
     def notes(self) -> list[str]:
         """Return what the alarms promise, and what is not watched."""
         alpha = float(self.settings["alpha"])

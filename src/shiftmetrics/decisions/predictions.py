@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -18,6 +19,10 @@ ColumnForm = Literal["labels", "probability", "margin", "outputs"]
 
 MOST_CLASSES = 50
 """Distinct integers in one column that are read as classes, however they are spread."""
+
+
+SCORE_WORDS = {"p", "prob", "proba", "probability", "class", "score", "logit", "pred", "y"}
+"""What stands before the number of a class in names of columns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +142,11 @@ def hard_labels(values: npt.NDArray[Any], argument: str) -> ServedPredictions:
 
 
 def class_scores(
-    scores: Any, argument: str, threshold: float | None = None, second: str | None = None
+    scores: Any,
+    argument: str,
+    threshold: float | None = None,
+    second: str | None = None,
+    named: Collection[str] = (),
 ) -> ServedPredictions:
     """Read a column of scores for each class: probabilities, percentages, votes, log-probabilities, or any scores.
 
@@ -151,6 +160,8 @@ def class_scores(
         are none.
     second : str, optional
         Which class is the second one; by default that of the second column.
+    named : collection of str
+        Classes that labels or answers name, as in `column_classes`.
 
     Raises
     ------
@@ -158,7 +169,7 @@ def class_scores(
         If a value is missing or infinite, or there is a threshold and more than two classes.
     """
     n_rows, n_classes = scores.shape
-    names = column_classes(scores)
+    names = column_classes(scores, named)
     codes = np.empty(n_rows, dtype=np.int64)
     top = np.empty(n_rows)
     totals = np.empty(n_rows)
@@ -260,19 +271,48 @@ def second_class(
     )
 
 
-def column_classes(scores: Any) -> tuple[str, ...]:
-    """Return the classes of the columns: their names without a common beginning such as ``p_``, or positions."""
+def column_classes(scores: Any, named: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the classes of the columns: their names, perhaps without a common beginning, or positions.
+
+    Parameters
+    ----------
+    scores : DataFrame or ndarray of shape (n_rows, n_classes)
+    named : collection of str
+        Classes that labels or answers name. The first reading of the columns that has them all is right; by default
+        it is the one without a beginning that says what the numbers are, such as ``p_``.
+    """
     if not is_table(scores):
         return tuple(str(place) for place in range(scores.shape[1]))
     names = [class_key(name) for name in scores.columns]
-    # p_cat and p_dog, or score.0 and score.1
+    without_mark = _without_mark(names)
+    numbers = _numbers(names)
+    if named:
+        for reading in (names, without_mark, numbers):
+            if set(named) <= set(reading):
+                return tuple(reading)
+    # Nothing says which one: what stands before a number may be part of the class, such as cat1.
+    if without_mark == names and names[0].rstrip("0123456789").lower() in SCORE_WORDS:
+        return tuple(numbers)
+    return tuple(without_mark)
+
+
+def _without_mark(names: list[str]) -> list[str]:
+    """Return names such as p_cat and p_dog without their common beginning, or as they are."""
     for mark in "_:. ":
         beginnings = {name.rpartition(mark)[0] for name in names}
         endings = [name.rpartition(mark)[2] for name in names]
         if len(beginnings) == 1 and "" not in beginnings and all(endings):
-            names = endings
-            break
-    return tuple(names)
+            return endings
+    return names
+
+
+def _numbers(names: list[str]) -> list[str]:
+    """Return the numbers of names such as p0 and p1, or class1 to class10; others as they are."""
+    parts = [re.fullmatch(r"(\D+)(\d+)", name) for name in names]
+    numbers = [part[2] for part in parts if part]
+    if len(numbers) == len(names) and len({part[1] for part in parts if part}) == 1:
+        return numbers
+    return names
 
 
 def _check_block(block: FloatArray, argument: str, first_row: int, names: Sequence[str]) -> None:

@@ -332,15 +332,8 @@ class NoveltyResult(Drawn, Result):
         return f"Something is new (p = {test.p_value:.2g}); no single clear mode; look first at rows {rows}, ..."
 
     def notes(self) -> list[str]:
-        """Return the sentences after the headline: the bound of the fraction, modes, the score, what to compare."""
-        score = f"{self.title} {format_number(self.value)} nats"
-        sizes = self.score.sizes
-        if sizes != self.test.sizes:
-            score += f" on {sizes[0]} and {sizes[1]} samples drawn at random"
-        if self.score.reverse is not None:
-            reverse = format_number(self.score.reverse)
-            score += f"; of the reference against the sample {reverse} nats"
-        sentences = [f"{score}."]
+        """Return the sentences after the headline: the bound of the fraction, what was read, and modes."""
+        sentences = []
         low = self.fraction_interval.low
         if low >= _LEAST_SAID:
             confidence = f"{100.0 * self.fraction_interval.confidence_level:g} %"
@@ -353,17 +346,29 @@ class NoveltyResult(Drawn, Result):
                 f"No mode of fewer than about {_SMALLEST_MODE} samples can be seen at this size."
             )
         sentences += self.settings.get("encoding") or []
-        if searched := self.settings.get("searched"):
-            drawn = f"{searched[0]:,} and {searched[1]:,} samples drawn at random"
-            sentences.append(f"Modes were looked for among {drawn}, and counted in all.")
         if max(len(self.modes), len(self.missing)) > 1:
             sentences += [str(mode) for mode in (*self.modes, *self.missing)]
         # What the headline says is not said again.
         said = [f"Warning: {warning}" for warning in self.test.dependence]
-        common = [sentence for sentence in super().notes() if sentence not in said]
+        return [*sentences, *(part for part in super().notes() if part not in said)]
+
+    def details(self) -> list[str]:
+        """Return the score in both directions, what it may be compared with, and the sentences of every measure."""
+        score = f"{self.title} {format_number(self.value)} nats"
+        sizes = self.score.sizes
+        if sizes != self.test.sizes:
+            score += f" on {sizes[0]} and {sizes[1]} samples drawn at random"
+        if self.score.reverse is not None:
+            reverse = format_number(self.score.reverse)
+            score += f"; of the reference against the sample {reverse} nats"
+        sentences = [f"{score}."]
+        if searched := self.settings.get("searched"):
+            drawn = f"{searched[0]:,} and {searched[1]:,} samples drawn at random"
+            sentences.append(f"Modes were looked for among {drawn}, and counted in all.")
+        common = super().details()
         common[0] = common[0].replace("Higher is better", "Higher is more novel")
-        advice = "Compare scores of equal sizes and bandwidths only."
-        return [*sentences, common[0], advice, *common[1:]]
+        sentences += [common[0], "Compare scores of equal sizes and bandwidths only.", *common[1:]]
+        return sentences
 
 
 def _listed(modes: tuple[Mode, ...], p_value: float) -> str:

@@ -150,16 +150,21 @@ class StabilityCurve(Drawn, Result):
     def notes(self) -> list[str]:
         """Return the sentences that follow the headline."""
         sentences = super().notes()
-        if self.kind == "upper_bound":
-            sentences.insert(1, "Upper bounds: the true values may be lower, never higher.")
-        elif self.kind == "lower_bound":
-            sentences.insert(1, "Lower bounds: the true values may be higher, never lower.")
         statuses = self.points.status
         for status in _SPECIAL:
             times = statuses.count(status.code)
             if times:
                 where = f"at {times} of {len(statuses)} points"
                 sentences.append(f"Status {status} {where}: {status.text}")
+        return sentences
+
+    def details(self) -> list[str]:
+        """Return the sentences of every measure, and whether the values are bounds."""
+        sentences = super().details()
+        if self.kind == "upper_bound":
+            sentences.insert(1, "Upper bounds: the true values may be lower, never higher.")
+        elif self.kind == "lower_bound":
+            sentences.insert(1, "Lower bounds: the true values may be higher, never lower.")
         return sentences
 
     def to_frame(self) -> Any:

@@ -167,21 +167,26 @@ class StabilityResult(Drawn, Result):
 
     def notes(self) -> list[str]:
         """Return the sentences that follow the headline."""
-        first, *rest = super().notes()
+        sentences = super().notes()
+        change = self.plan.named_change
+        if change is not None and not change.is_found:
+            words = change.in_words()
+            sentences.append(f"{words[0].upper()}{words[1:]}.")
+        if self.status.ok and self.status.code != "converged":
+            sentences.append(f"Status {self.status}: {self.status.text}")
+        return sentences
+
+    def details(self) -> list[str]:
+        """Return the value with its prices, whether it is a bound, and what to compare the shift with."""
+        first, *rest = super().details()
         sentences = [f"{self._value_in_words()} {first}"]
         if self.kind == "upper_bound":
             sentences.append("An upper bound: the true value may be lower, never higher.")
         elif self.kind == "lower_bound":
             sentences.append("A lower bound: the true value may be higher, never lower.")
         sentences += rest
-        change = self.plan.named_change
-        if change is not None and not change.is_found:
-            words = change.in_words()
-            sentences.append(f"{words[0].upper()}{words[1:]}.")
         if self.status.code == "converged":
             sentences += self.reference_values()
-        elif self.status.ok:
-            sentences.append(f"Status {self.status}: {self.status.text}")
         return sentences
 
     def _value_in_words(self) -> str:

@@ -220,6 +220,21 @@ class FeatureStabilityResult(Drawn, Result):
 
     def notes(self) -> list[str]:
         """Return the sentences that follow the headline."""
+        sentences = super().notes()
+        whole = [part for part in self.subgroups if part.feature == EVERYTHING]
+        if whole:
+            weakest = min(whole, key=lambda part: part.value)
+            sentences.append(
+                f"The least stable subgroup is {weakest.subgroup} ({weakest.n_samples} samples): "
+                f"{format_number(weakest.value)} with all features free, from a risk of "
+                f"{format_number(weakest.base_risk)}."
+            )
+        if self.status.ok and self.status.code != "converged":
+            sentences.append(f"Status {self.status}: {self.status.text}")
+        return sentences
+
+    def details(self) -> list[str]:
+        """Return the most important features in figures, the least stability, and the sentences of every measure."""
         shown = [
             f"{part.feature} {self._importance(part)}, {self._risk(part.worst_case_risk)} at worst"
             for part in self.features[:3]
@@ -233,18 +248,7 @@ class FeatureStabilityResult(Drawn, Result):
         if n_bounds:
             text = f"Upper bounds: {n_bounds} of {len(self.features)} stabilities; see kind."
             sentences.append(text)
-        sentences += super().notes()
-        whole = [part for part in self.subgroups if part.feature == EVERYTHING]
-        if whole:
-            weakest = min(whole, key=lambda part: part.value)
-            sentences.append(
-                f"The least stable subgroup is {weakest.subgroup} ({weakest.n_samples} samples): "
-                f"{format_number(weakest.value)} with all features free, from a risk of "
-                f"{format_number(weakest.base_risk)}."
-            )
-        if self.status.ok and self.status.code != "converged":
-            sentences.append(f"Status {self.status}: {self.status.text}")
-        return sentences
+        return [*sentences, *super().details()]
 
     def to_frame(self) -> Any:
         """Return one row for each feature and group as a pandas DataFrame, the most important first."""

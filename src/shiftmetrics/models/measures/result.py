@@ -242,9 +242,9 @@ class ModelStabilityResult(StabilityResult):
             )
         return sentences
 
-    def notes(self) -> list[str]:
-        """Return the sentences that follow the headline."""
-        sentences = super().notes()
+    def details(self) -> list[str]:
+        """Return the sentences on the value, and the certified bound below it."""
+        sentences = super().details()
         lower = self.lower_bound
         if self.kind == "upper_bound" and lower is not None and lower > 0.0:
             ratio = format_number(self.value / lower)

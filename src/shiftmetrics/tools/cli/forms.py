@@ -16,7 +16,13 @@ from shiftmetrics.tools.cli.sources import looks_like_source
 KEYS = {"id_column": "id", "page": "output"}
 """Options named differently from the parameter. A leading ``n_`` is left out: ``n_resamples`` is ``--resamples``."""
 
-ALIASES = {"threshold": ["-r"], "output": ["-o"], "page": ["-o", "--report"], "quiet": ["-q"]}
+ALIASES = {
+    "threshold": ["-r"],
+    "output": ["-o"],
+    "page": ["-o", "--report"],
+    "quiet": ["-q"],
+    "verbose": ["-v"],
+}
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,12 @@ TITLE = "How this model holds under shift"
 
 
 def of_every_command(
-    *, seed: int = 0, json: Path | None = None, report: Path | None = None, quiet: bool = False
+    *,
+    seed: int = 0,
+    json: Path | None = None,
+    report: Path | None = None,
+    quiet: bool = False,
+    verbose: bool = False,
 ) -> None:
     """Declare the options of every command that measures, and describe those that several commands share.
 
@@ -84,4 +89,6 @@ def of_every_command(
         Write a self-contained HTML report.
     quiet
         Print nothing but errors.
+    verbose
+        Print the figures behind the answer too: the measure's own value, its interval, prices, bounds.
     """

@@ -100,6 +100,8 @@ class Job:
         Where it goes.
     quiet : bool
         Whether nothing is printed.
+    verbose : bool
+        Whether the figures behind the answer are printed too.
     """
 
     inputs: Sequence[Source]
@@ -107,6 +109,7 @@ class Job:
     json: Path | None = None
     report: Path | None = None
     quiet: bool = False
+    verbose: bool = False
 
     def finish(self) -> int:
         """Compute, write the files, then print the results; return the exit code.
@@ -127,7 +130,7 @@ class Job:
         if self.json is not None:
             answer.write_json(self.json)
         if not self.quiet and not is_stdout(self.json):
-            show(answer.results, answer.notes)
+            show(answer.results, answer.notes, verbose=self.verbose)
             say_files({**answer.written, "JSON": self.json, "Report": self.report})
         return answer.exit_code
 
@@ -219,8 +222,13 @@ def say_files(written: Mapping[str, Path | None]) -> None:
             say(f"{what}: {path}")
 
 
-def show(results: Mapping[str, Result], notes: Sequence[str] = ()) -> None:
-    """Print each result: its sentence, a table of its figures, then its notes and warnings."""
+def show(
+    results: Mapping[str, Result], notes: Sequence[str] = (), *, verbose: bool = False
+) -> None:
+    """Print each result: its sentence, a table of figures, then its notes and warnings.
+
+    ``verbose`` adds the figures behind the answer.
+    """
     from shiftmetrics.views.report import facts_of, verdict_of
 
     console = new_console()
@@ -228,18 +236,20 @@ def show(results: Mapping[str, Result], notes: Sequence[str] = ()) -> None:
         verdict = verdict_of(result)
         if verdict is not None:
             show_verdict(verdict, result, console)
-            continue
-        console.print(line_of(name if len(results) > 1 else result.title, "bold"))
-        console.print(line_of(result.headline()))
-        facts = [
-            (fact.name, fact.value, fact.meaning) for fact in facts_of(result) if not fact.said
-        ]
-        print_table(console, ("", "value", "meaning"), facts)
-        for sentence in result.notes():
-            if not sentence.startswith("Interval:"):  # the table has it
+        else:
+            if len(results) > 1:
+                console.print(line_of(name, "bold"))
+            console.print(line_of(result.headline()))
+        facts = [fact for fact in facts_of(result) if verbose or fact.is_answer]
+        lines = [(fact.name, fact.value, fact.meaning) for fact in facts if not fact.said]
+        print_table(console, ("", "value", "meaning"), lines)
+        if verdict is None:
+            for sentence in result.notes():
                 warns = sentence.startswith(("Warning", "Status"))
-                console.print(line_of(sentence, "yellow" if warns else "dim"))
-        console.print()
+                console.print(line_of(sentence, "yellow" if warns else ""))
+        for sentence in result.details() if verbose else ():
+            if not sentence.startswith("Interval:"):  # the table has it
+                console.print(line_of(sentence, "dim"))
     # two files say the same of a column of one name
     for note in dict.fromkeys(notes):
         console.print(line_of(f"Note: {note}", "dim"))

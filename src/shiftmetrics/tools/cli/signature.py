@@ -290,7 +290,13 @@ def measuring(
 
     def decorate(command: Callable[..., Job]) -> Any:
         def callback(
-            *, seed: int, json: Path | None, report: Path | None, quiet: bool, **values: Any
+            *,
+            seed: int,
+            json: Path | None,
+            report: Path | None,
+            quiet: bool,
+            verbose: bool,
+            **values: Any,
         ) -> Job:
             check_outputs({"--json": json, "--report": report}, ())  # before inputs are read
             chosen = {name: values.pop(name) for name in opening}
@@ -302,7 +308,7 @@ def measuring(
             typed = {key: values.pop(option.name) for key, option in declared.items()}
             call = Call(declared, typed, seed, not quiet and sys.stderr.isatty(), words)
             job = command(call=call, **values)
-            return dataclasses.replace(job, json=json, report=report, quiet=quiet)
+            return dataclasses.replace(job, json=json, report=report, quiet=quiet, verbose=verbose)
 
         own = own_options(command, panels)
         output = own_options(of_every_command)

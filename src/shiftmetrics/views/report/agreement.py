@@ -96,7 +96,11 @@ def curve_facts(result: Any) -> list[Fact]:
     ends = f"{percent(low[-1, -1])} to {percent(high[-1, -1])}"
     kept = f"{percent(result.afr_p.value[-1, -1])} of predictions unchanged"
     meaning = f"of the ceiling ({ends}); {kept}"
-    return [Fact("under the strongest shift", percent(result.normalized[-1, -1]), meaning)]
+    return [
+        Fact(
+            "under the strongest shift", percent(result.normalized[-1, -1]), meaning, is_answer=True
+        )
+    ]
 
 
 @reports("agreement", AgreementCurvesResult, facts=curve_facts)

@@ -36,7 +36,7 @@ def card_of(result: Result) -> str:
     """
     # a decision leads with its word, a measure with its headline
     verdict = verdict_of(result)
-    sentences = result.notes()
+    sentences = [*result.notes(), *result.details()]
     if verdict is not None:
         sentences = [*verdict.findings, *verdict.evidence, *result.warnings]
     values = {

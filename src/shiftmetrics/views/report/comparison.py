@@ -42,7 +42,7 @@ def comparison_facts(result: Any) -> list[Fact]:
             meaning += f", {heading} {text}"
         if model.collapsed:
             meaning += ", (almost) a single class"
-        facts.append(Fact(model.name, value, meaning))
+        facts.append(Fact(model.name, value, meaning, is_answer=True))
     return facts
 
 

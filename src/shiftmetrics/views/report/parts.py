@@ -70,12 +70,16 @@ def cell_of(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Fact:
-    """One figure of a result, ready to print; ``said`` where the sentences of the result hold it already."""
+    """One figure of a result, ready to print.
+
+    ``said`` where the sentences of the result hold it already; ``is_answer`` where it belongs to what was asked.
+    """
 
     name: str
     value: str
     meaning: str = ""
     said: bool = False
+    is_answer: bool = False
 
 
 @dataclass(frozen=True)
@@ -193,7 +197,9 @@ def view_of(result: Result) -> ReportView:
 def facts_of(result: Result) -> list[Fact]:
     """Return the figures of ``result`` worth printing, the value first; the terminal and the report print them."""
     # a figure that the sentences hold is not repeated in the terminal
-    said = format_number(result.value) in f"{result.headline()} {result.notes()[0]}"
+    value = format_number(result.value)
+    in_headline = value in result.headline()
+    said = in_headline or value in " ".join(result.details())
     facts = [
         Fact(result.title.lower(), number(result.value, result.unit), direction_of(result), said)
     ]
@@ -201,7 +207,12 @@ def facts_of(result: Result) -> list[Fact]:
     if interval is not None:
         ends = f"{format_number(interval.low)} to {format_number(interval.high)}"
         facts.append(
-            Fact(f"{100 * interval.confidence_level:g} % interval", ends, "sampling error")
+            Fact(
+                f"{100 * interval.confidence_level:g} % interval",
+                ends,
+                "sampling error",
+                is_answer=in_headline,
+            )
         )
     return facts + view_of(result).facts(result)
 

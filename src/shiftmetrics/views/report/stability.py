@@ -116,7 +116,7 @@ def series_facts(result: Any) -> list[Fact]:
             meaning = line.status.replace("_", " ")
         elif not math.isnan(line.interval_low):
             meaning = _ends(line.interval_low, line.interval_high)
-        facts.append(Fact(at, number(line.stability), meaning))
+        facts.append(Fact(at, number(line.stability), meaning, is_answer=True))
     return facts
 
 
