@@ -85,10 +85,10 @@ def test_probabilities(run, folder):
     probabilities = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     np.savez(folder / "p.npz", a=probabilities, b=probabilities[::-1])
     source = f"{folder / 'p.npz'}:a", f"{folder / 'p.npz'}:b"
-    named = run("agreement", *source, "--kind", "probabilities")
+    named = run("agreement", *source, "-v", "--kind", "probabilities")
     assert named.exit_code == 0
-    assert run("agreement", *source).output == named.output  # recognised
-    assert run("agreement", *source, "--kind", "scores").output != named.output
+    assert run("agreement", *source, "-v").output == named.output  # recognised
+    assert run("agreement", *source, "-v", "--kind", "scores").output != named.output
     assert run("agreement", *source, "--report", folder / "r.html").exit_code == 0
 
 

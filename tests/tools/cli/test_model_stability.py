@@ -167,7 +167,7 @@ def test_an_attribute_of_a_module_in_this_folder(run, place, monkeypatch):
     before = list(sys.path)
     result = run(
         "stability", "numbers.npz:X", "--model", "mymodels:sign", "--target", "numbers.npz:y", "-r", "0.45",
-        "--queries", "50", "--seed", "1",
+        "--queries", "50", "--seed", "1", "--verbose",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "upper bound" in result.stdout
@@ -178,7 +178,7 @@ def test_an_attribute_of_a_module_in_this_folder(run, place, monkeypatch):
 def test_a_regression(run, place):
     result = run(
         "stability", place / "rows.csv", "--model", place / "cost.joblib", "--target", "cost", "-r", "8",
-        "--loss", "squared", "--report", place / "cost.html",
+        "--loss", "squared", "--report", place / "cost.html", "-v",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "exact" in result.stdout

@@ -178,3 +178,13 @@ def test_control_characters_are_made_visible() -> None:
     warned = posterior_agreement(SCORES, REFERENCE)
     object.__setattr__(warned, "warnings", (ESCAPE,))
     assert "\x1b" not in warned.summary() + warned._repr_html_()
+
+
+def test_figures_behind_the_answer_are_printed_on_request(run, folder):
+    files = [f"{folder / 'runs.npz'}:{name}" for name in ("noisy", "clean")]
+    brief = run("agreement", *files).stdout
+    verbose = run("agreement", *files, "-v").stdout
+    for words in ("beta = ", "numerical error", "log posterior agreement"):
+        assert words in verbose
+        assert words not in brief
+    assert brief.splitlines()[0] == verbose.splitlines()[0]

@@ -95,7 +95,7 @@ def test_agreement_within_a_memory_limit(
     run: Callable, fails: Callable, folders: tuple[Path, Path]
 ) -> None:
     assert run("agreement", *folders, "--memory-limit", "100000000").exit_code == 0
-    assert "needs 16.03 MiB of memory, got a limit of 976.6 KiB" in fails(
+    assert "needs 24.03 MiB of memory, got a limit of 976.6 KiB" in fails(
         "agreement", *folders, "--memory-limit", "1000000"
     )
 
