@@ -15,7 +15,7 @@ FLOOR = 1e-3
 CLAIMS = {
     "erm": Claim(
         "ERM is not robust at all (beta = 0) until all combinations occur (ZSO).",
-        "largest beta of ERM from ZGO to 3-CGO, mean over the factors",
+        "beta of ERM at each of ZGO to 3-CGO, at most 1,000, mean over the factors",
         "<=",
         0.01,
     ),
@@ -33,7 +33,7 @@ CLAIMS = {
     ),
     "full": Claim(
         "beta* is highest where all combinations occur.",
-        "log beta* at ZSO minus the largest before, mean over methods and factors",
+        "log beta* at ZSO minus that at each other design, mean over methods and factors",
         ">",
         0.0,
     ),
@@ -58,10 +58,13 @@ def measure(seed: int, quick: bool) -> dict:
     logs = np.log(np.clip(table["beta"], FLOOR, 1 / FLOOR))
     late = [design in ("2-CGO", "3-CGO") for design in designs]
     return {
-        "erm": float(np.minimum(table["beta"], 1 / FLOOR)[:, 0, :-1].max(axis=1).mean()),
+        "erm": dict(zip(designs[:-1], np.exp(logs)[:, 0, :-1].mean(axis=0), strict=True)),
         "irm": float(logs[:, 1, late].mean()),
         "irm_earlier": float((logs[:, 1, late] - logs[:, 0, late]).mean()),
-        "full": float((logs[..., -1] - logs[..., :-1].max(axis=-1)).mean()),
+        "full": {
+            design: float((logs[..., -1] - logs[..., i]).mean())
+            for i, design in enumerate(designs[:-1])
+        },
         "agreement": float((table["agreement"][..., -1] - table["agreement"][..., 0]).mean()),
         "designs": designs,
         "log_beta": logs,
