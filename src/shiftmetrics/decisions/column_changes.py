@@ -11,7 +11,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_percent
-from shiftmetrics.encoding.parts import level_names, to_numbers
+from shiftmetrics.encoding.parts import level_counts, to_numbers
 from shiftmetrics.encoding.roles import Column, read_dates
 
 if TYPE_CHECKING:
@@ -162,12 +162,9 @@ def in_words(role: str, value: float) -> str:
 def _levels_change(column: Column, reference: pd.Series, current: pd.Series) -> ColumnChange:
     """Compare how frequent each level of a category is; missing cells are a level."""
     # One row of counts for each sample, one column for each level that either has.
-    sides = [level_names(reference), level_names(current)]
-    levels, codes = np.unique(np.concatenate(sides), return_inverse=True)
-    is_current = np.arange(len(codes)) >= len(reference)
-    table = np.stack(
-        [np.bincount(codes[side], minlength=len(levels)) for side in (~is_current, is_current)]
-    )
+    sides = [level_counts(reference), level_counts(current)]
+    levels = np.union1d(sides[0].index.to_numpy(str), sides[1].index.to_numpy(str))
+    table = np.stack([side.reindex(levels, fill_value=0).to_numpy() for side in sides])
     fractions = table / table.sum(axis=1, keepdims=True)
     apart = fractions[1] - fractions[0]
     # Half the sum of differences is the largest difference over all sets of levels.

@@ -14,9 +14,9 @@ import numpy as np
 
 from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.result import format_percent
-from shiftmetrics.decisions.column_changes import in_words, ordered_values
+from shiftmetrics.decisions.column_changes import COMPARED, in_words, ordered_values
 from shiftmetrics.decisions.new_modes import Contrast, level_in_words
-from shiftmetrics.encoding.parts import level_names
+from shiftmetrics.encoding.parts import level_codes, level_counts
 from shiftmetrics.encoding.roles import Column
 
 if TYPE_CHECKING:
@@ -52,7 +52,12 @@ class ModeRows:
 
 
 def condition_modes(
-    columns: Sequence[Column], own: pd.DataFrame, other: pd.DataFrame, *, alpha: float = 0.025
+    columns: Sequence[Column],
+    own: pd.DataFrame,
+    other: pd.DataFrame,
+    *,
+    alpha: float = 0.025,
+    rows: tuple[IntArray | slice, IntArray | slice] = (slice(None), slice(None)),
 ) -> list[ModeRows]:
     """Return the modes of a side that single columns show.
 
@@ -67,18 +72,27 @@ def condition_modes(
         The side that is looked at, and the one it is held against.
     alpha : float, default 0.025
         Level of all conditions together.
+    rows : pair of arrays of int, optional
+        The rows of both sides that take part. Default: all. Rows of the result are places among them.
     """
     # All conditions that could be met, most of which are not: each of them counts in the correction.
     tried = []
+    n_own = len(own.index[rows[0]])
+    n_other = len(other.index[rows[1]])
     for column in columns:
+        if column.role not in COMPARED:
+            continue
+        # Column by column: of a million rows a copy of the tables would take most of the memory.
+        mine = own[column.name].iloc[rows[0]]
+        theirs = other[column.name].iloc[rows[1]]
         if column.role == "category":
-            tried += _levels(column, own[column.name], other[column.name])
-        elif column.role in ("number", "date"):
-            tried += _gaps(column, own[column.name], other[column.name])
-            tried += _out_of_range(column, own[column.name], other[column.name])
+            tried += _levels(column, mine, theirs)
+        else:
+            tried += _gaps(column, mine, theirs)
+            tried += _out_of_range(column, mine, theirs)
     met = []
     for condition in tried:
-        p_value = len(tried) * _p_value(condition, len(own), len(other))
+        p_value = len(tried) * _p_value(condition, n_own, n_other)
         if p_value <= alpha:
             met.append(replace(condition, p_value=p_value))
     # The most frequent condition names the mode, and the rarer ones join it.
@@ -130,12 +144,10 @@ def _condition(
 
 def _levels(column: Column, own: pd.Series, other: pd.Series) -> list[ModeRows]:
     """Return one condition for each level of a side."""
-    import pandas as pd
-
-    own_names = level_names(own)
-    other_names = level_names(other)
-    counts = pd.Series(own_names).value_counts().sort_index()
-    others = pd.Series(other_names).value_counts()
+    own_codes, own_names = level_codes(own)
+    other_codes, other_names = level_codes(other)
+    counts = level_counts(own).sort_index()
+    others = level_counts(other)
     found = []
     for level, n_own in counts.items():
         n_others = int(others.get(level, 0))
@@ -145,13 +157,19 @@ def _levels(column: Column, own: pd.Series, other: pd.Series) -> list[ModeRows]:
             rows = _condition(
                 column,
                 level_in_words(column, str(level)),
-                np.flatnonzero(own_names == level),
-                np.flatnonzero(other_names == level),
+                _rows_of_level(own_codes, own_names, level),
+                _rows_of_level(other_codes, other_names, level),
                 inside="100 %",
                 outside=format_percent(n_others / len(other)),
             )
         found.append(rows)
     return found
+
+
+def _rows_of_level(codes: IntArray, names: Sequence[str], level: str) -> IntArray:
+    """Return the rows of a level, from the codes of all cells and the names of the codes."""
+    places = [place for place, name in enumerate(names) if name == level]
+    return np.flatnonzero(np.isin(codes, places))
 
 
 def _gaps(column: Column, own: pd.Series, other: pd.Series) -> list[ModeRows]:

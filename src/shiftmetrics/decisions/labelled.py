@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, IntArray
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import Interval
+from shiftmetrics._core.result import Interval, format_percent
 from shiftmetrics.decisions.anytime import mean_sequence
 from shiftmetrics.decisions.exact import count_interval
 from shiftmetrics.decisions.labels import is_missing
@@ -58,11 +58,12 @@ class LabelledAccuracy(Record):
     def sentence(self) -> str:
         """Say the accuracy and its change with their intervals."""
         low, high = self.interval.low, self.interval.high
-        text = f"{100 * self.accuracy:.1f} % of all {self.n_labelled} samples are right"
+        right = format_percent(self.accuracy)
+        text = f"{right} of all {self.n_labelled} samples are right"
         if low < high:
             text = (
-                f"{100 * self.accuracy:.0f} % of {self.n_labelled} labelled samples are right "
-                f"({100 * low:.0f} % to {100 * high:.0f} % of all)"
+                f"{right} of {self.n_labelled} labelled samples are right "
+                f"({format_percent(low)} to {format_percent(high)} of all)"
             )
         if self.change_interval is None:
             return text + "."
@@ -94,7 +95,7 @@ class ModeAccuracy(Record):
         text = f"In mode {self.mode + 1}, {self.n_right} of {self.n_labelled} labelled samples are right"
         if low == high:  # all members are labelled
             return text + "."
-        return f"{text} ({100 * low:.0f} % to {100 * high:.0f} % of its members)."
+        return f"{text} ({format_percent(low)} to {format_percent(high)} of its members)."
 
 
 @dataclass(frozen=True, eq=False)

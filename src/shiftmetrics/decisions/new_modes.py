@@ -14,7 +14,7 @@ from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_percent
 from shiftmetrics.decisions.column_changes import COMPARED, in_words, ordered_values
 from shiftmetrics.decisions.timeline import ChangePoint
-from shiftmetrics.encoding.parts import level_names
+from shiftmetrics.encoding.parts import level_counts, level_names
 from shiftmetrics.encoding.roles import Column
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _of_levels(column: Column, inside: pd.Series, near: pd.Series, other: pd.Ser
     highest = int(np.argmax(apart))
     level = str(levels[highest])
     # What a reader compares it with is the whole other side.
-    everywhere = float((level_names(other) == level).mean())
+    everywhere = level_counts(other).get(level, 0) / len(other)
     return Contrast(
         column=str(column.name),
         effect=apart[highest],

@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import IntArray
-from shiftmetrics._core.options import Computing
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.options import check_memory_limit
 from shiftmetrics._core.result import Interval
 from shiftmetrics.decisions.conditions import ModeRows, condition_modes
 from shiftmetrics.decisions.labelled import clopper_pearson
 from shiftmetrics.decisions.new_modes import MOST_CONTRASTS, TableMode, contrasts_of, nearest_rows
 from shiftmetrics.encoding import TableEncoder
-from shiftmetrics.novelty import NoveltyResampling, kernel_entropic_novelty
+from shiftmetrics.novelty import NoveltyResampling
+from shiftmetrics.novelty.bandwidth import bandwidth_of
+from shiftmetrics.novelty.detection import Detection, detect
+from shiftmetrics.novelty.gram import Gram
+from shiftmetrics.novelty.inputs import kernel_of
+from shiftmetrics.novelty.solution import NoveltyProblem
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,11 +95,13 @@ def find_modes(
     base_left = _without(np.arange(len(reference)), [mode.other for mode in new])
     missing = []
     if len(left) and len(base_left):
-        rest = reference.iloc[base_left], current.iloc[left]
+        gone = condition_modes(
+            encoder.columns, reference, current, alpha=alpha, rows=(base_left, left)
+        )
         missing = [
             # Back to rows of the whole tables.
             replace(mode, own=base_left[mode.own], other=left[mode.other])
-            for mode in condition_modes(encoder.columns, *rest, alpha=alpha)
+            for mode in gone
         ]
     p_value = min([1.0, *(mode.p_value / CONDITIONS for mode in (*new, *missing))])
     fraction = sum(_excess(mode, current, reference) for mode in new)
@@ -108,21 +115,17 @@ def find_modes(
     novelty_p_value = 1.0
     warnings: tuple[str, ...] = ("A search for modes needs at least two samples on both sides.",)
     if min(len(rows), len(base_rows)) >= _LEAST:
-        result = kernel_entropic_novelty(
+        result = detected(
             encoder.transform(current.iloc[rows]),
             encoder.transform(reference.iloc[base_rows]),
-            resampling=NoveltyResampling(
-                confidence_level=1.0 - SEARCH * LEVEL, rng=int(rng.integers(2**31))
-            ),
-            computing=Computing(progress=False),
+            np.random.default_rng(int(rng.integers(2**31))),
         )
-        # An audit shows no score: what concerns that alone is not repeated.
-        warnings = tuple(text for text in result.warnings if "score" not in text)
+        warnings = result.test.dependence
         sides = (current, rows, "test"), (reference, base_rows, "reference")
         new += [_members(mode, *sides, encoder) for mode in result.modes]
         missing += [_members(mode, *sides[::-1], encoder) for mode in result.missing]
         # Both sides of the search are tested against one null.
-        novelty_p_value = result.p_value
+        novelty_p_value = result.test.p_value
         p_value = min(p_value, min(novelty_p_value, result.test.missing_p_value) / SEARCH)
         # The search is about the samples that the conditions left.
         part = len(left) / len(current)
@@ -130,13 +133,13 @@ def find_modes(
         fraction += part * result.fraction
         # Scores of rows cost a fifth of an audit: they are asked for where no mode says which rows are new.
         if not new and novelty_p_value <= SEARCH * LEVEL:
-            newest = rows[np.argsort(-result.row_scores, kind="stable")]
+            newest = rows[np.argsort(-result.scorer.rows[: len(rows)], kind="stable")]
 
     newest = np.concatenate([*(mode.own for mode in new), newest])
 
     # 3. The modes in the words of the columns.
     described = [_described(mode, current, reference, encoder, rng) for mode in new]
-    gone = [
+    lacking = [
         replace(_described(mode, reference, current, encoder, rng), missing=True)
         for mode in missing
     ]
@@ -150,15 +153,51 @@ def find_modes(
         fraction=min(fraction, 1.0),
         interval=interval,
         new=tuple(sorted(described, key=lambda mode: -mode.fraction)),
-        missing=tuple(sorted(gone, key=lambda mode: -mode.fraction)),
+        missing=tuple(sorted(lacking, key=lambda mode: -mode.fraction)),
         newest=newest,
         warnings=warnings,
     )
 
 
+def detected(
+    features: FloatArray, reference: FloatArray, generator: np.random.Generator
+) -> Detection:
+    """Look for modes as `kernel_entropic_novelty` does, without the score of the paper, which no audit shows.
+
+    On 1,500 samples of six columns a side the score took half of the time.
+
+    Parameters
+    ----------
+    features, reference : arrays of shape (n, n_features)
+        Features of an encoder, which has given all columns one unit.
+    generator : Generator
+        Draws the permutations.
+    """
+    width, _ = bandwidth_of(
+        "auto", "gaussian", (features, reference), (None, None), generator, None
+    )
+    problem = NoveltyProblem(
+        gram=Gram(features, reference, kernel_of("gaussian", width)),
+        test_weights=np.full(len(features), 1.0 / len(features)),
+        reference_weights=np.full(len(reference), 1.0 / len(reference)),
+        eta=1.0,
+        rtol=1e-12,
+        memory_limit=check_memory_limit(None),
+        seed=int(generator.integers(2**63)),
+    )
+    names = tuple(f"column {place}" for place in range(features.shape[1]))
+    options = NoveltyResampling(confidence_level=1.0 - SEARCH * LEVEL)
+    return detect(
+        problem, options, together=None, columns=names, rng=generator, report=lambda: None
+    )
+
+
 def _without(rows: IntArray, taken: Iterable[IntArray]) -> IntArray:
     """Return rows in order, without some of them."""
-    return np.setdiff1d(rows, np.concatenate([rows[:0], *taken]))
+    out = np.concatenate([rows[:0], *taken])
+    is_out = np.zeros(max(rows.max(initial=-1), out.max(initial=-1)) + 1, dtype=bool)
+    is_out[out] = True
+    return rows[~is_out[rows]]
 
 
 def at_most(rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.record import Record
+from shiftmetrics._core.result import format_percent
 
 LEAST_LABELS = 30
 """Labels inside the mode from which a tipping fraction is looked for."""
@@ -56,9 +57,10 @@ class Tipping(Record):
         if not self.is_useful:
             return ""
         return (
-            f"Errors pass {100 * self.threshold:.2g} % once mode {self.mode + 1} exceeds "
-            f"{100 * self.fraction:.0f} % of the samples ({100 * self.low:.0f} % to {100 * self.high:.0f} %); "
-            f"today it is {100 * self.today:.0f} %."
+            f"Errors pass {format_percent(self.threshold)} once mode {self.mode + 1} exceeds "
+            f"{format_percent(self.fraction)} of the samples "
+            f"({format_percent(self.low)} to {format_percent(self.high)}); "
+            f"today it is {format_percent(self.today)}."
         )
 
 

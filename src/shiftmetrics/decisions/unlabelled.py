@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.record import Record
+from shiftmetrics._core.result import format_percent
 
 MOST_UNMATCHED = 0.2
 """Fraction of samples without counterpart, above which no range is given.
@@ -58,10 +59,11 @@ class UnlabelledAccuracy(Record):
         """Say the range with its condition, or why there is none."""
         if self.low is None or self.high is None:
             return f"The accuracy cannot be told without labels: {self.reason}."
-        before = f"{100 * self.reference_accuracy:.1f} %"
+        before = format_percent(self.reference_accuracy)
         return (
             "If answers still mean what they meant in the reference, the model is right in "
-            f"{100 * self.low:.0f} % to {100 * self.high:.0f} % of these samples ({before} in the reference)."
+            f"{format_percent(self.low)} to {format_percent(self.high)} of these samples "
+            f"({before} in the reference)."
         )
 
 
@@ -182,9 +184,8 @@ def estimate_without_labels(
     reason = ""
     # Where samples have no counterpart the error was 8 to 60 points, and no range was both right and of use.
     if unmatched_fraction > MOST_UNMATCHED:
-        reason = (
-            f"{100 * unmatched_fraction:.0f} % of the samples have no counterpart in the reference"
-        )
+        unmatched = format_percent(unmatched_fraction)
+        reason = f"{unmatched} of the samples have no counterpart in the reference"
         if why_unmatched:
             reason += f" ({why_unmatched})"
     else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import describe
 from shiftmetrics.encoding.roles import read_dates
@@ -172,17 +172,13 @@ class CategoryPart(Part):
     @classmethod
     def fit(cls, name: Any, reference: pd.Series, current: pd.Series) -> CategoryPart | None:
         """Fit the levels on the reference; the current sample tells only whether something is unseen."""
-        import pandas as pd
-
-        counts = pd.Series(level_names(reference)).value_counts()
+        counts = level_counts(reference)
         n = int(counts.sum())
         # A level needs enough samples for a feature of its own; of few samples, a quarter of them.
         enough = max(min(_RARE, n // 4), math.ceil(_RARE_FRACTION * n))
         frequent = tuple(map(str, counts.index[counts >= enough][:_MOST_LEVELS]))
         rare = tuple(sorted(set(map(str, counts.index)) - set(frequent)))
-        others = (
-            pd.Series(level_names(current)).value_counts().drop([*frequent, *rare], errors="ignore")
-        )
+        others = level_counts(current).drop([*frequent, *rare], errors="ignore")
         # Good and Turing: another sample of the same source has unseen levels about as often as the
         # reference has levels that stand in it once. Where that is often, unseen levels are rare ones,
         # but for those that are frequent in the sample: as many by chance are unlikely.
@@ -208,29 +204,28 @@ class CategoryPart(Part):
 
     def transform(self, values: pd.Series) -> FloatArray:
         """Return the one-hot code."""
-        codes = {level: place for place, level in enumerate(self.levels)}
+        places = {level: place for place, level in enumerate(self.levels)}
         # Levels without a code of their own are unseen, or rare, or without any feature.
         unseen = self.width - 1 if self.tells_unseen else -1
         rare = len(self.levels) if self.has_rare else -1
-        codes.update(dict.fromkeys(self.rare, rare))
+        places.update(dict.fromkeys(self.rare, rare))
         if self.new is not None:
-            codes.update(dict.fromkeys(self.new, unseen))
+            places.update(dict.fromkeys(self.new, unseen))
             unseen = rare
         elif not self.tells_unseen:
             unseen = rare
-        levels = level_names(values)
-        distinct, inverse = np.unique(levels, return_inverse=True)
-        places = np.array([codes.get(level, unseen) for level in distinct], dtype=np.int64)
+        codes, names = level_codes(values)
+        place_of = np.array([places.get(name, unseen) for name in names], dtype=np.int64)
         # One 1 in each row, none for levels without a feature.
-        code = places[inverse]
-        features = np.zeros((len(levels), self.width))
+        code = place_of[codes]
+        features = np.zeros((len(codes), self.width))
         rows = np.flatnonzero(code >= 0)
         features[rows, code[rows]] = 1.0
         return features
 
 
-def level_names(values: pd.Series) -> npt.NDArray[Any]:
-    """Return the levels of a column as strings; missing cells are a level of their own."""
+def level_codes(values: pd.Series) -> tuple[IntArray, list[str]]:
+    """Return the place of each cell's level, and the names of the levels; missing cells are the last level."""
     import pandas as pd
 
     if pd.api.types.is_float_dtype(values.dtype):
@@ -239,8 +234,25 @@ def level_names(values: pd.Series) -> npt.NDArray[Any]:
         if len(whole) and (whole == whole.round()).all():
             values = values.astype("Int64")
     codes, distinct = pd.factorize(values)
-    names = np.array([*(str(value) for value in distinct), "missing"])
-    return np.asarray(names[codes])  # the code of a missing cell is -1, the last name
+    names = [*(str(value) for value in distinct), "missing"]
+    return np.where(codes < 0, len(distinct), codes), names
+
+
+def level_names(values: pd.Series) -> npt.NDArray[Any]:
+    """Return the levels of a column as strings; missing cells are a level of their own."""
+    codes, names = level_codes(values)
+    return np.array(names)[codes]
+
+
+def level_counts(values: pd.Series) -> pd.Series:
+    """Return how often each level stands in a column, the most frequent first."""
+    import pandas as pd
+
+    codes, names = level_codes(values)
+    # Two values may have one name, such as 1 and "1".
+    counts = pd.Series(np.bincount(codes, minlength=len(names)), index=names)
+    counts = counts[counts > 0].groupby(level=0, sort=False).sum()
+    return counts.sort_values(ascending=False, kind="stable")
 
 
 @dataclass(frozen=True, eq=False)

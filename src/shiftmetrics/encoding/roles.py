@@ -210,14 +210,17 @@ def _refuse_strays(name: Any, sides: list[pd.Series]) -> None:
     import pandas as pd
 
     for side in sides:
-        # More than half numbers, but not all: a typing error, not a level.
-        values = pd.to_numeric(side.astype(str), errors="coerce")
-        numbers = values.dropna()
-        strays = side[values.isna()]
+        # More than half numbers, but not all: a typing error, not a level. Each value is read once.
+        counts = side.astype(str).value_counts()
+        values = pd.to_numeric(pd.Series(counts.index, dtype=object), errors="coerce").to_numpy()
+        is_stray = np.isnan(values)
+        numbers = values[~is_stray]
+        fraction = counts.to_numpy()[~is_stray].sum() / len(side)
         # Few whole numbers, or many words, are codes: 24 grades of school, or diagnoses such as 250, V27, E909.
-        are_grades = (numbers % 1 == 0).all() and numbers.nunique() <= _CODES
-        is_code = are_grades or strays.nunique() > _STRAYS
-        if 0.5 < len(numbers) / len(side) < 1.0 and not is_code:
+        are_grades = (numbers % 1 == 0).all() and len(np.unique(numbers)) <= _CODES
+        is_code = are_grades or is_stray.sum() > _STRAYS
+        if 0.5 < fraction < 1.0 and not is_code:
+            strays = side[side.astype(str).isin(counts.index[is_stray])]
             remedy = "Leave such cells empty, or the column out."
             got = f"{str(strays.iloc[0])[:60]!r} in row {strays.index[0]}"
             raise ValueError(describe(f"column {name!r}", "of numbers or of words", got, remedy))

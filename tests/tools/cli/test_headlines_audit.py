@@ -192,9 +192,10 @@ def test_a_default_forest_judged_by_labels(run, place, samples, drawn):
         interval = stats.binomtest(int(hits.sum()), len(hits)).proportion_ci(0.95, method="exact")
         ends.append((hits.mean(), interval.low, interval.high))
     if drawn == "random":
-        low, high = map(int, re.search(r"\((\d+) % to (\d+) % of all\)", line).groups())
+        low, high = re.search(r"\(([\d.]+) % to ([\d.]+) % of all\)", line).groups()
         limits = hypergeometric_limits(int(right.sum()), len(right), N)
-        assert (low, high) == tuple(round(100 * limit / N) for limit in limits)
+        assert rounds_to(low, 100 * limits[0] / N)
+        assert rounds_to(high, 100 * limits[1] / N)
         ends[0] = (ends[0][0], limits[0] / N, limits[1] / N)
     (now, now_low, now_high), (before, before_low, before_high) = ends
     change = now - before

@@ -8,10 +8,8 @@ from shiftmetrics.decisions.audit_result import AuditResult, p_words
 from shiftmetrics.decisions.monitor import MonitorResult
 from shiftmetrics.decisions.new_modes import TableMode
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
-from shiftmetrics.views.report.verdict import KeyFigure, Tone, Verdict, verdicts
+from shiftmetrics.views.report.verdict import TONES, KeyFigure, Verdict, verdicts
 
-AUDIT_TONES: dict[str, Tone] = {"NO CHANGE SHOWN": "good", "WORSE": "bad"}
-MONITOR_TONES: dict[str, Tone] = {"NO ALARM": "good", "ERRORS HAVE RISEN": "bad"}
 MOST_ROWS = 6
 """Samples of a mode that the page names, per step of its size."""
 MOST_COLUMNS = 12
@@ -43,13 +41,13 @@ def audit_verdict(result: AuditResult) -> Verdict:
         value = "not known"
         meaning = "labels would tell"
         if result.unlabelled.low is not None and result.unlabelled.high is not None:
-            low, high = 100 * result.unlabelled.low, 100 * result.unlabelled.high
-            value = f"{low:.0f} to {high:.0f} %"
+            low, high = percent(result.unlabelled.low), percent(result.unlabelled.high)
+            value = f"{low} to {high}"
             meaning = "if answers mean what they meant"
         figures.append(KeyFigure(name="Accuracy", value=value, meaning=meaning))
     return Verdict(
         word=result.verdict,
-        tone=AUDIT_TONES.get(result.verdict, "open"),
+        tone=TONES.get(result.verdict, "open"),
         sentence=result.sentence,
         steps=tuple(result.next_steps),
         findings=tuple(note for note in result.notes() if note not in result.warnings),
@@ -147,7 +145,7 @@ def monitor_verdict(result: MonitorResult) -> Verdict:
         )
     return Verdict(
         word=result.verdict,
-        tone=MONITOR_TONES.get(result.verdict, "open"),
+        tone=TONES.get(result.verdict, "open"),
         sentence=result.sentence,
         steps=tuple(result.next_steps),
         findings=tuple(result.notes()),
