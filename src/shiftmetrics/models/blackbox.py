@@ -9,8 +9,9 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics.models.reading.model import LossName, ModelProblem
 from shiftmetrics.models.reading.outputs import last_step
+from shiftmetrics.models.search.column import SearchRoute
 from shiftmetrics.models.search.counterexamples import TRIALS, find_counterexamples, scattered
-from shiftmetrics.models.search.worst_case import Ascent, BestPoints, Route, WorstCase
+from shiftmetrics.models.search.worst_case import Ascent, BestPoints, WorstCase
 
 _SEARCH_PART = 3  # one query of so many searches for errors
 _ROUND_PART = 6  # of the queries that are left, one of so many is spent at one price
@@ -23,10 +24,8 @@ _MOST_DIRECTIONS = 24
 _MOST_JUMPS = 16
 
 
-class BlackboxRoute(Route):
+class BlackboxRoute(SearchRoute):
     """Upper bounds for anything with ``predict``, or a plain callable."""
-
-    searches = True
 
     def accepts(self, model: Any, loss: LossName) -> bool:
         """Return True if the model predicts, or can be called."""
@@ -36,7 +35,7 @@ class BlackboxRoute(Route):
         """Search for errors, or climb."""
         if problem.loss != "zero_one":
             return QueryAscent(problem).first()
-        found = find_counterexamples(problem, n_queries=problem.n_queries)
+        found = find_counterexamples(problem, n_queries=problem.search.n_queries)
         warnings: tuple[str, ...] = ()
         calibrated = getattr(last_step(problem.model), "calibrated_classifiers_", ())
         if len(calibrated) > 1:
@@ -59,7 +58,7 @@ class QueryAscent(Ascent):
     def __init__(self, problem: ModelProblem) -> None:
         super().__init__(problem)
         n = problem.n_samples
-        self.queries_left = np.full(n, problem.n_queries - 1, dtype=np.int64)
+        self.queries_left = np.full(n, problem.search.n_queries - 1, dtype=np.int64)
         self.step = np.full(n, 0.3 * _LONGEST)
         base = np.asarray(self.loss.losses)
         self.highest = float(base.max())  # loss that was seen
@@ -70,8 +69,8 @@ class QueryAscent(Ascent):
     def first(self) -> WorstCase:
         """Add what a search for errors finds, and climb at a guess of the price."""
         problem = self.problem
-        if problem.classes is not None and problem.n_queries >= 2 * _SEARCH_PART:
-            self._add_errors(problem.n_queries // _SEARCH_PART)
+        if problem.classes is not None and problem.search.n_queries >= 2 * _SEARCH_PART:
+            self._add_errors(problem.search.n_queries // _SEARCH_PART)
         self.round(self.price)
         return self.worst_case()
 
@@ -181,15 +180,10 @@ class QueryAscent(Ascent):
         n_which, n_points, n_columns = trials.shape
         owner = np.repeat(which, n_points)
         flat = self.space.allowed(trials.reshape(-1, n_columns), owner)
-        # Losses far off that are no numbers count as none.
-        losses = self.problem.losses(flat, owner)
-        losses = np.nan_to_num(losses, nan=0.0, posinf=0.0)
+        losses, _, values = self.measured(flat, owner, price)
         self.queries_left[which] -= n_points
         highest = float(losses.max(initial=0.0))
         self.highest = max(self.highest, highest)
-        distances = self.space.distance(flat, owner)
-        cost = self.problem.theta1 * np.square(distances)
-        values = price * losses - cost
         # The best point of each sample; points of a sample stand one after another.
         place = values.reshape(n_which, n_points).argmax(axis=1)
         first = np.arange(n_which) * n_points + place

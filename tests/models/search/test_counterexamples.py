@@ -1,6 +1,7 @@
 """Nearest counter-examples from predictions alone, against exact ones: linear models, trees, grids."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ from scipy.spatial import cKDTree
 from sklearn.tree import DecisionTreeClassifier
 
 from oracles import valid_moves
+from shiftmetrics.models import Search
 from shiftmetrics.models.domain.domain import Domain, Flip
-from shiftmetrics.models.search.counterexamples import nearest_counterexamples
+from shiftmetrics.models.search.counterexamples import find_counterexamples
 
 WITHIN = 1.1  # times the exact distance, in the median
 QUERIES = 500
@@ -50,16 +52,18 @@ def search(
     predict: Any, X: np.ndarray, domain: Domain, n_queries: int = QUERIES
 ) -> tuple[Any, Oracle]:
     oracle = Oracle(predict, X)
-    found = nearest_counterexamples(
-        oracle.is_wrong,
-        domain,
-        X,
-        oracle.y,
-        X,
-        oracle.y,
-        n_queries=n_queries,
+    problem = SimpleNamespace(
+        codes=X,
+        y=oracle.y,
+        domain=domain,
+        search=Search(progress=False),
         rng=np.random.default_rng(0),
+        predict=predict,
+        is_wrong=oracle.is_wrong,
     )
+    # One query of each row is that of its own prediction.
+    found = find_counterexamples(problem, n_queries=1 + n_queries)
+    found = found._replace(queries=found.queries - 1)
     np.testing.assert_array_equal(found.queries, oracle.of_row)
     assert valid_moves(domain, found.points, X).all()
     assert found.queries.max() <= n_queries

@@ -87,7 +87,6 @@ def model_stability_adam(
         y,
         loss=loss,
         theta1=theta1,
-        theta2=theta2,
         perturbation=perturbation_of(perturbation),
     )
     point_loss, exact = _gradients(problem)

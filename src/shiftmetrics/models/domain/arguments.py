@@ -126,7 +126,7 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
         holds none of the patterns of its group.
     """
     names = table.names
-    groups = _groups(names, table.n_categories, perturbation.one_hot)
+    groups = _groups(names, list(table.categories), perturbation.one_hot)
     categorical: BoolArray = np.zeros(len(names), dtype=np.bool_)
     for _, columns in groups:
         categorical[columns] = True
@@ -194,7 +194,7 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
 
 
 def _groups(
-    names: Sequence[str], categories: Mapping[int, int], one_hot: Any
+    names: Sequence[str], categories: Sequence[int], one_hot: Any
 ) -> list[tuple[str, IntArray]]:
     """Return name and columns of everything that flips: columns of categories, then one-hot groups."""
     groups = [(names[place], np.array([place])) for place in categories]
@@ -260,7 +260,7 @@ def _flip(
         if chance > 0.0:
             price = _RANDOM_PAIR / chance
     if len(columns) == 1:
-        n_states = table.n_categories[int(columns[0])]
+        n_states = len(table.categories[int(columns[0])])
         states = np.arange(n_states, dtype=np.float64)[:, None]
     else:
         states = _one_hot_states(names, known)

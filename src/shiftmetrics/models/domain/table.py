@@ -138,11 +138,8 @@ class CodedTable(Record):
         return tuple(column.name for column in self.columns)
 
     @property
-    def n_categories(self) -> dict[int, int]:
-        """By the position of each column of categories, how many there are."""
-        return {place: len(categories) for place, categories in self._categories().items()}
-
-    def _categories(self) -> dict[int, tuple[Any, ...]]:
+    def categories(self) -> dict[int, tuple[Any, ...]]:
+        """The categories of each column that has some, by its position."""
         found = {}
         for place, column in enumerate(self.columns):
             if column.categories is not None:
@@ -158,7 +155,7 @@ class CodedTable(Record):
             If the columns differ, or a row holds a category that this table does not have.
         """
         # With the same categories in the same order, equal codes mean equal cells.
-        known = self._categories()
+        known = self.categories
         other = type(self).of(X, levels=known, argument=argument)
         if other.names != self.names or other.row_shape != self.row_shape:
             expected = f"a table of the columns {self.names[:3]}..."
@@ -192,7 +189,7 @@ class CodedTable(Record):
         if self.row_shape is not None:
             flat = replace(self, row_shape=None).decode(codes)
             return flat.reshape(len(codes), *self.row_shape)
-        if not (self.is_frame or self._categories()):
+        if not (self.is_frame or self.categories):
             dtypes = {column.dtype for column in self.columns}
             common = np.dtype(np.float64)
             if len(dtypes) == 1:

@@ -181,7 +181,7 @@ class ForestAscent(Ascent):
         problem = self.problem
         grid = self.grid
         everyone = np.arange(problem.n_samples)
-        n_first = max(_FIRST_MOVES, problem.n_queries * _FIRST_MOVES // _QUERIES)
+        n_first = max(_FIRST_MOVES, problem.search.n_queries * _FIRST_MOVES // _QUERIES)
         # The best first move is that of the rows themselves.
         n_ranks = min(n_first, len(grid.active))
         ranks = range(2, 2 + n_ranks)
@@ -207,7 +207,9 @@ class ForestAscent(Ascent):
         score = worth(self.problem.theta1 / price)
         row_bytes = 64 * (1 + self.grid.forest.n_outputs) * len(self.grid.axis_of_cell)
         climbed = []
-        with progress_bar(self.problem.progress, "higher losses", n_samples, unit=" rows") as bar:
+        with progress_bar(
+            self.problem.search.progress, "higher losses", n_samples, unit=" rows"
+        ) as bar:
             for rows in self.grid.row_blocks(n_samples, row_bytes):
                 block = self._block(rows)
                 if isinstance(cells, int):

@@ -58,7 +58,7 @@ class ErrorSearch:
         self.grid = grid
         self.wrong = problem.is_wrong(problem.codes, slice(None))
         right = np.flatnonzero(~self.wrong)
-        effort = problem.n_queries / _QUERIES
+        effort = problem.search.n_queries / _QUERIES
         fraction = min(_NEAR * effort, 1.0)
         self.n_sought = int(np.ceil(fraction * len(right)))
         self.budget = Budget.of(effort, self.n_sought)
@@ -104,7 +104,9 @@ class ErrorSearch:
                 break
         else:
             return False
-        with progress_bar(self.problem.progress, "nearest errors", len(rows), unit=" rows") as bar:
+        with progress_bar(
+            self.problem.search.progress, "nearest errors", len(rows), unit=" rows"
+        ) as bar:
             for block in self._blocks(rows):
                 self._climb(block, within * within)
                 bar.update(len(block))

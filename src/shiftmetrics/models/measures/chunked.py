@@ -110,19 +110,20 @@ def chunked_problem(
         targets = np.concatenate(of_chunks)
     else:
         targets = targets_of(y, looked_at.classes)
-    return replace(looked_at, table=table, y=targets, domain=domain, progress=False)
+    return replace(looked_at, table=table, y=targets, domain=domain)
 
 
-def worst_case_of_chunks(problem: ModelProblem, search: Search) -> tuple[str, WorstCase] | None:
+def worst_case_of_chunks(problem: ModelProblem) -> tuple[str, WorstCase] | None:
     """Return the name of a route and the worst cases of all chunks; None where it needs all samples at once."""
     codes: Any = problem.codes
     without_rows = replace(problem.table, codes=np.empty((0, 0)))
-    blocks = _Blocks(replace(problem, table=without_rows), search)
+    quiet = replace(problem.search, progress=False)
+    blocks = _Blocks(replace(problem, table=without_rows, search=quiet))
     # A few samples tell which route it is, and how it answers.
     evenly = np.linspace(0, len(codes) - 1, PROBED)
     rows = np.unique(evenly.astype(int))
     probed = blocks.of(codes[rows], problem.y[rows])
-    _, first = find_worst_case(probed, search.method)
+    _, first = find_worst_case(probed)
     if first.at_any_price().refine is not None:
         return None
     if not isinstance(first.loss, FixedLoss | ZeroOneLoss | CandidateLoss):
@@ -139,7 +140,7 @@ def worst_case_of_chunks(problem: ModelProblem, search: Search) -> tuple[str, Wo
     return route, together
 
 
-def in_memory(problem: ModelProblem, search: Search) -> ModelProblem:
+def in_memory(problem: ModelProblem) -> ModelProblem:
     """Return the problem with all samples in memory.
 
     Raises
@@ -149,7 +150,7 @@ def in_memory(problem: ModelProblem, search: Search) -> ModelProblem:
     """
     n_samples, n_features = problem.codes.shape
     needed = GATHERED_BYTES * n_samples * n_features
-    limit = check_memory_limit(search.memory_limit)
+    limit = check_memory_limit(problem.search.memory_limit)
     check_memory(
         needed,
         limit,
@@ -162,7 +163,6 @@ def in_memory(problem: ModelProblem, search: Search) -> ModelProblem:
         problem,
         table=replace(problem.table, codes=np.asarray(problem.codes)),
         domain=replace(problem.domain, warnings=warnings),
-        progress=search.progress,
     )
 
 
@@ -214,12 +214,11 @@ class _Blocks:
     """Finds the worst cases of the blocks of a chunk, with the queries that they took."""
 
     problem: ModelProblem
-    search: Search
 
     def of(self, codes: FloatArray, y: IntArray) -> ModelProblem:
         """Return the problem of some samples, in memory."""
         table = replace(self.problem.table, codes=codes)
-        rng = np.random.default_rng(self.search.rng)
+        rng = np.random.default_rng(self.problem.search.rng)
         return replace(self.problem, table=table, y=y, rng=rng, count=QueryCount())
 
     def __call__(self, codes: FloatArray, y: IntArray) -> list[tuple[str, WorstCase, int]]:
@@ -231,7 +230,7 @@ class _Blocks:
         parts = []
         for rows in row_blocks(len(codes), row_bytes):
             problem = self.of(codes[rows], y[rows])
-            route, found = find_worst_case(problem, self.search.method)
+            route, found = find_worst_case(problem)
             found = found.at_any_price()
             # The points hold the samples: they stay with the chunk.
             unknown = WorstCase.fixed(problem).points

@@ -14,8 +14,8 @@ from shiftmetrics._core.chunk_readers import gathered
 from shiftmetrics._core.options import Computing, Resampling, progress_bar, resampling_of
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import check_labels
-from shiftmetrics._core.validation import check_choice, check_vector
-from shiftmetrics.models.domain.perturbation import Perturbation, Search, perturbation_of, search_of
+from shiftmetrics._core.validation import check_vector
+from shiftmetrics.models.domain.perturbation import Perturbation, Search, perturbation_of
 from shiftmetrics.models.domain.table import frame_of
 from shiftmetrics.models.measures.feature_result import (
     EVERYTHING,
@@ -24,8 +24,12 @@ from shiftmetrics.models.measures.feature_result import (
 )
 from shiftmetrics.models.measures.features import FeatureGroup, feature_groups, subgroups_of
 from shiftmetrics.models.measures.rounds import SolvedRounds, shifted_samples, solve_in_rounds
-from shiftmetrics.models.measures.routes import ROUTES, find_worst_case, worst_cases_by_group
-from shiftmetrics.models.reading.model import LOSSES, LossName, ModelProblem, problem_of
+from shiftmetrics.models.measures.routes import (
+    find_worst_case,
+    search_options,
+    worst_cases_by_group,
+)
+from shiftmetrics.models.reading.model import LossName, ModelProblem, problem_of
 from shiftmetrics.models.search.importance import (
     Draws,
     ValueRisks,
@@ -126,10 +130,8 @@ def feature_stability(
     >>> result.least_stable.kind
     'exact'
     """
-    check_choice(loss, "loss", LOSSES)
     perturbation = perturbation_of(perturbation)
-    search = search_of(computing)
-    check_choice(search.method, "method", ("auto", *ROUTES))
+    search = search_options(computing)
     quiet = replace(search, progress=False)
     # Every feature is searched on the same rows: those that are not in memory are taken there, if they fit.
     X = gathered(X, "X", search.memory_limit)
@@ -140,7 +142,6 @@ def feature_stability(
         y,
         loss=loss,
         theta1=theta1,
-        theta2=theta2,
         perturbation=perturbation,
         search=quiet,
         everything=True,
@@ -171,7 +172,7 @@ def feature_stability(
     with bar, problem.unchanged():
         solver = _FeatureSolver(problem, threshold, options, subgroups, perturbation.target)
         columns = [group.columns for group in groups]
-        cases = worst_cases_by_group(problem, columns, search.method, solver.draws)
+        cases = worst_cases_by_group(problem, columns, solver.draws)
         for position, worst_case in cases:
             solution, whole, parts = solver.solve(groups[position], worst_case)
             searched = solution.found
@@ -185,7 +186,7 @@ def feature_stability(
         if subgroups:
             # Subgroups are compared with all columns free, too.
             everything = FeatureGroup(EVERYTHING, problem.domain.names)
-            _, worst_case = find_worst_case(problem, search.method)
+            _, worst_case = find_worst_case(problem)
             by_subgroup += solver.solve(everything, worst_case)[2]
             bar.update()
     # The most important first; equal ones by their stability, then in the order of the columns.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +11,9 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.chunk_readers import gathered
 from shiftmetrics._core.options import Computing
-from shiftmetrics.models.domain.perturbation import Perturbation, Search, perturbation_of, search_of
+from shiftmetrics.models.domain.perturbation import Perturbation, Search, perturbation_of
 from shiftmetrics.models.measures.features import feature_groups
-from shiftmetrics.models.measures.routes import worst_cases_by_group
+from shiftmetrics.models.measures.routes import search_options, worst_cases_by_group
 from shiftmetrics.models.reading.model import problem_of
 from shiftmetrics.stability.losses import CandidateLoss, Loss, ZeroOneLoss
 
@@ -72,13 +71,12 @@ def least_changes(
     import pandas as pd
 
     perturbation = perturbation_of(perturbation)
-    search = replace(search_of(computing), progress=False)
+    search = replace(search_options(computing), progress=False)
     X = gathered(X, "X", search.memory_limit)
     problem = problem_of(
         model,
         X,
         None,
-        theta2=math.inf,
         perturbation=perturbation,
         search=search,
         everything=True,
@@ -89,7 +87,7 @@ def least_changes(
     which = np.full(n_samples, -1)
     points = problem.codes.copy()
     # The nearest error of each sample over all features.
-    cases = worst_cases_by_group(problem, [group.columns for group in groups], search.method)
+    cases = worst_cases_by_group(problem, [group.columns for group in groups])
     for number, found in cases:
         found = found.at_any_price()
         distances, choices = _nearest_error(found.loss)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.options import Computing
+from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.models.blackbox import BlackboxRoute
+from shiftmetrics.models.domain.perturbation import Search, search_of
 from shiftmetrics.models.forests.route import EnsembleRoute, TreeRoute
 from shiftmetrics.models.linear import LinearRoute
 from shiftmetrics.models.networks import TorchRoute
 from shiftmetrics.models.reading.model import ModelProblem
-from shiftmetrics.models.search.column import along_column
 from shiftmetrics.models.search.importance import Draws
 from shiftmetrics.models.search.worst_case import Route, WorstCase
 
@@ -24,17 +25,30 @@ ROUTES: dict[str, Route] = {
 }
 
 
-def find_worst_case(problem: ModelProblem, method: str = "auto") -> tuple[str, WorstCase]:
+def search_options(computing: Computing | None) -> Search:
+    """Return the options of a search, whose method is the name of a route.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they are no `Computing`, or name no route.
+    """
+    search = search_of(computing)
+    check_choice(search.method, "method", ("auto", *ROUTES))
+    return search
+
+
+def find_worst_case(problem: ModelProblem) -> tuple[str, WorstCase]:
     """Return the name of the first route that has a worst case, and what it found.
 
     Raises
     ------
     ValueError
-        If no route has one, or the one named by ``method`` does not accept the model.
+        If no route has one, or the one that the search names does not accept the model.
     """
     if problem.is_fixed:
         return "weights", WorstCase.fixed(problem)
-    for name, route in _accepting(problem, method):
+    for name, route in _accepting(problem):
         # Routes know errors only; what they cost comes after.
         found = route.worst_case(replace(problem, costs=None))
         if found is not None:
@@ -45,7 +59,6 @@ def find_worst_case(problem: ModelProblem, method: str = "auto") -> tuple[str, W
 def worst_cases_by_group(
     problem: ModelProblem,
     groups: Sequence[Sequence[str | int]],
-    method: str = "auto",
     draws: Draws | None = None,
 ) -> Iterator[tuple[int, WorstCase]]:
     """Yield the position and the worst case of each group of columns, when these alone may change.
@@ -56,8 +69,6 @@ def worst_cases_by_group(
         The model and the sample, with all that may change.
     groups : sequence of sequence of str or int
         Names or positions of columns.
-    method : str, default "auto"
-        The route.
     draws : Draws, optional
         Whose values are drawn, for routes that know the risks at all values.
 
@@ -72,12 +83,12 @@ def worst_cases_by_group(
             yield position, WorstCase.fixed(problem)
         else:
             left.append(position)
-    for _, route in _accepting(problem, method):
+    for _, route in _accepting(problem):
         if not left:
             return
         done = set()
         held = [groups[position] for position in left]
-        for place, found in _by_group(route, problem, held, draws):
+        for place, found in route.by_group(problem, held, draws):
             done.add(left[place])
             yield left[place], found.with_costs(problem)
         left = [position for position in left if position not in done]
@@ -85,22 +96,9 @@ def worst_cases_by_group(
         raise _no_route(problem)
 
 
-def _by_group(
-    route: Route, problem: ModelProblem, groups: Sequence[Sequence[str | int]], draws: Draws | None
-) -> Iterator[tuple[int, WorstCase]]:
-    """Yield the worst cases of groups by one route; a single column is scanned in place of a search."""
-    if not route.searches:
-        yield from route.by_group(problem, groups, draws)
-        return
-    for position, group in enumerate(groups):
-        alone = replace(problem.restricted(group), costs=None)
-        found = along_column(alone) or route.worst_case(alone)
-        if found is not None:
-            yield position, found
-
-
-def _accepting(problem: ModelProblem, method: str) -> Iterator[tuple[str, Route]]:
+def _accepting(problem: ModelProblem) -> Iterator[tuple[str, Route]]:
     """Yield the routes for this kind of model, by their names; one that is named must accept it."""
+    method = problem.search.method
     names = [method]
     if method == "auto":
         names = list(ROUTES)

@@ -11,14 +11,14 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.chunk_readers import chunks_of_rows
 from shiftmetrics._core.options import Computing, Resampling
-from shiftmetrics._core.validation import check_choice, check_weights, describe
+from shiftmetrics._core.validation import check_weights, describe
 from shiftmetrics.models.domain.domain import FAR
-from shiftmetrics.models.domain.perturbation import Perturbation, Search, perturbation_of, search_of
+from shiftmetrics.models.domain.perturbation import Perturbation, Search, perturbation_of
 from shiftmetrics.models.measures.chunked import chunked_problem, in_memory, worst_case_of_chunks
 from shiftmetrics.models.measures.result import ChangedRows, ModelStabilityResult, SearchRecord
 from shiftmetrics.models.measures.rounds import SolvedRounds, shifted_samples, solve_in_rounds
-from shiftmetrics.models.measures.routes import ROUTES, find_worst_case
-from shiftmetrics.models.reading.model import LOSSES, LossName, ModelProblem, problem_of
+from shiftmetrics.models.measures.routes import find_worst_case, search_options
+from shiftmetrics.models.reading.model import LossName, ModelProblem, problem_of
 from shiftmetrics.models.reading.outputs import class_log_probabilities
 from shiftmetrics.models.search.worst_case import WorstCase
 from shiftmetrics.stability.criterion import stability_criterion
@@ -125,10 +125,8 @@ def model_stability(
     >>> result.changed_rows().columns.equals(X.columns)
     True
     """
-    check_choice(loss, "loss", LOSSES)
     perturbation = perturbation_of(perturbation)
-    search = search_of(computing)
-    check_choice(search.method, "method", ("auto", *ROUTES))
+    search = search_options(computing)
     for name in ("by", "target"):
         if getattr(perturbation, name) is not None:
             remedy = "Use feature_stability."
@@ -136,7 +134,6 @@ def model_stability(
     reading: dict[str, Any] = {
         "loss": loss,
         "theta1": theta1,
-        "theta2": theta2,
         "perturbation": perturbation,
         "search": search,
     }
@@ -155,11 +152,11 @@ def model_stability(
     else:
         problem = chunked_problem(source, model, y, **reading)
         problem.check_threshold(threshold)
-        mapped = worst_case_of_chunks(problem, search)
+        mapped = worst_case_of_chunks(problem)
         if mapped is not None:
             solution = solve_in_rounds(problem, mapped[1], threshold, options)
             return _result(problem, mapped[0], solution, perturbation, search, None)
-        problem = in_memory(problem, search)
+        problem = in_memory(problem)
     problem.check_threshold(threshold)
     with problem.unchanged():
         found = WorstCase.fixed(problem)
@@ -167,7 +164,7 @@ def model_stability(
         route = "weights"
         solution = SolvedRounds(stability_criterion(found.loss, threshold, **options), found)
         if not problem.is_fixed and solution.solved.value != 0.0:
-            route, found = find_worst_case(problem, search.method)
+            route, found = find_worst_case(problem)
             solution = solve_in_rounds(problem, found, threshold, options)
         places = shifted_samples(problem, solution, sample_weight)
     return _result(problem, route, solution, perturbation, search, places, sample_weight)

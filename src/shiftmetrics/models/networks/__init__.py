@@ -8,22 +8,21 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics.models.reading.model import LossName, ModelProblem
-from shiftmetrics.models.reading.outputs import ends_in_network, is_network
-from shiftmetrics.models.search.worst_case import Route, WorstCase
+from shiftmetrics.models.reading.outputs import ends_in_network
+from shiftmetrics.models.search.column import SearchRoute
+from shiftmetrics.models.search.worst_case import WorstCase
 
 
-class TorchRoute(Route):
+class TorchRoute(SearchRoute):
     """Upper bounds by gradients.
 
     For torch modules, estimators that hold one as ``module_``, and these and scikit-learn's networks at the end of a
     pipeline.
     """
 
-    searches = True
-
     def accepts(self, model: Any, loss: LossName) -> bool:
         """Return True if the model is a torch module, or ends in a network."""
-        return is_network(model) or ends_in_network(model)
+        return ends_in_network(model)
 
     def worst_case(self, problem: ModelProblem) -> WorstCase | None:
         """Attack, or climb; None where the steps before a network are not affine, or torch is not installed.

@@ -22,7 +22,7 @@ from shiftmetrics.models.networks.bounds import certified_distances
 from shiftmetrics.models.networks.network import Network, batches
 from shiftmetrics.models.reading.model import LossName, ModelProblem
 from shiftmetrics.models.search.counterexamples import find_counterexamples
-from shiftmetrics.models.search.worst_case import Ascent, BestPoints, WorstCase
+from shiftmetrics.models.search.worst_case import EVERYONE, Ascent, BestPoints, WorstCase
 from shiftmetrics.stability.losses import ZeroOneLoss
 
 LOSSES: dict[LossName, RowLoss] = {
@@ -105,7 +105,7 @@ class GradientAscent(Ascent):
         starts = [start, *self._leaps(dual), *self._jumps(start, dual)]
         for points in starts:
             climbed = self._ascended(points, dual)
-            values, losses, _ = self._measured(climbed, dual)
+            losses, _, values = self._seen(climbed, dual)
             best.keep(everyone, climbed, losses, values)
 
     def add_found(self, best: BestPoints, price: float) -> None:
@@ -127,22 +127,16 @@ class GradientAscent(Ascent):
         for factor in (1.0 - change, 1.0 + change):
             echo = self.space.clip(factor * moves, rows)
             points = self.space.points(best.points, rows, echo)[:, 0]
-            _, losses, distances = self._measured(points, price)
+            losses, distances, _ = self._seen(points, price)
             distances = np.where(best.found, distances, np.inf)
             self.add(points, losses, distances)
 
-    def _measured(
-        self, points: FloatArray, dual: float
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Put points where the model sees them, in place; return their value, loss and distance there."""
-        problem = self.problem
-        allowed = problem.domain.clip(points, problem.codes)
-        points[:] = self.network.seen(allowed, problem.codes)
-        loss = problem.losses(points, slice(None))
-        loss = np.nan_to_num(loss, nan=0.0, posinf=0.0)
-        distance = problem.domain.distances(points, problem.codes)
-        value = dual * loss - problem.theta1 * np.square(distance)
-        return value, loss, distance
+    def _seen(self, points: FloatArray, price: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Put points where the model sees them, in place, and measure them there."""
+        codes = self.problem.codes
+        allowed = self.problem.domain.clip(points, codes)
+        points[:] = self.network.seen(allowed, codes)
+        return self.measured(points, EVERYONE, price)
 
     def _jumps(self, start: FloatArray, dual: float) -> list[FloatArray]:
         """Return the best single jump from each point, where there are categories or coarse integers."""
@@ -153,7 +147,7 @@ class GradientAscent(Ascent):
         best = np.full(len(start), -np.inf)
         options = self.space.some_jumps(start, self.problem.rng, _MOST_JUMPS)
         for points in np.ascontiguousarray(options.swapaxes(0, 1)):
-            there, _, _ = self._measured(points, dual)
+            _, _, there = self._seen(points, dual)
             better = there > best
             jumped[better] = points[better]
             best[better] = there[better]
@@ -281,8 +275,8 @@ def attack_network(problem: ModelProblem, network: Network) -> WorstCase:
     domain = problem.domain
     codes = problem.codes
     # Errors and distances are those of the model at the points in its own precision.
-    wrong = problem.is_wrong(codes, slice(None))
-    success = problem.is_wrong(points, slice(None))
+    wrong = problem.is_wrong(codes, EVERYONE)
+    success = problem.is_wrong(points, EVERYONE)
     distances = domain.distances(points, codes)
     distances[~success] = np.inf
     distances[wrong] = 0.0
@@ -290,7 +284,7 @@ def attack_network(problem: ModelProblem, network: Network) -> WorstCase:
     # Jumps have no gradient, and a gradient may lead nowhere: then a search that only predicts goes on.
     steps = domain.numeric & domain.integer
     if left.any() or domain.mutable_flips or steps.any():
-        found = find_counterexamples(problem, n_queries=problem.n_queries, known=points)
+        found = find_counterexamples(problem, n_queries=problem.search.n_queries, known=points)
         nearer = found.distances < distances
         points = np.where(nearer[:, None], found.points, points)
         distances = np.minimum(found.distances, distances)
@@ -318,7 +312,7 @@ def _attacked(problem: ModelProblem, network: Network) -> FloatArray:
         feature_costs=np.where(free, domain.unit, 1.0) ** -2.0,
         frozen=~free,
         rng=problem.rng,
-        progress=problem.progress,
+        progress=problem.search.progress,
     )
     start = network.tensor(codes).to(network.dtype)
     with network.evaluating():

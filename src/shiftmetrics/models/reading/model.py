@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
-from shiftmetrics._core.validation import check_number, describe, first_few
+from shiftmetrics._core.validation import check_choice, check_number, describe, first_few
 from shiftmetrics.models.domain.arguments import domain_of
 from shiftmetrics.models.domain.domain import Domain
 from shiftmetrics.models.domain.perturbation import Perturbation, Search
@@ -80,16 +80,12 @@ class ModelProblem:
         What an error on a sample of each class costs, for the 0/1 loss; None for 1.
     clip : float
         Least probability that counts in the log loss.
-    theta1, theta2 : float
-        Prices, for searches that depend on them.
+    theta1 : float
+        Price of changes, for searches that depend on it.
+    search : Search
+        How to search, and how to compute.
     rng : numpy.random.Generator
         For searches that are random.
-    n_queries : int
-        Most queries for each sample, for searches that only predict.
-    progress : bool
-        Whether to show progress bars for work of more than two seconds.
-    memory_limit : int or None
-        Bytes that the points of a search may take.
     count : QueryCount
         Counts the rows that `predict` and `losses` pass to the model.
     known : dict
@@ -108,11 +104,8 @@ class ModelProblem:
     costs: FloatArray | None = None
     clip: float = LEAST_PROBABILITY
     theta1: float = 0.4
-    theta2: float = 0.4
+    search: Search = field(default_factory=Search)
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
-    n_queries: int = 500
-    progress: bool = True
-    memory_limit: int | None = None
     count: QueryCount = field(default_factory=QueryCount)
     known: dict[str, Any] = field(default_factory=dict)
 
@@ -246,7 +239,6 @@ def problem_of(
     *,
     loss: LossName = "zero_one",
     theta1: float = 0.4,
-    theta2: float = 0.4,
     perturbation: Perturbation | None = None,
     search: Search | None = None,
     everything: bool = False,
@@ -255,6 +247,7 @@ def problem_of(
 
     Without ``y``, the labels are the model's own predictions.
     """
+    check_choice(loss, "loss", LOSSES)
     perturbation = perturbation or Perturbation()
     search = search or Search()
     rule = model
@@ -301,11 +294,8 @@ def problem_of(
         costs=_costs(rule, classes, loss),
         clip=search.clip or least_probability(core),
         theta1=check_number(theta1, "theta1", low=0.0, open_low=True, allow_inf=True),
-        theta2=theta2,
+        search=search,
         rng=np.random.default_rng(search.rng),
-        n_queries=search.n_queries,
-        progress=search.progress,
-        memory_limit=search.memory_limit,
     )
 
 

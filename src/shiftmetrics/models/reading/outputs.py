@@ -110,11 +110,7 @@ def is_network(model: Any) -> bool:
 def ends_in_network(model: Any) -> bool:
     """Return True if a model, or the last step of its pipeline, is a network of torch or of scikit-learn."""
     final = last_step(model)
-    perceptrons = sys.modules.get("sklearn.neural_network")
-    if perceptrons is not None:
-        kinds = perceptrons.MLPClassifier | perceptrons.MLPRegressor
-        return isinstance(final, kinds) or is_network(final)
-    return is_network(final)
+    return is_network(final) or hasattr(final, "coefs_")
 
 
 def batch_size(n_features: int) -> int:

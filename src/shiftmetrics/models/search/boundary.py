@@ -135,12 +135,6 @@ def shorten(nearest: NearestSoFar, which: IntArray, *, leap: float) -> None:
         factor = 0.5 * (right + wrong)
 
 
-def lengths(moves: FloatArray) -> FloatArray:
-    """Return the length of each move along the last axis."""
-    length: FloatArray = np.sqrt(np.einsum("...j,...j->...", moves, moves))
-    return length
-
-
 def take_back(nearest: NearestSoFar, which: IntArray) -> None:
     """Put numbers and jumps of the best points back to where the row has them, the costliest first."""
     space = nearest.space
@@ -229,7 +223,7 @@ def slide(
     space = nearest.space
     p = nearest.space.n_smooth
     best = nearest.move(which)
-    length = lengths(best)
+    length = np.linalg.norm(best, axis=1)
     moving = length > 0.0
     which = which[moving]
     best = best[moving]
@@ -297,7 +291,7 @@ def _shorter(
     """Return moves on the way from ``start`` to ``target``, scaled to ``length``."""
     change = target - start
     ways = start[:, None, :] + shares[None, :, None] * change[:, None, :]
-    factor = length[:, None] / np.maximum(lengths(ways), _TINY)
+    factor = length[:, None] / np.maximum(np.linalg.norm(ways, axis=2), _TINY)
     scaled: FloatArray = ways * factor[:, :, None]
     return scaled
 

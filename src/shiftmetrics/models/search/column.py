@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.models.domain.domain import Flip
 from shiftmetrics.models.reading.model import ModelProblem
-from shiftmetrics.models.search.worst_case import WorstCase
+from shiftmetrics.models.search.importance import Draws
+from shiftmetrics.models.search.worst_case import Route, WorstCase
 from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss
 
 # The boundaries of the 0/1 loss are bisected; other losses are known on the grid alone, which is finer.
@@ -16,6 +20,23 @@ _N_VALUES = 24  # quantiles, and as many values evenly apart
 _FINER = 3
 _BISECTIONS = 40
 _BLOCK_POINTS = 200_000
+
+
+class SearchRoute(Route):
+    """A route that uses outputs of the model alone, or gradients: along one column a scan takes its place."""
+
+    def by_group(
+        self,
+        problem: ModelProblem,
+        groups: Sequence[Sequence[str | int]],
+        draws: Draws | None = None,
+    ) -> Iterator[tuple[int, WorstCase]]:
+        """Yield the worst cases of groups of columns; a single column is scanned."""
+        for position, group in enumerate(groups):
+            alone = replace(problem.restricted(group), costs=None)
+            found = along_column(alone) or self.worst_case(alone)
+            if found is not None:
+                yield position, found
 
 
 def along_column(problem: ModelProblem) -> WorstCase | None:

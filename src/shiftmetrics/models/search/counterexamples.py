@@ -11,21 +11,17 @@ compares it with brute force.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.options import progress_bar
-from shiftmetrics.models.domain.domain import Domain
 from shiftmetrics.models.domain.space import PerturbationSpace
 from shiftmetrics.models.reading.model import ModelProblem
 from shiftmetrics.models.search.boundary import (
-    IsWrong,
     NearestSoFar,
     jump,
-    lengths,
     shorten,
     slide,
     take_back,
@@ -49,8 +45,7 @@ _FEWEST_STARTS = 20
 _MOST_HALVINGS = 4
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CounterExamples:
+class CounterExamples(NamedTuple):
     """Errors near rows.
 
     Attributes
@@ -76,101 +71,40 @@ def find_counterexamples(
     Parameters
     ----------
     problem : ModelProblem
-        The model and its samples.
+        The model and its samples, which are also the points from which searches start.
     n_queries : int
         Most predictions for each sample.
     known : array of shape (n_samples, n_features), optional
-        A point for each sample to start from as well.
+        A point for each sample to start from as well, such as the end of an attack.
     """
-    points = problem.codes.copy()
-    distances = np.zeros(len(points))
-    queries = np.ones(len(points), dtype=np.int64)
-    predicted = problem.predict(points)
+    codes = problem.codes
+    points = codes.copy()
+    distances = np.zeros(len(codes))
+    queries = np.ones(len(codes), dtype=np.int64)
+    predicted = problem.predict(codes)
     right = np.flatnonzero(predicted == problem.y)
-    if right.size and n_queries > 1:
-        known_right = None
-        if known is not None:
-            known_right = known[right]
-        found = nearest_counterexamples(
-            lambda places, positions: problem.is_wrong(places, right[positions]),
-            problem.domain,
-            problem.codes[right],
-            problem.y[right],
-            problem.codes,
-            predicted,
-            known=known_right,
-            n_queries=n_queries - 1,
-            rng=problem.rng,
-            progress=problem.progress,
-        )
-        points[right] = found.points
-        distances[right] = found.distances
-        queries[right] += found.queries
-    return CounterExamples(points=points, distances=distances, queries=queries)
-
-
-def nearest_counterexamples(
-    is_wrong: IsWrong,
-    domain: Domain,
-    rows: FloatArray,
-    labels: npt.NDArray[np.int64],
-    pool: FloatArray,
-    pool_labels: npt.NDArray[np.int64],
-    *,
-    known: FloatArray | None = None,
-    n_queries: int = 500,
-    rng: np.random.Generator,
-    progress: bool = True,
-) -> CounterExamples:
-    """Find an error near each row, which must all be predicted right.
-
-    Parameters
-    ----------
-    is_wrong : callable
-        ``is_wrong(points, positions)`` tells which coded points are errors of the rows at these positions.
-    domain : Domain
-        Where rows may move, and at what distance.
-    rows : array of shape (n_rows, n_columns)
-        The rows, coded.
-    labels : integer array of shape (n_rows,)
-        Their labels.
-    pool : array of shape (n_pool, n_columns)
-        Points whose predictions are known: those predicted otherwise are starts.
-    pool_labels : integer array of shape (n_pool,)
-        Their predictions.
-    known : array of shape (n_rows, n_columns), optional
-        A point for each row to start from as well, such as the end of an attack.
-    n_queries : int
-        Most predictions for each row.
-    rng : Generator
-        For random directions.
-    progress : bool
-        Whether to show a progress bar for work of more than two seconds.
-    """
-    points = rows.copy()
-    distances = np.full(len(rows), np.inf)
-    queries = np.zeros(len(rows), dtype=np.int64)
-    # Bytes of a row: its trial points, and its distances to the pool.
-    n_columns = rows.shape[1]
+    # Bytes of a sample: its trial points, and its distances to the others.
+    n_columns = codes.shape[1]
     n_trials = max(64, min(n_columns, n_queries))
-    wide = 8 * max(n_columns, 1) * n_trials + 16 * min(len(pool), _MOST_STARTS)
+    wide = 8 * max(n_columns, 1) * n_trials + 16 * min(len(codes), _MOST_STARTS)
     size = int(np.clip(_BLOCK_BYTES // wide, 16, 4096))
-    with progress_bar(progress, "counter-examples", len(rows), unit=" rows") as bar:
-        for start in range(0, len(rows), size):
-            block = np.arange(start, min(start + size, len(rows)))
-            space = PerturbationSpace(domain, rows[block])
-            nearest = NearestSoFar(is_wrong, space, block, n_queries)
+    show = problem.search.progress
+    with progress_bar(show, "counter-examples", len(right), unit=" rows") as bar:
+        for start in range(0, len(right), size):
+            block = right[start : start + size]
+            space = PerturbationSpace(problem.domain, codes[block])
+            nearest = NearestSoFar(problem.is_wrong, space, block, n_queries - 1)
             if known is not None:
                 _cross(nearest, known[block, None], n_steps=0)
-            some = _some(len(pool), _MOST_STARTS, rng)
-            starts = _starts(nearest, pool[some], pool_labels[some], labels[block])
-            _search(nearest, starts, rng)
-            _go_on(nearest, pool, pool_labels, labels[block], rng)
+            some = _some(len(codes), _MOST_STARTS, problem.rng)
+            starts = _starts(nearest, codes[some], predicted[some], problem.y[block])
+            _search(nearest, starts, problem.rng)
+            _go_on(nearest, codes, predicted, problem.y[block], problem.rng)
             points[block] = nearest.point
             distances[block] = nearest.distance
-            queries[block] = nearest.queries
+            queries[block] += nearest.queries
             bar.update(len(block))
-    return CounterExamples(points=points, distances=distances, queries=queries)
+    return CounterExamples(points, distances, queries)
 
 
 def _some(n: int, most: int, rng: np.random.Generator) -> IntArray:
@@ -345,7 +279,8 @@ def _search_outwards(
         else:
             chosen = rng.permutation(2 * p)[: each // 4]
             dense[: each // 4] = axes[chosen]
-        dense /= np.maximum(lengths(dense), 1e-300)[:, None]
+        size = np.linalg.norm(dense, axis=1, keepdims=True)
+        dense /= np.maximum(size, 1e-300)
         radius = 0.5 * 4.0**level
         radii = np.full((len(left), 1), radius)
         _look_around(nearest, left, dense, radii)

@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -148,15 +148,7 @@ def as_candidates(loss: Loss) -> CandidateLoss:
 
 
 class Route(ABC):
-    """One way to find worst cases, for one kind of model.
-
-    Attributes
-    ----------
-    searches : bool
-        Whether it uses outputs of the model alone, or gradients: along a single column a scan takes its place.
-    """
-
-    searches: ClassVar[bool] = False
+    """One way to find worst cases, for one kind of model."""
 
     @abstractmethod
     def accepts(self, model: Any, loss: LossName) -> bool:
@@ -293,6 +285,16 @@ class Ascent:
 
     # The candidates.
 
+    def measured(
+        self, points: FloatArray, rows: IntArray | slice, price: float
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the losses of points of these samples, their distances, and what they are worth at a price."""
+        losses = self.problem.losses(points, rows)
+        losses = np.nan_to_num(losses, nan=0.0, posinf=0.0)  # far off some models have none
+        distances = self.problem.domain.distances(points, self.problem.codes[rows])
+        cost = self.problem.theta1 * np.square(distances)
+        return losses, distances, price * losses - cost
+
     def add(self, points: FloatArray, losses: FloatArray, distances: FloatArray) -> None:
         """Add a point for each sample; one at distance inf or 0 is no new point."""
         distances = np.where(distances > 0.0, distances, np.inf)
@@ -348,7 +350,7 @@ class Ascent:
         warnings = self.warnings
         refine: Callable[[float], WorstCase | None] | None = self.refine
         # A round may add three points of each sample: the best one, and one on either side.
-        limit = check_memory_limit(self.problem.memory_limit)
+        limit = check_memory_limit(self.problem.search.memory_limit)
         held = sum(points.nbytes for _, points in places[1:])
         if held + 3 * self.problem.codes.nbytes > limit:
             refine = None
