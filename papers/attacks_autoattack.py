@@ -1,4 +1,7 @@
-"""APGD with the cross-entropy and the DLR loss, and FAB, over the adversarial ratio: agreement beside AFR_T."""
+"""Figures 14 to 16: APGD with the cross-entropy and the DLR loss, and FAB: agreement beside AFR_T.
+
+Attacks of strength 32/255 on readers of 500 digits, where appendix F.1 has CIFAR-10 and five strengths.
+"""
 
 import numpy as np
 from _claims import Claim
@@ -9,7 +12,8 @@ from shiftmetrics import Computing
 from shiftmetrics.agreement import agreement_curves
 
 POWER = 32
-ATTACKS = ("apgd-ce", "apgd-dlr", "fab")
+APGD = ("apgd-ce", "apgd-dlr")
+ATTACKS = (*APGD, "fab")
 CLAIMS = {
     "separates": Claim(
         "Under both forms of APGD agreement tells the robust from the undefended model.",
@@ -28,6 +32,24 @@ CLAIMS = {
         "|agreement under CE minus under DLR| of the robust model at ratio 1, in nats",
         "<",
         0.2,
+    ),
+    "minimum_early": Claim(
+        "Under APGD agreement is at its minimum at a ratio well below 1.",
+        "smallest ratio within 0.05 nats of the lowest agreement, undefended, APGD-CE",
+        "<",
+        0.9,
+    ),
+    "afr_blind": Claim(
+        "AFR_T does not single out the undefended model.",
+        "AFR_T of robust minus undefended, APGD-CE, mean over the ratios above 0",
+        "<=",
+        0.0,
+    ),
+    "stable_order": Claim(
+        "Agreement has the robust model first at every ratio above 0, under both forms of APGD.",
+        "smallest agreement of robust minus another model, in nats",
+        ">",
+        0.0,
     ),
 }
 
@@ -50,17 +72,27 @@ def measure(seed: int, quick: bool) -> dict:
             for kind in kinds:
                 curve[attack][kind][name] = frame[kind].to_numpy()
     agreement = {attack: curve[attack]["agreement"] for attack in ATTACKS}
+    plain, rates = agreement["apgd-ce"]["undefended"], curve["apgd-ce"]["afr_t"]
     return {
         "separates": float(
             min(
-                agreement[one]["adversarial"][-1] - agreement[one]["undefended"][-1]
-                for one in ATTACKS[:2]
+                agreement[one]["adversarial"][-1] - agreement[one]["undefended"][-1] for one in APGD
             )
         ),
         "falls": float(max(np.diff(agreement[one]["undefended"]).mean() for one in ATTACKS)),
         "alike": float(
             abs(agreement["apgd-ce"]["adversarial"][-1] - agreement["apgd-dlr"]["adversarial"][-1])
         ),
+        "minimum_early": float(RATIOS[np.argmax(plain <= plain.min() + 0.05)]),
+        "afr_blind": float((rates["adversarial"] - rates["undefended"])[1:].mean()),
+        "stable_order": {
+            name: float(
+                min(
+                    (agreement[one]["adversarial"] - agreement[one][name])[1:].min() for one in APGD
+                )
+            )
+            for name in ("undefended", "weak")
+        },
         "curve": curve,
     }
 

@@ -16,10 +16,16 @@ ATTACKS = {"pgd": 16, "fmn": 0}
 GROUPS = ("right", "wrong", "misled")
 CLAIMS = {
     "overlap": Claim(
-        "The undefended model is as sure of digits that PGD makes it misread as of those that it misreads anyway.",
-        "confidence of misled minus wrong digits, undefended, PGD",
-        ">=",
-        0.0,
+        "The undefended model is as sure of digits that PGD makes it misread as of those that it reads rightly.",
+        "confidence of misled minus right digits, undefended, PGD; margin 0.1",
+        "within",
+        0.1,
+    ),
+    "overlap_weak": Claim(
+        "The weak model is as sure of misled digits as of right ones.",
+        "confidence of misled minus right digits, weak, PGD; margin 0.1",
+        "within",
+        0.1,
     ),
     "robust_lower": Claim(
         "The robust model is less sure of misled digits than of right ones.",
@@ -73,11 +79,11 @@ def measure(seed: int, quick: bool) -> dict:
             ]
             beta[f"{attack} {name}"] = posterior_agreement(after, before).beta
     log_beta = {name: float(np.log(max(value, 1e-6))) for name, value in beta.items()}
-    right, wrong, misled = confidence["pgd undefended"]
-    robust = confidence["pgd adversarial"]
+    gap = {name: confidence[f"pgd {name}"][2] - confidence[f"pgd {name}"][0] for name in NAMES}
     return {
-        "overlap": misled - wrong,
-        "robust_lower": robust[2] - robust[0],
+        "overlap": gap["undefended"],
+        "overlap_weak": gap["weak"],
+        "robust_lower": gap["adversarial"],
         "beta_below": log_beta["pgd undefended"],
         "beta_above": log_beta["pgd adversarial"],
         "beta_fmn": log_beta["fmn adversarial"] - log_beta["pgd adversarial"],

@@ -21,8 +21,20 @@ CLAIMS = {
         0.1,
     ),
     "transition": Claim(
-        "Agreement shows the collapse of a model earlier than AFR_P does.",
-        "agreement over its value at ratio 0, minus AFR_P, of the undefended model at ratio 0.2",
+        "Agreement shows the collapse of the compressing defence earlier than AFR_P does.",
+        "agreement over its value at ratio 0, minus AFR_P, weak model, mean over the ratios above 0",
+        "<",
+        0.0,
+    ),
+    "weak_best": Claim(
+        "For ratios from 0.3 to 0.6 the compressing defence scores above the others (paper, figure 5).",
+        "agreement of the weak model minus each other's, mean over the ratios, in nats",
+        ">",
+        0.0,
+    ),
+    "robust_weakest": Claim(
+        "At ratio 0.5 the robust model is the weakest (paper, figure 6).",
+        "agreement of the robust model minus each other's, in nats",
         "<",
         0.0,
     ),
@@ -39,11 +51,16 @@ def measure(seed: int, quick: bool) -> dict:
     curve = ratio_curves(readers(seed, quick), "fmn")
     agreement, afr_p, afr_t = (curve[kind] for kind in ("agreement", "afr_p", "afr_t"))
     known = ("undefended", "adversarial")
-    plain = agreement["undefended"]
+    weak = agreement["weak"]
     return {
         "falls": float(max(agreement[name][-1] - agreement[name][1] for name in known)),
         "effective": float(max(afr_p[name][-1] for name in known)),
-        "transition": float(plain[2] / plain[0] - afr_p["undefended"][2]),
+        "transition": float((weak / weak[0] - afr_p["weak"])[1:].mean()),
+        "weak_best": {name: float((weak - agreement[name])[3:7].mean()) for name in known},
+        "robust_weakest": {
+            name: float(agreement["adversarial"][5] - agreement[name][5])
+            for name in ("undefended", "weak")
+        },
         "overrated": float(afr_t["undefended"][5] - afr_t["adversarial"][5]),
         "curve": curve,
     }

@@ -21,20 +21,20 @@ CLAIMS = {
         0.0,
     ),
     "ratio": Claim(
-        "It falls with the adversarial ratio.",
+        "Agreement falls with the adversarial ratio.",
         "mean rise of agreement from one ratio to the next for the undefended model at 16/255, in nats",
         "<",
         0.0,
     ),
     "power": Claim(
-        "It falls with the power of the attack.",
+        "Agreement falls with the power of the attack.",
         "mean rise of agreement from one power to the next for the undefended model, in nats",
         "<",
         0.0,
     ),
     "early": Claim(
-        "Agreement falls earlier than AFR_T: it is relatively lower at the smallest power.",
-        "agreement over log 10, minus AFR_T, of the undefended model at 8/255",
+        "AFR_T overrates the undefended model where the attack is weak: agreement has fallen further by then.",
+        "agreement minus AFR_T, each over its value without attack, undefended, 8/255",
         "<",
         0.0,
     ),
@@ -72,12 +72,13 @@ def measure(seed: int, quick: bool) -> dict:
     agreement = {name: full[name]["agreement"].to_numpy() for name in NAMES}
     afr = {name: full[name]["afr_t"].to_numpy() for name in NAMES}
     ratios = curves.loc[("undefended", 16)]["agreement"].to_numpy()
+    unattacked = float(curves.loc[("undefended", 8, 0.0)]["afr_t"])
     share = {name: agreement[name] / np.log(10) for name in NAMES}
     return {
         "separates": float((agreement["adversarial"] - agreement["undefended"]).min()),
         "ratio": float(np.diff(ratios).mean()),
         "power": float(np.diff(agreement["undefended"]).mean()),
-        "early": float(share["undefended"][0] - afr["undefended"][0]),
+        "early": float(share["undefended"][0] - afr["undefended"][0] / unattacked),
         "weak": float((agreement["adversarial"] - agreement["weak"]).min()),
         "misled": float(
             (afr["weak"] - afr["adversarial"] - share["weak"] + share["adversarial"])[2]
