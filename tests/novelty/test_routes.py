@@ -65,7 +65,7 @@ def test_a_score_alone_takes_the_place_of_the_factor_and_stays_the_same(eta: flo
 
 @pytest.mark.slow
 @pytest.mark.parametrize("copies", [0, 10])
-def test_the_dense_route_holds_two_matrices_and_blocks_of_them(copies: int) -> None:
+def test_the_dense_route_holds_what_is_estimated(copies: int) -> None:
     x, y = samples(1, 1100, 900, 30)
     x[:copies] = y[:copies]  # a singular kernel matrix, factored with pivots
     shares = {"test_weights": np.full(1100, 1 / 1100), "reference_weights": np.full(900, 1 / 900)}
@@ -76,9 +76,8 @@ def test_the_dense_route_holds_two_matrices_and_blocks_of_them(copies: int) -> N
     tracemalloc.start()
     try:
         assert routes.solve(problem, "dense").rank == 2000 - copies
-        assert (
-            tracemalloc.get_traced_memory()[1] < 24 * 2000**2
-        )  # what is estimated, less than 20 bytes and more
+        # What is estimated, for a matrix that is regular and for one that is not.
+        assert tracemalloc.get_traced_memory()[1] < (50 if copies else 24) * 2000**2
     finally:
         tracemalloc.stop()
 
@@ -115,11 +114,11 @@ def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_auto_chooses_by_what_landmarks_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = samples(3, 500, 400, 2)
     low = novelty(x, y, bandwidth=1.0)
-    assert (low.method, low.status) == ("landmarks", CERTIFIED)
+    assert (low.score.method, low.status) == ("landmarks", CERTIFIED)
     assert "of the 900 rows" in low.settings["reason"]
     x, y = samples(5, 500, 400, 40)
     high = novelty(x, y, bandwidth=4.0)
-    assert (high.method, high.status, high.value_rows) == ("landmarks", CERTIFIED, None)
+    assert (high.score.method, high.status) == ("landmarks", CERTIFIED)
     monkeypatch.setattr(routes, "_MAX_LANDMARKS", 150)
     part = novelty(x, y, bandwidth=4.0, method="auto")
     assert (part.score.method, part.status) == (

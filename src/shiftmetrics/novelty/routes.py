@@ -106,7 +106,10 @@ def solve(problem: NoveltyProblem, method: Method, *, vectors: bool = False) -> 
     solution = solve_dense(problem, reason, vectors=vectors)
     if solution is not None:
         return solution
-    # A singular matrix is factored with pivots, up to its rank.
+    # A singular matrix is factored with pivots, up to its rank; the sums of its moments take more memory.
+    n_rows = problem.gram.n_rows
+    what = f"method='dense' with {n_rows} rows, some of them copies of others,"
+    check_memory(_singular_bytes(n_rows), problem.memory_limit, what, _REMEDY)
     factor = _pivoted(problem, problem.gram.n_rows, 0.0)
     basis = _pivot_basis(problem, problem, factor, "dense")
     return solve_in(basis, problem, reason, vectors=vectors)
@@ -202,6 +205,11 @@ def _needs(problem: NoveltyProblem, method: Method) -> int:
         return moments_bytes(columns, columns)
     rank = _landmark_rank(problem)
     return moments_bytes(rank, columns) + 32 * min(_PILOT_ROWS, gram.n_rows) * (rank + columns)
+
+
+def _singular_bytes(n_rows: int) -> int:
+    """Estimate the peak memory of the dense route where the matrix is singular: six matrices, and blocks."""
+    return 50 * n_rows**2 + _OVERHEAD
 
 
 def _refuse(problem: NoveltyProblem, method: Method) -> None:
