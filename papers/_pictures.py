@@ -14,12 +14,15 @@ from functools import cache
 
 import numpy as np
 from _experiment import data_folder
+from _mnist import mnist
 from PIL import Image
+from scipy.spatial.distance import cdist
 from sklearn.decomposition import PCA
 from sklearn.neural_network import MLPClassifier
 
 from shiftmetrics.lab.novelty_studies import bandwidth_sweep
 from shiftmetrics.novelty import choose_bandwidth
+from shiftmetrics.novelty.spectrum import entropy
 
 FEATURES = ("pixels", "PCA", "network")
 GENERATIONS = (0, 1, 2, 4, 6, 9, 12, 14, 17, 19)
@@ -72,8 +75,7 @@ def cifar() -> Pictures:
 @cache
 def digits() -> tuple[Pictures, dict[int, Pictures]]:
     """Return 5,000 real digits, and 1,000 of each generation."""
-    with np.load(data_folder("mnist_test") / "mnist_t10k.npz") as arrays:
-        real, labels = arrays["images"] / 255, arrays["labels"].astype(int)
+    real, labels = mnist()
     with np.load(data_folder("mnist_wgan_generations") / "wgan_mnist.npz") as arrays:
         drawn = dict(zip(GENERATIONS, arrays["images"] / 255, strict=True))
     fit = _pooled(real[5000:])
@@ -85,6 +87,7 @@ def digits() -> tuple[Pictures, dict[int, Pictures]]:
         pixels = _pooled(images)
         hidden = np.maximum(pixels @ network.coefs_[0] + network.intercepts_[0], 0)
         features = {"pixels": pixels, "PCA": _components(fit, pixels), "network": hidden}
+        features["classes"] = network.predict_proba(pixels)  # what the inception score asks for
         return Pictures(images, network.predict(pixels) if known is None else known, features)
 
     return described(real[:5000], labels[:5000]), {
@@ -113,3 +116,23 @@ def scores(
     """Return the novelty score alone, in nats, at each bandwidth."""
     options = {"max_rows": len(sample), "n_permutations": 1, "progress": False}
     return bandwidth_sweep(sample, reference, bandwidths=bandwidths, eta=eta, **options).scores
+
+
+def pairwise_scores(samples: list[np.ndarray], width: float) -> np.ndarray:
+    """Return the novelty score of each sample against each other, in nats; nan on the diagonal.
+
+    With K = L L' the joint kernel matrix of two samples and D = diag(1/n, -1/m), the scores of both directions are
+    those of the positive and of the negative eigenvalues of L' D L: one eigenproblem serves a pair.
+    """
+    found = np.full((len(samples),) * 2, np.nan)
+    for test, base in itertools.combinations(range(len(samples)), 2):
+        rows = np.concatenate([samples[test], samples[base]])
+        kernel = np.exp(-cdist(rows, rows, "sqeuclidean") / (2.0 * width**2))
+        kernel[np.diag_indices_from(kernel)] += 1e-10  # far below what a score shows
+        triangle = np.linalg.cholesky(kernel)
+        n, m = len(samples[test]), len(samples[base])
+        signs = np.repeat([1.0 / n, -1.0 / m], [n, m])
+        eigenvalues = np.linalg.eigvalsh(triangle.T @ (signs[:, None] * triangle))
+        found[test, base] = entropy(eigenvalues[eigenvalues > 1e-9])
+        found[base, test] = entropy(-eigenvalues[eigenvalues < -1e-9])
+    return found

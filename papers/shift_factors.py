@@ -23,13 +23,13 @@ CLAIMS = {
         0.0,
     ),
     "ratio": Claim(
-        "It falls with the share of shifted pictures at every number of factors.",
+        "Agreement falls with the share of shifted pictures at every number of factors.",
         "largest mean rise from one share to the next over learners and factors, in nats",
         "<",
         0.0,
     ),
     "source": Claim(
-        "It tells source from target: it is highest where the shift is one between the sources.",
+        "Agreement tells source from target: it is highest where the shift is one between the sources.",
         "agreement at one factor minus the largest at more, mean over the learners, in nats",
         ">",
         0.0,
@@ -52,6 +52,30 @@ CLAIMS = {
         ">",
         0.0,
     ),
+    "weak_robust": Claim(
+        "At each share of shifted pictures agreement tells the weak learner from the robust one (paper, figure 7).",
+        "agreement of LISA minus that of ERM, at each share, mean over the factors, in nats",
+        ">",
+        0.0,
+    ),
+    "trend": Claim(
+        "From two shifted factors on LISA is the most robust, then IRM, then ERM (paper, figure 7).",
+        "agreement of LISA minus IRM, and of IRM minus ERM, mean over two to five factors, in nats",
+        ">",
+        0.0,
+    ),
+    "erm_first": Claim(
+        "At one shifted factor ERM scores highest (paper, figure 7).",
+        "agreement of ERM minus that of each rival, one factor, in nats",
+        ">",
+        0.0,
+    ),
+    "levels_off": Claim(
+        "Agreement levels off after some factors, while AFR goes on falling (paper, figure 7).",
+        "fall from three to five factors over that from none, AFR_P minus agreement, mean over the learners",
+        ">",
+        0.0,
+    ),
     "sign": Claim(
         "A log agreement can be positive (291.8 is printed for ERM at three factors).",
         "largest log agreement over learners and factors",
@@ -64,6 +88,11 @@ CLAIMS = {
 def apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return relative differences; 0 where both numbers are 0."""
     return np.abs(one - other) / np.maximum(one + other, 1e-12)
+
+
+def late_part(curve) -> float:
+    """Return the fall from three to five factors as a part of that from none to five."""
+    return float((curve[3] - curve[5]) / max(curve[0] - curve[5], 1e-3))
 
 
 def measure(seed: int, quick: bool) -> dict:
@@ -97,6 +126,22 @@ def measure(seed: int, quick: bool) -> dict:
             "LISA": (irm - lisa)[1:].mean(),
         },
         "discriminates": float((apart(erm, irm) - apart(*rates)).mean()),
+        "weak_robust": {
+            f"share {ratio:g}": float(gap)
+            for ratio, gap in zip(
+                RATIOS, (agreement["LISA"] - agreement["ERM"]).mean(axis=1), strict=True
+            )
+        },
+        "trend": {"LISA over IRM": (lisa - irm)[1:].mean(), "IRM over ERM": (irm - erm)[1:].mean()},
+        "erm_first": {"IRM": erm[0] - irm[0], "LISA": erm[0] - lisa[0]},
+        "levels_off": float(
+            np.mean(
+                [
+                    late_part([1.0, *afr_p[name]]) - late_part([np.log(2), *full[name]])
+                    for name in LEARNERS
+                ]
+            )
+        ),
         "sign": max(log_pa),
         "agreement": agreement,
         "afr_p": afr_p,
