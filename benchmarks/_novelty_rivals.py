@@ -41,6 +41,8 @@ class Answer:
     share: float = np.nan
     interval: tuple[float, float] = (np.nan, np.nan)
     n_lost: int = 0
+    columns: list[list[int]] = field(default_factory=list)
+    """The first three columns that set each kind apart, where the method says any."""
 
 
 def witness(case: Case, seed: int) -> Answer:

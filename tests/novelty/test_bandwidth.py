@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from calls import novelty
 from optional import torch
 from shiftmetrics.novelty import choose_bandwidth
-from shiftmetrics.novelty.bandwidth import squared_distances
+from shiftmetrics.novelty.bandwidth import bandwidth_by_rule, squared_distances
 
 
 def blobs(n: int, columns: int, k: int, seed: int, spread: float = 0.5) -> np.ndarray:
@@ -126,9 +126,10 @@ def test_many_rows_are_drawn_from_with_a_seed() -> None:
 def test_rows_without_weight_are_left_out() -> None:
     rows = blobs(100, 2, 3, 0)
     outlier = np.concatenate([rows, np.full((1, 2), 1e6)])
-    weights = np.r_[np.ones(100), 0.0]
-    assert choose_bandwidth(outlier, sample_weight=weights).value == choose_bandwidth(rows).value
-    heavy = choose_bandwidth(outlier, sample_weight=weights, max_rows=50)
+    weights = [np.r_[np.ones(100), 0.0]]
+    found = bandwidth_by_rule([outlier], weights, np.random.default_rng(0))
+    assert found.value == choose_bandwidth(rows).value
+    heavy = bandwidth_by_rule([outlier], weights, np.random.default_rng(0), max_rows=50)
     assert heavy.n_rows == 50
     assert heavy.value < 10.0
 
@@ -150,7 +151,6 @@ def test_torch_gives_the_same() -> None:
         ({"features": np.eye(3), "limit": 0.0}, "limit must be a number greater than 0"),
         ({"features": np.eye(3), "n_resamples": 1}, "n_resamples must be an integer at least 2"),
         ({"features": np.eye(3), "max_rows": 1}, "max_rows must be an integer at least 2"),
-        ({"features": np.eye(3), "sample_weight": [1, -1, 1]}, "sample_weight must be at least 0"),
     ],
 )
 def test_bad_input_is_named(arguments: dict, message: str) -> None:

@@ -157,7 +157,7 @@ def test_the_summary_says_what_is_new_before_any_statistic() -> None:
     x, y = np.random.default_rng(0).normal(size=(2, 100, 3))
     nothing = novelty(x, y, n_resamples=99)
     assert nothing.headline().startswith("Nothing new shown at this size (p = ")
-    assert "Nothing is missing" in nothing.headline()
+    assert "Nothing is shown to be missing" in nothing.headline()
     tenfold = novelty(x, y, eta=10.0)
     assert tenfold.headline().startswith("No mode more than 10 times as frequent shown")
     assert tenfold.score.reverse is None

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from calls import novelty
-from shiftmetrics.novelty.changes import column_changes, is_gradual
+from shiftmetrics.novelty.changes import column_changes, is_gradual, smoothed
 from shiftmetrics.novelty.crossfit import crossfitted_members, lower_bound
 from shiftmetrics.novelty.dependence import duplicate_warnings, order_warnings
 from shiftmetrics.novelty.gate import likelihood_ratio
@@ -38,7 +38,7 @@ def test_a_large_new_mode_dilutes_and_nothing_is_missing(fraction: float) -> Non
     assert (len(result.modes), result.missing, result.changes.modes) == (1, (), ())
     assert result.test.missing_p_value > 0.05
     assert result.headline().startswith("New: about")
-    assert "Nothing is missing" in result.headline()
+    assert "Nothing is shown to be missing" in result.headline()
 
 
 @pytest.mark.slow
@@ -83,6 +83,37 @@ def test_a_shift_of_one_standard_deviation_is_gradual() -> None:
     result = novelty(normal(9, 400, 1) + 1.0, normal(10, 400, 1), n_resamples=99)
     assert (result.modes, result.missing) == ((), ())
     assert result.changes.columns[0].shift == pytest.approx(1.0, abs=0.3)
+
+
+def test_counts_that_fell_are_a_gradual_change() -> None:
+    rng = np.random.default_rng(40)
+    result = novelty(rng.poisson(3, (400, 3)), rng.poisson(4, (400, 3)), n_resamples=99)
+    assert (result.modes, result.missing) == ((), ())
+    assert "gradual shift" in result.headline()
+
+
+def test_half_of_a_column_that_is_cut_off_is_missing() -> None:
+    rows = normal(41, 800)
+    result = novelty(rows[rows[:, 0] > 0.0], normal(42), n_resamples=99)
+    assert result.changes.columns == ()
+    assert result.missing_fraction == pytest.approx(0.5, abs=0.08)
+    assert result.missing[0].columns[0].name == "column 0"
+
+
+def test_beside_nearly_all_new_nothing_is_said_of_what_is_missing() -> None:
+    result = novelty(normal(43, 200) + 20.0, normal(44, 200)[:, :5], n_resamples=59)
+    assert result.fraction > 0.95
+    apart = novelty(0.3 * normal(45, 300), normal(46, 300), n_resamples=59)
+    assert "Nothing is shown to be missing" not in apart.headline()
+
+
+def test_values_that_repeat_are_spread_between_their_neighbours() -> None:
+    values = np.repeat([0.0, 1.0, 3.0], 50)
+    spread = smoothed(values, np.random.default_rng(0))
+    assert len(np.unique(spread)) == 150
+    low, high = np.repeat([-0.5, 0.5, 2.0], 50), np.repeat([0.5, 2.0, 4.0], 50)
+    assert ((spread >= low) & (spread <= high)).all()
+    np.testing.assert_array_equal(smoothed(normal(0, 50)[:, 0], None), normal(0, 50)[:, 0])
 
 
 def test_twice_as_frequent_is_not_new() -> None:
@@ -215,5 +246,6 @@ def test_only_columns_that_moved_for_certain_are_changes() -> None:
     moved = column_changes(x + 0.8 * np.eye(5)[3], y, tuple(NAMES), 0.01)
     assert [change.name for change in moved] == ["c3"]
     assert moved[0].shift == pytest.approx(0.8, abs=0.2)
-    assert is_gradual(moved)
-    assert not is_gradual(column_changes(x + 4.0 * np.eye(5)[3], y, tuple(NAMES), 0.01))
+    assert is_gradual(x + 0.8 * np.eye(5)[3], y, tuple(NAMES), moved)
+    far = x + 4.0 * np.eye(5)[3]
+    assert not is_gradual(far, y, tuple(NAMES), column_changes(far, y, tuple(NAMES), 0.01))

@@ -163,10 +163,25 @@ class TableEncoder(Record):
         blocks = []
         start = 0
         for part in self.parts:
-            block = features[:, start : start + part.width]
-            blocks.append(part.decoded(block) if isinstance(part, NumberPart) else block)
+            blocks.append(part.decoded(features[:, start : start + part.width]))
             start += part.width
         return np.hstack(blocks)
+
+    def in_words(self, feature: int, inside: float, outside: float) -> tuple[Any, str]:
+        """Return the column of a feature, and the values that it has inside and outside a group of samples, in words.
+
+        Parameters
+        ----------
+        feature : int
+            Its number.
+        inside, outside : float
+            Means of the decoded feature.
+        """
+        for part in self.parts:
+            if feature < part.width:
+                return part.name, part.in_words(feature, inside, outside)
+            feature -= part.width
+        raise IndexError(feature)
 
     def without_text(self) -> TableEncoder:
         """Return the encoder of all columns but text, whose terms fill more space than all others together.

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.record import Record
+from shiftmetrics._core.result import format_percent
 from shiftmetrics._core.validation import describe
 from shiftmetrics.encoding.roles import read_dates
 
@@ -29,6 +30,7 @@ _RARE = 10
 """Samples of the reference that a level needs for a column of its own; of many samples, `_RARE_FRACTION` of them."""
 _RARE_FRACTION = 0.002
 _MOST_LEVELS = 50
+_MOST_EXAMPLES = 2
 _LIKELY_UNSEEN = 0.01
 """Expected fraction of unseen levels in another sample of the same source, from which unseen says nothing."""
 _COMPONENTS = 20
@@ -53,6 +55,14 @@ class Part(Record):
     def transform(self, values: pd.Series) -> FloatArray:
         """Return the features, of shape (n, width)."""
         raise NotImplementedError
+
+    def decoded(self, features: FloatArray) -> FloatArray:
+        """Return the features in units that a person would say."""
+        return features
+
+    def in_words(self, place: int, inside: float, outside: float) -> str:
+        """Return what a decoded feature is inside a group and outside of it; empty where no value says it."""
+        return ""
 
 
 def to_numbers(values: pd.Series) -> FloatArray:
@@ -143,6 +153,26 @@ class NumberPart(Part):
         decoded[:, 0] = self.centre + self.spread * grown
         return decoded
 
+    def in_words(self, place: int, inside: float, outside: float) -> str:
+        """Return both numbers, or how often it is missing."""
+        if place == 1:
+            return _often(f"{self.name} missing", inside, outside)
+        return values_in_words(self.name, inside, outside)
+
+
+def values_in_words(name: Any, inside: float, outside: float) -> str:
+    """Return the means of a column inside a group of samples and outside of it, with three digits."""
+    # All digits before the point stand there: years and prices are no powers of ten.
+    texts = [
+        f"{value:.0f}" if 100.0 <= abs(value) < 1e9 else f"{value:.3g}"
+        for value in (inside, outside)
+    ]
+    return f"{name} {texts[0]}, else {texts[1]}"
+
+
+def _often(what: str, inside: float, outside: float) -> str:
+    return f"{what} in {format_percent(inside)}, else {format_percent(outside)}"
+
 
 def robust_spread(values: FloatArray) -> float:
     """Return the standard deviation of values without their outermost 2 % on each side.
@@ -168,6 +198,8 @@ class CategoryPart(Part):
     tells_unseen: bool
     new: tuple[str, ...] | None = None
     """The only levels that count as unseen; None for all that the reference lacks."""
+    examples: tuple[str, ...] = ()
+    """Unseen levels of the current sample, the most frequent first."""
 
     @classmethod
     def fit(cls, name: Any, reference: pd.Series, current: pd.Series) -> CategoryPart | None:
@@ -190,7 +222,16 @@ class CategoryPart(Part):
         has_rare = bool(rare) or len(others) > n_new
         if len(frequent) + has_rare < 2 and not len(others):
             return None
-        return cls(name, tuple(sorted(frequent)), rare, has_rare, n_new > 0, new)
+        counted = others if new is None else others[list(new)].sort_values(ascending=False)
+        return cls(
+            name=name,
+            levels=tuple(sorted(frequent)),
+            rare=rare,
+            has_rare=has_rare,
+            tells_unseen=n_new > 0,
+            new=new,
+            examples=tuple(map(str, counted.index[:_MOST_EXAMPLES])),
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -222,6 +263,15 @@ class CategoryPart(Part):
         rows = np.flatnonzero(code >= 0)
         features[rows, code[rows]] = 1.0
         return features
+
+    def in_words(self, place: int, inside: float, outside: float) -> str:
+        """Return how frequent a level is, unseen ones by the names that the current sample has."""
+        what = self.names[place]
+        if what == f"{self.name} = missing":
+            what = f"{self.name} missing"
+        elif self.tells_unseen and place == self.width - 1 and self.examples:
+            what = f"{self.name} = {' or '.join(self.examples)}"
+        return _often(what, inside, outside)
 
 
 def level_codes(values: pd.Series) -> tuple[IntArray, list[str]]:
@@ -294,6 +344,20 @@ class DatePart(Part):
             circle = np.column_stack([np.cos(angle), np.sin(angle)])
             blocks.append(np.nan_to_num(circle))
         return np.hstack(blocks)
+
+    def decoded(self, features: FloatArray) -> FloatArray:
+        """Return the elapsed time in seconds, and the cycles as they are."""
+        width = self.elapsed.width
+        return np.hstack([self.elapsed.decoded(features[:, :width]), features[:, width:]])
+
+    def in_words(self, place: int, inside: float, outside: float) -> str:
+        """Return both days; points of a circle say nothing to a person."""
+        import pandas as pd
+
+        if place == 0:
+            days = [f"{pd.Timestamp(value, unit='s'):%Y-%m-%d}" for value in (inside, outside)]
+            return f"{self.name} {days[0]}, else {days[1]}"
+        return self.elapsed.in_words(place, inside, outside) if place < self.elapsed.width else ""
 
 
 _CYCLES = {

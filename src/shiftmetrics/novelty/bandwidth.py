@@ -23,7 +23,6 @@ from shiftmetrics._core.validation import (
     check_matrix,
     check_number,
     check_rng,
-    check_weights,
     describe,
 )
 from shiftmetrics.novelty.inputs import KernelChoice, check_samples
@@ -71,8 +70,6 @@ def choose_bandwidth(
     limit: float = LIMIT,
     n_resamples: int = N_RESAMPLES,
     max_rows: int = MAX_ROWS,
-    sample_weight: Any = None,
-    reference_weight: Any = None,
     rng: Any = None,
 ) -> Bandwidth:
     """Choose the bandwidth of the Gaussian kernel.
@@ -95,8 +92,6 @@ def choose_bandwidth(
         Random halves.
     max_rows : int, default 1000
         Rows drawn from each sample. Above it the bandwidth does not depend on the size of the samples.
-    sample_weight, reference_weight : array of shape (n_rows,), optional
-        Weights in proportion to which rows are drawn; rows of weight 0 are left out.
     rng : int or Generator, optional
         Draws rows and halves. Default: a fixed seed, so that equal data give equal bandwidths.
 
@@ -127,14 +122,13 @@ def choose_bandwidth(
         samples = [check_matrix(features, "features", min_rows=2)]
     else:
         samples = list(check_samples(features, reference, "gaussian"))
-    weights = [check_weights(sample_weight, "sample_weight", int(samples[0].shape[0]))]
-    if reference is not None:
-        weights.append(
-            check_weights(reference_weight, "reference_weight", int(samples[1].shape[0]))
-        )
-    generator = check_rng(0 if rng is None else rng)
     return bandwidth_by_rule(
-        samples, weights, generator, limit=limit, n_resamples=n_resamples, max_rows=max_rows
+        samples,
+        [None] * len(samples),
+        check_rng(0 if rng is None else rng),
+        limit=limit,
+        n_resamples=n_resamples,
+        max_rows=max_rows,
     )
 
 

@@ -17,14 +17,13 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.record import Record
 from shiftmetrics.novelty.contrast import areas_under_roc
 
-MOST_SHIFT = 1.5
-"""In standard deviations: samples that went further are new."""
+_OUTSIDE = 1.0 / 3.0
+"""Fraction of a sample beyond all but a hundredth of the other, from which it is new or missing.
 
-MOST_SPREAD = 2.0
-"""Times as wide or as narrow."""
+So far goes a shift of 1.9 standard deviations, 2.4 times the spread, or a column of which half is cut off."""
 
-_FEW_VALUES = 20
-"""Columns of so few values have no shift to undo."""
+_FEW_VALUES = 5
+"""Columns of fewer values hold categories, which have no shift to undo."""
 
 _OUTER = (0.15, 0.85)
 _OUTER_DISTANCE = 2.073
@@ -72,10 +71,10 @@ def column_changes(
     changes = []
     level = alpha / (2 * len(names))
     for number, name in enumerate(names):
-        own = test[:, number]
-        other = reference[:, number]
-        if min(len(np.unique(own)), len(np.unique(other))) <= _FEW_VALUES:
+        if min(len(np.unique(part[:, number])) for part in (test, reference)) < _FEW_VALUES:
             continue
+        both = np.concatenate([test[:, number], reference[:, number]])
+        own, other = np.split(smoothed(both, np.random.default_rng(0)), [len(test)])
         # Quantiles, so that a new mode of a sixth of the sample on one side hardly counts.
         own_spread = _spread(own)
         other_spread = _spread(other)
@@ -96,16 +95,21 @@ def column_changes(
     return tuple(sorted(changes, key=lambda change: -_size(change)))
 
 
-def is_gradual(changes: tuple[GradualChange, ...]) -> bool:
-    """Return whether there are changes, none of which is so large that samples would be new."""
-    if not changes:
-        return False
+def is_gradual(
+    test: FloatArray,
+    reference: FloatArray,
+    names: tuple[str, ...],
+    changes: tuple[GradualChange, ...],
+) -> bool:
+    """Return whether there are changes, none of which puts much of a sample where the other has next to nothing."""
     for change in changes:
-        if abs(change.shift) > MOST_SHIFT:
-            return False
-        if max(change.spread, 1.0 / change.spread) > MOST_SPREAD:
-            return False
-    return True
+        number = names.index(change.name)
+        sides = test[:, number], reference[:, number]
+        for one, other in (sides, sides[::-1]):
+            low, high = np.quantile(other, [0.01, 0.99])
+            if ((one < low) | (one > high)).mean() > _OUTSIDE:
+                return False
+    return bool(changes)
 
 
 def matched(
@@ -119,16 +123,26 @@ def matched(
     matched = features.copy()
     for change in changes:
         number = names.index(change.name)
-        column = matched[:, number]
-        if (column == np.round(column)).all():
-            # Integers would show by their places that they were moved.
-            column += rng.uniform(-0.5, 0.5, size=len(column))
+        # Integers would show by their places that they were moved.
+        column = smoothed(matched[:, number], rng)
         # Stretched about its median, then moved to that of the sample.
         center = np.median(column[in_test])
         other = np.median(column[~in_test])
         stretched = (column[~in_test] - other) * change.spread
         column[~in_test] = stretched + (center if change.shift != 0.0 else other)
+        matched[:, number] = column
     return matched
+
+
+def smoothed(values: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return values moved at random within half of the gaps beside them, where they repeat; others stay."""
+    distinct, place = np.unique(values, return_inverse=True)
+    if len(distinct) > 0.5 * len(values) or len(distinct) < 2:
+        return values.copy()
+    gaps = np.diff(distinct)
+    below = np.append(gaps[:1], gaps)[place]
+    above = np.append(gaps, gaps[-1:])[place]
+    return values + 0.5 * rng.uniform(-below, above)
 
 
 def changes_in_words(changes: tuple[GradualChange, ...]) -> str:

@@ -9,6 +9,8 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.neighbours import nearest_neighbours
 from shiftmetrics._core.record import Record
+from shiftmetrics.encoding import TableEncoder
+from shiftmetrics.encoding.parts import values_in_words
 
 MOST_COLUMNS = 6
 """Columns that are kept, the most telling first."""
@@ -36,6 +38,8 @@ class ColumnContrast(Record):
         Their difference in standard deviations.
     auc : float
         How well this column and those before it tell both apart: 0.5 not at all, 1 without error.
+    text : str
+        Both values in words; empty where no value says it, or another feature of the same column does.
     """
 
     name: str
@@ -43,6 +47,7 @@ class ColumnContrast(Record):
     outside: float
     gap: float
     auc: float
+    text: str = ""
 
 
 def nearest_known(members: FloatArray, known: FloatArray) -> IntArray:
@@ -69,7 +74,7 @@ def nearest_known(members: FloatArray, known: FloatArray) -> IntArray:
 
 
 def contrasts(
-    members: FloatArray, known: FloatArray, names: tuple[str, ...]
+    members: FloatArray, known: FloatArray, names: tuple[str, ...], encoder: TableEncoder | None
 ) -> tuple[ColumnContrast, ...]:
     """Return the columns that tell members from known samples, each chosen beside those before it.
 
@@ -79,6 +84,8 @@ def contrasts(
         In the units of the features.
     names : tuple of str
         Of the columns.
+    encoder : TableEncoder or None
+        What made the columns of a table, which says their values.
     """
     if not (len(members) and len(known)):
         return ()
@@ -94,7 +101,8 @@ def contrasts(
     alone = np.abs(areas_under_roc(scaled, labels) - 0.5)
     candidates = np.argsort(-alone, kind="stable")[:_CANDIDATES]
     chosen: list[int] = []
-    found = []
+    found: list[ColumnContrast] = []
+    said = set()
     # Greedy: the column that tells most beside those already there, by a linear discriminant.
     while len(chosen) < min(MOST_COLUMNS, len(candidates)):
         left = [int(column) for column in candidates if column not in chosen]
@@ -106,6 +114,11 @@ def contrasts(
         column = varies[left[best]]
         inside = float(members[:, column].mean())
         outside = float(known[:, column].mean())
+        if encoder is None:
+            source, text = names[column], values_in_words(names[column], inside, outside)
+        else:
+            # Of the features that a column of a table has become, the first says it.
+            source, text = encoder.in_words(int(column), inside, outside)
         found.append(
             ColumnContrast(
                 name=names[column],
@@ -113,8 +126,11 @@ def contrasts(
                 outside=outside,
                 gap=(inside - outside) / float(spread[column]),
                 auc=float(areas[best]),
+                text="" if source in said else text,
             )
         )
+        if text:
+            said.add(source)
     return tuple(found)
 
 

@@ -1,6 +1,6 @@
 """A lower bound of the fraction that is new, from scores of all samples that none of them had a part in.
 
-In each of several folds classifiers of the two samples are fitted on the others, and with them a threshold that
+For each of several folds classifiers of the two samples are fitted on the others, and with them a threshold that
 promises the largest bound; the samples of the fold are then counted above it. Whatever samples are called members
 before they are seen, a fraction a of the test sample and b of the reference, a is at most s + (1 - s) b where a
 fraction s is new. So ``1 - (1 - a) / (1 - b)`` is at most s, up to chance.
@@ -56,26 +56,20 @@ def crossfitted_members(
         others = others[:: len(others) // _MOST_FITTED + 1]
         if not (labels[others].any() and (~labels[others]).any()):
             continue
-        # Scores of the fitted rows leave out their own label; those of the fold have none to leave out.
-        known = []
-        applied = []
+        # Scores of the fitted rows leave out their own label; those of the fold have none to leave out. The mean
+        # of all classifiers bounds as much as the best of them would, which chance would choose too.
+        known = np.zeros(len(others))
+        applied = np.zeros(int(inside.sum()))
         for values, ridge in fitted:
             part = ridge * len(others) / len(labels)
             classifier = RidgeClassifier(values[others], weights[others], part)
             scores = classifier.scores(labels[None, others])[0]
             scale = scores.std() + 1e-300
-            known.append(scores / scale)
+            known += scores / scale
             coefficients = classifier.coefficients(labels[None, others])[0]
-            applied.append(values[inside] @ coefficients / scale)
-        known.append(np.mean(known, axis=0))
-        applied.append(np.mean(applied, axis=0))
-        # The scores that promise most decide, each with its best threshold.
-        choices = [
-            _best_threshold(scores, labels[others], weights[others], confidence_level)
-            for scores in known
-        ]
-        best = int(np.argmax([bound for bound, _ in choices]))
-        members[inside] = applied[best] > choices[best][1]
+            applied += values[inside] @ coefficients / scale
+        threshold = _best_threshold(known, labels[others], weights[others], confidence_level)
+        members[inside] = applied > threshold
     return members
 
 
@@ -113,8 +107,8 @@ def fraction_interval(a: float, b: float, n: float, m: float, confidence_level: 
 
 def _best_threshold(
     scores: FloatArray, labels: BoolArray, weights: FloatArray, confidence_level: float
-) -> tuple[float, float]:
-    """Return the largest bound that a threshold of the scores gives, and the threshold."""
+) -> float:
+    """Return the threshold of the scores that gives the largest bound; infinite where none gives any."""
     # Quantiles of the test sample's scores: a threshold between two of them calls the same samples members.
     thresholds = np.quantile(scores[labels], np.linspace(0.0, 1.0, _THRESHOLDS, endpoint=False))
     fractions = []
@@ -129,6 +123,4 @@ def _best_threshold(
     # What is frequent in the reference is not new, however much more of it the sample has.
     bounds[fractions[1] > RARE * fractions[0]] = -np.inf
     best = int(np.argmax(bounds))
-    if not bounds[best] > 0.0:
-        return 0.0, math.inf
-    return float(bounds[best]), float(thresholds[best])
+    return float(thresholds[best]) if bounds[best] > 0.0 else math.inf

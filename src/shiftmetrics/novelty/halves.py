@@ -23,7 +23,7 @@ FAR = 3.2
 VALLEY = 0.4
 """Samples in the middle for each near a center: two halves of one normal distribution have more than one."""
 
-_NO_VALLEY = 0.8
+_NO_VALLEY = 0.6
 """As many samples in the middle show two modes to be one: of pairs of withheld classes none came above 0.6."""
 
 _SHARED = 0.75

@@ -23,6 +23,9 @@ N_EXEMPLARS = 25
 _DIFFERENT = 0.5
 """Standardised difference from which a column is named."""
 
+_FAR_APART = 1.5
+"""From which it is named, whatever the columns before it tell."""
+
 _NAMED = 3
 _TELLS_MORE = 0.01
 _COMPARED_MEMBERS = 500
@@ -175,13 +178,14 @@ class Mode(Record):
             text += " of the reference"
         known = 0.5
         values = []
-        for column in self.columns[:_NAMED]:
-            # A column is named where it tells more than those before it.
-            if abs(column.gap) >= _DIFFERENT and column.auc >= known + _TELLS_MORE:
-                values.append(f"{column.name} {column.inside:.2g}, else {column.outside:.2g}")
+        for column in self.columns:
+            # A column is named where it tells more than those before it, or much by itself.
+            tells = column.auc >= known + _TELLS_MORE or abs(column.gap) >= _FAR_APART
+            if column.text and tells and abs(column.gap) >= _DIFFERENT:
+                values.append(column.text)
             known = column.auc
         if values:
-            text += f" ({'; '.join(values)})"
+            text += f" ({'; '.join(values[:_NAMED])})"
         return text
 
     @property
@@ -267,5 +271,5 @@ def _set_apart(
         return (), nothing
     near = nearest_known(*(to_float64(part) for part in points))
     values = [gram.in_words(part) for part in parts]
-    found = contrasts(values[0], values[1][near], names)
+    found = contrasts(values[0], values[1][near], names, gram.encoder)
     return found, outside[near][:N_EXEMPLARS] - (0 if own else gram.n_test)

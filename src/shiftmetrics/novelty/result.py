@@ -27,9 +27,8 @@ _SHOWN = 3
 _LEAST_SAID = 0.005
 """A lower bound below this says nothing."""
 
-_SMALL = 400
-_SMALLEST_MODE = 15
-"""Permutations of fewer samples of a mode are often enough as extreme, whatever is scanned."""
+_NEARLY_ALL = 0.85
+"""Fraction that is new, beside which the rest of the sample is too little to miss anything in it."""
 
 _READ_BACK = "The result must come from a computation, got one read from a file. Compute the novelty again to {what}."
 
@@ -294,8 +293,10 @@ class NoveltyResult(Drawn, Result):
             sentences.append(f"{amount}, {_listed(self.missing, p_missing)}")
         elif p_missing <= 1.0 - self.test.confidence_level and not changed:
             sentences.append(f"Something is missing (p = {p_missing:.2g}); no single clear mode.")
+        elif self.fraction >= _NEARLY_ALL:
+            sentences.append("What is missing cannot be told beside so much that is new.")
         elif not self.changes.columns:
-            sentences.append("Nothing is missing.")
+            sentences.append("Nothing is shown to be missing.")
         # Modes of both samples are no news, and are told last.
         for word, missing in (("More", False), ("Less", True)):
             modes = [mode for mode in self.changes.modes if mode.missing == missing]
@@ -341,9 +342,10 @@ class NoveltyResult(Drawn, Result):
                 f"At least {format_percent(low)} of the sample is new (lower bound, {confidence}, from cross-fitted "
                 "scores)."
             )
-        if not self.modes and min(self.test.sizes) < _SMALL:
+        if not self.modes:
+            least = self.test.smallest_mode
             sentences.append(
-                f"No mode of fewer than about {_SMALLEST_MODE} samples can be seen at this size."
+                f"No mode of fewer than about {least} samples can be seen at this size."
             )
         sentences += self.settings.get("encoding") or []
         if max(len(self.modes), len(self.missing)) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
@@ -87,6 +88,17 @@ class NoveltyTest(Record):
     dependence: tuple[str, ...] = ()
     first_rows: IntArray
     first_names: tuple[str, ...] = ()
+
+    @property
+    def smallest_mode(self) -> int:
+        """About how many samples a mode needs to be seen at this size.
+
+        That k neighbours are all of the sample, a fraction f of all, has the chance f^k; among N places that happens
+        once where k = log N / log(1 / f). Of the tightest modes, far from all else, so many were seen in at least
+        half of the trials: 7 of 60 and 60 samples, 11 of 1,000 and 1,000, 4 of 100 against 400.
+        """
+        n, m = self.sizes
+        return math.ceil(math.log(n + m) / math.log((n + m) / n))
 
     def is_near(self, p_value: float) -> bool:
         """Return whether another seed could turn the verdict of a p-value."""

@@ -102,8 +102,9 @@ class SearchedSamples:
         if gram.kernel.bandwidth is None or np.ptp(self._weights) > 0.0:
             return ()
         features = to_float64(gram.take(np.arange(gram.n_rows)))
-        changes = column_changes(features[in_test], features[~in_test], columns, self._alpha)
-        if not is_gradual(changes):
+        sides = features[in_test], features[~in_test]
+        changes = column_changes(*sides, columns, self._alpha)
+        if not is_gradual(*sides, columns, changes):
             return ()
         # Undo the changes in the reference, and ask the gate again with the same labels.
         moved = matched(features, in_test, columns, changes, self._rng)

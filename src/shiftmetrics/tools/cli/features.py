@@ -109,7 +109,7 @@ def pictures_of(sample: Sample) -> Any:
 def mixed_samples(
     arguments: Sequence[tuple[str, str, str | None]], id_column: str | None, columns: str | None
 ) -> list[Sample] | None:
-    """Read two tables that hold words, dates or gaps, and encode them; None where both hold numbers alone.
+    """Read two tables that hold words, dates or gaps, as they are; None where both hold numbers alone.
 
     Parameters
     ----------
@@ -120,8 +120,8 @@ def mixed_samples(
     """
     import pandas as pd
 
-    from shiftmetrics.encoding import TableEncoder
     from shiftmetrics.encoding.encoder import is_mixed
+    from shiftmetrics.encoding.roles import role_of
 
     sources = [parse_source(text, argument) for text, argument, _ in arguments]
     frames = [read_source(source) for source in sources]
@@ -129,27 +129,27 @@ def mixed_samples(
         return None
     # a file of labels is no column
     labels = [label for _, _, label in arguments if label and not looks_like_source(label)]
-    chosen = split_names(columns) if columns else None
     taken = [name for name in (id_column, *labels) if name is not None]
     shown = [frame.drop(columns=[name for name in taken if name in frame]) for frame in frames]
-    if chosen is not None:
+    if columns:
+        chosen = split_names(columns)
         shown = [frame[[name for name in chosen if name in frame]] for frame in shown]
     # a column of words that one side lacks is more likely a label that was not named
     if set(shown[0].columns) != set(shown[1].columns):
         return None
     if not any(is_mixed(frame) for frame in shown):
         return None
-    exclude = [name for name in labels if any(name in frame for frame in frames)]
-    encoder = TableEncoder.fit(
-        frames[1], frames[0], id_column=id_column, columns=chosen, exclude=exclude
-    )
+    if id_column is None:
+        first, second = shown
+        roles = [role_of(name, second[name], first[name], None) for name in first]
+        id_column = next((column.name for column in roles if column.role == "id"), None)
     samples = []
-    for source, frame, (_, _, label) in zip(sources, frames, arguments, strict=True):
-        features = pd.DataFrame(encoder.transform(frame), columns=list(encoder.names))
+    for source, frame, values, (_, _, label) in zip(sources, frames, shown, arguments, strict=True):
         ids = None
-        if encoder.id_column in frame:
-            ids = [str(name) for name in frame[encoder.id_column]]
+        if id_column is not None:
+            ids = frame[require_column(frame.columns, id_column, "--id", source.argument)]
+            ids = ids.astype(str).tolist()
         truth = read_row_values(label, "--label", frame)
-        notes = encoder.notes() if source is sources[0] else []
-        samples.append(Sample(source=source, values=features, label=truth, ids=ids, notes=notes))
+        described = values.drop(columns=[id_column], errors="ignore")
+        samples.append(Sample(source=source, values=values, label=truth, ids=ids, table=described))
     return samples

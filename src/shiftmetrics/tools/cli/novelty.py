@@ -90,6 +90,7 @@ def novelty(
         texts = [sample.values for sample in samples]
     elif align == "labels":
         samples = mixed_samples(arguments, id_column, columns)
+    mixed = samples is not None and not folders and text is None
     if samples is None:
         options = {"id_column": id_column, "columns": columns}
         samples = [
@@ -107,18 +108,25 @@ def novelty(
         first, second = samples
         if folders or text is not None:
             first, second = encode(samples, progress=call.progress)
-        features: list[Any] = [first.numbers(), second.numbers()]
-        # what is new is told by the names of the columns
-        if first.is_table and second.is_table:
-            features = [pd.DataFrame(part, columns=first.columns) for part in features]
-        result = call(kernel_entropic_novelty, *features).named(first.ids, second.ids)
+        features: list[Any] = [first.values, second.values]
+        if not mixed:
+            features = [first.numbers(), second.numbers()]
+            # what is new is told by the names of the columns
+            if first.is_table and second.is_table:
+                features = [pd.DataFrame(part, columns=first.columns) for part in features]
+        result = call(kernel_entropic_novelty, *features)
+        if first.ids is not None:
+            result = result.named(first.ids, second.ids)
+        tables = [part.values if part.is_table else None for part in (first, second)]
+        if mixed:
+            tables = [first.table, second.table]
         rows = Rows(
             names=first.ids,
             reference_names=second.ids,
             labels=first.label,
             reference_labels=second.label,
-            table=first.values if first.is_table else None,
-            reference_table=second.values if second.is_table else None,
+            table=tables[0],
+            reference_table=tables[1],
             images=pictures[0],
             reference_images=pictures[1],
             texts=texts[0],

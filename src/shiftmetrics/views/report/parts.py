@@ -61,11 +61,12 @@ def cell_of(value: Any) -> str:
     # gaps of pandas have types of their own
     if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
         return "–"
-    return (
-        format_number(float(value))
-        if isinstance(value, float | np.floating)
-        else excerpt(str(value))
-    )
+    if not isinstance(value, float | np.floating):
+        return excerpt(str(value))
+    # integers beside gaps are read as floats
+    if float(value).is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return format_number(float(value))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from shiftmetrics.views.report.parts import Number, ReportTable, cell_of, excerp
 from shiftmetrics.views.report.sides import Side
 
 MOST_COLUMNS = 5
+_TYPICAL = 0.1
+"""Fraction of the members from which a level is said."""
 
 
 class TypicalSide(Side):
@@ -62,7 +64,7 @@ def typical_columns(positions: Any, table: Any) -> dict[Any, str]:
             continue
         if line.level == "":
             columns[name] = f"{name} {line.after:.3g} ({line.before:.3g})"
-        elif line.difference > 0.0:
+        elif line.difference > 0.0 and line.after >= _TYPICAL:
             now = percent(line.after)
             overall = percent(line.before)
             columns[name] = f"{name} {excerpt(line.level)} {now} ({overall})"
