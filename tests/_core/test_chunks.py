@@ -4,15 +4,23 @@ import itertools
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from optional import torch
-from shiftmetrics import Computing, Resampling, posterior_agreement
+from shiftmetrics import (
+    Computing,
+    Resampling,
+    kernel_entropic_novelty,
+    posterior_agreement,
+)
 from shiftmetrics._core.chunk_readers import of_batches
+from shiftmetrics._core.chunks import Chunks
 
 RNG = np.random.default_rng(0)
 REFERENCE = 3.0 * RNG.normal(size=(5000, 4))
@@ -259,3 +267,14 @@ def test_row_groups_are_counted_before_they_are_read(
     monkeypatch.setattr("shiftmetrics._core.options.available_memory", lambda: 100_000)
     with pytest.raises(MemoryError, match="scores, a row group of 2000 rows, needs"):
         posterior_agreement(stored, stored)
+
+
+@pytest.mark.parametrize("measure", [posterior_agreement, kernel_entropic_novelty])
+def test_a_limit_that_is_given_is_kept_before_a_row_group_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, measure: Callable[..., Any]
+) -> None:
+    pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'shiftmetrics[parquet]'")
+    stored = of_parquet(tmp_path, "constant", np.ones((5000, 4)))
+    monkeypatch.setattr(Chunks, "_chunk", lambda *_: pytest.fail("a row group was read"))
+    with pytest.raises(MemoryError, match=r"of 5000 rows .* got a limit of"):
+        measure(stored, stored, computing=Computing(memory_limit=int(16.1 * 2**20)))

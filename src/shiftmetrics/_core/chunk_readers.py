@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import as_array, is_table, to_numpy
-from shiftmetrics._core.chunks import Chunks, computed
+from shiftmetrics._core.chunks import COPIES, Chunks, computed
 from shiftmetrics._core.options import check_memory, check_memory_limit
 from shiftmetrics._core.tables import match_labels
 from shiftmetrics._core.validation import describe
@@ -303,7 +303,7 @@ def _of_files(dataset: Any, argument: str) -> Chunks:
     stored = [sum(part.total_byte_size for part in group.row_groups) for group in groups]
     largest = max([*stored, 8 * len(dataset.schema.names) * max(sizes, default=0)])
     what = f"{argument}, a row group of {max(sizes, default=0)} rows,"
-    check_memory(2 * largest, check_memory_limit(None), what, "Write smaller row groups.")
+    check_memory(COPIES * largest, check_memory_limit(None), what, "Write smaller row groups.")
     empty = dataset.schema.empty_table().to_pandas()
     return Chunks(argument, read, empty, sizes=sizes, names=dataset.schema.names)
 

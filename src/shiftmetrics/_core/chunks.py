@@ -20,6 +20,9 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import IntArray, as_array, to_numpy
 from shiftmetrics._core.validation import check_finite, describe
 
+COPIES = 4
+"""Copies of a chunk in memory at a time: as read, as checked, joined to the rows before it, and converted."""
+
 
 class Chunks:
     """A virtual array behind chunks that are read one at a time.
@@ -65,6 +68,7 @@ class Chunks:
         self.names = names
         self.finite = True
         self._sizes = sizes
+        self._pairs: tuple[Chunks, int] | None = None
         # For each thread: the position of the first row that it still holds, and the rows from there on.
         self._window = threading.local()
 
@@ -117,6 +121,9 @@ class Chunks:
 
     def __getitem__(self, key: Any) -> npt.NDArray[Any]:
         """Return the rows of a slice, or at an array of positions."""
+        if self._pairs is not None:
+            pairs, side = self._pairs
+            return pairs[key][:, side]
         rows = key[0] if isinstance(key, tuple) else key
         if isinstance(rows, slice):
             start, stop, step = rows.indices(len(self))
@@ -169,6 +176,14 @@ class Chunks:
         if self.delayed is not None:
             shipped = dask().delayed(convert, pure=False)
             other.delayed = [shipped(chunk) for chunk in self.delayed]
+        return other
+
+    def side(self, number: int) -> Chunks:
+        """Return one of the two samples of rows that are pairs; both sides take the rows of one reading."""
+        other = object.__new__(Chunks)
+        other.__dict__.update(self.__dict__)
+        other.kept = self.kept[:, number]
+        other._pairs = self, number
         return other
 
     def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
@@ -263,32 +278,6 @@ class Chunks:
             tasks.append(take(self.delayed[number], inside))
         for chunk in computed(tasks, self.argument):
             yield to_numpy(as_array(chunk, self.argument))
-
-
-class PairSide:
-    """One of the two samples of `Chunks` whose rows are pairs."""
-
-    in_chunks = True
-    delayed = None
-    names = None
-
-    def __init__(self, pairs: Chunks, number: int) -> None:
-        self._pairs = pairs
-        self._number = number
-        self.sequential = pairs.sequential
-        self.dtype = pairs.dtype
-        self.ndim = pairs.ndim - 1
-        self.shape: tuple[int, ...] = (pairs.shape[0], *pairs.shape[2:])
-        self.chunk_bytes = pairs.chunk_bytes
-        self.kept = pairs.kept[:, number]
-        self.kept_step = pairs.kept_step
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, key: Any) -> npt.NDArray[Any]:
-        """Return rows, as of `Chunks`."""
-        return self._pairs[key][:, self._number]
 
 
 def rows_of(chunk: Any, rows: IntArray) -> Any:

@@ -18,14 +18,11 @@ import numpy as np
 
 from shiftmetrics._core.arrays import IntArray, is_in_chunks
 from shiftmetrics._core.blocks import PlacedBlocks, cpu_count, map_blocks
-from shiftmetrics._core.chunks import Chunks, computed, dask
+from shiftmetrics._core.chunks import COPIES, Chunks, computed, dask
 from shiftmetrics._core.options import Computing, check_memory
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-
-COPIES = 4
-"""Copies of a chunk in memory at a time: as read, as checked, joined to the rows before it, and converted."""
 
 THREAD_BYTES = 8 << 20
 """Memory of a thread beside its chunks: its blocks, and caches of readers. The caller itself counts as one more."""
@@ -34,15 +31,19 @@ THREAD_BYTES = 8 << 20
 def check_rows_fit(
     arrays: Sequence[Any], row_bytes: int, computing: Computing, argument: str
 ) -> None:
-    """Raise a MemoryError if the chunks of all threads, and ``row_bytes`` for each row, exceed a limit given."""
+    """Raise a MemoryError if the chunks of all threads, and ``row_bytes`` for each row, exceed a limit given.
+
+    It reads nothing but what tells the number of rows, so it stands before whatever reads rows.
+    """
     if computing.memory_limit is None:
         return
     # Each thread holds a few copies of a chunk of each array.
     threads = getattr(computing.executor, "_max_workers", cpu_count())
     if _any_sequential(arrays):
         threads = 1
-    chunk_bytes = sum(array.chunk_bytes for array in arrays if is_in_chunks(array))
-    held = COPIES * chunk_bytes + THREAD_BYTES
+    stored = [array for array in arrays if is_in_chunks(array)]
+    threads = min(threads, max((array.n_chunks for array in stored), default=threads))
+    held = COPIES * sum(array.chunk_bytes for array in stored) + THREAD_BYTES
     needed = threads * held + THREAD_BYTES + row_bytes * len(arrays[0])
     remedy = "Take fewer rows, smaller chunks or row groups, or one thread (executor)."
     what = f"{argument}, of {len(arrays[0])} rows read by {threads} threads,"

@@ -9,7 +9,6 @@ import numpy as np
 
 from shiftmetrics._core.confidence import ResamplingUnits, binomial_interval
 from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
-from shiftmetrics._core.placement import check_rows_fit
 from shiftmetrics._core.result import Interval, settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_number, describe
@@ -27,9 +26,6 @@ from shiftmetrics.agreement.statistic import (
     row_agreement,
     survey,
 )
-
-ROW_BYTES = 8
-"""Bytes of what each pair gets back: its own agreement."""
 
 
 def posterior_agreement(
@@ -133,10 +129,13 @@ def posterior_agreement(
     # Validated: pairs in one order, and the rows that memory can hold.
     drawn = None
     pairs = prepare_pairs(
-        scores, reference_scores, sample_weight=sample_weight, pairing=pairing, **options
+        scores,
+        reference_scores,
+        sample_weight=sample_weight,
+        pairing=pairing,
+        computing=computing,
+        **options,
     )
-    row_bytes = 0 if pairs.elsewhere else ROW_BYTES
-    check_rows_fit([pairs.scores, pairs.reference_scores], row_bytes, computing, "scores")
     if pairs.elsewhere and sample_weight is not None:
         remedy = "Use arrays in memory, or in files."
         raise ValueError(

@@ -27,8 +27,8 @@ from shiftmetrics._core.arrays import (
 )
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.chunk_readers import of_batches, pair_in_chunks
-from shiftmetrics._core.chunks import PairSide
-from shiftmetrics._core.placement import placed
+from shiftmetrics._core.options import Computing
+from shiftmetrics._core.placement import check_rows_fit, placed
 from shiftmetrics._core.probabilities import check_probabilities
 from shiftmetrics._core.tables import Align, align_tables, match_labels
 from shiftmetrics._core.validation import (
@@ -49,6 +49,9 @@ exponentials of each) stay in a core's L2 cache."""
 
 DEVICE_PLANE_BYTES = 1 << 27
 """The same for an accelerator, whose kernels want large blocks."""
+
+ROW_BYTES = 8
+"""Bytes of what each pair gets back: its own agreement."""
 
 WORKSPACE = Workspace()
 """Buffers that each thread keeps from batch to batch."""
@@ -148,7 +151,7 @@ class ScorePairs:
     @property
     def elsewhere(self) -> bool:
         """Whether the pairs are in batches, or in partitions of Dask: rows are not told apart."""
-        return any(side.sequential or side.delayed is not None for side in self._sides_in_chunks())
+        return any(map(_is_elsewhere, self._sides_in_chunks()))
 
     def _sides_in_chunks(self) -> list[Any]:
         return [side for side in (self.scores, self.reference_scores) if is_in_chunks(side)]
@@ -230,6 +233,7 @@ def prepare_pairs(
     sample_weight: Any = None,
     floor: float | None = None,
     pairing: Align = "labels",
+    computing: Computing | None = None,
 ) -> ScorePairs:
     """Validate and align the input of posterior agreement; see `posterior_agreement` for the arguments.
 
@@ -243,12 +247,18 @@ def prepare_pairs(
         If an input holds no numbers, if 1-D input holds integers, or if array libraries differ.
     ValueError
         If shapes, labels or values are not as described.
+    MemoryError
+        If rows take more than the limit of ``computing``, before they are read.
     """
     # Options first, then rows in one order, then values.
     kind = check_choice(kind, "kind", KINDS)
     if floor is not None:
         floor = check_number(floor, "floor", low=0.0, high=1.0, open_low=True, open_high=True)
     scores, reference_scores = _in_chunks(scores, reference_scores)
+    if computing is not None:
+        both = scores, reference_scores
+        row_bytes = 0 if any(map(_is_elsewhere, both)) else ROW_BYTES
+        check_rows_fit(both, row_bytes, computing, "scores")
     scores, reference_scores = align_tables(
         scores, reference_scores, "scores", "reference_scores", align=pairing, option="pairing"
     )
@@ -348,6 +358,11 @@ def on_cpu(array: Array) -> bool:
     return hasattr(array, "detach") and array.device.type == "cpu"
 
 
+def _is_elsewhere(side: Any) -> bool:
+    """Return True for batches, and for partitions of Dask."""
+    return is_in_chunks(side) and (side.sequential or side.delayed is not None)
+
+
 def _in_chunks(scores: Any, reference_scores: Any) -> tuple[Any, Any]:
     """Return both samples, of batches of pairs too, as arrays or rows in parts."""
     names = "scores", "reference_scores"
@@ -360,7 +375,7 @@ def _in_chunks(scores: Any, reference_scores: Any) -> tuple[Any, Any]:
             describe("scores", "pairs (scores, reference_scores)", type(scores).__name__, remedy)
         )
     pairs = of_batches(scores, "scores", _stacked)
-    return PairSide(pairs, 0), PairSide(pairs, 1)
+    return pairs.side(0), pairs.side(1)
 
 
 def _stacked(batch: Any) -> FloatArray:

@@ -168,7 +168,7 @@ def kernel_entropic_novelty(
         encoder = encoded[2]
         names = _ids(features, encoder, names[0]), _ids(reference, encoder, names[1])
         features, reference = encoded[:2]
-    samples = check_samples(features, reference, kernel)
+    samples = check_samples(features, reference, kernel, computing)
     columns = tuple(f"column {number}" for number in range(int(samples[0].shape[1])))
     if encoder is not None:
         columns = encoder.names

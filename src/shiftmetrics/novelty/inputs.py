@@ -18,6 +18,8 @@ from shiftmetrics._core.arrays import (
     to_numpy,
 )
 from shiftmetrics._core.chunk_readers import pair_in_chunks
+from shiftmetrics._core.options import Computing
+from shiftmetrics._core.placement import check_rows_fit
 from shiftmetrics._core.tables import align_tables
 from shiftmetrics._core.validation import (
     check_matrix,
@@ -71,7 +73,9 @@ def kernel_of(choice: KernelChoice, bandwidth: float | None) -> Kernel:
     return CallableKernel(choice)  # type: ignore[arg-type]
 
 
-def check_samples(features: Any, reference: Any, kernel: KernelChoice) -> tuple[Array, Array]:
+def check_samples(
+    features: Any, reference: Any, kernel: KernelChoice, computing: Computing | None = None
+) -> tuple[Array, Array]:
     """Return both samples as finite arrays of one library, with at least two rows each and matching columns.
 
     Out-of-core data become arrays, or `Chunks` where there are many.
@@ -88,6 +92,8 @@ def check_samples(features: Any, reference: Any, kernel: KernelChoice) -> tuple[
         features, reference = align_tables(
             features, reference, "features", "reference", rows=False, option=None
         )
+    if computing is not None:
+        check_rows_fit([features, reference], 0, computing, "features")
     # 2. Each sample, then both together.
     test, base = _check_rows(features, "features"), _check_rows(reference, "reference")
     if not in_chunks:

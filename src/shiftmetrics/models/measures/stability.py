@@ -11,6 +11,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.chunk_readers import chunks_of_rows
 from shiftmetrics._core.options import Computing, Resampling
+from shiftmetrics._core.placement import check_rows_fit
 from shiftmetrics._core.validation import check_weights, describe
 from shiftmetrics.models.domain.domain import FAR
 from shiftmetrics.models.domain.perturbation import Perturbation, Search, perturbation_of
@@ -150,6 +151,7 @@ def model_stability(
     if source is None:
         problem = problem_of(model, X, y, **reading)
     else:
+        check_rows_fit([source], 0, search, "X")
         problem = chunked_problem(source, model, y, **reading)
         problem.check_threshold(threshold)
         mapped = worst_case_of_chunks(problem)

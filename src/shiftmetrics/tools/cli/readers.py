@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.chunk_readers import in_chunks
+from shiftmetrics._core.chunks import COPIES
 from shiftmetrics._core.validation import first_few, needs
 from shiftmetrics.tools.cli.objects import as_content, load_object
 from shiftmetrics.tools.cli.options import OPENING
@@ -67,7 +68,9 @@ def read_source(source: Source) -> Any:
         with _reading(source, "a folder or pattern of parquet files"):
             from pyarrow.dataset import dataset
 
-            return in_chunks(dataset([str(path) for path in source.files]), source.argument)
+            chunks = in_chunks(dataset([str(path) for path in source.files]), source.argument)
+            _check_size(COPIES * chunks.chunk_bytes)
+            return chunks
     if source.is_table:
         content = READERS.get(source.suffix, _read_csv)(source)
     elif source.is_attribute or source.suffix == OBJECT_SUFFIX:
