@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics.models.reading.estimators import last_step
 from shiftmetrics.models.reading.model import LossName, ModelProblem
-from shiftmetrics.models.reading.outputs import last_step
 from shiftmetrics.models.search.column import SearchRoute
 from shiftmetrics.models.search.counterexamples import TRIALS, find_counterexamples, scattered
 from shiftmetrics.models.search.worst_case import Ascent, BestPoints, WorstCase

@@ -15,9 +15,8 @@ from shiftmetrics.models import Perturbation, Search
 from shiftmetrics.models.forests import exact, forest_of
 from shiftmetrics.models.forests.from_model import grid_of_problem
 from shiftmetrics.models.measures.routes import find_worst_case
-from shiftmetrics.models.reading.boosters import known_categories
+from shiftmetrics.models.reading.estimators import encoded_categories, known_categories
 from shiftmetrics.models.reading.model import problem_of
-from shiftmetrics.models.reading.outputs import encoded_categories
 from walked_trees import outputs_of
 
 FREE = Perturbation(bounds=None, integer=(), cost={"town": 1.0, "ward": 1.0})

@@ -16,8 +16,8 @@ from oracles import nearest_error_by_enumeration, valid_moves
 from shiftmetrics import CandidateLoss, Resampling, stability_criterion
 from shiftmetrics.models import Perturbation, model_stability
 from shiftmetrics.models.linear import LinearRoute
+from shiftmetrics.models.reading.estimators import encoded_categories
 from shiftmetrics.models.reading.model import problem_of
-from shiftmetrics.models.reading.outputs import encoded_categories
 
 Mixed = tuple[Pipeline, pd.DataFrame, np.ndarray]
 SLACK = {"region": 2.0, "smoker": 0.5}

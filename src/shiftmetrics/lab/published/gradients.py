@@ -16,8 +16,8 @@ from shiftmetrics.models.domain.perturbation import Perturbation, perturbation_o
 from shiftmetrics.models.linear import LinearRoute
 from shiftmetrics.models.linear.scores import AdditiveScores
 from shiftmetrics.models.measures.routes import find_worst_case
+from shiftmetrics.models.reading.estimators import is_network
 from shiftmetrics.models.reading.model import ModelProblem, problem_of
-from shiftmetrics.models.reading.outputs import is_network
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses import Loss
 

@@ -14,8 +14,8 @@ from shiftmetrics.models.forests.forest import LEAF, Forest
 from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.forests.pipeline_edges import Encode, edges_before, ranges
 from shiftmetrics.models.forests.reading import category_codes, forest_of
+from shiftmetrics.models.reading.estimators import last_step
 from shiftmetrics.models.reading.model import ModelProblem
-from shiftmetrics.models.reading.outputs import last_step
 from shiftmetrics.models.reading.rules import Cut
 
 _PROBES = 12

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics.models.forests.forest import Forest
-from shiftmetrics.models.reading.boosters import known_categories, splits_categories
+from shiftmetrics.models.reading.estimators import known_categories, splits_categories
 
 
 def forest_of(model: Any) -> Forest | None:

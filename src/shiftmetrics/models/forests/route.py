@@ -21,9 +21,8 @@ from shiftmetrics.models.forests.loss_bounds import lower_loss
 from shiftmetrics.models.forests.neighbourhood import Neighbourhood
 from shiftmetrics.models.forests.search import AT_ONCE, ROUNDING, ErrorSearch
 from shiftmetrics.models.forests.standing import Standing
-from shiftmetrics.models.reading.boosters import estimator_of
+from shiftmetrics.models.reading.estimators import estimator_of, last_step
 from shiftmetrics.models.reading.model import LossName, ModelProblem
-from shiftmetrics.models.reading.outputs import last_step
 from shiftmetrics.models.search.importance import Draws
 from shiftmetrics.models.search.worst_case import Ascent, BestPoints, Route, WorstCase
 from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss

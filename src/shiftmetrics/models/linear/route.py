@@ -18,8 +18,8 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.linear.geometry import Geometry
 from shiftmetrics.models.linear.nearest import nearest_errors
 from shiftmetrics.models.linear.scores import AdditiveScores, points_to_check
-from shiftmetrics.models.reading.model import LossName, ModelProblem
-from shiftmetrics.models.reading.outputs import last_step
+from shiftmetrics.models.reading.estimators import last_step
+from shiftmetrics.models.reading.model import LossName, ModelProblem, losses_of_scores
 from shiftmetrics.models.search.worst_case import EVERYONE, Ascent, BestPoints, Route, WorstCase
 from shiftmetrics.stability.losses import (
     AlternativesLoss,
@@ -76,28 +76,11 @@ def _is_loss(problem: ModelProblem, scores: AdditiveScores) -> bool:
     points = points_to_check(problem)
     repeated = replace(problem, y=np.resize(problem.y, len(points)))
     actual = repeated.losses(points, EVERYONE)
-    formula = losses_of(repeated, scores(points, problem))
+    formula = losses_of_scores(problem.loss, repeated.y, scores(points, problem))
     if problem.loss == "log_loss":  # a small probability is 1 minus another, rounded
         actual = np.minimum(actual, _LARGEST_LOG_LOSS)
         formula = np.minimum(formula, _LARGEST_LOG_LOSS)
     return bool(np.allclose(actual, formula, rtol=_TOLERANCE, atol=_TOLERANCE))
-
-
-def losses_of(problem: ModelProblem, scores: FloatArray) -> FloatArray:
-    """Return the loss of each sample from its scores; no probability is rounded to 0 on the way."""
-    from scipy.special import logsumexp
-
-    if problem.loss == "squared":
-        return np.asarray((scores[:, 0] - problem.y) ** 2)
-    everyone = np.arange(len(scores))
-    own = scores[everyone, problem.y]
-    gaps = scores - own[:, None]
-    if problem.loss == "log_loss":
-        # log sum_k exp(s_k - s_y), of which the term of the label is 1
-        return np.asarray(logsumexp(gaps, axis=1))
-    gaps[everyone, problem.y] = -np.inf
-    leads = gaps.max(axis=1)
-    return np.asarray(np.maximum(1.0 + leads, 0.0))
 
 
 def closed_form(geometry: Geometry, *, kind: Kind = "exact", least: bool = False) -> WorstCase:
@@ -180,8 +163,9 @@ class _LinearAscent(Ascent):
     """Ascent from the relaxed worst case, by steps that maximise the linearised loss."""
 
     def __init__(self, geometry: Geometry) -> None:
-        losses = losses_of(geometry.problem, geometry.at_rows)
-        super().__init__(geometry.problem, losses)
+        problem = geometry.problem
+        losses = losses_of_scores(problem.loss, problem.y, geometry.at_rows)
+        super().__init__(problem, losses)
         self.geometry = geometry
         self.relaxed = closed_form(geometry, kind="lower_bound", least=True)
         self.lower = self.relaxed.loss
@@ -207,7 +191,7 @@ class _LinearAscent(Ascent):
         highest = np.full(problem.n_samples, -np.inf)
         for _ in range(_CLIMBS):
             scores = self.geometry.scores(points, problem)
-            losses = losses_of(problem, scores)
+            losses = losses_of_scores(problem.loss, problem.y, scores)
             squared = problem.domain.distances(points, problem.codes) ** 2
             values = price * losses - problem.theta1 * squared
             gained = values > highest + self.rtol * np.abs(values)

@@ -37,7 +37,6 @@ from shiftmetrics.models.search.importance import (
     value_risks_of,
 )
 from shiftmetrics.models.search.worst_case import EVERYONE, WorstCase
-from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import DivergenceName
 
 
@@ -287,7 +286,7 @@ class _FeatureSolver:
         problem = self.problem
         if self.subgroups:  # what matters in one of them may not matter in all samples
             worst_case = worst_case.at_any_price()
-        options = self._options_of(np.arange(problem.n_samples))
+        options = self._options_of(EVERYONE)
         solution = solve_in_rounds(problem, worst_case, self.threshold, options)
         shifted_samples(problem, solution, options["sample_weight"])
         # A route may know the risks at all values; else the model is asked.
@@ -303,8 +302,11 @@ class _FeatureSolver:
         whole = replace(whole, importance_interval=importance)
         parts = []
         for place, (name, rows) in enumerate(self.subgroups.items(), 1):
+            # Among the points that were found for all samples.
             options = self._options_of(rows)
-            part = self._solve_subgroup(solution.found, rows, options)
+            found = solution.found.take(rows)
+            part = solve_in_rounds(problem, found, self.threshold, options)
+            shifted_samples(problem, part, options["sample_weight"], of=rows)
             record = self._record(group, part, risks, place, name)
             # An interval was asked for, and these samples are of one cluster: no standard error.
             if self.options["resampling"] is not None and options["resampling"] is None:
@@ -312,19 +314,7 @@ class _FeatureSolver:
             parts.append(record)
         return solution, whole, parts
 
-    def _solve_subgroup(
-        self, found: WorstCase, rows: IntArray, options: dict[str, Any]
-    ) -> SolvedRounds:
-        """Solve among the points that were found for all samples."""
-        solved = stability_criterion(found.loss.take(rows), self.threshold, **options)
-        lower = None
-        if found.lower is not None:
-            lower = stability_criterion(found.lower.take(rows), self.threshold, **options).value
-        solution = SolvedRounds(solved, found, lower)
-        shifted_samples(self.problem, solution, options["sample_weight"], of=rows)
-        return solution
-
-    def _options_of(self, rows: IntArray) -> dict[str, Any]:
+    def _options_of(self, rows: IntArray | slice) -> dict[str, Any]:
         """Return the arguments of `stability_criterion` for some of the samples."""
         weights = self.options["sample_weight"]
         if weights is not None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from shiftmetrics.models.reading.estimators import ends_in_network
 from shiftmetrics.models.reading.model import LossName, ModelProblem
-from shiftmetrics.models.reading.outputs import ends_in_network
 from shiftmetrics.models.search.column import SearchRoute
 from shiftmetrics.models.search.worst_case import WorstCase
 

@@ -13,14 +13,9 @@ from torch import Tensor, nn
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import describe
 from shiftmetrics.attacks.model import evaluation_mode, parameter_of
+from shiftmetrics.models.reading.estimators import is_module, is_network, last_step, steps_of
 from shiftmetrics.models.reading.model import ModelProblem
-from shiftmetrics.models.reading.outputs import (
-    batch_size,
-    is_module,
-    is_network,
-    last_step,
-    steps_of,
-)
+from shiftmetrics.models.reading.outputs import batch_size
 
 
 def module_of(model: Any) -> torch.nn.Module:

@@ -18,7 +18,8 @@ from shiftmetrics._core.tables import check_labels, labels_to_numpy
 from shiftmetrics._core.validation import check_vector, describe, first_few
 from shiftmetrics.models.domain.perturbation import Search
 from shiftmetrics.models.domain.table import CodedTable, frame_of
-from shiftmetrics.models.reading.outputs import call, class_scores, is_module, predicted_values
+from shiftmetrics.models.reading.estimators import is_module
+from shiftmetrics.models.reading.outputs import call, class_scores, predicted_values
 from shiftmetrics.models.reading.rules import Decision
 
 SAMPLE_BYTES = 500

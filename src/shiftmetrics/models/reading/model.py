@@ -17,7 +17,6 @@ from shiftmetrics.models.domain.arguments import domain_of
 from shiftmetrics.models.domain.domain import Domain
 from shiftmetrics.models.domain.perturbation import Perturbation, Search
 from shiftmetrics.models.domain.table import CodedTable
-from shiftmetrics.models.reading.boosters import estimator_of, known_categories
 from shiftmetrics.models.reading.checks import (
     check_fits_in_memory,
     check_missing_cells,
@@ -26,15 +25,18 @@ from shiftmetrics.models.reading.checks import (
     class_positions,
     columns_of,
 )
-from shiftmetrics.models.reading.outputs import (
+from shiftmetrics.models.reading.estimators import (
     LEAST_PROBABILITY,
-    check_model,
+    encoded_categories,
+    estimator_of,
+    is_module,
+    known_categories,
+    least_probability,
+)
+from shiftmetrics.models.reading.outputs import (
     check_scores,
     class_log_probabilities,
     class_scores,
-    encoded_categories,
-    is_module,
-    least_probability,
     predicted_values,
 )
 from shiftmetrics.models.reading.rules import Cut, Decision, behind
@@ -172,10 +174,7 @@ class ModelProblem:
     def losses(self, points: FloatArray, rows: IntArray | slice) -> FloatArray:
         """Return the loss of the model at coded points, for the labels of ``rows``."""
         y = self.y[rows]
-        everyone = np.arange(len(points))
         # Errors are those of the rule; the other losses are of the model inside it.
-        if self.loss == "squared":
-            return np.asarray((self.predict(points) - y) ** 2)
         if self.loss == "zero_one":
             errors = self.is_wrong(points, rows).astype(np.float64)
             if self.costs is not None:
@@ -183,13 +182,9 @@ class ModelProblem:
             return errors
         if self.loss == "log_loss":
             logs = class_log_probabilities(self.model, self._decoded(points), self.clip)
-            return np.asarray(np.maximum(-logs[everyone, y], 0.0))
-        # The hinge: 1 minus the lead of the label over the best of its rivals.
-        scores = self.scores(points)
-        rivals = scores.copy()
-        rivals[everyone, y] = -np.inf
-        margins = scores[everyone, y] - rivals.max(axis=1)
-        return np.asarray(np.maximum(1.0 - margins, 0.0))
+            own = logs[np.arange(len(points)), y]
+            return np.asarray(np.maximum(-own, 0.0))
+        return losses_of_scores(self.loss, y, self.scores(points))
 
     # What is refused once the threshold is known, and in the end.
 
@@ -232,6 +227,34 @@ class ModelProblem:
         check_same(uncounted.losses(self.codes[some], some), first)
 
 
+def losses_of_scores(loss: LossName, y: npt.NDArray[Any], scores: FloatArray) -> FloatArray:
+    """Return the loss of each sample from its scores; no probability is rounded to 0 on the way.
+
+    Parameters
+    ----------
+    loss : {"hinge", "log_loss", "squared"}
+        The loss.
+    y : array of shape (n,)
+        Positions of the labels, or values.
+    scores : array of shape (n, n_classes)
+        Scores of the classes; values in one column for the squared loss.
+    """
+    from scipy.special import logsumexp
+
+    if loss == "squared":
+        return np.asarray((scores[:, 0] - y) ** 2)
+    everyone = np.arange(len(scores))
+    own = scores[everyone, y]
+    gaps = scores - own[:, None]
+    if loss == "log_loss":
+        # log sum_k exp(s_k - s_y), of which the term of the label is 1
+        return np.asarray(logsumexp(gaps, axis=1))
+    # The hinge: 1 plus the lead of the best rival over the label.
+    gaps[everyone, y] = -np.inf
+    leads = gaps.max(axis=1)
+    return np.asarray(np.maximum(1.0 + leads, 0.0))
+
+
 def problem_of(
     model: Any,
     X: Any,
@@ -253,17 +276,16 @@ def problem_of(
     rule = model
     if not isinstance(rule, Decision):
         rule = Decision(model)
-    check_model(rule.model)
-    # The model, on the columns that it was fitted on, and where its outputs are scores.
+    # The model as an estimator, and what routes see: the model inside it whose scores decide, and where they are cut.
     model = estimator_of(rule.model)
+    rule = replace(rule, model=model)
+    decides = loss == "zero_one"
+    core, cut = behind(rule, decides=decides)
+    # The columns that it was fitted on; a network of scores, not of probabilities.
     X = columns_of(model, X)
     check_fits_in_memory(model, X, search)
     if is_module(model) and loss != "squared":
         check_scores(model, X)
-    # What the route sees: the model whose scores decide, and where they are cut.
-    rule = replace(rule, model=model)
-    decides = loss == "zero_one"
-    core, cut = behind(rule, decides=decides)
     # The table, with the categories that the model knows.
     is_frame = is_table(X)
     names: Sequence[Any]

@@ -12,12 +12,8 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
 from shiftmetrics._core.validation import check_number, describe
-from shiftmetrics.models.reading.outputs import (
-    call,
-    class_log_probabilities,
-    is_module,
-    predicted_labels,
-)
+from shiftmetrics.models.reading.estimators import is_module
+from shiftmetrics.models.reading.outputs import call, class_log_probabilities, predicted_labels
 
 Response = Literal["predict_proba", "decision_function"]
 

@@ -120,6 +120,13 @@ class WorstCase:
 
         return replace(self, loss=of_loss(self.loss), lower=lower, refine=refine)
 
+    def take(self, rows: IntArray) -> WorstCase:
+        """Return the worst case of some samples, among the points that are known."""
+        lower = self.lower
+        if lower is not None:
+            lower = lower.take(rows)
+        return replace(self, loss=self.loss.take(rows), lower=lower, refine=None)
+
     def at_any_price(self) -> WorstCase:
         """Return the worst case of errors once all samples are searched, whatever a unit of risk is worth."""
         found = self

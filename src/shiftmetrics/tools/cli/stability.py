@@ -14,7 +14,7 @@ from shiftmetrics._core.arrays import as_array
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.models import feature_stability as stability_of_features
 from shiftmetrics.models import model_stability
-from shiftmetrics.models.reading.boosters import estimator_of
+from shiftmetrics.models.reading.estimators import estimator_of
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion, stability_curve
 from shiftmetrics.tools.cli.decision_tables import read_table
 from shiftmetrics.tools.cli.objects import check_model, load_object
