@@ -136,7 +136,8 @@ def _claims(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         why = remark.get("untestable", remark["why"])
         found = {**claim, **remark, "verdict": verdict, "why": "" if verdict == "holds" else why}
         # A number without any variance is a definition, or might as well be one.
-        if claim["low"] is not None and claim["low"] == claim["high"]:
+        constant = claim["low"] is not None and claim["low"] == claim["high"]
+        if constant and verdict != UNTESTABLE:
             found["kind"] = found["kind"] or "check"
         yield found
 
