@@ -283,7 +283,11 @@ def column_classes(scores: Any, named: Collection[str] = ()) -> tuple[str, ...]:
     """
     if not is_table(scores):
         return tuple(str(place) for place in range(scores.shape[1]))
-    names = [class_key(name) for name in scores.columns]
+    return read_classes_of([class_key(name) for name in scores.columns], named)
+
+
+def read_classes_of(names: list[str], named: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the classes that names of columns stand for; ``named`` as in `column_classes`."""
     without_mark = _without_mark(names)
     numbers = _numbers(names)
     if named:

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import numpy as np
@@ -229,3 +230,51 @@ def test_labels_may_come_from_a_file(tmp_path):
         shared("--label", "short.npy", sample)
     with pytest.raises(ValueError, match="--label must be a file here"):
         read_sample(f"{tmp_path / 's.npz'}:scores", "SHIFTED", role="scores", label="truth")
+
+
+def test_labels_of_a_file_of_ids_are_brought_into_the_order_of_the_rows(run, fails, folder):
+    table = pd.read_csv(folder / "noisy.csv")
+    names = np.array(["cat", "dog", "eel"])[table["truth"]]
+    labels = pd.DataFrame({"image": table["image"], "kind": names}).sample(frac=1, random_state=1)
+    labels.to_csv(folder / "labels.csv", index=False)
+    for name in ("noisy", "clean"):
+        frame = pd.read_csv(folder / f"{name}.csv").drop(columns="truth")
+        frame.assign(
+            truth=np.array(["cat", "dog", "eel"])[pd.read_csv(folder / f"{name}.csv")["truth"]]
+        ).to_csv(folder / f"{name}_words.csv", index=False)
+    command = [
+        "compare",
+        f"a={folder / 'noisy_words.csv'}",
+        f"b={folder / 'clean_words.csv'}",
+        "--id",
+        "image",
+    ]
+    within = run(*command, "--label", "truth")
+    beside = run(*command, "--label", folder / "labels.csv", "--columns", "cat,dog,eel")
+    assert within.exit_code == beside.exit_code == 0, within.output + beside.output
+    assert within.stdout.splitlines()[0] == beside.stdout.splitlines()[0]
+    labels.iloc[:-3].to_csv(folder / "labels.csv", index=False)
+    message = fails(*command, "--label", folder / "labels.csv", "--columns", "cat,dog,eel")
+    assert "--label must be a file with a value for each row, got none for 3 of 60" in message
+
+
+def test_numbered_columns_are_the_classes_of_numbered_labels(run, folder):
+    for name in ("noisy", "clean"):
+        frame = pd.read_csv(folder / f"{name}.csv").sort_values("image")
+        numbered = frame.rename(columns={"cat": "p1", "dog": "p2", "eel": "p3"})
+        # no row of the third class, so that places from 0 would be read as well
+        numbered = numbered[numbered["truth"] < 2].assign(truth=numbered["truth"] + 1)
+        numbered.to_csv(folder / f"{name}_numbered.csv", index=False)
+    files = [f"{name}={folder / name}_numbered.csv" for name in ("noisy", "clean")]
+    result = run(
+        "compare", *files, "--id", "image", "--label", "truth", "--json", folder / "c.json"
+    )
+    assert result.exit_code == 0, result.output
+    clean = pd.read_csv(folder / "clean_numbered.csv")
+    right = (clean[["p1", "p2", "p3"]].to_numpy().argmax(axis=1) + 1 == clean["truth"]).mean()
+    assert right > 0.8
+    document = json.loads((folder / "c.json").read_text())
+    accuracy = next(m for m in document["models"] if m["name"] == "clean")["secondary_metrics"][
+        "accuracy"
+    ]
+    assert accuracy == pytest.approx(right)

@@ -65,7 +65,8 @@ def compare(
     labelled : FILE
         Scores of other rows, unshifted, whose classes --label names: once for each model, in their order.
     label : COLUMN|FILE
-        True classes, of the shifted rows or of those of --labelled: names of columns, or their places from 0.
+        True classes, of the shifted rows or of those of --labelled: names of columns (p1 is class 1), or their
+        places from 0.
     """
     if len(shifted) < 2:
         raise ValueError(
@@ -160,10 +161,19 @@ def _comparison_of_results(paths: Mapping[str, str], call: Call) -> Job:
 
 
 def class_places(labels: Any, columns: list[str] | None) -> Any:
-    """Return the column of each class: where labels are not names of columns, they are places."""
-    if labels is None or columns is None or not set(map(str, labels)) <= set(columns):
+    """Return the column of each class: where labels are not what columns are called, they are places.
+
+    Columns p1 and p2 are those of the labels 1 and 2.
+    """
+    if labels is None or columns is None:
         return labels
-    return np.array([columns.index(str(label)) for label in labels])
+    from shiftmetrics.decisions.predictions import class_key, read_classes_of
+
+    keys = [class_key(label) for label in labels]
+    classes = read_classes_of([class_key(name) for name in columns], set(keys))
+    if not set(keys) <= set(classes):
+        return labels
+    return np.array([classes.index(key) for key in keys])
 
 
 def by_name(shifted: Iterable[str]) -> dict[str, str]:

@@ -74,7 +74,7 @@ def of_every_command(
     columns : A,B,...
         Columns to measure. Default: all that are not otherwise named.
     label : COLUMN|FILE
-        True labels: kept out of the measure, used to explain it.
+        True labels: kept out of the measure, used to explain it. A file holds one a row, or ids and labels.
     weight : COLUMN|FILE
         Weights of the rows, such as survey weights.
     groups : COLUMN|FILE

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import as_array, is_in_chunks
 from shiftmetrics._core.tables import Align, align_tables
-from shiftmetrics._core.validation import first_few
+from shiftmetrics._core.validation import describe, first_few
 from shiftmetrics.tools.cli.readers import read_source
 from shiftmetrics.tools.cli.sources import Source, looks_like_source, parse_source
 
@@ -163,17 +163,17 @@ def _table_sample(
                 notes.append(f"Took {name} as the {what}.")
     frame = content.drop(columns=_columns_of(content, named))
     id_column = named.pop("id")
-    held: dict[str, Any] = read_rows(content, named)
+    ids = None
     if id_column is not None:
-        require_column(content.columns, id_column, "--id", argument)
+        ids = content[require_column(content.columns, id_column, "--id", argument)]
+    held: dict[str, Any] = read_rows(content, named, ids=ids)
     if chosen:
         frame = frame[chosen]
     else:
         refuse_text(frame, argument, among_numbers=True)
         refuse_suspect_columns(frame, argument, role)
     refuse_text(frame, argument)
-    if id_column is not None:
-        ids = content[id_column]
+    if ids is not None:
         frame = frame.set_axis(ids.to_numpy(), axis=0).rename_axis(id_column, axis=0)
         held["ids"] = [str(name) for name in ids]
     return Sample(source=source, values=frame, notes=notes, **held)
@@ -206,19 +206,25 @@ def read_scores(
 
 
 def read_rows(
-    frame: Any | None, row_options: dict[str, str | None], *, required: bool = False
+    frame: Any | None,
+    row_options: dict[str, str | None],
+    *,
+    ids: Any = None,
+    required: bool = False,
 ) -> dict[str, Any]:
     """Return one value a row for each option, by the name of the option; see `read_row_values`."""
     return {
-        name: read_row_values(text, f"--{name}", frame, required=required)
+        name: read_row_values(text, f"--{name}", frame, ids=ids, required=required)
         for name, text in row_options.items()
     }
 
 
 def read_row_values(
-    text: str | None, option: str, frame: Any | None, *, required: bool = False
+    text: str | None, option: str, frame: Any | None, *, ids: Any = None, required: bool = False
 ) -> Values | None:
     """Take a column of the table, or else a file, as one value a row.
+
+    A file of two columns, ids and values, is brought into the order of ``ids``.
 
     Returns
     -------
@@ -236,7 +242,7 @@ def read_row_values(
     if frame is not None and text in frame.columns:
         return cast(Values, frame[text].to_numpy())
     if looks_like_source(text):
-        return read_vector(text, option)
+        return read_vector(text, option, ids)
     if frame is None:
         raise ValueError(
             f"{option} must be a file here, because arrays have no named columns; got {text!r}."
@@ -246,16 +252,25 @@ def read_row_values(
     return None
 
 
-def read_vector(text: str, argument: str) -> Values:
-    """Read a file that holds one number or word for each row.
+def read_vector(text: str, argument: str, ids: Any = None) -> Values:
+    """Read a file that holds one number or word for each row, or the id of a row and one for each of ``ids``.
 
     Raises
     ------
     ValueError
-        If it holds several columns.
+        If it holds several columns, or nothing for one of the ids.
     """
-    # a table of one column is a column
     content = read_source(parse_source(text, argument))
+    if ids is not None and hasattr(content, "columns") and content.shape[1] == 2:
+        from shiftmetrics.decisions.labels import labels_of_table
+
+        found = labels_of_table(content, np.asarray(ids))
+        if not found.known.all():
+            first = np.asarray(ids)[~found.known][0]
+            got = f"none for {(~found.known).sum()} of {len(ids)}, such as {first!s}"
+            raise ValueError(describe(argument, "a file with a value for each row", got))
+        return np.array(found.values.tolist())
+    # a table of one column is a column
     values = np.asarray(content.to_numpy() if hasattr(content, "to_numpy") else content)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
