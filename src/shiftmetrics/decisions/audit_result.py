@@ -279,7 +279,7 @@ class AuditResult(Drawn, Result):
         sentences += [part.sentence() for part in self.inside]
         if self.settings["has_model"] and self.changes.new and not self.inside:
             sentences.append(
-                "The model has not seen the new modes: its accuracy there cannot be told without labels."
+                "The reference lacks the new modes: the accuracy there cannot be told without labels."
             )
         sentences += [text for text in (tipping.sentence() for tipping in self.tipping) if text]
         return sentences

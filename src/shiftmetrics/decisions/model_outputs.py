@@ -109,6 +109,15 @@ def _features(model: Any, table: pd.DataFrame, not_features: set[Any]) -> Any:
     # scikit-learn's estimators remember the names of the table that they were fitted on.
     if not hasattr(model, "feature_names_in_"):
         return table[[name for name in table.columns if name not in not_features]].to_numpy()
+    names = list(model.feature_names_in_)
+    missing = [name for name in names if name not in table]
+    # LightGBM calls the columns of an array so.
+    if missing and names[0] != "Column_0":
+        expected = "one that was fitted on columns that both samples have"
+        remedy = f"The columns are {first_few(table.columns, 8)}."
+        raise ValueError(
+            describe("model", expected, f"one that takes {first_few(missing)}", remedy)
+        )
     return columns_of(model, table)
 
 

@@ -116,18 +116,21 @@ class MonitorResult(Drawn, Result):
         if errors is not None and errors.raised:
             return (
                 f"Alarm at batch {errors.raised_at}: errors exceeded {format_percent(errors.allowed)}, what the "
-                f"reference allows; since the start {errors.n_hits} of {errors.n_samples} labelled samples are wrong."
+                f"reference allows{_when(errors)}; since the start {errors.n_hits} of {errors.n_samples} labelled "
+                "samples are wrong."
             )
         raised = [alarm for alarm in state.rows if alarm.raised]
         # Several tests see one change: the first alarm names it.
         if raised:
             first = min(raised, key=lambda alarm: alarm.raised_at)
             return (
-                f"Alarm at batch {first.raised_at}: {first.name} exceeded {format_percent(first.allowed)}, what the "
-                f"reference allows; since the start they are {format_percent(first.rate)} of {first.n_samples}."
+                f"Alarm at batch {first.raised_at}: the samples that are {first.name} exceeded "
+                f"{format_percent(first.allowed)}, what the reference allows{_when(first)}; since the start they are "
+                f"{first.n_hits} of {first.n_samples}."
             )
         if state.n_batches == 1:
-            return f"The first batch, of {state.n_samples} samples, shows no change."
+            samples = "sample" if state.n_samples == 1 else "samples"
+            return f"The first batch, of {state.n_samples} {samples}, shows no change."
         return f"{state.n_batches} batches of {state.n_samples} samples in all show no change."
 
     @property
@@ -225,6 +228,11 @@ def monitor_batch(
         state=state,
         note=passport.note,
     )
+
+
+def _when(alarm: Alarm) -> str:
+    """Say that a rate was too high for a time only, where that of all batches is not."""
+    return " in some batches" if alarm.rate <= alarm.allowed else ""
 
 
 def _verdict(state: MonitorState) -> str:

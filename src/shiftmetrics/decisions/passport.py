@@ -54,10 +54,10 @@ class RowTest(Record):
 
     @property
     def name(self) -> str:
-        """What is counted, in words."""
+        """What is counted, in words that follow "samples that are"."""
         if self.kind == "far":
-            return f"samples farther from the reference than {100 * self.quantile:g} % of it"
-        return f"predictions less sure than {100 * self.quantile:g} % of the reference's"
+            return f"farther from the reference than {100 * self.quantile:g} % of its own samples"
+        return f"predicted with less confidence than {100 * self.quantile:g} % of the reference"
 
 
 @dataclass(frozen=True, eq=False)

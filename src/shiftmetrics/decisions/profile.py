@@ -151,7 +151,7 @@ def _row_tests(readings: Readings) -> tuple[RowTest, ...]:
 
 
 def _replayed(passport: Passport, readings: Readings) -> Passport:
-    """Replay the reference in its order; where it raises an alarm itself, its rows are not exchangeable.
+    """Replay the reference in its order; where it raises an alarm itself, its samples are not exchangeable.
 
     Hours, seasons and sites come in order: later batches of such a source differ from a mixture of all of it
     without any change, and alarms on the samples would mean nothing. Labelled errors are still watched.
@@ -166,8 +166,8 @@ def _replayed(passport: Passport, readings: Readings) -> Passport:
     if not raised:
         return passport
     note = (
-        "The reference, replayed in its order, raises an alarm itself "
-        f"({raised[0]}): its rows are not exchangeable, and are not watched."
+        f"Replayed in its own order, the reference raises an alarm itself (samples {raised[0]}): "
+        "its samples are not exchangeable, so they are not watched."
     )
     return replace(passport, rows_armed=False, note=note)
 

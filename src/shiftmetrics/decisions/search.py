@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -120,7 +121,7 @@ def find_modes(
             encoder.transform(reference.iloc[base_rows]),
             np.random.default_rng(int(rng.integers(2**31))),
         )
-        warnings = result.test.dependence
+        warnings = tuple(map(_of_samples, result.test.dependence))
         sides = (current, rows, "test"), (reference, base_rows, "reference")
         new += [_members(mode, *sides, encoder) for mode in result.modes]
         missing += [_members(mode, *sides[::-1], encoder) for mode in result.missing]
@@ -190,6 +191,13 @@ def detected(
     return detect(
         problem, options, together=None, columns=names, rng=generator, report=lambda: None
     )
+
+
+def _of_samples(warning: str) -> str:
+    """Say a warning of the search in the words of an audit, which takes no groups of samples."""
+    warning = re.sub(r"(: then|, or) pass resampling=.*", ".", warning)
+    warning = warning.replace("of features", "of the current sample")
+    return warning.replace("of reference", "of the reference")
 
 
 def _without(rows: IntArray, taken: Iterable[IntArray]) -> IntArray:

@@ -425,7 +425,8 @@ class TextPart(Part):
             return None
         model = make_pipeline(terms, TruncatedSVD(width, random_state=0))
         # Scaled to a total variance of 1: two texts are about as far apart as two values of another column.
-        total = float(model.fit_transform(text).var(axis=0).sum())
+        with np.errstate(divide="ignore", invalid="ignore"):  # of texts whose terms never differ
+            total = float(model.fit_transform(text).var(axis=0).sum())
         return cls(name, model, 1.0 / math.sqrt(total) if total > 0.0 else 1.0, width)
 
     @property

@@ -200,8 +200,9 @@ def _reconciled(name: Any, sides: list[pd.Series], kinds: list[str]) -> list[str
         return ["string"]
     words = kinds.index("string") if "string" in kinds else 0
     which = ("the reference", "the current sample")[words]
-    got = f"{sides[words].iloc[0]!r} in {which} and {sides[1 - words].iloc[0]!r} in the other"
-    remedy = "Give both samples one type, or leave the column out with exclude."
+    first, second = (str(sides[side].iloc[0])[:60] for side in (words, 1 - words))
+    got = f"{first!r} in {which} and {second!r} in the other"
+    remedy = "Give both samples one type, or exclude the column."
     raise ValueError(describe(f"column {name!r}", "of one type in both samples", got, remedy))
 
 

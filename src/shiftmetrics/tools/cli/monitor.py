@@ -50,9 +50,9 @@ def monitor(
     junit : FILE.xml
         Write the alarms as JUnit XML, for CI to show.
     """
-    known = Passport.load(_existing(passport, "PASSPORT"))
+    known = call(Passport.load, _existing(passport, "PASSPORT"))
     place = state or Path(passport).with_suffix(".state.json")
-    before = MonitorState.load(place) if place.exists() else None
+    before = call(MonitorState.load, place) if place.exists() else None
     if model is not None:
         check_model(model)
     sources = [parse_source(text, "BATCH") for text in batch]
@@ -63,10 +63,10 @@ def monitor(
         opened, notes = load_object(model, "--model")
 
     def compute() -> CommandAnswer:
-        counts = known.count(tables[0], model=opened)
+        counts = call(known.count, tables[0], model=opened)
         for table in tables[1:]:
-            counts += known.count(table, model=opened)
-        result = monitor_batch(known, counts, state=before)
+            counts += call(known.count, table, model=opened)
+        result = call(lambda: monitor_batch(known, counts, state=before))
         if junit is not None:
             _as_outcomes(result).to_junit(junit)
         result.state.save(place)

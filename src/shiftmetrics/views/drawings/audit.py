@@ -26,6 +26,9 @@ _MOST_MODES = 3
 _MOST_COLUMNS = 10
 _MOST_TICKS = 6
 _SHORTEST_AXIS = 0.2
+_MOST_EVIDENCE = 2.0
+_KINDS = {"errors": "errors", "farther": "distance", "predicted": "confidence"}
+"""What the alarms whose names begin so are called beside a bar."""
 
 
 @drawing(AuditResult, kind="modes", default=True)
@@ -94,15 +97,19 @@ def draw_columns(result: AuditResult, ax: Any = None) -> Any:
 
 @drawing(MonitorResult, kind="alarms", default=True)
 def draw_alarms(result: MonitorResult, ax: Any = None) -> Any:
-    """Draw the evidence of each alarm against the level at which it is raised."""
-    alarms = result.state.alarms
-    ax = new_axes(ax, height=1.2 + 0.3 * max(len(alarms), 1))
-    places = name_rows(ax, [alarm.name for alarm in alarms])
-    needed = [0.5 * alarm.alpha * alarm.highest for alarm in alarms]
-    colors = [BAD if alarm.raised else MUTED for alarm in alarms]
-    ax.barh(places, np.minimum(needed, 2.0), color=colors, height=0.7)
+    """Draw the highest evidence of each kind of alarm against the level at which it is raised."""
+    # The tests of one kind see one change: the one that shows it most stands for them.
+    highest: dict[str, float] = {}
+    for alarm in result.state.alarms:
+        kind = _KINDS[alarm.name.split()[0]]
+        highest[kind] = max(highest.get(kind, 0.0), 0.5 * alarm.alpha * alarm.highest)
+    ax = new_axes(ax, height=1.2 + 0.3 * max(len(highest), 1))
+    places = name_rows(ax, list(highest))
+    evidence = np.array(list(highest.values()))
+    colors = [BAD if each >= 1.0 else MUTED for each in evidence]
+    ax.barh(places, np.minimum(evidence, _MOST_EVIDENCE), color=colors, height=0.7)
     line_at(ax, "x", 1.0, "alarm")
-    ax.set_xlim(0.0, 2.0)
-    ax.set_xlabel("highest evidence so far, where an alarm needs 1")
+    ax.set_xlim(0.0, _MOST_EVIDENCE)
+    ax.set_xlabel("highest evidence so far")
     ax.set_title("Alarms", loc="left")
     return ax

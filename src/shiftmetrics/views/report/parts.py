@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
@@ -199,8 +200,8 @@ def facts_of(result: Result) -> list[Fact]:
     """Return the figures of ``result`` worth printing, the value first; the terminal and the report print them."""
     # a figure that the sentences hold is not repeated in the terminal
     value = format_number(result.value)
-    in_headline = value in result.headline()
-    said = in_headline or value in " ".join(result.details())
+    in_headline = _holds(result.headline(), value)
+    said = in_headline or _holds(" ".join(result.details()), value)
     facts = [
         Fact(result.title.lower(), number(result.value, result.unit), direction_of(result), said)
     ]
@@ -216,6 +217,11 @@ def facts_of(result: Result) -> list[Fact]:
             )
         )
     return facts + view_of(result).facts(result)
+
+
+def _holds(text: str, value: str) -> bool:
+    """Return True if a text has a number as a whole: no 0 is in 0.94."""
+    return re.search(rf"(?<![\w.]){re.escape(value)}(?!\w|\.\d)", text) is not None
 
 
 def direction_of(result: Result) -> str:
