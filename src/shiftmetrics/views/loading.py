@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import importlib
 
-DECISIONS = {
-    "drawings": ("audit", "diff"),
-    "report": ("audit", "diff"),
+FILES = {
+    "decisions.diff": ("drawings.diff", "report.diff"),
+    "decisions": ("drawings.audit", "report.audit"),
+    "agreement": ("drawings.agreement", "drawings.several", "report.agreement"),
+    "novelty": ("drawings.novelty", "report.novelty"),
+    "stability": ("drawings.stability", "drawings.sensitive_sample", "report.stability"),
+    "models": ("drawings.stability", "drawings.sensitive_sample", "report.stability"),
+    "comparison": ("drawings.several", "report.comparison"),
 }
-MEASURES = {
-    "drawings": ("agreement", "novelty", "sensitive_sample", "several", "stability"),
-    "report": ("agreement", "comparison", "novelty", "stability"),
-}
-"""Files that register drawings, or parts of pages, by the folder that they stand in."""
+"""Files that register drawings, or parts of pages, by the package of the results; the first that fits."""
 
 
 def load_views(cls: type, folder: str) -> None:
     """Import the files of a folder, "drawings" or "report", that may be about a class of results."""
-    # a command that decides starts fast: the files of the measures load all of these
-    is_decision = cls.__module__.startswith("shiftmetrics.decisions.")
-    files = DECISIONS if is_decision else MEASURES
-    for name in files[folder]:
-        importlib.import_module(f"shiftmetrics.views.{folder}.{name}")
+    for base in cls.__mro__:
+        module = base.__module__.removeprefix("shiftmetrics.")
+        package = next((name for name in FILES if module.startswith(name)), None)
+        for file in FILES.get(package or "", ()):
+            if file.startswith(folder):
+                importlib.import_module(f"shiftmetrics.views.{file}")
