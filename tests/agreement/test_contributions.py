@@ -46,7 +46,7 @@ def test_parts_add_up_and_are_those_of_their_rows() -> None:
     for k, (name, inside) in enumerate(members().items()):
         group = split.contributions.groups[name]
         assert group.n_samples == inside.sum()
-        assert group.share == pytest.approx(inside.mean())
+        assert group.fraction == pytest.approx(inside.mean())
         assert group.log_pa == pytest.approx(
             float(rows[inside].sum()) - inside.sum() * math.log(5), rel=1e-9
         )
@@ -154,7 +154,7 @@ def test_weights_count_as_repeated_rows() -> None:
     repeated = agreement_contributions(SCORES[rows], REFERENCE[rows], LABELS[rows])
     for name, group in weighted.contributions.groups.items():
         other = repeated.contributions.groups[name]
-        assert group.share == pytest.approx(other.share)
+        assert group.fraction == pytest.approx(other.share)
         assert group.lack == pytest.approx(other.lack, rel=1e-6)
         assert group.log_pa / 400 == pytest.approx(other.log_pa / len(rows), rel=1e-6)
 

@@ -407,8 +407,8 @@ def test_secondary_metrics_of_a_rare_class() -> None:
     assert (result.normalized, result.equivalent_error) == pytest.approx((1.0, 0.0))
     assert (result.changes.kappa, result.changes.confident) == (1.0, 0.0)
     assert result.ceiling == pytest.approx(result.value)
-    np.testing.assert_allclose(result.shares, [0.95, 0.05])
-    assert not has_collapsed(result.shares)
+    np.testing.assert_allclose(result.class_fractions, [0.95, 0.05])
+    assert not has_collapsed(result.class_fractions)
     assert result.warnings == ()
 
 

@@ -1,8 +1,9 @@
-"""The scale people can read: agreement as the share of predictions that a channel flips.
+"""The scale people can read: agreement as the fraction of predictions that a channel flips.
 
-The channel keeps a class with probability 1 - eps and else draws it anew from the shares s of the predictions, which
-it so keeps: P = (1 - eps) diag(s) + eps s s'. It flips the share e = eps (1 - sum s^2) of the predictions, its kappa
-is 1 - eps, and if all predictions are equally confident its agreement is, with x = exp(beta) - 1 and class prior pi,
+The channel keeps a class with probability 1 - eps. Otherwise it samples a class from the fractions s of the predicted
+classes, which therefore stay as they are: P = (1 - eps) diag(s) + eps s s'. It flips the fraction e = eps (1 - sum
+s^2) of the predictions, and its kappa is 1 - eps. If all predictions are equally confident, its agreement is, with x
+= exp(beta) - 1 and class prior pi,
 
     max over x >= 0 of  sum_jk P_jk log(1 + (pi_j + pi_k) x + [j = k] pi_j x^2) - 2 sum_j s_j log(1 + pi_j x).
 
@@ -28,12 +29,12 @@ FIRST_BETAS = np.geomspace(0.1, 30.0, 16)
 """Betas at which the error is first bounded from below."""
 
 
-def channel_of(prior: FloatArray, shares: FloatArray) -> SymmetricChannel:
-    """Return the channel of a checked prior and of the shares of the predictions, each with sum 1."""
+def channel_of(prior: FloatArray, class_fractions: FloatArray) -> SymmetricChannel:
+    """Return the channel of a checked prior and of the fractions of the predicted classes, each with sum 1."""
     used = prior[prior > 0.0]
     if np.ptp(used) < 1e-12:
         return SymmetricChannel(len(used))
-    return Channel(prior, shares)
+    return Channel(prior, class_fractions)
 
 
 class SymmetricChannel:
@@ -44,7 +45,7 @@ class SymmetricChannel:
     ceiling : float
         Agreement where no prediction flips, in nats.
     most_flips : float
-        Share of the predictions that independent draws flip.
+        Fraction of the predictions that independent sampling flips.
     """
 
     def __init__(self, n_classes: int) -> None:
@@ -57,7 +58,7 @@ class SymmetricChannel:
         return agreement / self.ceiling if self.ceiling > 0.0 else 0.0
 
     def capacity(self, error: float) -> float:
-        """Return the agreement at a share of flips: ``log K + (1 - e) log(1 - e) + e log(e / (K - 1))``."""
+        """Return the agreement at a fraction of flips: ``log K + (1 - e) log(1 - e) + e log(e / (K - 1))``."""
         if error == 0.0:
             return self.ceiling
         kept = (1.0 - error) * math.log1p(-error)
@@ -66,7 +67,7 @@ class SymmetricChannel:
         )
 
     def error(self, agreement: float) -> float:
-        """Return the share of flips at an agreement; one out of reach counts as the nearer end."""
+        """Return the fraction of flips at an agreement; one out of reach counts as the nearer end."""
         from scipy.optimize import brentq
 
         if agreement >= self.ceiling:
@@ -83,23 +84,23 @@ class SymmetricChannel:
 class Channel(SymmetricChannel):
     """The channel at an unequal prior; classes of equal prior are added up."""
 
-    def __init__(self, prior: FloatArray, shares: FloatArray) -> None:
+    def __init__(self, prior: FloatArray, class_fractions: FloatArray) -> None:
         # Classes that are never predicted play no part; those of one prior are added up.
-        used = shares > 0.0
+        used = class_fractions > 0.0
         self.pi, place = np.unique(prior[used], return_inverse=True)
-        self.share = np.bincount(place.ravel(), shares[used])
-        self.square = np.bincount(place.ravel(), shares[used] ** 2)
-        self.ceiling = max(0.0, -float(self.share @ np.log(self.pi)))
+        self.fraction = np.bincount(place.ravel(), class_fractions[used])
+        self.square = np.bincount(place.ravel(), class_fractions[used] ** 2)
+        self.ceiling = max(0.0, -float(self.fraction @ np.log(self.pi)))
         self.most_flips = max(0.0, 1.0 - float(self.square.sum()))
 
     def capacity(self, error: float) -> float:
-        """Return the agreement at a share of flips."""
+        """Return the agreement at a fraction of flips."""
         if error == 0.0 or self.most_flips == 0.0:
             return self.ceiling
         return self._best(min(1.0, error / self.most_flips))[1]
 
     def error(self, agreement: float) -> float:
-        """Return the share of flips at an agreement."""
+        """Return the fraction of flips at an agreement."""
         if agreement >= self.ceiling - ATOL:
             return 0.0
         # At each beta the agreement is linear in eps, so each beta bounds eps from below: Newton's method on the
@@ -114,15 +115,15 @@ class Channel(SymmetricChannel):
         return after * self.most_flips
 
     def _best(self, eps: float) -> tuple[float, float]:
-        """Return the best beta and the certified agreement at a chance eps > 0 of a new draw."""
+        """Return the best beta and the certified agreement at a chance eps > 0 that the class is sampled again."""
 
         def evaluate(betas: FloatArray) -> Samples:
-            kept, drawn, single = self._parts(betas)
-            plus, slope = (1.0 - eps) * kept + eps * drawn
+            kept, resampled, single = self._parts(betas)
+            plus, slope = (1.0 - eps) * kept + eps * resampled
             return Samples(plus, slope, *single)
 
-        # Towards infinite beta a class that is kept has log(1 / pi), and one drawn again costs without end.
-        limit = 2.0 * float(self.share @ np.log(self.pi))
+        # Towards infinite beta a class that is kept has log(1 / pi), and one sampled again costs without end.
+        limit = 2.0 * float(self.fraction @ np.log(self.pi))
         found = maximize_difference(
             evaluate,
             evaluate(np.zeros(1)),
@@ -135,19 +136,19 @@ class Channel(SymmetricChannel):
 
     def _least_eps(self, betas: FloatArray, agreement: float) -> float:
         """Return the least eps at which none of the betas gives more than an agreement."""
-        # The agreement at a beta falls in eps where keeping a class is worth more than drawing it again.
-        kept, drawn, single = (part[0] for part in self._parts(betas))
-        falls = kept - drawn > 1e-14
-        eps = (kept - single - agreement)[falls] / (kept - drawn)[falls]
+        # The agreement at a beta falls in eps where keeping a class is worth more than sampling it again.
+        kept, resampled, single = (part[0] for part in self._parts(betas))
+        falls = kept - resampled > 1e-14
+        eps = (kept - single - agreement)[falls] / (kept - resampled)[falls]
         return min(1.0, max(1e-15, float(eps.max(initial=0.0))))
 
     def _parts(self, betas: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the means of L(a + b) where a class is kept, and where it is drawn anew, and of L(a) + L(b).
+        """Return the means of L(a + b) where a class is kept, and where it is sampled again, and of L(a) + L(b).
 
         Each with its slope, of shape (2, n_betas). Scores are 0 at the predicted class and -1 elsewhere.
         """
         pi = self.pi
-        share = self.share
+        fraction = self.fraction
         y = np.exp(-betas)[:, None]
 
         def logarithm(prior: FloatArray, y: FloatArray, rate: float) -> FloatArray:
@@ -156,10 +157,12 @@ class Channel(SymmetricChannel):
 
         # Kept: a + b is 0 at the class and -2 elsewhere.
         same = logarithm(pi, y**2, 2.0)
-        # Drawn again as another class: a + b is -1 at both and -2 elsewhere.
+        # Sampled again as another class: a + b is -1 at both and -2 elsewhere.
         first, second = np.triu_indices(len(pi), 1)
-        apart = logarithm(pi[first] + pi[second], y, 1.0) @ (2.0 * share[first] * share[second])
+        apart = logarithm(pi[first] + pi[second], y, 1.0) @ (
+            2.0 * fraction[first] * fraction[second]
+        )
         # Other classes of the same prior.
-        alike = logarithm(2.0 * pi, y, 1.0) @ (share**2 - self.square)
+        alike = logarithm(2.0 * pi, y, 1.0) @ (fraction**2 - self.square)
         changed = apart + alike + self.most_flips * np.stack([-betas, -np.ones(len(betas))])
-        return same @ share, changed + same @ self.square, 2.0 * logarithm(pi, y, 1.0) @ share
+        return same @ fraction, changed + same @ self.square, 2.0 * logarithm(pi, y, 1.0) @ fraction

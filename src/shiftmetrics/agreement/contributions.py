@@ -34,8 +34,8 @@ class GroupContribution(Record):
     ----------
     n_samples : int
         Pairs in the group.
-    share : float
-        Their share of the weight.
+    fraction : float
+        Their fraction of the weight.
     log_pa : float
         Sum of their parts in nats, on the scale of the papers, each at most 0: the four add up to ``log_pa``.
     confidence, reference_confidence : float or None
@@ -45,7 +45,7 @@ class GroupContribution(Record):
     """
 
     n_samples: int
-    share: float
+    fraction: float
     log_pa: float
     confidence: float | None
     reference_confidence: float | None
@@ -131,7 +131,7 @@ def split_agreement(
             means = [float(np.average(side[rows], weights=own)) for side in sides]
         groups[name] = GroupContribution(
             n_samples=int(rows.sum()),
-            share=float(own.sum() / weights.sum()),
+            fraction=float(own.sum() / weights.sum()),
             log_pa=float(own @ parts[rows]) - float(own.sum()) * math.log(pairs.n_classes),
             confidence=means[0],
             reference_confidence=means[1],

@@ -74,7 +74,7 @@ def agreement_curves(
     labels : array of shape (n_samples,), optional
         True classes, for AFR_T: column positions, or column names of tables.
     perturbation_sizes : array of shape (n_samples,), or mapping of such arrays by power, optional
-        How far each sample was moved; the smallest are shifted first, as in the papers' adversarial ratio (samples
+        How far each sample was changed; the smallest changes come first, as in the papers' adversarial ratio (samples
         that an attack failed on may be infinite). Default: a random order, the same for all powers.
     kind, floor
         As in `posterior_agreement`.
@@ -121,9 +121,9 @@ def agreement_curves(
     [[1.0, 0.809, 0.725], [1.0, 0.643, 0.51]]
     """
     prior, computing = named_prior(prior), computing_of(computing, atol=1e-5, max_iter=200)
-    drawn = always_resampling(resampling)
-    shares = np.unique(check_vector(ratios, "ratios", low=0.0))
-    check_number(float(shares[-1]), "ratios", low=0.0, high=1.0)
+    resampling = always_resampling(resampling)
+    fractions = np.unique(check_vector(ratios, "ratios", low=0.0))
+    check_number(float(fractions[-1]), "ratios", low=0.0, high=1.0)
     # One prior, one set of labels and one order of ratios for all powers.
     tables = _by_power(scores)
     options: dict[str, Any] = {"kind": kind, "prior": prior, "floor": floor}
@@ -133,7 +133,7 @@ def agreement_curves(
     if labels is not None:
         labels = align_rows(reference_scores, labels, "labels", pairing, "reference_scores")
         truth = label_columns(labels, "labels", reference_scores, samples[0].n_classes, n_samples)
-    counts = _row_counts(shares, n_samples)
+    counts = _row_counts(fractions, n_samples)
     points: list[dict[str, Any]] = []
     with progress_bar(computing.progress, "curves", len(tables)) as bar:
         for power, pairs in zip(tables, samples, strict=True):
@@ -147,10 +147,10 @@ def agreement_curves(
                     given, "perturbation_sizes", length=n_samples, low=0.0, allow_inf=True
                 )
             # Row i is shifted from the ratio at position segment[i] on.
-            segment = np.searchsorted(counts, _shift_rank(sizes, drawn.rng), side="right")
-            points += _solve_ratios(pairs, segment, len(shares), truth, drawn, computing)
+            segment = np.searchsorted(counts, _shift_rank(sizes, resampling.rng), side="right")
+            points += _solve_ratios(pairs, segment, len(fractions), truth, resampling, computing)
             bar.update()
-    shape = (len(tables), len(shares))
+    shape = (len(tables), len(fractions))
     found: dict[str, FloatArray] = {}
     for name in points[0]:
         found[name] = np.array([point[name] for point in points]).reshape(shape)
@@ -166,7 +166,7 @@ def agreement_curves(
         status=SOLVED if found["converged"].all() else SOME_UNSOLVED,
         n_samples=n_samples,
         powers=tuple(tables),
-        ratios=shares,
+        ratios=fractions,
         agreement=_estimates(found, "agreement"),
         ceiling=ceiling,
         equivalent_error=found["equivalent_error"],
@@ -184,7 +184,7 @@ def agreement_curves(
             pairing=pairing,
             labels=labels is not None,
             perturbation_sizes=perturbation_sizes is not None,
-            resampling=drawn.settings(),
+            resampling=resampling.settings(),
             computing=computing.settings(),
         ),
     )
@@ -235,8 +235,8 @@ def _pairs_of_powers(
         surveyed.append(survey(pairs, executor=computing.executor))
     if not isinstance(options["prior"], str):
         return [pairs for pairs, _ in surveyed]
-    shares = np.mean([limits.shares for _, limits in surveyed], axis=0)
-    return [pairs.replace(prior=shares / shares.sum()) for pairs, _ in surveyed]
+    predicted = np.mean([limits.class_fractions for _, limits in surveyed], axis=0)
+    return [pairs.replace(prior=predicted / predicted.sum()) for pairs, _ in surveyed]
 
 
 def _estimates(found: dict[str, FloatArray], name: str) -> CurveEstimates:
@@ -244,13 +244,13 @@ def _estimates(found: dict[str, FloatArray], name: str) -> CurveEstimates:
 
 
 def _row_counts(ratios: FloatArray, n_samples: int) -> IntArray:
-    """Return the whole number of rows at each ratio."""
+    """Return the number of rows at each ratio."""
     # Ratios are rounded to whole samples; one that shifts none is a mistake.
     counts = np.asarray([round(float(ratio) * n_samples) for ratio in ratios], dtype=np.int64)
-    lost = (ratios > 0.0) & (counts == 0)
-    if lost.any():
+    none = (ratios > 0.0) & (counts == 0)
+    if none.any():
         expected = f"0 or enough to shift one of {n_samples} rows"
-        raise ValueError(describe("ratios", expected, f"{ratios[lost][0]:g}"))
+        raise ValueError(describe("ratios", expected, f"{ratios[none][0]:g}"))
     return counts
 
 
@@ -276,25 +276,25 @@ def _solve_ratios(
     shifted, reference = predicted_columns(pairs)
     for j in range(n_ratios):
         # The samples shifted so far; the best beta of the ratio before is a good guess.
-        moved = segment <= j
-        some = _shifted_in_part(pairs, moved)
+        shifted_so_far = segment <= j
+        some = _shifted_in_part(pairs, shifted_so_far)
         limits = limits_of(some, executor=computing.executor)
         # Rows with themselves cannot disagree, and rise without end: f' = 2 (E_2beta[b] - E_beta[b]) >= 0.
-        beta = None if moved.any() else math.inf
+        beta = None if shifted_so_far.any() else math.inf
         evaluate = evaluator(some, executor=computing.executor)
         best = search_beta(evaluate, limits, pairs.prior, beta, computing, guesses=guesses)
         guesses = [best.x] if 0.0 < best.x < math.inf else []
         low = high = best.value
-        if beta is None:  # to first order, beta may stay where it is
+        if beta is None:  # to first order, beta may stay fixed
             options: dict[str, Any] = {
                 "resampling": resampling,
-                "anew": False,
+                "refit_beta": False,
                 "executor": computing.executor,
             }
             interval = sample_agreement(some, best, value=best.value, **options).interval
             low, high = (low, high) if interval is None else (interval.low, interval.high)
         # What this agreement means: its ceiling, and the flips of a channel.
-        channel = channel_of(pairs.prior, limits.shares)
+        channel = channel_of(pairs.prior, limits.class_fractions)
         point = {
             "agreement": best.value,
             "agreement_low": low,
@@ -307,7 +307,7 @@ def _solve_ratios(
             "converged": best.converged,
         }
         # Rates are counted, with exact binomial intervals.
-        predicted = np.where(moved, shifted, reference)
+        predicted = np.where(shifted_so_far, shifted, reference)
         for name, expected in (("afr_p", reference), ("afr_t", truth)):
             if expected is not None:
                 rate = float(np.mean(predicted == expected))
@@ -316,8 +316,8 @@ def _solve_ratios(
         yield point
 
 
-def _shifted_in_part(pairs: ScorePairs, moved: BoolArray) -> ScorePairs:
+def _shifted_in_part(pairs: ScorePairs, is_shifted: BoolArray) -> ScorePairs:
     """Return the pairs in which only some rows are shifted; the others are paired with themselves."""
     scores, reference = pairs.scores, pairs.reference_scores
-    mask = as_like(moved if scores.ndim == 1 else moved[:, None], scores)
+    mask = as_like(is_shifted if scores.ndim == 1 else is_shifted[:, None], scores)
     return pairs.replace(scores=namespace(scores).where(mask, scores, reference))

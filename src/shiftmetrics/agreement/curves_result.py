@@ -41,7 +41,7 @@ class CurveSearches(Record):
     Attributes
     ----------
     beta : ndarray
-        Inverse temperatures; infinity where every pair shares a predicted class.
+        Inverse temperatures; infinity where every pair has a predicted class in common.
     errors : ndarray
         Numerical errors of the agreement.
     n_evaluations : int

@@ -37,7 +37,7 @@ BETA_RANGE = (2.0**-10, 2.0**9)
 
 CHAINS = 2
 """Betas for each factor of 2, in as many chains of which each beta is twice the one before. The agreement errs by
-about 1e-9 nats; by more, which the error bound says, where hundreds of classes share one score exactly."""
+about 1e-9 nats; by more, which the error bound says, where hundreds of classes have exactly the same score."""
 
 NEIGHBOURS = 3
 """Grid points on either side of the maximum that the final polynomial goes through."""
@@ -69,7 +69,7 @@ class AgreementGridStatistic(PredictionSums, Statistic):
     start_curvature : float
         Sum of f'' at beta = 0, where f and f' are 0.
     limit : float
-        Sum of the limits of f towards infinite beta, where every pair shares a predicted class.
+        Sum of the limits of f towards infinite beta, where every pair has a predicted class in common.
     """
 
     value: FloatArray
@@ -151,10 +151,10 @@ def grid_result(
     if statistic.disagreeing == 0.0 and limit > rounding and limit >= best - rounding:
         beta, best, error, status = math.inf, limit, 0.0, BOUNDARY
     return PosteriorAgreementResult(
-        value=min(best, channel_of(prior, statistic.shares).ceiling),
+        value=min(best, channel_of(prior, statistic.class_fractions).ceiling),
         n_samples=round(weight),
         prior=prior,
-        shares=statistic.shares,
+        class_fractions=statistic.class_fractions,
         error_bound=error + rounding,
         status=status,
         beta=beta,

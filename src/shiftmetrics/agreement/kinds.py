@@ -189,7 +189,7 @@ def _refuse_labels(*sides: Array) -> None:
         found.update(np.unique(values).tolist())
     if len(found) > 1 and min(found) <= 1.0 and max(found) - min(found) == len(found) - 1:
         expected = "margins, or one column of scores for each class"
-        got = f"whole numbers from {min(found):g} to {max(found):g}, which look like class labels"
+        got = f"integers from {min(found):g} to {max(found):g}, which look like class labels"
         remedy = (
             "Labels go to shiftmetrics.diff_models(old, new); margins that are integers, as two columns "
             "(0, margin)."

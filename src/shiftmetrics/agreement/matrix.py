@@ -46,12 +46,12 @@ class AgreementMatrixResult(Drawn, Result):
     names : tuple of str
         Of the rows and columns.
     agreement, normalized, equivalent_error : ndarray of shape (n_names, n_names)
-        Nats per sample, the same over its ceiling, and as the share of predictions that a channel flips. On the
+        Nats per sample, the same over its ceiling, and as the fraction of predictions that a channel flips. On the
         diagonal stands what a sample has with itself, its maximum.
     beta : ndarray of shape (n_names, n_names)
         Inverse temperature of each pair.
     disagreement : ndarray of shape (n_names, n_names)
-        Share of rows that have no predicted class in common.
+        Fraction of samples that have no predicted class in common.
     n_classes : int
         Number of classes K.
     """

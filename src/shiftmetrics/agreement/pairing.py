@@ -143,17 +143,17 @@ def pair_samples(
         The sample under test, in the space in which neighbours are searched: features, or scores. A one-dimensional
         array is one column.
     reference : array of shape (n_reference, n_reference_columns)
-        The reference, in the same space. Where the two spaces share no axes, take their coordinates from
+        The reference, in the same space. Where the two spaces have no axes in common, take their coordinates from
         `shiftmetrics.lab.published.canonical_coordinates`.
     method : {"label", "neighbour"}, default "neighbour"
-        "label" draws a partner of the same label. "neighbour" takes the nearest row.
+        "label" chooses a partner of the same label at random. "neighbour" takes the nearest row.
     labels, reference_labels : array of shape (n_rows,), optional
-        Labels of the rows, numbers or texts, where the method or ``within_label`` needs them. Rows of a class that
+        Labels of the rows, numbers or strings, where the method or ``within_label`` needs them. Rows of a class that
         the other sample lacks are left out, which the pairing says.
     within_label : bool, default False
         Whether partners must have the same label; always so for "label".
     rng : int or Generator, optional
-        Draws the partners of "label".
+        Seed of the partners of "label".
 
     Returns
     -------
@@ -168,8 +168,8 @@ def pair_samples(
 
     See Also
     --------
-    posterior_agreement : Takes the pairs, ``pairing.apply(scores, reference_scores)``. Several seeds tell what a draw
-        of partners decides.
+    posterior_agreement : Takes the pairs, ``pairing.apply(scores, reference_scores)``. Several seeds show how much
+        the choice of partners matters.
 
     Notes
     -----
@@ -273,8 +273,8 @@ def draw_partners(
     """Draw partners at random, none of them again before all were used."""
     # Whole rounds of all partners, and a part of one more.
     rounds = -(-len(rows) // len(partners))
-    drawn = np.concatenate([rng.permutation(partners) for _ in range(rounds)])
-    return rows, rng.permutation(drawn[: len(rows)])
+    chosen = np.concatenate([rng.permutation(partners) for _ in range(rounds)])
+    return rows, rng.permutation(chosen[: len(rows)])
 
 
 def pair_distances(first: Array, second: Array, rows: IntArray, partners: IntArray) -> FloatArray:

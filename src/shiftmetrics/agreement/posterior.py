@@ -65,8 +65,8 @@ def posterior_agreement(
         percentages, rounded probabilities or votes, are divided by their sum first.
     prior : array of shape (n_classes,), "uniform" or "predicted", optional
         Class prior inside the posteriors, scaled to sum 1; classes of prior 0 drop out, and may hold anything.
-        Default: uniform, for which a constant classifier is perfectly robust. "predicted" takes the share of rows, of
-        both samples, in which each class is predicted: then a constant classifier scores 0.
+        Default: uniform, for which a constant classifier is perfectly robust. "predicted" takes how often each
+        class is predicted, over both samples: then a constant classifier scores 0.
     sample_weight : array of shape (n_samples,), optional
         Non-negative observation weights. Not for batches and Dask.
     floor : float, optional
@@ -78,14 +78,14 @@ def posterior_agreement(
         Whether two DataFrames are matched by row and column labels or as they stand. Samples of different
         observations are paired by `pair_samples` first.
     resampling : Resampling or float, optional
-        Compute a sampling interval, of this level: by the bootstrap, with beta found anew in each draw; where no pair
-        disagrees, by the exact binomial bound on contradictions that were not seen. ``groups`` are pairs that are
-        drawn together, such as several versions of one picture. Only for ``beta=None``. Rows that are not in memory
-        are read some ten times more; of each row five numbers stay.
+        Compute a sampling interval at this confidence level. The bootstrap finds beta again in each resample; where
+        no pair disagrees, the interval is the exact binomial bound on disagreements that were not seen. ``groups``
+        are pairs that are resampled together, such as several versions of one picture. Only for ``beta=None``.
+        Out-of-core data are read about ten times more, and five numbers of each row stay in memory.
     computing : Computing, optional
         ``executor``; ``atol``, the certified gap in nats per sample (default 1e-6); ``max_iter``, the most betas to
         evaluate (default 200; 15 to 40 suffice unless the agreement is close to 0); ``memory_limit``, the bytes that
-        rows in parts and the agreement of each row may take (default: none), without those of ``resampling``.
+        chunks of rows and the agreement of each row may take (default: none), without those of ``resampling``.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def posterior_agreement(
         raise ValueError(describe("resampling", "None where beta is given", value=resampling))
     options: dict[str, Any] = {"kind": kind, "prior": prior, "floor": floor}
     # Validated: pairs in one order, and the rows that memory can hold.
-    drawn = None
+    resampled = None
     pairs = prepare_pairs(
         scores,
         reference_scores,
@@ -147,7 +147,7 @@ def posterior_agreement(
     if resampling is not None:
         groups = align_rows(scores, resampling.groups, "groups", pairing)
         resampling = dataclasses.replace(resampling, groups=groups)
-        drawn = {
+        resampled = {
             **resampling.settings(),
             "n_units": ResamplingUnits.of(resampling.groups, pairs.n_samples).n_units,
         }
@@ -162,7 +162,7 @@ def posterior_agreement(
             sample_weight=sample_weight is not None,
             beta=beta,
             pairing=pairing,
-            resampling=drawn,
+            resampling=resampled,
             computing=computing.settings(),
         ),
     )
@@ -259,13 +259,13 @@ def _solved(
     else:
         # Betas are searched in the scale of the pairs, and returned in that of the user.
         best = search_beta(evaluate, limits, pairs.prior, beta / pairs.scale, computing)
-    channel = channel_of(pairs.prior, limits.shares)
+    channel = channel_of(pairs.prior, limits.class_fractions)
     value = min(best.value, channel.ceiling)  # whatever the rounding
     fields: dict[str, Any] = {
         "value": value,
         "n_samples": round(limits.n_rows),
         "prior": pairs.prior,
-        "shares": limits.shares,
+        "class_fractions": limits.class_fractions,
         "error_bound": best.error_bound,
         "status": status_of(best, given=beta is not None),
         "beta": float(given_units(np.asarray(best.x), pairs.scale)) if beta is None else beta,
@@ -318,7 +318,7 @@ def _solved(
 def _warnings(pairs: ScorePairs, limits: AgreementLimits, *, predicted: bool) -> tuple[str, ...]:
     """Return what the caller should know of pairs that agree for a reason of their own."""
     # A constant model agrees perfectly, or not at all: what it does depends on the prior.
-    if limits.shares.max() > 1.0 - 1e-9:
+    if limits.class_fractions.max() > 1.0 - 1e-9:
         constant = (
             "Every row of both samples is predicted to be the same class: the model is constant."
         )

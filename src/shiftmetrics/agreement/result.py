@@ -59,7 +59,7 @@ class PredictionChanges(Record):
     equivalent_error_interval : Interval or None
         Sampling interval of the equivalent error, with ``resampling``.
     n_tied : int
-        Number of pairs in which several classes share the largest score, in either sample.
+        Number of pairs in which several classes have the largest score, in either sample.
     """
 
     disagreement: float
@@ -108,7 +108,7 @@ class PosteriorAgreementResult(Drawn, Result):
         Inverse temperature where the agreement is largest, or the one given; infinity when it is a limit.
     changes : PredictionChanges
         Which predictions change: fraction, kappa, and how confident they were.
-    shares : ndarray of shape (n_classes,)
+    class_fractions : ndarray of shape (n_classes,)
         How often each class is predicted, on average over both samples.
     prior : ndarray of shape (n_classes,)
         The class prior used.
@@ -131,7 +131,7 @@ class PosteriorAgreementResult(Drawn, Result):
 
     beta: float
     changes: PredictionChanges
-    shares: FloatArray
+    class_fractions: FloatArray
     prior: FloatArray
     search: BetaSearch
     per_sample: FloatArray | None = None
@@ -140,7 +140,7 @@ class PosteriorAgreementResult(Drawn, Result):
 
     @property
     def comparable(self) -> dict[str, tuple[Any, str]]:
-        """Return what results must share to be compared: agreement in nats grows with the number of classes."""
+        """Return what must be equal for a comparison: agreement in nats grows with the number of classes."""
         remedy = 'Agreement over its ceiling can be compared: criterion="agreement_over_ceiling".'
         return {"number of classes": (self.n_classes, remedy)}
 
@@ -178,13 +178,13 @@ class PosteriorAgreementResult(Drawn, Result):
 
     @property
     def ceiling(self) -> float:
-        """The most that predictions of these fractions can agree: ``sum_k shares_k log(1 / prior_k)``, in nats."""
+        """The most that predictions of these fractions can agree: ``sum_k fraction_k log(1 / prior_k)``, in nats."""
         return self._channel.ceiling
 
     @property
     def effective_classes(self) -> float:
-        """Exponential of the entropy of ``shares``: 1 for a constant model."""
-        return math.exp(entropy(self.shares))
+        """Exponential of the entropy of ``class_fractions``: 1 for a constant model."""
+        return math.exp(entropy(self.class_fractions))
 
     @property
     def normalized_error_bound(self) -> float:
@@ -207,7 +207,7 @@ class PosteriorAgreementResult(Drawn, Result):
 
     @property
     def _channel(self) -> SymmetricChannel:
-        return channel_of(self.prior, self.shares)
+        return channel_of(self.prior, self.class_fractions)
 
     def headline(self) -> str:
         """Return one sentence with the predictions that change, and the agreement over its ceiling."""

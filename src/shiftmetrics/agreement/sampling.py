@@ -1,18 +1,20 @@
 """Sampling intervals of posterior agreement that hold where few pairs disagree, or none.
 
-Each draw gives every pair (or group of pairs) a standard exponential weight, and solves again: the Bayesian
-bootstrap. The lower end gives half a weight more to the worst pair seen, the upper end to the best one. With a whole
-one these would be, for a mean such as the agreement at one beta, the bounds of Gaffke [1]_ [2]_ with the extremes
-seen in place of known ones, and for a share those of Clopper and Pearson; with half a one they are those of Jeffreys,
-which are shorter and cover as they say on average. Where no pair disagrees, the worst pair is not seen: in its place
-stands a whole one, of pairs whose two likeliest classes are swapped, at many times their margin.
+Each resample gives every pair (or group of pairs) a standard exponential weight, and solves again: the Bayesian
+bootstrap. The lower end adds half a pair like the worst one seen, the upper end half a pair like the best one. Adding
+a whole pair would give, for a mean such as the agreement at one beta, the bounds of Gaffke [1]_ [2]_ with the
+observed extremes in place of known ones, and for a proportion those of Clopper and Pearson. Half a pair gives those
+of Jeffreys, which are shorter and have their nominal coverage on average. Where no pair disagrees, the worst pair has
+not been seen: one whole pseudo-pair takes its place, in which the two likeliest classes are swapped at many times the
+usual margin.
 
 .. [1] N. Gaffke, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
    variable", Mathematical Methods of Statistics 14 (2005).
 .. [2] E. Learned-Miller and P. Thomas, "A new confidence interval for the mean of a bounded random variable",
    arXiv:1905.06208.
 
-Each draw has its own beta, by cubics between a few common betas, which are added where maxima of draws need them.
+Each resample has its own beta. It is found on cubics between a few common betas; betas are added where the maximum of
+a resample needs them.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ ATOL = 1e-7
 """Agreement, in nats per sample, below which it does not matter where its beta is."""
 
 UNSEEN_MARGIN = 20.0
-"""How many times the margin of the others a contradiction may have that was not seen."""
+"""Margin of the unseen pair that disagrees, as a multiple of the margins of the others."""
 
 UNSEEN_ROWS = 1000
 """Pairs that are swapped to stand for it."""
@@ -66,7 +68,7 @@ def sample_agreement(
     value: float,
     resampling: Resampling,
     predicted: bool = False,
-    anew: bool = True,
+    refit_beta: bool = True,
     executor: Executor | None = None,
 ) -> SampledAgreement:
     """Resample the pairs, or groups of pairs: the interval of the agreement, and its value in each resample.
@@ -79,22 +81,22 @@ def sample_agreement(
         Confidence level, resamples, groups and seed.
     predicted : bool, default False
         Whether the prior was estimated from these pairs: its own sampling error then counts, to first order.
-    anew : bool, default True
-        Find beta again in each resample; else it stays, where it is neither 0 nor infinite.
+    refit_beta : bool, default True
+        Find beta again in each resample. If False it stays fixed, where it is neither 0 nor infinite.
 
     """
     # The same weights for the sample as it is, and with half a unit more of the worst or the best pair.
     units = ResamplingUnits.of(resampling.groups, pairs.n_samples)
-    drawn = _Resamples(pairs, best, resampling, units, predicted=predicted, executor=executor)
+    resamples = _Resamples(pairs, best, resampling, units, predicted=predicted, executor=executor)
     betas = _first_betas(best)
-    fixed = 0.0 < best.x < math.inf and not anew
+    fixed = 0.0 < best.x < math.inf and not refit_beta
     betas = np.asarray([best.x]) if fixed else betas
-    draws, _ = drawn.maxima(betas, None, fixed=fixed)
+    values, _ = resamples.maxima(betas, None, fixed=fixed)
     if pairs.classes is not None and len(pairs.classes) < 2:
-        return SampledAgreement(None, None, draws)
-    worst, top = drawn.extremes(value)
-    low, ceiling_low = drawn.maxima(betas, worst, fixed=fixed)
-    high, ceiling_high = drawn.maxima(betas, top, fixed=fixed)
+        return SampledAgreement(None, None, values)
+    worst, top = resamples.extremes(value)
+    low, ceiling_low = resamples.maxima(betas, worst, fixed=fixed)
+    high, ceiling_high = resamples.maxima(betas, top, fixed=fixed)
     # Where nothing varies above, all of the error probability lies below.
     two_sided = float(np.ptp(high)) > ATOL
     confidence_level = (
@@ -107,13 +109,13 @@ def sample_agreement(
     at_ceiling = resampled_interval(low - ceiling_low, high - ceiling_high, confidence_level)
     # In words: what was resampled, and with what.
     what = "pairs" if units.codes is None else "groups"
-    unseen = f"one more that contradicts at {UNSEEN_MARGIN:g} times their margin"
-    more = unseen if math.isinf(best.x) else "half of one more of the worst or best seen"
-    method = f"{units.n_units} {what} resampled with {more}, {resampling.n_resamples} draws"
-    # Draws are means of other weights: the value itself always belongs.
+    unseen = f"one pseudo-pair that disagrees, at {UNSEEN_MARGIN:g} times their margin"
+    more = unseen if math.isinf(best.x) else "half a pair like the worst or best one"
+    method = f"{units.n_units} {what} resampled with {more}, {resampling.n_resamples} resamples"
+    # Resamples are means with other weights, so the interval is extended to hold the value itself.
     used = pairs.prior[pairs.prior > 0.0]
     most = math.log(len(used)) if predicted else -math.log(used.min())
-    if units.n_units == 1:  # one unit tells nothing of how others vary
+    if units.n_units == 1:  # one unit says nothing of how others vary
         ends = at_ceiling = (0.0, most)
 
     def interval(bottom: float, peak: float) -> Interval:
@@ -124,16 +126,16 @@ def sample_agreement(
             method=method,
         )
 
-    return SampledAgreement(interval(*ends), interval(*at_ceiling), draws)
+    return SampledAgreement(interval(*ends), interval(*at_ceiling), values)
 
 
 class SampledAgreement(NamedTuple):
-    """What other samples would give.
+    """The sampling distribution of the agreement.
 
     Attributes
     ----------
     interval : Interval or None
-        Of the agreement. None where only one class is used: the pairs then tell nothing of others.
+        Of the agreement. None where only one class is used: the pairs then say nothing of others.
     at_ceiling : Interval or None
         The same with the ceiling of the agreement as in the sample: other samples have other fractions of
         predictions, and so another ceiling, without flipping any.
@@ -154,7 +156,7 @@ class _Unit(NamedTuple):
     sums : callable
         Maps betas to sums of f and of its slopes, of shape (2 n_betas,).
     fixed : ndarray of shape (5,)
-        Weight, weight of contradictions, limit of f, change through the prior, and ceiling.
+        Weight, weight of pairs that disagree, limit of f, change through the prior, and ceiling.
     """
 
     sums: Callable[[FloatArray], FloatArray]
@@ -162,7 +164,7 @@ class _Unit(NamedTuple):
 
 
 class _Resamples:
-    """Sums over the pairs of each draw, at any beta."""
+    """Sums over the pairs of each resample, at any beta."""
 
     def __init__(
         self,
@@ -176,33 +178,33 @@ class _Resamples:
     ) -> None:
         self.pairs, self.best, self.units, self.executor = pairs, best, units, executor
         n = pairs.n_samples
-        self.draws = BootstrapWeights(units.n_units, resampling.n_resamples, resampling.rng)
+        self.bootstrap = BootstrapWeights(units.n_units, resampling.n_resamples, resampling.rng)
         shape = 1.0 if math.isinf(best.x) else HALF
         self.one_more = np.random.default_rng([resampling.rng, 2]).standard_gamma(
             shape, resampling.n_resamples
         )
         self.weights = np.ones(n) if pairs.weights is None else pairs.weights
-        # Towards infinite beta a pair that contradicts has minus infinity: it is counted, not added.
+        # Towards infinite beta a pair that disagrees has minus infinity: it is counted, not added.
         limits = row_agreement(pairs, math.inf, executor=executor)
         disagrees = np.isneginf(limits)
-        self.moved = _prior_influence(pairs, best.x, executor) if predicted else np.zeros(n)
-        self.mean_shift = float(np.average(self.moved, weights=self.weights))
+        self.prior_effect = _prior_influence(pairs, best.x, executor) if predicted else np.zeros(n)
+        self.mean_shift = float(np.average(self.prior_effect, weights=self.weights))
         # The ceiling is the mean of -log(prior) of the predicted classes.
         prior = pairs.prior[pairs.prior > 0.0]
         ceiling = _of_predicted(pairs, -np.log(prior), executor)
         self.mean_ceiling = float(np.average(ceiling, weights=self.weights))
         limited = np.where(disagrees, 0.0, limits)
-        parts = np.stack([np.ones(n), disagrees, limited, self.moved, ceiling])
+        parts = np.stack([np.ones(n), disagrees, limited, self.prior_effect, ceiling])
         self.rows = self.weights * parts  # (5, n_samples)
         self.fixed = resampled_sums(
-            lambda rows: self.rows[:, rows].T, self.draws, units, executor=executor
+            lambda rows: self.rows[:, rows].T, self.bootstrap, units, executor=executor
         )
         self.known: dict[float, FloatArray] = {}
 
     def maxima(
         self, betas: FloatArray, unit: _Unit | None, *, fixed: bool = False
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the agreement of each resample, with more of one unit or without, and how far its ceiling moves."""
+        """Return the agreement of each resample, with more of one unit or without, and the change of its ceiling."""
         more = np.zeros(len(self.one_more)) if unit is None else self.one_more
         of_unit = np.zeros(5) if unit is None else unit.fixed
         weight, disagreeing, limit, shift, ceiling = (self.fixed + more[:, None] * of_unit).T
@@ -218,8 +220,8 @@ class _Resamples:
         values = (
             np.maximum(sums(betas)[0][:, 0], 0.0) if fixed else _maximise(sums, betas, at_limit)
         )
-        moved = np.maximum(values + shift / weight - self.mean_shift, 0.0)
-        return np.where(values > 0.0, moved, values), ceiling / weight - self.mean_ceiling
+        corrected = np.maximum(values + shift / weight - self.mean_shift, 0.0)
+        return np.where(values > 0.0, corrected, values), ceiling / weight - self.mean_ceiling
 
     def extremes(self, value: float) -> tuple[_Unit, _Unit]:
         """Return the unit that agrees least, or one that was not seen, and the unit that agrees most."""
@@ -228,7 +230,11 @@ class _Resamples:
             points = self.best.points[self.best.points > 0.0]
             beta = float(np.median(points)) if points.size else 1.0
         # What each unit adds beyond the mean, its effect through the prior included.
-        own = row_agreement(self.pairs, beta, executor=self.executor) + self.moved - self.mean_shift
+        own = (
+            row_agreement(self.pairs, beta, executor=self.executor)
+            + self.prior_effect
+            - self.mean_shift
+        )
         if math.isinf(self.best.x):
             worst = self._unseen()
             own = np.where(np.isneginf(own), value, own)
@@ -238,7 +244,7 @@ class _Resamples:
         return worst, self._unit(int(of_unit.argmax()))
 
     def _totals(self, betas: FloatArray) -> FloatArray:
-        """Return sums of f and of its slopes over each draw, of shape (n_resamples, 2 n_betas), kept by beta."""
+        """Return sums of f and of its slopes over each resample, of shape (n_resamples, 2 n_betas), kept by beta."""
         # Only betas that were not asked for before cost a pass.
         new = [float(beta) for beta in betas if float(beta) not in self.known]
         if new:
@@ -250,7 +256,7 @@ class _Resamples:
 
             arrays = pairs.scores, pairs.reference_scores
             total = resampled_sums(
-                columns, self.draws, self.units, arrays=arrays, executor=self.executor
+                columns, self.bootstrap, self.units, arrays=arrays, executor=self.executor
             )
             for j, beta in enumerate(new):
                 self.known[beta] = total[:, [j, len(new) + j]]
@@ -271,18 +277,18 @@ class _Resamples:
         return _Unit(sums, self.rows[:, rows].sum(axis=1))
 
     def _unseen(self) -> _Unit:
-        """Return a unit of pairs that contradict: the two likeliest classes are swapped, and scores are far apart."""
+        """Return a unit of pairs that disagree: the two likeliest classes are swapped, and scores are far apart."""
         # A unit of average weight, of some of the pairs with their two likeliest classes swapped.
         per_unit = self.units.sums(self.weights)
         weight = float(per_unit @ per_unit / per_unit.sum())
         part = self.pairs.every(max(1, self.pairs.n_samples // UNSEEN_ROWS)).swapped()
         rows = slice(0, part.n_samples)
-        shares = np.ones(part.n_samples) if part.weights is None else part.weights
-        shares = shares * weight / shares.sum()
+        row_weights = np.ones(part.n_samples) if part.weights is None else part.weights
+        row_weights = row_weights * weight / row_weights.sum()
 
         def sums(betas: FloatArray) -> FloatArray:
             values, slopes = block_agreement(part, rows, list(UNSEEN_MARGIN * betas))
-            return np.asarray(np.concatenate([values, UNSEEN_MARGIN * slopes]) @ shares)
+            return np.asarray(np.concatenate([values, UNSEEN_MARGIN * slopes]) @ row_weights)
 
         return _Unit(sums, weight * np.asarray([1.0, 1.0, 0.0, self.mean_shift, self.mean_ceiling]))
 
@@ -338,7 +344,7 @@ def _missing_betas(
 def _piecewise_maximum(
     betas: FloatArray, values: FloatArray, slopes: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Maximise the cubics between betas, and 0, draw by draw.
+    """Maximise the cubics between betas, and 0, resample by resample.
 
     Returns the maximum, and the evaluated betas to its left and right (infinity beyond the last).
     """

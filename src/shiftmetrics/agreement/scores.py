@@ -352,7 +352,7 @@ def align_rows(
 
 
 def on_cpu(array: Array) -> bool:
-    """Tell whether ``array`` is one that NumPy can look at in place: its own, or torch's on a CPU."""
+    """Return True if NumPy can read ``array`` in place: its own, or torch's on a CPU."""
     if isinstance(array, np.ndarray) or is_in_chunks(array):
         return True
     return hasattr(array, "detach") and array.device.type == "cpu"

@@ -138,7 +138,7 @@ def search_beta(
 def pilot_betas(pairs: ScorePairs, atol: float) -> list[float]:
     """Solve a large problem on each n-th row first: its betas, but those close to its peak, are good guesses.
 
-    The peak itself moves with the sample, so the solver is left to find the betas around it.
+    The peak itself differs from sample to sample, so the solver is left to find the betas around it.
     """
     # Small problems need no pilot.
     step = pairs.n_samples // PILOT_ROWS

@@ -90,14 +90,14 @@ class PredictionSums:
     reference_predicted: FloatArray
 
     @property
-    def shares(self) -> FloatArray:
+    def class_fractions(self) -> FloatArray:
         """How often each class is predicted, on average over both samples."""
         total = self.predicted + self.reference_predicted
         return np.asarray(total / total.sum())
 
     @property
     def kappa(self) -> float:
-        """Cohen's kappa of the predictions of both samples: 1 where none changes, 0 as for independent draws."""
+        """Cohen's kappa of the predictions of both samples: 1 where none changes, 0 as for independent ones."""
         by_chance = float(self.predicted @ self.reference_predicted) / self.weight**2
         if by_chance >= 1.0 - 1e-12:
             return 0.0
@@ -118,11 +118,11 @@ class AgreementLimits(PredictionSums, Statistic):
     start_slope : float
         Sum of the slopes of both L(a + b) and L(a) + L(b) at beta = 0, which are equal.
     pair_fall : float
-        Sum of max(a + b): the slope of ``pair`` towards infinity, 0 when every row shares a predicted class.
+        Sum of max(a + b): the slope of ``pair`` towards infinity, 0 when every row has a predicted class in common.
     single_limit : float
         Sum of log(pi(A) pi(B)), the limit of ``single``.
     pair_limit : float
-        Sum of log pi(A and B) over the rows that share a predicted class.
+        Sum of log pi(A and B) over the rows with a predicted class in common.
     n_identical : float
         Number of rows whose scores are equal up to a constant.
     pair_spread, single_spread : float
@@ -192,7 +192,7 @@ def survey(
         limits = limits_of(pairs, executor=executor)
     # The predicted prior is known only now.
     if predicted:
-        pairs = pairs.replace(prior=limits.shares)
+        pairs = pairs.replace(prior=limits.class_fractions)
         limits = limits_of(pairs, executor=executor)
     return pairs, limits
 
@@ -281,7 +281,7 @@ def _limits_of_block(pairs: ScorePairs, block: Array, rows: slice) -> AgreementL
     xp = namespace(block)
     weights = pairs.row_weights(rows, block)
     prior = pairs.prior_vector(block)
-    # The sets of classes that share the largest score, and the served predictions.
+    # The sets of classes with the largest score, and the served predictions.
     largest = _of_largest(pairs, block)
     masses = largest @ prior
     top, n_largest = _served(block, largest)

@@ -46,7 +46,7 @@ def rank_results(
         PairedValues.of(list(results.values()), seed, confidence_level),
         confidence_level,
         collapsed=collapsed_models(
-            [getattr(result, "shares", None) for result in results.values()]
+            [getattr(result, "class_fractions", None) for result in results.values()]
         ),
         secondary_metrics=[
             {
