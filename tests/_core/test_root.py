@@ -67,10 +67,10 @@ def test_a_kink_is_enclosed_to_the_last_digits(kink: float, curvature: float) ->
     assert bracket.low.x <= kink <= bracket.high.x
     assert bracket.evaluations <= 40
     # The mixture of both ends has slope zero.
-    assert bracket.share * bracket.low.slope + (
-        1 - bracket.share
+    assert bracket.low_fraction * bracket.low.slope + (
+        1 - bracket.low_fraction
     ) * bracket.high.slope == pytest.approx(0, abs=1e-12)
-    assert bracket.share == pytest.approx(0.75, abs=1e-6)
+    assert bracket.low_fraction == pytest.approx(0.75, abs=1e-6)
     assert bracket.gap <= 1e-8 * max(kink, 1.0)
 
 
@@ -91,7 +91,7 @@ def test_the_states_of_both_ends_are_kept() -> None:
 def test_a_root_that_is_hit_exactly_is_both_ends() -> None:
     bracket = monotone_root(SMOOTH["quadratic"], 3.0, within(0.0))
     assert bracket.low is bracket.high
-    assert (bracket.low.x, bracket.gap, bracket.width, bracket.share) == (3.0, 0.0, 0.0, 1.0)
+    assert (bracket.low.x, bracket.gap, bracket.width, bracket.low_fraction) == (3.0, 0.0, 0.0, 1.0)
     assert bracket.evaluations == 1
 
 

@@ -154,7 +154,7 @@ def test_weights_count_as_repeated_rows() -> None:
     repeated = agreement_contributions(SCORES[rows], REFERENCE[rows], LABELS[rows])
     for name, group in weighted.contributions.groups.items():
         other = repeated.contributions.groups[name]
-        assert group.fraction == pytest.approx(other.share)
+        assert group.fraction == pytest.approx(other.fraction)
         assert group.lack == pytest.approx(other.lack, rel=1e-6)
         assert group.log_pa / 400 == pytest.approx(other.log_pa / len(rows), rel=1e-6)
 

@@ -165,7 +165,7 @@ def of_batches(batches: Any, argument: str, convert: Callable[[Any], Any] | None
         If it can be read only once, or gives nothing, other rows each time, or batches of several widths.
     """
     if not hasattr(batches, "__iter__") or isinstance(batches, Iterator):
-        remedy = "Pass a list of batches, a data loader, or an object whose __iter__ starts anew."
+        remedy = "Pass a list of batches, a data loader, or an object whose __iter__ starts again."
         expected = "an iterable of batches that can be read more than once"
         raise TypeError(describe(argument, expected, type(batches).__name__, remedy))
     if convert is None:
@@ -254,7 +254,7 @@ class _Reader:
 
 
 def _mark(array: npt.NDArray[Any]) -> float:
-    """Return a number that rows share with their permutations, and with hardly any other rows.
+    """Return a number that is equal for permutations of the same rows, and differs for almost all other rows.
 
     It sums differences of the first and last column (of arrays of more axes: of the first and last of up to 64
     columns), so that shuffled batches pass, and batches that are augmented at random do not.

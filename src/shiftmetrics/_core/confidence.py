@@ -301,7 +301,7 @@ def binomial_interval(
     confidence_level : float
         Confidence level.
     one_sided : bool, default False
-        Leave all of ``1 - confidence_level`` to each side: for a bound that is looked at from one side alone.
+        Leave all of ``1 - confidence_level`` to each side: for a bound of which one side alone is used.
 
     Returns
     -------

@@ -4,9 +4,9 @@
 ``minus`` above its tangents, so ``F`` has an upper bound (`upper_bounds`) that only a few evaluations bring down to
 its maximum.
 
-Where to evaluate next costs no correctness. Two aims share each pass: the peak beside the best point is polished by
-interpolation, and the intervals whose upper bound still exceeds the best value are cut into just so many pieces as a
-model of the bound asks for.
+Where to evaluate next costs no correctness. Each pass serves two aims: the peak beside the best point is polished
+by interpolation, and the intervals whose upper bound still exceeds the best value are cut into just so many pieces as
+a model of the bound asks for.
 
 This is branch and bound for differences of convex functions (R. Horst and N. Thoai, Journal of Optimization Theory
 and Applications 103, 1999, doi:10.1023/A:1021765131316) on a line, where it refines as the algorithm of B. Shubert
@@ -297,17 +297,19 @@ def _pieces(
     square, cube = _hermite(nodes.value[i + 1] - nodes.value[i], rise, fall)
     model = nodes.value[i] + t * (rise + t * (square + t * cube))
     room = np.maximum(target - model, 0.0) + 0.9 * slack
-    # The bound of a piece, a share v of the interval, exceeds F by about over * v^2, and by less where v is so
+    # The bound of a piece, a fraction v of the interval, exceeds F by about over * v^2, and by less where v is so
     # small that the curvatures hardly change.
     over = bounds.value[i] - float(np.interp((bounds.kink[i] - left) / width, t, model))
     scale = room / max(float(over), 1e-300)
-    share = np.sqrt(scale)
+    fraction = np.sqrt(scale)
     if rate > 0.0:
         for _ in range(5):
-            share = np.sqrt(scale * math.expm1(-rate * width) / np.expm1(-rate * width * share))
-    # Pieces of share v stand 1 / v to the interval: the integral of that density is their number, and its equal
-    # steps are the cuts.
-    density = 1.0 / share
+            fraction = np.sqrt(
+                scale * math.expm1(-rate * width) / np.expm1(-rate * width * fraction)
+            )
+    # There are 1 / v pieces of fraction v in the interval: the integral of that density is their number, and its
+    # equal steps are the cuts.
+    density = 1.0 / fraction
     count = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2.0 * np.diff(t))])
     # Heuristic: a model that asks for more pieces is not trusted, and the interval is cut once instead.
     n_pieces = math.ceil(count[-1])
@@ -320,5 +322,5 @@ def _pieces(
 def _cut(left: float, right: float, kink: float) -> list[float]:
     """Cut an interval where its bound is highest, but not too close to an end."""
     width = right - left
-    share = (kink - left) / width
-    return [left + width * min(0.9, max(0.1, share))]
+    fraction = (kink - left) / width
+    return [left + width * min(0.9, max(0.1, fraction))]

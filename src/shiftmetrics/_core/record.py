@@ -30,7 +30,7 @@ class Record:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         known = Record._registry.get(cls.__name__)
-        # JSON names classes: two of one name could not be told apart. A dataclass with slots makes itself anew.
+        # JSON names classes: two of one name could not be told apart. A dataclass with slots creates its class twice.
         if (
             known is not None
             and known.__module__ != cls.__module__

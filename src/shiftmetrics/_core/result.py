@@ -76,7 +76,7 @@ class Result(Record):
     interval : Interval or None
         Sampling uncertainty, where it was asked for.
     status : Status
-        How the solver ended; ``status.ok`` tells whether ``value`` is an answer, ``status.text`` why.
+        How the solver ended; ``status.ok`` is True if ``value`` is an answer, and ``status.text`` says why.
     n_samples : int
         Rows that went in.
     settings : dict
@@ -90,7 +90,7 @@ class Result(Record):
     unit = ""
     higher_is_better = True
     rule_field = "value"
-    """What a rule bounds where it names no field: a figure that people can judge, never in nats."""
+    """What a rule bounds where it names no field: a figure that people can interpret, never in nats."""
 
     value: float
     error_bound: float
@@ -102,7 +102,7 @@ class Result(Record):
 
     @property
     def comparable(self) -> dict[str, tuple[Any, str]]:
-        """Return what results must share to be compared, each with what to do where they do not."""
+        """Return what must be equal in results to be compared, each with what to do where it is not."""
         return {}
 
     @property

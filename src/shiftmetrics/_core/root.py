@@ -54,15 +54,15 @@ class Bracket(Generic[S]):
         return self.high.x - self.low.x
 
     @property
-    def share(self) -> float:
+    def low_fraction(self) -> float:
         """Weight of the low end in the mixture of both whose slope is zero."""
         if self.low is self.high or self.low.slope == 0.0:
             return 1.0
         return self.high.slope / (self.high.slope - self.low.slope)
 
     @property
-    def rest(self) -> float:
-        """Weight of the high end, ``1 - share`` with all its digits."""
+    def high_fraction(self) -> float:
+        """Weight of the high end, ``1 - low_fraction`` with all its digits."""
         if self.low is self.high or self.low.slope == 0.0:
             return 0.0
         return self.low.slope / (self.low.slope - self.high.slope)
@@ -80,9 +80,9 @@ class Bracket(Generic[S]):
         if self.low is self.high:
             return 0.0
         # The tangents are lower bounds of a convex function, and the larger of both is least where they meet.
-        # There it lies (1 - share) (width * slope_high - rise) below the low end.
+        # There it lies (1 - low_fraction) (width * slope_high - rise) below the low end.
         rise = self.high.value - self.low.value
-        below_low = (1.0 - self.share) * (self.width * self.high.slope - rise)
+        below_low = (1.0 - self.low_fraction) * (self.width * self.high.slope - rise)
         return max(below_low + min(rise, 0.0), 0.0)
 
     @property
@@ -129,7 +129,7 @@ def monotone_root(
     start : float
         First guess, strictly between ``lower`` and ``upper``.
     accept : callable
-        Tells whether a bracket is good enough.
+        Returns True if a bracket is good enough.
     low : Probe, optional
         An evaluation known already, with a negative slope.
     lower, upper : float, default 0 and inf

@@ -153,10 +153,10 @@ def compare_agreement(
     safer than agreement over its ceiling. It is found from equal weights, and again from the models' mutual kappas:
     where the two choose differently there are two camps of models, and both are named.
 
-    Labelled rows say what each prediction means, by thirds of its confidence; the estimate chains that with where
-    predictions go, and takes it that a prediction moves independently of whether it was right. How wrong that is was
-    measured on other tasks, and widens the intervals of the values; those of differences hold for sampling only. In
-    resamples the votes of the rows stay as they are.
+    Labelled rows say what each prediction means, by thirds of its confidence. The estimate combines this with the
+    changes of the predictions, and assumes that a prediction changes independently of whether it was right. The error
+    of this assumption was measured on other tasks, and widens the intervals of the values; those of differences hold
+    for sampling only. In resamples the votes of the rows stay as they are.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def compare_agreement(
     """
     names = model_names(scores, "scores")
     references = _references(reference_scores, names)
-    drawn = always_resampling(resampling)
+    chosen = always_resampling(resampling)
     # Rows are brought into one order once, so that everything below is paired by position.
     tables = same_rows("scores", scores, pairing)
     options: dict[str, Any] = {
@@ -207,19 +207,19 @@ def compare_agreement(
     robust = criterion in (AGREEMENT, OVER_CEILING)
 
     def measure(name: str, computing: Computing) -> Any:
-        drawing: dict[str, Any] = {"resampling": drawn if robust else None, "computing": computing}
-        return posterior_agreement(tables[name], before[name], **options, **drawing)
+        common: dict[str, Any] = {"resampling": chosen if robust else None, "computing": computing}
+        return posterior_agreement(tables[name], before[name], **options, **common)
 
     results = measure_each(names, measure, computing) if paired_rows else {}
     classes = read_classes(tables, pairs, labels, labelled_scores, pairing)
     # One numbering of classes for all models, then what each criterion makes of it.
     criteria = _criteria(criterion, classes, list(pairs.values()), paired=paired_rows)
-    groups = align_rows(tables[names[0]], drawn.groups, "groups", pairing)
+    groups = align_rows(tables[names[0]], chosen.groups, "groups", pairing)
     evaluated = {}
     if criteria:
         progress = computing is None or computing.progress
-        drawn_rows = replace(drawn, groups=groups)
-        evaluated = resampled_values(criteria, classes, drawn_rows, progress=progress)
+        aligned = replace(chosen, groups=groups)
+        evaluated = resampled_values(criteria, classes, aligned, progress=progress)
     # Estimates err by more than sampling: their intervals allow for what was measured on other tasks.
     if paired_rows and labelled_scores is not None:
         for name in set(evaluated) & set(SCORES):
@@ -227,7 +227,7 @@ def compare_agreement(
     if ESTIMATED_ACCURACY in evaluated:
         estimate = with_shared_mistakes(evaluated[ESTIMATED_ACCURACY], classes)
         evaluated[ESTIMATED_ACCURACY] = estimate
-    # In nats models must share their classes; over its ceiling agreement of any models can be compared.
+    # In nats only models of the same classes compare; over its ceiling, agreement of any models does.
     if criterion == AGREEMENT:
         check_paired(results)
     paired = evaluated.get(criterion)
@@ -237,7 +237,7 @@ def compare_agreement(
             result.ceiling or math.inf for result in results.values()
         ]  # of a constant model 0
         scale = 1.0 / np.array(ceilings) if criterion == OVER_CEILING else 1.0
-        paired = PairedValues.of(list(results.values()), drawn.rng, drawn.confidence_level, scale)
+        paired = PairedValues.of(list(results.values()), chosen.rng, chosen.confidence_level, scale)
     title, basis = _in_words(criterion, classes, paired=paired_rows)
     if ESTIMATED_ACCURACY in evaluated:
         basis = f"{basis} {SHARED}"
@@ -247,7 +247,7 @@ def compare_agreement(
     ranked = rank_models(
         names,
         paired,
-        drawn.confidence_level,
+        chosen.confidence_level,
         collapsed=collapsed_by_classes(classes, probabilities=pairs[names[0]].kind != "scores"),
         collapsed_last=robust,
         secondary_metrics=secondary_metrics,
@@ -267,9 +267,9 @@ def compare_agreement(
                 paired=paired_rows,
                 labels=labels is not None,
                 labelled_scores=labelled_scores is not None,
-                confidence_level=drawn.confidence_level,
-                rng=drawn.rng,
-                resampling=drawn.settings(),
+                confidence_level=chosen.confidence_level,
+                rng=chosen.rng,
+                resampling=chosen.settings(),
             ),
         },
         warnings=(
@@ -341,11 +341,11 @@ def _unknown_predictions(names: list[str], classes: Classes) -> Iterator[str]:
         return
     known_classes = classes.labelled.predictions
     for name, known, before in zip(names, known_classes, classes.before, strict=True):
-        share = float(np.mean(~np.isin(before, known)))
-        if share > MOST_UNKNOWN:
+        unknown = float(np.mean(~np.isin(before, known)))
+        if unknown > MOST_UNKNOWN:
             yield (
-                f"{name}: {format_percent(share)} of the pairs are predicted to be of classes that it predicts for "
-                "no labelled row, so that the estimate is a guess. Label rows drawn from the same population."
+                f"{name}: {format_percent(unknown)} of the pairs are predicted to be of classes that it predicts for "
+                "no labelled row, so that the estimate is a guess. Label rows from the same population."
             )
 
 
@@ -362,6 +362,6 @@ def _in_words(criterion: str, classes: Classes, *, paired: bool) -> tuple[str, s
     if classes.labelled is None:
         return title, "Evaluated with labels of the shifted rows."
     return f"{title}, estimated", (
-        f"Estimated from {len(classes.labels)} labelled rows that were not shifted, as if predictions moved "
+        f"Estimated from {len(classes.labels)} labelled rows that were not shifted, as if predictions changed "
         "independently of whether they were right; intervals of differences hold for sampling only."
     )

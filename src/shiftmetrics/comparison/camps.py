@@ -28,11 +28,11 @@ def collapsed_by_classes(classes: Classes, *, probabilities: bool) -> list[bool]
     elif n_models > 2:
         vote, _ = weighted_vote(classes.before, classes.n_classes, classes.weights)
         expected = np.bincount(vote, minlength=classes.n_classes) / len(vote)
-    shares = []
+    class_fractions = []
     for shifted, before in zip(classes.shifted, classes.before, strict=True):
         both = np.concatenate([shifted, before])
-        shares.append(np.bincount(both, minlength=classes.n_classes) / len(both))
-    collapsed = collapsed_models(shares, expected)
+        class_fractions.append(np.bincount(both, minlength=classes.n_classes) / len(both))
+    collapsed = collapsed_models(class_fractions, expected)
     # Of rare events a good model may predict none: its scores tell rows apart all the same.
     rare = probabilities if expected is None else expected.max() > 1.0 - RARE
     if classes.n_classes == 2 and rare:

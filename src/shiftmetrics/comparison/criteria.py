@@ -1,7 +1,7 @@
 """What to choose a model by, from predicted classes: scores of a confusion, a weighted vote, a chained confusion.
 
-A confusion is the matrix of the shares of rows that are of class j by one source and of class k by another: labels
-and predictions, or predictions before and after a shift. Classes are numbered from 0.
+A confusion is a matrix: entry (j, k) is the fraction of samples that one source puts into class j and another into
+class k. The sources are labels and predictions, or predictions before and after a shift. Classes are numbered from 0.
 """
 
 from __future__ import annotations
@@ -27,43 +27,43 @@ def confusion(
     return np.asarray(cells.reshape(n_first, n_second) / cells.sum())
 
 
-def accuracy(shares: FloatArray) -> float:
-    """Return the share of rows on which both sides agree."""
-    return float(np.trace(shares))
+def accuracy(fractions: FloatArray) -> float:
+    """Return the fraction of samples on which both sides agree."""
+    return float(np.trace(fractions))
 
 
-def balanced_accuracy(shares: FloatArray) -> float:
+def balanced_accuracy(fractions: FloatArray) -> float:
     """Return the mean recall of the classes of the first side."""
-    of_class = shares.sum(axis=1)
+    of_class = fractions.sum(axis=1)
     seen = of_class > 0.0
-    recall = np.diagonal(shares)[seen] / of_class[seen]
+    recall = np.diagonal(fractions)[seen] / of_class[seen]
     return float(recall.mean())
 
 
-def f1_macro(shares: FloatArray) -> float:
+def f1_macro(fractions: FloatArray) -> float:
     """Return the mean of ``2 hits / (rows of the class on one side + on the other)`` over classes on either side."""
-    of_class = shares.sum(axis=0) + shares.sum(axis=1)
+    of_class = fractions.sum(axis=0) + fractions.sum(axis=1)
     seen = of_class > 0.0
-    f1 = 2.0 * np.diagonal(shares)[seen] / of_class[seen]
+    f1 = 2.0 * np.diagonal(fractions)[seen] / of_class[seen]
     return float(f1.mean())
 
 
-def kappa(shares: FloatArray) -> float:
+def kappa(fractions: FloatArray) -> float:
     """Return Cohen's kappa: agreement beyond that of independent predictions, as a fraction of what is possible.
 
     0 where one side is constant (J. Cohen, Educational and Psychological Measurement 20, 1960,
     doi:10.1177/001316446002000104).
     """
     # (observed - expected) / (1 - expected)
-    by_chance = float(shares.sum(axis=0) @ shares.sum(axis=1))
+    by_chance = float(fractions.sum(axis=0) @ fractions.sum(axis=1))
     if by_chance >= 1.0 - 1e-12:
         return 0.0
-    return (accuracy(shares) - by_chance) / (1.0 - by_chance)
+    return (accuracy(fractions) - by_chance) / (1.0 - by_chance)
 
 
-def accuracy_and_f1(shares: FloatArray) -> float:
+def accuracy_and_f1(fractions: FloatArray) -> float:
     """Return the mean of accuracy and macro F1: frequent classes count, and rare ones too."""
-    return (accuracy(shares) + f1_macro(shares)) / 2.0
+    return (accuracy(fractions) + f1_macro(fractions)) / 2.0
 
 
 SCORES: dict[str, Callable[[FloatArray], float]] = {
@@ -140,18 +140,18 @@ def vote_of(
     return np.asarray(tally.argmax(axis=1))
 
 
-def chained_confusion(labelled: FloatArray, moved: FloatArray) -> FloatArray:
+def chained_confusion(labelled: FloatArray, transitions: FloatArray) -> FloatArray:
     """Estimate the confusion of labels and shifted predictions, from labelled rows that were not shifted.
 
-    ``E[y, k] = sum_b P(y | b) moved[b, k]``: what a state b means is read from the labelled rows, and where it goes
-    from the pairs. A state is a prediction, or a prediction and the third that its confidence is in. It holds if a
-    prediction moves independently of whether it was right, given its state.
+    ``E[y, k] = sum_b P(y | b) transitions[b, k]``: what a state b means is read from the labelled rows, and what it
+    changes to from the pairs. A state is a prediction, or a prediction and the third that its confidence is in. The
+    estimate holds if, given its state, a prediction changes independently of whether it was right.
 
     Parameters
     ----------
     labelled : ndarray of shape (n_classes, n_states)
         Confusion of labels and states on the labelled rows.
-    moved : ndarray of shape (n_states, n_classes)
+    transitions : ndarray of shape (n_states, n_classes)
         Confusion of states before and predictions after the shift on the pairs.
 
     Returns
@@ -161,15 +161,17 @@ def chained_confusion(labelled: FloatArray, moved: FloatArray) -> FloatArray:
         that none has what an average row is.
     """
     # P(y | state), where no labelled row has the state: P(y | prediction), else P(y).
-    n_classes = moved.shape[1]
+    n_classes = transitions.shape[1]
     by_class = labelled.reshape(n_classes, n_classes, -1).sum(axis=2)
     of_average = labelled.sum(axis=1)[:, None]
-    of_prediction = np.repeat(_given_columns(by_class, of_average), len(moved) // n_classes, axis=1)
-    return np.asarray(_given_columns(labelled, of_prediction) @ moved)
+    of_prediction = np.repeat(
+        _given_columns(by_class, of_average), len(transitions) // n_classes, axis=1
+    )
+    return np.asarray(_given_columns(labelled, of_prediction) @ transitions)
 
 
-def _given_columns(shares: FloatArray, otherwise: FloatArray) -> FloatArray:
+def _given_columns(fractions: FloatArray, otherwise: FloatArray) -> FloatArray:
     """Return P(row | column), or ``otherwise`` where nothing is in a column."""
-    total = shares.sum(axis=0)
+    total = fractions.sum(axis=0)
     seen = total > 0.0
-    return np.where(seen, shares / np.where(seen, total, 1.0), otherwise)
+    return np.where(seen, fractions / np.where(seen, total, 1.0), otherwise)

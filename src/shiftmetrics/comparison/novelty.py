@@ -44,8 +44,8 @@ def compare_novelty(
     Parameters
     ----------
     samples : mapping of str to array or DataFrame of shape (n_samples, n_columns)
-        At least two samples, by name, such as what several generators drew. Scores grow with the rows: as many are
-        drawn from each as the smallest has.
+        At least two samples, by name, such as the samples of several generators. Scores grow with the number of
+        rows, so as many rows are taken at random from each as the smallest has.
     reference : array or DataFrame of shape (n_reference, n_columns)
         The common reference.
     eta : float, default 1.0
@@ -103,7 +103,7 @@ def compare_novelty(
     checked = measure_each(
         names, lambda name, _: check_samples(samples[name], reference, kernel), computing, "Sample"
     )
-    # Scores grow with the number of rows: as many are drawn from each sample as the smallest has.
+    # Scores grow with the number of rows: each sample is reduced at random to the size of the smallest.
     arrays = {name: array for name, (array, _) in checked.items()}
     base = checked[names[0]][1]
     size = min(int(array.shape[0]) for array in arrays.values())

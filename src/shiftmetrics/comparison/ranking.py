@@ -105,7 +105,7 @@ def rank_models(
     ]
     # Only differences that hold together with all others, at the confidence level, limit ranks.
     ranges = _rank_ranges(len(names), n_fit, clear)
-    best = _best_shares(sign * paired.resamples[:, order], n_fit)
+    best = _best_fractions(sign * paired.resamples[:, order], n_fit)
     models = tuple(
         RankedModel(
             name=names[m],
@@ -136,13 +136,15 @@ def rank_models(
     )
 
 
-def collapsed_models(shares: Sequence[Any], expected: FloatArray | None = None) -> list[bool]:
+def collapsed_models(
+    class_fractions: Sequence[Any], expected: FloatArray | None = None
+) -> list[bool]:
     """Return which models predict (almost) a single class: constant ones, or by what is ``expected``.
 
-    ``shares`` holds how often each model predicts each class, None where that is not known; ``expected`` how often
-    each class occurs by labels, or by the vote of the models.
+    ``class_fractions`` holds how often each model predicts each class, None where that is not known; ``expected`` how
+    often each class occurs by labels, or by the vote of the models.
     """
-    return [part is not None and has_collapsed(part, expected) for part in shares]
+    return [part is not None and has_collapsed(part, expected) for part in class_fractions]
 
 
 def _rank_ranges(n_models: int, n_fit: int, clear: Sequence[float]) -> list[tuple[int, int]]:
@@ -166,23 +168,23 @@ def _rank_ranges(n_models: int, n_fit: int, clear: Sequence[float]) -> list[tupl
     return [(int(1 + better[i]), int(n_models - worse[i])) for i in range(n_models)]
 
 
-def _best_shares(resamples: FloatArray, n_fit: int) -> FloatArray:
+def _best_fractions(resamples: FloatArray, n_fit: int) -> FloatArray:
     """Return how often each model is best, ties divided; collapsed ones, the last, never are."""
     n_fit = n_fit or resamples.shape[1]
     fit = resamples[:, :n_fit]
     # A resample counts once, in equal parts for all that are best in it.
     top = fit == fit.max(axis=1, keepdims=True)
-    shares = np.zeros(resamples.shape[1])
-    shares[:n_fit] = (top / top.sum(axis=1, keepdims=True)).mean(axis=0)
-    return shares
+    fractions = np.zeros(resamples.shape[1])
+    fractions[:n_fit] = (top / top.sum(axis=1, keepdims=True)).mean(axis=0)
+    return fractions
 
 
-def has_collapsed(shares: FloatArray, expected: FloatArray | None = None) -> bool:
+def has_collapsed(class_fractions: FloatArray, expected: FloatArray | None = None) -> bool:
     """Return True if a model predicts (almost) a single class: the agreement of its predictions says nothing.
 
     Parameters
     ----------
-    shares : ndarray of shape (n_classes,)
+    class_fractions : ndarray of shape (n_classes,)
         How often a model predicts each class.
     expected : ndarray of shape (n_classes,), optional
         How often each class occurs, or is predicted by other models on average. Without it only a constant model has
@@ -191,10 +193,11 @@ def has_collapsed(shares: FloatArray, expected: FloatArray | None = None) -> boo
     Returns
     -------
     bool
-        Whether it leaves its first class less than a quarter as often as expected, or never.
+        True if it predicts classes other than its most frequent one less than a quarter as often as expected, or
+        never.
     """
     # How often the model predicts another class than its most frequent one.
-    left = 1.0 - float(shares.max())
+    left = 1.0 - float(class_fractions.max())
     if left < 1e-9:
         return True
     if expected is None:

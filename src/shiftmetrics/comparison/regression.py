@@ -116,21 +116,21 @@ def compare_regressions(
             expected = "given for fewer than three models"
             raise ValueError(describe("labels", expected, "None", "Three models have a consensus."))
         criterion = CONSENSUS
-        # The median is not moved by a model that goes astray alone.
+        # A single model that is far off does not change the median.
         consensus = np.median(after, axis=1, keepdims=True)
         distance = _mean_parts((after - consensus) ** 2, weights)
         values = distance.sum(axis=0)
         influence = _centred(distance, weights)
-    drawn = always_resampling(resampling)
-    seed = drawn.rng if isinstance(resampling, Resampling) and resampling.rng is not None else 0
-    if drawn.groups is not None:
+    chosen = always_resampling(resampling)
+    seed = chosen.rng if isinstance(resampling, Resampling) and resampling.rng is not None else 0
+    if chosen.groups is not None:
         # Samples of a group go together: their influences add up.
-        units = ResamplingUnits.of(drawn.groups, len(after))
+        units = ResamplingUnits.of(chosen.groups, len(after))
         influence = np.stack([units.sums(column) for column in influence.T], axis=1)
     return rank_models(
         names,
-        _paired(values, influence, drawn.confidence_level, seed),
-        drawn.confidence_level,
+        _paired(values, influence, chosen.confidence_level, seed),
+        chosen.confidence_level,
         collapsed=[False] * len(names),
         secondary_metrics=[
             {name: float(figures[m]) for name, figures in secondary.items()}
@@ -145,9 +145,9 @@ def compare_regressions(
             criterion=criterion,
             labels=labels is not None,
             sample_weight=None if sample_weight is None else "given",
-            confidence_level=drawn.confidence_level,
+            confidence_level=chosen.confidence_level,
             rng=seed,
-            resampling=replace(drawn, rng=seed).settings(),
+            resampling=replace(chosen, rng=seed).settings(),
         ),
     )
 

@@ -38,7 +38,7 @@ TRANSFER_ERROR = (0.03, 0.1, 1.0)
 predictions that change, and with how far the predictions on the labelled rows are from those on the pairs.
 
 A heuristic: with it, 95 % intervals held 95 % of the accuracies on 20 tasks under 8 shifts (72 % by sampling alone).
-Where the population moves so that predictions mean something else, and are as frequent as before, they fail."""
+They fail where the population changes so that predictions mean something else but are as frequent as before."""
 
 NORMAL_QUANTILE = 1.959963984540054
 """Of 97.5 %."""
@@ -132,12 +132,14 @@ def _chained(
         weights = classes.weights * weights
         values = []
         for model, shifted in enumerate(classes.shifted):
-            # What a state means, from the labelled rows, times where the shift takes it.
+            # What a state means, from the labelled rows, times what the shift changes it to.
             meaning = confusion(
                 classes.labels, labelled.states[model], (n_classes, n_states), others
             )
-            moved = confusion(labelled.pair_states[model], shifted, (n_states, n_classes), weights)
-            values.append(score(chained_confusion(meaning, moved)))
+            transitions = confusion(
+                labelled.pair_states[model], shifted, (n_states, n_classes), weights
+            )
+            values.append(score(chained_confusion(meaning, transitions)))
         return np.array(values)
 
     return evaluate
@@ -245,12 +247,12 @@ def widened(paired: PairedValues, below: FloatArray, above: FloatArray, cause: s
 def _excess_distance(first: IntArray, second: IntArray, n_classes: int) -> float:
     """Return the total variation of two samples of predictions beyond what sampling gives on average."""
     counts = [np.bincount(part, minlength=n_classes) for part in (first, second)]
-    shares = [count / count.sum() for count in counts]
+    fractions = [count / count.sum() for count in counts]
     pooled = sum(counts) / sum(count.sum() for count in counts)
     variance = pooled * (1.0 - pooled) * sum(1.0 / count.sum() for count in counts)
     # The mean absolute value of a normal error is sqrt(2 / pi) of its size.
     by_chance = 0.5 * float(np.sqrt(2.0 / math.pi * variance).sum())
-    return max(0.0, 0.5 * float(np.abs(shares[0] - shares[1]).sum()) - by_chance)
+    return max(0.0, 0.5 * float(np.abs(fractions[0] - fractions[1]).sum()) - by_chance)
 
 
 def _paired(

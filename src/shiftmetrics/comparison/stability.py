@@ -98,11 +98,11 @@ def compare_stability(
                 describe(f"losses[{name!r}]", "a loss object", type(loss).__name__, remedy)
             )
     check_sizes("losses", {name: loss.n_samples for name, loss in losses.items()})
-    drawn = always_resampling(resampling)
-    seed = drawn.rng if isinstance(resampling, Resampling) and resampling.rng is not None else 0
+    chosen = always_resampling(resampling)
+    seed = chosen.rng if isinstance(resampling, Resampling) and resampling.rng is not None else 0
     options: dict[str, Any] = {
         "theta1": theta1, "theta2": theta2, "divergence": divergence, "sample_weight": sample_weight,
-        "resampling": drawn,
+        "resampling": chosen,
     }  # fmt: skip
 
     def stability(name: str, computing: Computing) -> Any:
@@ -116,4 +116,4 @@ def compare_stability(
     results = measure_each(names, stability, computing)
     budget = common_budget(results.values())
     beside = measure_each(names, risk, computing)
-    return rank_results(results, drawn.confidence_level, seed, secondary_metrics=beside)
+    return rank_results(results, chosen.confidence_level, seed, secondary_metrics=beside)

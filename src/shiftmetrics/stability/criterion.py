@@ -305,7 +305,7 @@ def _widened(interval: Interval | None, value: float, error_bound: float) -> Int
 def _described(
     solution: DualSolution, plan: RealisedPlan, influence: FloatArray | None
 ) -> dict[str, Any]:
-    """Return the fields that both results share."""
+    """Return the fields that both results have."""
     standard_error = None
     if influence is not None:
         standard_error = float(np.hypot.reduce(influence))

@@ -36,7 +36,7 @@ class Moment:
 
     dual: float
     conjugate: float
-    # Risk of the reweighted, moved sample: the slope of the conjugate.
+    # Risk of the changed and reweighted sample: the slope of the conjugate.
     risk: float
     # KL: log of the mean of ``exp(v / theta2 - shift)``. chi2: the level at which a sample keeps
     # its weight.

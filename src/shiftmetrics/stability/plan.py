@@ -30,12 +30,12 @@ _LEAST_ELSEWHERE = 1e-5
 
 @dataclass(frozen=True)
 class PlanPart:
-    """A placement of all samples, the moment that gives their weights, and its share of the plan."""
+    """A placement of all samples, the moment that gives their weights, and its fraction of the plan."""
 
     placement: Placement
     # None keeps all weights.
     moment: Moment | None
-    share: float = 1.0
+    fraction: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +49,14 @@ class PlanStatistic(Statistic):
     # Of phi(W).
     penalty: float
     base_loss: float
-    moved_loss: float
+    changed_loss: float
     reweighted_base_loss: float
     # Of W times the loss afterwards: the risk.
     loss: float
     # Of W times the squared distance.
     squared_distance: float
     # Of the part of each sample that changes.
-    moved: float
+    changed: float
 
     def mean(self, name: str) -> float:
         """Return the mean over samples of one of the sums."""
@@ -70,8 +70,8 @@ class Mixture:
     places: tuple[Transform, ...]
     # The weight W of each sample.
     density: FloatArray
-    # Part of it in the second place.
-    share: FloatArray
+    # Fraction of it in the second place.
+    second_fraction: FloatArray
     # Part of it in the first place, with all its digits.
     rest: FloatArray
 
@@ -83,21 +83,23 @@ class Mixture:
             return cls(places, densities[0], 1.0 - one, one)
         density = densities[0] + densities[1]
         # A sample without weight counts as if it stood in its first place.
-        # Both fractions are kept, because 1 - share would lose the digits of a small rest.
-        share = np.divide(densities[1], density, out=np.zeros_like(density), where=density > 0.0)
+        # Both fractions are kept, because 1 - second_fraction would lose the digits of a small rest.
+        second_fraction = np.divide(
+            densities[1], density, out=np.zeros_like(density), where=density > 0.0
+        )
         rest = np.divide(densities[0], density, out=np.ones_like(density), where=density > 0.0)
-        return cls(places, density, share, rest)
+        return cls(places, density, second_fraction, rest)
 
     def mean(self, parts: list[FloatArray]) -> FloatArray:
         """Average a value over the places of each sample."""
         if len(parts) == 1:
             return parts[0]
         first, second = parts
-        # From the nearer place, so that no digit of a tiny share is lost.
+        # From the nearer place, so that no digit of a tiny fraction is lost.
         step = second - first
-        forwards = first + self.share * step
+        forwards = first + self.second_fraction * step
         backwards = second - self.rest * step
-        return np.where(self.share < self.rest, forwards, backwards)
+        return np.where(self.second_fraction < self.rest, forwards, backwards)
 
     @cached_property
     def loss(self) -> FloatArray:
@@ -109,10 +111,10 @@ class Mixture:
         """Mean squared distance of each sample."""
         return self.mean([place.squared_distance for place in self.places])
 
-    def moved(self) -> FloatArray:
+    def changed(self) -> FloatArray:
         """Return the part of each sample that changes; 0 for one without weight."""
-        moved = [(place.squared_distance > 0.0).astype(np.float64) for place in self.places]
-        return self.mean(moved) * (self.density > 0.0)
+        changed = [(place.squared_distance > 0.0).astype(np.float64) for place in self.places]
+        return self.mean(changed) * (self.density > 0.0)
 
     def apart(self) -> BoolArray:
         """Return True for the samples whose two places differ by more than rounding."""
@@ -166,11 +168,11 @@ class PlanRows:
                 distance[here] = np.sqrt(place.squared_distance[here])
             if choice is not None and far.choice is not None:
                 choice = np.where(in_far, far.choice, choice)
-            split = np.flatnonzero(in_near & (mixture.share > least))
+            split = np.flatnonzero(in_near & (mixture.second_fraction > least))
             if split.size:
                 self._splits[rows.start] = Splits(
                     rows=split + rows.start,
-                    weights=mixture.density[split] * mixture.share[split],
+                    weights=mixture.density[split] * mixture.second_fraction[split],
                     losses=far.loss[split],
                     distances=np.sqrt(far.squared_distance[split]),
                     choices=None if far.choice is None else far.choice[split],
@@ -220,11 +222,11 @@ class PlanPass:
             squared_density=float(reweighted @ density),
             penalty=float(weight @ self.divergence.penalty(density)),
             base_loss=float(weight @ base),
-            moved_loss=float(weight @ mixture.loss),
+            changed_loss=float(weight @ mixture.loss),
             reweighted_base_loss=float(reweighted @ base),
             loss=float(reweighted @ mixture.loss),
             squared_distance=float(reweighted @ mixture.squared_distance),
-            moved=float(weight @ mixture.moved()),
+            changed=float(weight @ mixture.changed()),
         )
 
     def influence(self, loss: Loss, rows: slice) -> FloatArray:
@@ -233,9 +235,9 @@ class PlanPass:
 
     def _density(self, part: PlanPart, place: Transform) -> FloatArray:
         if part.moment is None:
-            return np.full_like(place.value, part.share)
+            return np.full_like(place.value, part.fraction)
         density = self.divergence.density(place.value, part.moment)
-        density *= part.share
+        density *= part.fraction
         return density
 
     def _influence(self, places: tuple[Transform, ...]) -> FloatArray:
@@ -243,7 +245,7 @@ class PlanPass:
         influence = np.zeros_like(places[0].value)
         for part, place in zip(self.parts, places, strict=True):
             if part.moment is not None:
-                influence += part.share * self.divergence.influence(place.value, part.moment)
+                influence += part.fraction * self.divergence.influence(place.value, part.moment)
         return influence
 
     def _least(self) -> float:

@@ -226,8 +226,8 @@ class StabilityProblem:
     @property
     def n_units(self) -> float:
         """Effective number of samples, or of groups of samples, by their weights (Kish)."""
-        shares = self.unit_sums(np.ones(self.loss.n_samples))
-        return float(1.0 / (shares @ shares))
+        fractions = self.unit_sums(np.ones(self.loss.n_samples))
+        return float(1.0 / (fractions @ fractions))
 
     @property
     def counts_errors(self) -> bool:
@@ -287,17 +287,17 @@ class RealisedPlan:
         """Return what a result should hold of the plan."""
         mean = self.sums.mean
         base = mean("base_loss")
-        moved = mean("moved_loss")
+        changed = mean("changed_loss")
         reweighted = mean("reweighted_base_loss")
         plan = ShiftPlan(
             risk=self.risk,
             excess_risk=ExcessRisk(
-                corruption=_added(moved, base),
-                reweighting=_added(self.risk, moved),
+                corruption=_added(changed, base),
+                reweighting=_added(self.risk, changed),
                 reweighting_first=_added(reweighted, base),
                 corruption_after=_added(self.risk, reweighted),
             ),
-            changed_fraction=mean("moved"),
+            changed_fraction=mean("changed"),
             rms_distance=math.sqrt(mean("squared_distance")),
             effective_sample_fraction=self.effective_sample_fraction,
         )

@@ -22,7 +22,7 @@ from shiftmetrics.stability.words import (
 
 _INVERSE = {"measure": "worst_case_risk", "title": "Worst-case risk", "higher_is_better": False}
 
-# Settings that results must share to be compared.
+# Settings that must be equal in results to be compared.
 _SHARED = ("threshold", "budget", "theta1", "theta2", "divergence", "sample_weight")
 
 
@@ -32,8 +32,8 @@ class StabilityResult(Drawn, Result):
 
     ``value`` is the cost of that shift from `stability_criterion`, and its risk from `worst_case_risk`.
 
-    Where changes cost the same, several shifts cost the least. They share ``value``, ``plan.rms_distance`` and the
-    weights, and ``plan.changed_fraction`` too for the 0/1 loss; which samples split is then a matter of convention.
+    Where changes cost the same, several shifts cost the least. They agree in ``value``, ``plan.rms_distance`` and the
+    weights, and for the 0/1 loss in ``plan.changed_fraction``; which samples split is then a matter of convention.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class StabilityResult(Drawn, Result):
     # Rank correlations of stability, log loss and error rate with the growth of errors under noise, and with the
     # error rate on other domains, over 12 tables: .37, and .03 against .61 and .65.
     ranked_for = (
-        "Stability forecasts whose errors grow under measurement noise. It does not tell which model is best on "
+        "Stability forecasts whose errors grow under measurement noise. It does not say which model is best on "
         "other data: compare log losses or error rates for that."
     )
 
@@ -81,7 +81,7 @@ class StabilityResult(Drawn, Result):
 
     @property
     def comparable(self) -> dict[str, tuple[Any, str]]:
-        """Return what results must share to be compared: the question, its prices and weights."""
+        """Return what must be equal in results to be compared: the question, its prices and weights."""
         return {name: (self.settings.get(name), "") for name in _SHARED}
 
     @property

@@ -139,15 +139,15 @@ def _of_bracket(
 
 def parts_of(bracket: Bracket[Moment], theta1: float) -> tuple[PlanPart, ...]:
     """Return the plans at both ends of a bracket, in the fractions that make its slope zero."""
-    ends = [(bracket.low, bracket.share)]
+    ends = [(bracket.low, bracket.low_fraction)]
     if bracket.low is not bracket.high:
-        ends.append((bracket.high, bracket.rest))
+        ends.append((bracket.high, bracket.high_fraction))
     return tuple(
-        PlanPart(AtDual(end.state.dual, theta1), end.state, share)
-        for end, share in ends
-        if share > 0.0
+        PlanPart(AtDual(end.state.dual, theta1), end.state, fraction)
+        for end, fraction in ends
+        if fraction > 0.0
     )
 
 
 def _root_of(bracket: Bracket[Moment]) -> float:
-    return bracket.low.x + bracket.rest * bracket.width
+    return bracket.low.x + bracket.high_fraction * bracket.width

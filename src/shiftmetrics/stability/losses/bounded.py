@@ -69,11 +69,11 @@ class ScorePath:
         forever = power[:, ~limited].sum(axis=1, keepdims=True)
         left = np.concatenate([leaving, forever], axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1]
         # Along a segment the score gains left * s, and the squared distance left * s^2.
-        moving = left[:, :-1]
+        active = left[:, :-1]
         with np.errstate(invalid="ignore"):
-            gains = moving * np.diff(starts, axis=1)
-            squares = moving * np.diff(starts * starts, axis=1)
-        reached = (moving > 0.0) & np.isfinite(starts[:, :-1])
+            gains = active * np.diff(starts, axis=1)
+            squares = active * np.diff(starts * starts, axis=1)
+        reached = (active > 0.0) & np.isfinite(starts[:, :-1])
         return cls(starts, _from_zero(gains, reached), _from_zero(squares, reached), left)
 
     @property
@@ -109,10 +109,10 @@ class ScorePath:
         place = np.broadcast_to(np.asarray(place, dtype=np.float64), (self.n_samples,))
         k = (self.starts[:, 1:] <= place[:, None]).sum(axis=1)
         start, gain, squared, slope = self._segment(k)
-        moving = slope > 0.0
+        active = slope > 0.0
         with np.errstate(invalid="ignore"):
-            gain = gain + np.where(moving, slope * (place - start), 0.0)
-            squared = squared + np.where(moving, slope * (place**2 - start**2), 0.0)
+            gain = gain + np.where(active, slope * (place - start), 0.0)
+            squared = squared + np.where(active, slope * (place**2 - start**2), 0.0)
         return gain, squared
 
     def place_of_gain(self, gain: FloatArray) -> FloatArray:
