@@ -341,7 +341,7 @@ def test_rows_that_differ_in_a_class_of_prior_zero_are_not_called_identical() ->
 
 
 def test_floats_that_are_labels_are_refused() -> None:
-    with pytest.raises(TypeError, match="whole numbers from 0 to 2, which look like class labels"):
+    with pytest.raises(TypeError, match="integers from 0 to 2, which look like class labels"):
         posterior_agreement(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 1.0]))
     assert posterior_agreement(np.array([1.0, 50.0, -1.0]), np.array([1.0, 50.0, 1.0])).status.ok
 

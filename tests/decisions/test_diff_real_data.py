@@ -49,7 +49,8 @@ def test_headlines_are_what_counting_says(networks: Named, pair: tuple[str, str]
     # Without labels.
     blind = diff_models(old, new, rng=0)
     said = re.match(
-        r"CANNOT TELL YET  ([\d,]+) of 10,000 .*moved by at most ([\d.]+) points", blind.headline()
+        r"CANNOT TELL YET  ([\d,]+) of 10,000 .*changes by at most ([\d.]+) points",
+        blind.headline(),
     )
     assert said is not None
     assert int(said[1].replace(",", "")) == changed

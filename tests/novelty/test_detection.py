@@ -121,7 +121,7 @@ def test_of_many_rows_a_part_is_looked_on_and_all_are_counted(
         options = {"groups": (np.arange(2000) // 2, 1000 + np.arange(2000) // 2)}
     found = novelty(x, y, **options)
     assert found.settings["searched"] == ((200, 200) if "eta" in options else (400, 400))
-    assert "samples drawn at random, and counted in all" in found.summary()
+    assert "samples chosen at random, and counted in all" in found.summary()
     assert (found.p_value < 0.05, len(found.modes), found.missing) == (True, 1, ())
     assert found.fraction == pytest.approx(0.2, abs=0.04)
     assert found.fraction_interval.low <= 0.2

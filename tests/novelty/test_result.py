@@ -65,7 +65,7 @@ def test_auto_scores_a_part_of_the_rows_where_all_would_take_long() -> None:
     )
     assert not result.status.ok
     assert "method='dense' would take about" in result.settings["reason"]
-    assert "on 1000 and 1000 samples drawn at random" in result.summary()
+    assert "on 1000 and 1000 samples chosen at random" in result.summary()
     assert result.score.total < 1.0
 
 

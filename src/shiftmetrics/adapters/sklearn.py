@@ -76,7 +76,7 @@ class AgreementScorer:
         if self.strength is None and "strength" in inspect.signature(self.shift).parameters:
             remedy = f"Shift: {self.shift!r}."
             raise ValueError(describe("strength", "given for a shift that has one", "None", remedy))
-        # every estimator gets the same shift, whatever has been drawn before
+        # every estimator gets the same shift, whatever the generator was used for before
         object.__setattr__(self, "random_state", seed_of(self.random_state))
 
     def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
@@ -92,7 +92,7 @@ class AgreementScorer:
             return self.measure(estimator, X).normalized
         if y is None:
             raise ValueError(describe("y", f"given for the criterion {criterion!r}", "None"))
-        # a shift keeps labels, so that any scorer of scikit-learn can judge the shifted sample
+        # a shift keeps labels, so that any scorer of scikit-learn applies to the shifted sample
         sample, _ = self.pair(X)
         if criterion == "accuracy_and_f1":
             accuracy = get_scorer("accuracy")(estimator, sample, y)

@@ -37,7 +37,7 @@ STEPS_BETWEEN_LOOKS = 32
 class AgreementLoss(torch.nn.Module):
     """Minus the posterior agreement of batches, as `agreement_loss`, each searched from the beta of the one before.
 
-    Every 32 batches the whole bracket is searched anew. The loss and its gradient then cost about six times those of
+    Every 32 batches the whole bracket is searched again. The loss and its gradient then cost about six times those of
     a cross-entropy.
 
     Parameters
@@ -49,7 +49,7 @@ class AgreementLoss(torch.nn.Module):
     ----------
     beta : float or None
         The inverse temperature of the last batch: the lower end of the bracket where its pairs hardly agree, the
-        upper one where hardly any of them contradict.
+        upper one where hardly any of them disagree.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def agreement_loss(
     >>> scores = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.2, 0.0]], requires_grad=True)
     >>> loss = agreement_loss(scores, torch.tensor([[2.0, 0.0], [0.0, 2.0], [0.0, 0.5]]))
     >>> loss.backward()
-    >>> bool(loss < 0), scores.grad[2].sign().tolist()  # the third pair contradicts: lower its first score
+    >>> bool(loss < 0), scores.grad[2].sign().tolist()  # the third pair disagrees: lower its first score
     (True, [1.0, -1.0])
     """
     ends = check_range(beta_range)

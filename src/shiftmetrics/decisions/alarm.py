@@ -1,4 +1,4 @@
-"""Alarms that may be looked at for ever: a sequential test that a rate has not risen, with restarts."""
+"""Alarms for endless monitoring: an anytime-valid sequential test that a rate has not risen, with restarts."""
 
 from __future__ import annotations
 

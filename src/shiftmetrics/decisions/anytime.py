@@ -1,7 +1,7 @@
-"""Intervals that may be looked at after every label: a betting sequence for a finite population.
+"""Anytime-valid intervals, which hold after every label: a betting sequence for a finite population.
 
 I. Waudby-Smith and A. Ramdas, Estimating means of bounded random variables by betting, Journal of
-the Royal Statistical Society B 86, 2024, arXiv:2010.09686, with their correction for drawing
+the Royal Statistical Society B 86, 2024, arXiv:2010.09686, with their correction for sampling
 without replacement (section 5). The stakes are four fixed fractions, whose capitals are averaged:
 on pairs of real models they were as narrow as ten of them, and narrower than stakes that adapt.
 """
@@ -36,11 +36,11 @@ def mean_sequence(
     Parameters
     ----------
     low_values, high_values : ndarray of shape (n_drawn,)
-        Each value in the order drawn, from 0 to 1: the lowest and the highest it may be. They are
+        Each value in the order of sampling, from 0 to 1: the lowest and the highest it may be. They are
         the same where the value is known. The lower limit rises with each value, the upper one too,
         so that the limits are right whatever the unknown values are.
     n_population : int
-        Size of the population, from which values are drawn at random without replacement.
+        Size of the population, from which values are sampled without replacement.
     confidence_level : float, default 0.95
         Of all limits together.
 
@@ -73,7 +73,7 @@ def difference_sequence(
     Parameters
     ----------
     signs : ndarray of shape (n_drawn,)
-        In the order drawn: 1 where the new model alone is right, -1 where the old one alone is,
+        In the order of sampling: 1 where the new model alone is right, -1 where the old one alone is,
         else 0.
     n_population : int
         Rows in which the two models differ.

@@ -56,8 +56,8 @@ def audit_samples(
     """Say what changed in a sample, in which rows and since when, and what that means for a model.
 
     Tables may hold numbers, words, dates, text and gaps; ids are found and left out. New modes are looked for by
-    kernel entropic novelty, each described by the columns that tell it from the nearest known samples. Every column
-    is compared by itself, too.
+    kernel entropic novelty, each described by the columns in which it differs from the nearest known samples. Every
+    column is compared by itself, too.
 
     Parameters
     ----------
@@ -78,11 +78,12 @@ def audit_samples(
     columns, exclude : sequence of str, optional
         The only columns to compare, or columns to leave out. The model gets the columns that it was fitted on.
     plan : int or "anytime", optional
-        How many samples to draw for labelling; or an order of all of them that may be stopped at any time.
+        How many samples to choose at random for labelling; or "anytime": a random order of all of them, in which
+        labelling may stop at any time.
     threshold : float, optional
         An error rate: how large each mode may become before errors pass it.
     rng : int or Generator, default 0
-        Draws what is random.
+        Seed of everything random.
 
     Returns
     -------
@@ -177,7 +178,8 @@ def audit_samples(
     if models:
         says = judged(models, before, now, changes, None if text is None else drawn, threshold)
 
-    # Modes and columns share the 5 % of the verdict. What labels show goes first, and copies void every p-value.
+    # The 5 % of the verdict are divided between modes and columns. What labels show goes first, and copies void every
+    # p-value.
     column_p = min([change.p_value for change in changed], default=1.0)
     p_value = min(1.0, found.p_value, column_p / COLUMNS)
     copies = _copies(base, sample, encoder)

@@ -223,18 +223,20 @@ class AuditResult(Drawn, Result):
     def _label_step(self) -> str:
         """Say how many labels tell the accuracy, and how well."""
         if self.plan is not None and self.plan.mode == "anytime":
-            return "Label samples in the order of the plan, and look after any of them."
+            return (
+                "Label samples in the order of the plan; the interval is valid after any of them."
+            )
         # Without an estimate the plan is for four right answers of five: few models are worse, and need more labels.
         expected = _USUAL_ACCURACY
         if self.unlabelled is not None:
             expected = self.unlabelled.estimate
         enough = labels_for_accuracy(self.n_samples, expected, _PLANNED)
         if self.plan is None:
-            return f"Label {enough} samples, drawn at random, to know the accuracy to 3 points."
+            return f"Label {enough} samples chosen at random to know the accuracy to 3 points."
         n = self.plan.n_labels
         points = 100 * expected_half_width(self.n_samples, n, expected)
         return (
-            f"Label {n} samples, drawn at random, to know the accuracy to about {points:.0f} points; "
+            f"Label {n} samples chosen at random to know the accuracy to about {points:.0f} points; "
             f"3 points take {enough}."
         )
 

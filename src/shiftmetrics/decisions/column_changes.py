@@ -189,7 +189,7 @@ def _levels_change(column: Column, reference: pd.Series, current: pd.Series) -> 
 def _one_distribution(table: np.ndarray) -> float:
     """Return the p-value of one distribution in both rows of a table of counts.
 
-    Levels that are too rare for the chi-squared test share a cell; two cells have Fisher's exact test.
+    Levels that are too rare for the chi-squared test are counted in one cell; two cells get Fisher's exact test.
     """
     from scipy.stats import chi2_contingency, fisher_exact
 

@@ -69,7 +69,7 @@ def condition_modes(
     columns : sequence of Column
         The columns and their roles.
     own, other : DataFrame
-        The side that is looked at, and the one it is held against.
+        The side under test, and the one it is compared with.
     alpha : float, default 0.025
         Level of all conditions together.
     rows : pair of arrays of int, optional
@@ -113,7 +113,7 @@ def _p_value(condition: ModeRows, n_own: int, n_other: int) -> float:
     """Return Fisher's one-sided p-value; 1 where the condition is not several times as frequent."""
     from scipy.stats import hypergeom
 
-    # The probability that k or more of those who meet it stand on this side, if sides were dealt at random.
+    # The probability that k or more of those who meet it stand on this side, if sides were assigned at random.
     k = len(condition.own)
     other = len(condition.other)
     if k * n_other < _TIMES * other * n_own:

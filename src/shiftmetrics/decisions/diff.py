@@ -56,9 +56,9 @@ def diff_models(
 ) -> DiffResult:
     """Compare the predictions of two models on the same rows, and say whether the new one is safe to ship.
 
-    Only rows whose prediction changes can change the accuracy, so it moves by at most their
-    fraction: for certain, and without a label. Labels of a few of these rows, drawn at random, give
-    an exact interval of the difference; all labels give one for future rows.
+    Only rows whose prediction changes can change the accuracy, so the accuracy changes by at most
+    their fraction: this is certain, and needs no labels. Labels of a few of these rows, chosen at
+    random, give an exact interval of the difference; all labels give one for future rows.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def diff_models(
         is given too.
     plan : int, "anytime" or LabelPlan, optional
         How labels are drawn. A number: an exact interval once so many rows are labelled. "anytime":
-        a wider one that may be looked at after each label, to stop at any time. The plan of an
+        a wider one that holds after each label, so that labelling may stop at any time. The plan of an
         earlier result: the one that the labels belong to. By default, a number that suits
         ``allow``, or a quarter of the certain bound.
     rng : int or Generator, optional
@@ -130,7 +130,7 @@ def diff_models(
     >>> old = np.array(["cat"] * 60 + ["dog"] * 40)
     >>> new = np.array(["cat"] * 57 + ["dog"] * 43)
     >>> print(diff_models(old, new, rng=0).headline())
-    CANNOT TELL YET  3 of 100 predictions changed (3.0 %). Accuracy moved by at most 3.0 points, up
+    CANNOT TELL YET  3 of 100 predictions changed (3.0 %). Accuracy changes by at most 3.0 points, up
     or down.
     >>> result = diff_models(old, new, labels=new, allow=0.05)
     >>> print(result.headline())

@@ -81,7 +81,7 @@ class PredictionDiff(Record):
         Changed rows in which both models give their own answer a probability of at least .9; None
         without probabilities.
     n_tied_old, n_tied_new : int
-        Rows in which several classes share the largest score, so that the first of them is the
+        Rows in which several classes have the largest score, so that the first of them is the
         answer.
     frequent : tuple of ChangeCount
         The changes from one class to another, the most frequent first; at most ten.

@@ -91,7 +91,7 @@ class DiffResult(Drawn, DiffFigures, Result):
 
     @property
     def comparable(self) -> dict[str, tuple[Any, str]]:
-        """Return what results must share to be compared."""
+        """Return what must be equal in results to be compared."""
         return {"metric": (self.metric, "Compare results of one metric.")}
 
     @property
@@ -130,7 +130,7 @@ class DiffResult(Drawn, DiffFigures, Result):
     def to_frame(self) -> Any:
         """Return the changed rows as a pandas DataFrame, in the order in which to label them.
 
-        Its column ``label`` is to be filled in; ``plan`` says what the order was drawn for, so that
+        Its column ``label`` is to be filled in; ``plan`` says what the order was made for, so that
         the table can be given back as ``labels``.
         """
         import pandas as pd

@@ -65,9 +65,9 @@ def certain(result: DiffFigures) -> str:
     high = result.certain.high
     metric = metric_name(result)
     if low == high == 0.0:
-        return f"{metric} did not change, for certain."
+        return f"{metric} does not change, for certain."
     if math.isclose(high, -low):
-        return f"{metric} moved by at most {amount(result, high)}, up or down."
+        return f"{metric} changes by at most {amount(result, high)}, up or down."
     return f"For certain, {metric[0].lower()}{metric[1:]} {change(result, low)} to {change(result, high)}."
 
 

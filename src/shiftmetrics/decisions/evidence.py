@@ -161,7 +161,7 @@ def area_under_curve(scores: FloatArray, positive: BoolArray) -> float:
     That of scikit-learn takes a second to import, as long as all else of a comparison of two files.
     """
     _, codes, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    # Equal scores share the mean of their ranks.
+    # Equal scores get the mean of their ranks.
     mean_ranks = np.cumsum(counts) - 0.5 * (counts - 1)
     ranks = mean_ranks[codes.ravel()]
     n_positive = int(positive.sum())

@@ -1,8 +1,8 @@
-"""Exact intervals from a random sample of a finite population of rows, drawn without replacement.
+"""Exact intervals from a random sample of a finite population of rows, without replacement.
 
 Nothing here is an approximation: a limit is the last value of the population that the sample would
 not make improbable, by the hypergeometric distribution or the multivariate one. They are given
-once, at the number of labels that was planned; intervals that may be looked at after each label are
+once, at the number of labels that was planned; intervals that hold after each label are
 in `anytime`.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.validation import describe
 
-ZEROS_SHARE = 0.1
+ZEROS_FRACTION = 0.1
 """Part of the error probability that is spent on the number of rows that neither model gets right."""
 
 NEGLIGIBLE = -40.0
@@ -33,14 +33,14 @@ AROUND = 50
 
 @dataclass(frozen=True, kw_only=True)
 class Outcomes:
-    """What the labels of the drawn rows say: in each of them one model is right, or neither.
+    """What the labels of the sampled rows say: in each of them one model is right, or neither.
 
     Attributes
     ----------
     fixed, broken, neither : int
-        Drawn rows in which the new model alone is right, the old one alone, and neither.
+        Sampled rows in which the new model alone is right, the old one alone, and neither.
     missing : int, default 0
-        Drawn rows without a label: they count as broken in the lower limit, and as fixed in the
+        Sampled rows without a label: they count as broken in the lower limit, and as fixed in the
         upper one.
     """
 
@@ -51,7 +51,7 @@ class Outcomes:
 
     @property
     def n_drawn(self) -> int:
-        """Rows that were drawn, labelled or not."""
+        """Rows that were sampled, labelled or not."""
         return self.fixed + self.broken + self.neither + self.missing
 
 
@@ -71,13 +71,13 @@ def count_interval(
     Parameters
     ----------
     n_population, n_drawn : int
-        Rows, and how many of them were drawn at random without replacement.
+        Rows, and how many of them were sampled without replacement.
     n_having : int
-        Drawn rows that have it.
+        Sampled rows that have it.
     confidence_level : float, default 0.95
         Confidence level.
     missing : int, default 0
-        Drawn rows that may have it or not.
+        Sampled rows that may have it or not.
 
     Returns
     -------
@@ -122,9 +122,9 @@ def difference_interval(
 ) -> tuple[int, int]:
     """Return the exact interval of the number of rows fixed minus the number broken, in a finite population.
 
-    The population is the rows in which the two models differ, of which some were drawn at random
+    The population is the rows in which the two models differ, of which some were sampled at random
     without replacement. Let S+, S- and S0 be its rows that are fixed, broken and neither, and T the
-    drawn rows fixed minus those broken. Given S0, the distribution of T rises with D = S+ - S-, so
+    sampled rows fixed minus those broken. Given S0, the distribution of T rises with D = S+ - S-, so
     that the lower limit is the smallest D under which a T as large as the one seen is not
     improbable. S0 is unknown: a tenth of the error probability pays for an interval of it, and the
     limit is the worst one over that interval.
@@ -134,7 +134,7 @@ def difference_interval(
     n_population : int
         Rows in which the two models differ.
     outcomes : Outcomes
-        What the labels of the drawn rows say.
+        What the labels of the sampled rows say.
     confidence_level : float, default 0.95
         Confidence level.
     two_classes : bool, default False
@@ -150,7 +150,7 @@ def difference_interval(
     Raises
     ------
     ValueError
-        If more rows are drawn than there are.
+        If more rows are sampled than there are.
 
     Notes
     -----
@@ -165,14 +165,14 @@ def difference_interval(
     error = 1.0 - confidence_level
     n_drawn = outcomes.n_drawn
     if n_drawn > n_population:
-        raise ValueError(describe("outcomes", f"at most {n_population} rows drawn", n_drawn))
+        raise ValueError(describe("outcomes", f"at most {n_population} sampled rows", n_drawn))
     zeros = (0, 0)
     if not two_classes:
-        share = ZEROS_SHARE * error
+        spent = ZEROS_FRACTION * error
         zeros = count_interval(
-            n_population, n_drawn, outcomes.neither, 1.0 - share, missing=outcomes.missing
+            n_population, n_drawn, outcomes.neither, 1.0 - spent, missing=outcomes.missing
         )
-        error -= share
+        error -= spent
     lower = _lower_limit(n_population, outcomes, zeros, 0.5 * error)
     # By symmetry, the upper limit is the lower one of the models exchanged.
     exchanged = Outcomes(
@@ -229,7 +229,7 @@ def _lower_limit(n_population: int, seen: Outcomes, zeros: tuple[int, int], tail
 
 
 class Draw:
-    """A sample of rows, drawn at random without replacement, and the probabilities of what it holds.
+    """A random sample of rows, without replacement, and the probabilities of what it holds.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ class Draw:
         self._log_factorials = log_factorials(n_population)
 
     def at_least(self, count: int, having: int) -> float:
-        """Return ``P(X >= count)`` for the drawn rows X that have what ``having`` rows of the population have."""
+        """Return ``P(X >= count)`` for the sampled rows X that have what ``having`` rows of the population have."""
         return self._sum(max(count, 0), self.n_drawn, having)
 
     def at_most(self, count: int, having: int) -> float:
@@ -250,7 +250,7 @@ class Draw:
         return self._sum(0, min(count, self.n_drawn), having)
 
     def difference_at_least(self, least: int, plus: int, zero: int) -> float:
-        """Return ``P(T >= least)`` for the drawn rows of value +1 minus those of value -1.
+        """Return ``P(T >= least)`` for the sampled rows of value +1 minus those of value -1.
 
         Parameters
         ----------
@@ -259,7 +259,7 @@ class Draw:
             Rows of value +1 and 0 in the population; the others have the value -1.
         """
         differing = self.n_population - zero
-        # First how many drawn rows have a value other than 0 ...
+        # First how many sampled rows have a value other than 0 ...
         numbers = np.arange(max(0, self.n_drawn - zero), min(self.n_drawn, differing) + 1)
         log_number = self._log_probability(numbers, self.n_drawn, differing, self.n_population)
         likely = log_number > NEGLIGIBLE

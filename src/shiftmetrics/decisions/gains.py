@@ -49,7 +49,7 @@ class Gains:
     scale : float
         Root mean square of the largest gains of the rows that change, without any label: 1 for accuracy.
     candidates : ndarray of int
-        Rows that a plan draws from: those that change.
+        Rows that a plan samples from: those that change.
     are_signs : bool
         Whether each gain is -1, 0 or 1, so that exact intervals exist.
     two_classes : bool

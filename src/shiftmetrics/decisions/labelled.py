@@ -144,7 +144,7 @@ def labelled_accuracy(
     current, reference : RightOrWrong
         Both samples; the reference may be None.
     plan : LabelPlan or None
-        The order in which samples were labelled, and whether the interval may be looked at after each.
+        The order in which samples were labelled, and whether the interval holds after each of them.
     confidence_level : float, default 0.95
         Of each interval.
 
@@ -162,7 +162,7 @@ def labelled_accuracy(
     n_right, n_labelled = current.counts(rows)
     if n_labelled == 0:
         return None
-    # 2. The accuracy in these very samples: a finite population, of which some are drawn without replacement.
+    # 2. The accuracy in these very samples: a finite population, sampled without replacement.
     accuracy = n_right / n_labelled
     if is_exact:
         low, high = exact_limits(n, n_labelled, n_right, confidence_level)

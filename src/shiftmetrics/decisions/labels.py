@@ -176,13 +176,13 @@ def _once(ids: Ids, values: npt.NDArray[Any]) -> tuple[Ids, npt.NDArray[Any]]:
     order = np.argsort(ids, kind="stable")
     ids = ids[order]
     values = values[order]
-    texts = as_strings(values)
+    as_text = as_strings(values)
     is_again = np.zeros(len(ids), dtype=bool)
     is_again[1:] = ids[1:] == ids[:-1]
     differs = is_again.copy()
-    differs[1:] &= texts[1:] != texts[:-1]
+    differs[1:] &= as_text[1:] != as_text[:-1]
     if differs.any():
         place = int(np.argmax(differs))
-        got = f"{texts[place - 1]} and {texts[place]} for {ids[place]!s}"
+        got = f"{as_text[place - 1]} and {as_text[place]} for {ids[place]!s}"
         raise ValueError(describe("labels", "one label for each row", got))
     return ids[~is_again], values[~is_again]

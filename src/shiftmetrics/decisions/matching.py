@@ -90,7 +90,7 @@ def same_type(first: Ids, second: Ids) -> tuple[Ids, Ids]:
 
 
 def as_strings(values: Ids) -> Ids:
-    """Return labels or ids as strings, whole numbers alike."""
+    """Return labels or ids as strings; 1 and 1.0 give the same."""
     if values.dtype.kind in "USiu":
         return values.astype(str)
     # Floats that are whole, as pandas reads integers with gaps, are written as integers.

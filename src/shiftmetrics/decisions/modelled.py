@@ -114,7 +114,7 @@ def label_plan(
     text: str | None,
     seed: int,
 ) -> LabelPlan | None:
-    """Rebuild the plan that labels belong to, or draw one: some samples, or an order of all that may be stopped.
+    """Rebuild the plan that labels belong to, or make one: some random samples, or a random order of all.
 
     Raises
     ------

@@ -38,18 +38,18 @@ class LabelPlan(Record):
     Attributes
     ----------
     order : ndarray of shape (n_population,)
-        Positions of all rows that may be drawn, in the order in which to label them.
+        Positions of all rows that may be chosen, in the order in which to label them.
     n_labels : int
         How many of them are to be labelled.
     mode : str
         "exact": one interval, given when these are labelled; before, an anytime one. "anytime": an
-        interval that may be looked at after each label.
+        interval that holds after each label.
     seed : int
         Of the order.
     digest : str
         SHA-256 of what the plan was made for; labels of a plan with another digest are refused.
     n_samples : int
-        All rows, of which only some may be drawn.
+        All rows, of which only some may be chosen.
     scale : float, default 1.0
         Largest gain or loss of a row, as a root mean square: 1 for accuracy.
     """
@@ -64,7 +64,7 @@ class LabelPlan(Record):
 
     @property
     def n_population(self) -> int:
-        """Rows that may be drawn."""
+        """Rows that may be chosen."""
         return len(self.order)
 
     @property
@@ -74,7 +74,7 @@ class LabelPlan(Record):
 
     @property
     def probability(self) -> float:
-        """Probability with which each row that may be drawn is among those to label."""
+        """Probability with which each row that may be chosen is among those to label."""
         return self.n_labels / max(self.n_population, 1)
 
     @property
@@ -188,7 +188,7 @@ def planned_half_width(n_labels: int, n_population: int, n_samples: int) -> floa
     >>> round(planned_half_width(40, 97, 2000), 4)
     0.0121
     """
-    # Signs of variance 1 at the most, drawn without replacement.
+    # Signs of variance 1 at the most, sampled without replacement.
     rate = n_population / n_samples
     if n_labels >= n_population:
         return 0.0

@@ -90,7 +90,7 @@ def rows_of(scores: Any, rows: IntArray | slice) -> FloatArray:
 
 
 def class_key(value: Any) -> str:
-    """Return what a class is called: whole numbers alike, whether they are integers, floats or truth values."""
+    """Return the name of a class: equal for equal integers, floats and Booleans."""
     if isinstance(value, bool | np.bool_):
         return str(int(value))
     if isinstance(value, float | np.floating) and float(value).is_integer():

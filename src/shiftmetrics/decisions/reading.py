@@ -36,7 +36,7 @@ def read_pair(
     Raises
     ------
     TypeError, ValueError
-        If something is missing, contradicts, or cannot be told; the message names the column and
+        If something is missing, inconsistent or ambiguous; the message names the column and
         the row.
     """
     if threshold is not None:
@@ -61,7 +61,7 @@ def read_pair(
         found=_found(sides),
         warnings=() if labelled is None else labelled.warnings,
     )
-    # A single column of numbers may be several things; both files are looked at together.
+    # A single column of numbers may be several things; both files are read together.
     columns = [one_column(side.scores, side.argument) for side in sides]
     numbers = [column for column in columns if column is not None]
     form: ColumnForm = "labels"

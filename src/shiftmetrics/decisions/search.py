@@ -269,8 +269,8 @@ def _described(
     encoder: TableEncoder,
     rng: np.random.Generator,
 ) -> TableMode:
-    """Return a mode with the columns that tell it from the nearest samples of the other side."""
-    # The nearest samples of the other side share what is usual for such members; what differs from them is new.
+    """Return a mode with the columns in which it differs from the nearest samples of the other side."""
+    # The nearest samples of the other side have what is usual for such members; what differs from them is new.
     others = at_most(_without(np.arange(len(other)), [mode.other]), SEARCHED, rng)
     inside = at_most(mode.own, SEARCHED, rng)
     contrasts = list(mode.contrasts)

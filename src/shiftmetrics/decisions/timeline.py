@@ -191,7 +191,8 @@ def change_point(
         return None
     gains = split_gains(counts, sizes)
     best = int(np.argmax(gains))
-    # Permuting samples over the periods keeps both margins: each set of counts is one multivariate draw.
+    # Permuting samples over the periods keeps both margins: each set of counts is one multivariate hypergeometric
+    # sample.
     permuted = rng.multivariate_hypergeometric(sizes, total, size=_PERMUTATIONS, method="marginals")
     highest = split_gains(permuted, sizes).max(axis=-1)
     p_value = (1 + int((highest >= gains[best] - 1e-9).sum())) / (1 + _PERMUTATIONS)

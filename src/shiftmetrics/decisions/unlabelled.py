@@ -209,7 +209,7 @@ def estimate_without_labels(
 
 @dataclass(frozen=True, eq=False)
 class DomainClassifier:
-    """How well the two samples can be told apart, by boosted trees that never saw the samples they judge.
+    """How well boosted trees can tell the two samples apart, each sample scored by trees that were not trained on it.
 
     Attributes
     ----------

@@ -34,8 +34,9 @@ class TableEncoder(Record):
     - numbers are centred at the median and divided by a robust spread; beyond three spreads they grow with the
       logarithm only, so that one wild value does not decide. Where cells are missing, an indicator stands beside
       the number, and the median fills the gap.
-    - categories have a column for each level that is frequent in the reference; rare levels share one. Levels
-      that the reference never had share another one, where the reference has few levels that occur only once.
+    - categories have a column for each level that is frequent in the reference; rare levels have one in common.
+    Levels
+      that the reference never had have another one, where the reference has few levels that occur only once.
     - dates give the elapsed time and, where they vary, the month, the day of the week and the hour. A date that
       only tells when a sample was taken, because the samples hardly overlap in it, is left out.
     - text gives the leading components of its TF-IDF matrix.

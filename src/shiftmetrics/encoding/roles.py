@@ -217,7 +217,7 @@ def _refuse_strays(name: Any, sides: list[pd.Series]) -> None:
         is_stray = np.isnan(values)
         numbers = values[~is_stray]
         fraction = counts.to_numpy()[~is_stray].sum() / len(side)
-        # Few whole numbers, or many words, are codes: 24 grades of school, or diagnoses such as 250, V27, E909.
+        # Few integers, or many words, are codes: 24 grades of school, or diagnoses such as 250, V27, E909.
         are_grades = (numbers % 1 == 0).all() and len(np.unique(numbers)) <= _CODES
         is_code = are_grades or is_stray.sum() > _STRAYS
         if 0.5 < fraction < 1.0 and not is_code:

@@ -30,7 +30,7 @@ from shiftmetrics.novelty.inputs import KernelChoice, check_samples
 LIMIT = 0.01
 N_RESAMPLES = 50
 MAX_ROWS = 1000
-"""Rows drawn from each sample."""
+"""Rows taken at random from each sample."""
 
 _STEP = math.sqrt(2.0)
 _BISECTIONS = 6
@@ -50,7 +50,7 @@ class Bandwidth(Record):
     variance : float
         Variance of that number over random halves of the rows.
     n_rows, n_resamples : int
-        Rows that were used, of both samples together, and halves that were drawn.
+        Rows that were used, of both samples together, and number of random halves.
     reason : str
         What stopped the search.
     """
@@ -91,7 +91,7 @@ def choose_bandwidth(
     n_resamples : int, default 50
         Random halves.
     max_rows : int, default 1000
-        Rows drawn from each sample. Above it the bandwidth does not depend on the size of the samples.
+        Rows taken at random from each sample. Above it the bandwidth does not depend on the size of the samples.
     rng : int or Generator, optional
         Draws rows and halves. Default: a fixed seed, so that equal data give equal bandwidths.
 

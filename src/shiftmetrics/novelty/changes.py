@@ -1,9 +1,9 @@
 """Changes that are no mode: a shift of columns, a wider or narrower spread.
 
-A new mode hardly moves the median of a column or the spread around it; a gradual change is nothing else. So the
-reference is given the medians and the spreads of the sample, column by column where they differ for certain, and the
-gate looks again: where nothing stands out any more, the change was gradual. This is a heuristic: it was measured on
-shifts of 0.5 and 1 standard deviations and on spreads of 0.8 and 1.3 times, and it says nothing of changes along
+A new mode hardly changes the median of a column or the spread around it; a gradual change changes nothing else. So
+the reference is given the medians and the spreads of the sample, column by column where they differ for certain, and
+the gate runs again: where nothing stands out any more, the change was gradual. This is a heuristic: it was measured
+on shifts of 0.5 and 1 standard deviations and on spreads of 0.8 and 1.3 times, and it says nothing of changes along
 directions that are no column.
 """
 
@@ -37,7 +37,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GradualChange(Record):
-    """A column that moved, or changed its spread.
+    """A column whose median or spread changed.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class GradualChange(Record):
 def column_changes(
     test: FloatArray, reference: FloatArray, names: tuple[str, ...], alpha: float
 ) -> tuple[GradualChange, ...]:
-    """Return the columns that moved or changed their spread for certain (Bonferroni), the largest changes first.
+    """Return the columns whose median or spread changed significantly (Bonferroni), the largest changes first.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def column_changes(
             gaps = np.quantile(own, _MIDDLE) - np.quantile(other, _MIDDLE)
             shift = float(gaps.mean()) / other_spread
         spread = 1.0
-        # Distances from the median tell whether one sample spreads wider.
+        # Distances from the median show which sample spreads wider.
         own_distances = np.abs(own - np.median(own))
         other_distances = np.abs(other - np.median(other))
         if _differ(own_distances, other_distances, level):
@@ -119,13 +119,13 @@ def matched(
     changes: tuple[GradualChange, ...],
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Return the samples with the changed columns of the reference moved and stretched to the test sample's."""
+    """Return the samples with the changed columns of the reference shifted and scaled to those of the test sample."""
     matched = features.copy()
     for change in changes:
         number = names.index(change.name)
-        # Integers would show by their places that they were moved.
+        # Shifted integers would no longer be integers, which would give them away.
         column = smoothed(matched[:, number], rng)
-        # Stretched about its median, then moved to that of the sample.
+        # Scaled about its median, then shifted to that of the sample.
         center = np.median(column[in_test])
         other = np.median(column[~in_test])
         stretched = (column[~in_test] - other) * change.spread
@@ -135,7 +135,7 @@ def matched(
 
 
 def smoothed(values: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return values moved at random within half of the gaps beside them, where they repeat; others stay."""
+    """Return values with random noise within half of the gaps beside them, where they repeat; others as they are."""
     distinct, place = np.unique(values, return_inverse=True)
     if len(distinct) > 0.5 * len(values) or len(distinct) < 2:
         return values.copy()
@@ -146,12 +146,12 @@ def smoothed(values: FloatArray, rng: np.random.Generator) -> FloatArray:
 
 
 def changes_in_words(changes: tuple[GradualChange, ...]) -> str:
-    """Say which columns moved, and which spread wider or narrower."""
+    """Say which columns shifted, and which spread wider or narrower."""
     sentences = []
-    moved = sorted((c for c in changes if c.shift), key=lambda change: -abs(change.shift))
-    if moved:
-        parts = [f"{_column(c.name)} by {c.shift:+.1f} sd" for c in moved[:_SHOWN]]
-        sentences.append(f"gradual shift in {_listed(parts, len(moved))}")
+    shifted = sorted((c for c in changes if c.shift), key=lambda change: -abs(change.shift))
+    if shifted:
+        parts = [f"{_column(c.name)} by {c.shift:+.1f} sd" for c in shifted[:_SHOWN]]
+        sentences.append(f"gradual shift in {_listed(parts, len(shifted))}")
     for word, sign in (("wider", 1.0), ("narrower", -1.0)):
         spread = [c for c in changes if (c.spread - 1.0) * sign > 0.0]
         if spread:

@@ -22,7 +22,7 @@ RARE = 0.25
 """What is new is at most so many times as frequent in the reference."""
 
 _MOST_FITTED = 4000
-"""Samples that a fold's classifiers are fitted on, drawn evenly from more."""
+"""Samples that a fold's classifiers are fitted on, evenly spaced if there are more."""
 
 _THRESHOLDS = 100
 

@@ -45,7 +45,7 @@ class Detection:
     Attributes
     ----------
     searched : tuple of int or None
-        Rows of both samples that were drawn to search on; None for all.
+        Numbers of rows of both samples that were searched, chosen at random; None for all.
     scorer : RowScorer
         Scores of samples.
     """

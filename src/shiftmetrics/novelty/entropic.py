@@ -55,8 +55,8 @@ def kernel_entropic_novelty(
 ) -> NoveltyResult:
     """Find what is new in a sample against a reference: how much, in which modes and samples, and its score in nats.
 
-    Modes that the sample has and the reference lacks are looked for one after the other, and tested against permuted
-    labels; so are modes that are missing. Beside them stands the kernel entropic novelty: the positive
+    Modes that the sample has and the reference lacks are searched for one after the other, and tested against
+    permuted labels; so are modes that are missing. Beside them stands the kernel entropic novelty: the positive
     eigenvalues l of C_X - eta C_Y, the difference of the kernel covariances of both samples, have a sum S and the
     entropy ``sum(l * log(S / l))``.
 
@@ -89,7 +89,7 @@ def kernel_entropic_novelty(
         The route to the score; ``settings["reason"]`` of the result says why "auto" took which. Where all rows would
         take more than seconds, "auto" scores 1,000 rows of each sample. What is new is counted in all rows, and
         looked for in as many of them as 256 MiB, or a quarter of ``memory_limit``, hold with their coordinates, some
-        40,000 of each sample; where that is not all, ``settings["searched"]`` says how many were drawn.
+        40,000 of each sample; where that is not all, ``settings["searched"]`` says how many were taken.
 
         - "dense" factors the whole kernel matrix: exact, for some ten thousand rows at most.
         - "landmarks" takes as few of its columns as explain the rows to the tolerance, at most 1,024 by default, and

@@ -63,7 +63,7 @@ def pivoted_factor(
 ) -> Factor:
     """Factor the kernel matrix from a few of its columns, those of the rows that are explained least.
 
-    In rounds: rows drawn in proportion to their weighted residual are the candidates, the greedy choice among them
+    In rounds: rows sampled in proportion to their weighted residual are the candidates, the greedy choice among them
     gives the pivots of the round, and all rows are updated at once by matrix products.
 
     Parameters

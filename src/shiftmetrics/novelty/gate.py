@@ -8,9 +8,9 @@ Each scan asks where samples of one side are more frequent than they should be, 
 - "tree": the nodes of a Ward tree of the pooled samples, for small groups.
 
 A scan is standardised by its values under permuted labels; the statistic is the sum of what stands above their means,
-and both sides share one null: the p-value of a side is the fraction of permutations in which the larger side reaches
-it.
-On 246 withheld classes this sum detected 144, the largest whitened eigenvalue 117, the best single scan 136.
+and both sides have one null distribution: the p-value of a side is the fraction of permutations in which the larger
+side reaches it. On 246 withheld classes this sum detected 144, the largest whitened eigenvalue 117, the best single
+scan 136.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LEAST_SCANNED = 5
 _LEAST_IN_NODE = 4
 
 _TREE_ROWS = 3000
-"""Samples of a Ward tree: of more, the others go to the nearest of those drawn."""
+"""Samples of a Ward tree: of more, the others go to the nearest of a random choice."""
 
 _TOGETHER = 16
 """Permutations that are scanned at a time."""
@@ -188,11 +188,11 @@ class _WardTree:
         leaves: IntArray = np.arange(n_rows)
         if n_rows > _TREE_ROWS:
             # A tree takes the square of its leaves: the other rows go to the nearest leaf.
-            drawn = np.sort(rng.choice(n_rows, _TREE_ROWS, replace=False))
+            chosen = np.sort(rng.choice(n_rows, _TREE_ROWS, replace=False))
             blocks = row_blocks(n_rows, 1, block_bytes=_TREE_ROWS)
-            nearest = [nearest_neighbours(points[block], points[drawn], 1)[1] for block in blocks]
+            nearest = [nearest_neighbours(points[block], points[chosen], 1)[1] for block in blocks]
             leaves = np.concatenate(nearest)[:, 0]
-            points = points[drawn]
+            points = points[chosen]
         links = linkage(points, method="ward")
         # Nodes are intervals of the leaves in the order of the tree.
         order = leaves_list(links)

@@ -150,7 +150,7 @@ def _on_line(
     variance = (one.var() + two.var()) / 2.0
     gap = float(two.mean() - one.mean())
     distance = gap / max(float(np.sqrt(variance)), 1e-300)
-    # Medians, since a few samples of another class would move the means.
+    # Medians, since a few samples of another class would change the means.
     low = float(np.median(one))
     half = (float(np.median(two)) - low) / 2.0
     half = max(half, 1e-300)

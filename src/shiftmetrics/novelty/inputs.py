@@ -114,7 +114,7 @@ def check_samples(
 
 
 def _check_rows(value: Any, name: str) -> Array:
-    """Return a matrix of numbers; images and texts are refused with what makes features of them."""
+    """Return a matrix of numbers; for images and texts the error names what makes features of them."""
     if value is None:
         raise TypeError(describe(name, "an array of shape (n_samples, n_columns)", "None"))
     try:
@@ -152,10 +152,10 @@ def column_units(
         )
         parts.append(to_float64(take_rows(sample, rows[:: len(rows) // _SPREAD_ROWS + 1])))
     # A spread of rounding is no spread.
-    drawn = np.concatenate(parts)
+    chosen = np.concatenate(parts)
     with np.errstate(over="ignore", invalid="ignore"):
-        spread = drawn.std(axis=0)
-        varies = spread > _NOISE * np.abs(drawn).max(axis=0)
+        spread = chosen.std(axis=0)
+        varies = spread > _NOISE * np.abs(chosen).max(axis=0)
     if not np.isfinite(spread).all() or not varies.any():
         return None
     # The widest column against the median of those that vary.

@@ -262,5 +262,5 @@ def _joined(touching: BoolArray) -> IntArray:
 
 
 def thinned(rows: IntArray, most: int) -> IntArray:
-    """Return rows drawn evenly, at most ``most`` of them."""
+    """Return evenly spaced rows, at most ``most`` of them."""
     return rows[:: len(rows) // most + 1]

@@ -1,6 +1,6 @@
 """Permuted labels: what the largest eigenvalues of the difference are where nothing is new.
 
-Labels are permuted in units: groups that the caller names, or a few rows of one sample drawn at random, so that some
+Labels are permuted in units: groups that the caller names, or a few rows of one sample chosen at random, so that some
 hundred sums tell all of any number of rows. Permutations of the units are a subgroup of those of the rows, so the
 test is exact for samples of one distribution. Pairs are swapped instead.
 """
@@ -138,7 +138,7 @@ def searched_rows(
         sides = [having]
         limit = most
     groups = np.arange(len(having)) if together is None else together
-    drawn = np.ones(int(groups.max()) + 1, bool)
+    chosen = np.ones(int(groups.max()) + 1, bool)
     for side in sides:
         count = int(side.sum())
         if count > limit or halved:
@@ -146,8 +146,8 @@ def searched_rows(
             wanted = max(1, len(names) * min(limit, count) // count)
             if halved:
                 wanted = (wanted + 1) // 2
-            drawn[names[wanted:]] = False
-    return np.flatnonzero(drawn[groups] & having)
+            chosen[names[wanted:]] = False
+    return np.flatnonzero(chosen[groups] & having)
 
 
 def make_units(

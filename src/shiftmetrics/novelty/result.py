@@ -59,7 +59,7 @@ class NoveltyResult(Drawn, Result):
     modes, missing : tuple of Mode
         The modes that are new, and those that the reference has and the sample lacks.
     changes : NoveltyChanges
-        What is more or less frequent, or moved gradually: not new.
+        What is more or less frequent, or changed gradually: not new.
     score : NoveltyScore
         The spectrum, the kernel and the route behind ``value``.
     test : NoveltyTest
@@ -102,7 +102,7 @@ class NoveltyResult(Drawn, Result):
 
     @property
     def borderline(self) -> bool:
-        """Whether another seed could turn a verdict."""
+        """Whether another seed could change a verdict."""
         return bool(self._near_level)
 
     @property
@@ -128,11 +128,11 @@ class NoveltyResult(Drawn, Result):
 
     @property
     def comparable(self) -> dict[str, tuple[Any, str]]:
-        """Return what scores must share to be compared, each with what to do where they do not."""
+        """Return what must be equal in scores to be compared, each with what to do where it is not."""
         return {
             "numbers of rows": (
                 " and ".join(map(str, self.score.sizes)),
-                "Novelty grows with the rows. Draw as many of each sample, features[rng.choice(len(features), n, "
+                "Novelty grows with the rows. Take as many of each sample, features[rng.choice(len(features), n, "
                 "replace=False)], or leave that to compare_novelty.",
             ),
             "kernel": (self.score.kernel, "Choose one kernel for all."),
@@ -359,14 +359,14 @@ class NoveltyResult(Drawn, Result):
         score = f"{self.title} {format_number(self.value)} nats"
         sizes = self.score.sizes
         if sizes != self.test.sizes:
-            score += f" on {sizes[0]} and {sizes[1]} samples drawn at random"
+            score += f" on {sizes[0]} and {sizes[1]} samples chosen at random"
         if self.score.reverse is not None:
             reverse = format_number(self.score.reverse)
             score += f"; of the reference against the sample {reverse} nats"
         sentences = [f"{score}."]
         if searched := self.settings.get("searched"):
-            drawn = f"{searched[0]:,} and {searched[1]:,} samples drawn at random"
-            sentences.append(f"Modes were looked for among {drawn}, and counted in all.")
+            chosen = f"{searched[0]:,} and {searched[1]:,} samples chosen at random"
+            sentences.append(f"Modes were searched for in {chosen}, and counted in all.")
         common = super().details()
         common[0] = common[0].replace("Higher is better", "Higher is more novel")
         sentences += [common[0], "Compare scores of equal sizes and bandwidths only.", *common[1:]]

@@ -114,7 +114,7 @@ class NoveltyChanges(Record):
     modes : tuple of Mode
         Modes of both samples that are more frequent in the test sample, or less (``mode.missing``).
     columns : tuple of GradualChange
-        Columns that moved or changed their spread, where that is all there is.
+        Columns whose median or spread changed, where nothing else did.
     """
 
     modes: tuple[Mode, ...] = ()

@@ -46,7 +46,7 @@ def varimax(values: FloatArray, weights: FloatArray) -> FloatArray:
     size = values.shape[1]
     if size < 2:
         return np.eye(size)
-    # Other starts guard against stationary points: that they are drawn changes no result but a poor one.
+    # Other starts guard against stationary points: being random, they can only replace a worse result.
     rng = np.random.default_rng(0)
     others = rng.normal(size=(_STARTS - 1, size, size))
     starts = [np.eye(size), *np.linalg.qr(others)[0]]

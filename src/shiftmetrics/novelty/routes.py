@@ -116,23 +116,23 @@ def solve(problem: NoveltyProblem, method: Method, *, vectors: bool = False) -> 
 
 
 def _part_of(problem: NoveltyProblem, size: int) -> NoveltyProblem:
-    """Return a problem of at most ``size`` rows of weight of each sample, drawn at random; pairs together."""
+    """Return a problem of at most ``size`` rows of weight of each sample, chosen at random; pairs together."""
     # Rows without weight are no part of a sample, and of pairs both need weight.
     rng, weights = problem.rng(), (problem.test_weights, problem.reference_weights)
     having = [side > 0.0 for side in weights]
     if problem.paired:
         having = [having[0] & having[1]] * 2
     rows = [np.flatnonzero(part) for part in having]
-    drawn = [
+    chosen = [
         part if len(part) <= size else np.sort(rng.choice(part, size, replace=False))
         for part in rows
     ]
     if problem.paired:
-        drawn[1] = drawn[0]
+        chosen[1] = chosen[0]
     test, reference = (
-        side[part] / side[part].sum() for side, part in zip(weights, drawn, strict=True)
+        side[part] / side[part].sum() for side, part in zip(weights, chosen, strict=True)
     )
-    joined = np.concatenate([drawn[0], drawn[1] + problem.gram.n_test])
+    joined = np.concatenate([chosen[0], chosen[1] + problem.gram.n_test])
     # A part that is all there is needs no copy, unless chunks have to be read.
     whole = len(joined) == problem.gram.n_rows and not problem.gram.sequential
     gram = problem.gram if whole else problem.gram.subset(joined)

@@ -30,10 +30,10 @@ from shiftmetrics.novelty.space import SearchSpace
 
 N_NEIGHBOURS = 15
 MOST_NEIGHBOURS = 20_000
-"""Rows among which neighbours are looked for, drawn evenly from more."""
+"""Rows among which neighbours are searched for, evenly spaced if there are more."""
 
 _MOST_PAIRS = 500_000_000
-"""Distances to neighbours: of millions of rows, fewer are looked among."""
+"""Distances to neighbours: of millions of rows, fewer are searched."""
 
 _BLOCK_ROWS = 4096
 

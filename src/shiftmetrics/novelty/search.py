@@ -147,7 +147,7 @@ def find_modes(
             # Nearly all of this sample is gone: what the other one has left is set against all of it.
             sides = [side for side in sides if side != look.side]
             kept |= look.own_rows
-        # Where one sample has lost more rows, its units would be smaller: they are drawn again.
+        # Where one sample has lost more rows, its units would be smaller: they are made again.
         units = make_units(kept, in_test, together, rng, paired=units.paired)
         del rows, looks, look  # their sums take as much memory as those of the next round
     return rounds
@@ -353,7 +353,7 @@ def _modes_among(
     taken = (eigenvalues > cut) & (times >= _WAITS * times[-1])
     taken[-1] = True
     directions = directions[:, taken][:, ::-1][:, :most]
-    # 3. Varimax parts modes that share eigenvectors; each function is positive where it is large.
+    # 3. Varimax separates modes that are mixed in the same eigenvectors; each function is positive where it is large.
     values = rows.space.values(width, directions)
     there = chosen[rows.units.of_row] & rows.kept
     of_side = rows.space.gram.in_test != bool(side)

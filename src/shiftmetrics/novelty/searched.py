@@ -24,7 +24,7 @@ _FIRST_ROWS = 10
 
 
 class SearchedSamples:
-    """The rows that are searched, with what all steps of the search share."""
+    """The rows that are searched, with what all steps of the search use."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class SearchedSamples:
     def gradual_changes(
         self, tested: GateStatistics, columns: tuple[str, ...]
     ) -> tuple[GradualChange, ...]:
-        """Return the columns that moved, where the gate sees nothing else; otherwise none."""
+        """Return the columns that changed gradually, where the gate sees nothing else; otherwise none."""
         gram = self.space.gram
         in_test = gram.in_test
         # What weighs differently has other medians; and a user's kernel knows no columns.
@@ -107,8 +107,8 @@ class SearchedSamples:
         if not is_gradual(*sides, columns, changes):
             return ()
         # Undo the changes in the reference, and ask the gate again with the same labels.
-        moved = matched(features, in_test, columns, changes, self._rng)
-        again = self._space_of(Gram(moved[in_test], moved[~in_test], gram.kernel))
+        undone = matched(features, in_test, columns, changes, self._rng)
+        again = self._space_of(Gram(undone[in_test], undone[~in_test], gram.kernel))
         left = Gate(again, self._weights, self._rng).statistics(self._labels)
         before = tested.values[:, 0].max()
         after = left.values[:, 0].max()
@@ -119,7 +119,7 @@ class SearchedSamples:
     def crossfitted(self) -> BoolArray:
         """Return which samples are members by scores that they had no part in."""
         in_test = self.space.gram.in_test
-        # Whole groups go to one fold, so that no sample has a copy among those that judge it.
+        # Whole groups go to one fold, so that no sample has a copy in the fold whose classifier scores it.
         folds = np.empty(len(in_test), dtype=np.int64)
         if self._together is None:
             for side in (in_test, ~in_test):

@@ -276,7 +276,7 @@ def cautions(problem: NoveltyProblem, solution: NoveltySolution, total: float) -
     found = []
     if part.gram.n_rows < problem.gram.n_rows:
         found.append(
-            f"The score is that of {sizes[0]} rows of the sample and {sizes[1]} of the reference, drawn at random: "
+            f"The score is that of {sizes[0]} rows of the sample and {sizes[1]} of the reference, chosen at random: "
             "compare it only with scores of as many rows. What is new was counted in all rows."
         )
     remedy = ""

@@ -24,7 +24,7 @@ LANDMARKS = 1000
 """At most: 2,000 of 2,000 samples take four times as long, and find no more."""
 
 COORDINATE_BYTES = 1 << 28
-"""Coordinates of so many bytes, where memory allows: of more samples, some are drawn."""
+"""Coordinates of so many bytes, where memory allows: of more samples, some are chosen at random."""
 
 WIDTHS = (0.5, 1.0, 2.0)
 """Times the bandwidth."""

@@ -96,7 +96,7 @@ def entropy(eigenvalues: FloatArray) -> float:
 
 
 def entropy_slack(change: float, count: int) -> float:
-    """Bound how far `entropy` moves when ``count`` positive numbers of sum at most 1 move by ``change`` in all.
+    """Bound the change of `entropy` when ``count`` positive numbers of sum at most 1 change by ``change`` in all.
 
     The entropy grows with each number, and -x log x is subadditive: numbers that add up to ``change`` add at most
     ``change log(count / change)``, and S log S at most ``change``. It never leaves ``[0, log count]``.

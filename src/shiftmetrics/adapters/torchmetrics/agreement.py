@@ -72,7 +72,7 @@ class PosteriorAgreement(LabelFreeMetric):
     Notes
     -----
     Sums are in float64 whatever the scores; where a device has none (Apple's MPS) they stay on the CPU.
-    A beta outside the grid gives a warning with the remedy. ``result().effective_classes`` tells whether the
+    A beta outside the grid gives a warning with the remedy. ``result().effective_classes`` shows whether the
     model has collapsed.
 
     Examples

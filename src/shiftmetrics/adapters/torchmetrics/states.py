@@ -1,4 +1,4 @@
-"""What both metrics share: where states live, and what comes out of them."""
+"""What both metrics have in common: where states live, and what comes out of them."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class LabelFreeMetric(Metric):
 
 
 def device_only(fn: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    """Let a module's conversion move a state, but not round it: sums in half precision would be lost."""
+    """Let a module's conversion transfer a state, but not round it: sums in half precision lose their digits."""
 
-    def move(tensor: Tensor) -> Tensor:
+    def transfer(tensor: Tensor) -> Tensor:
         device = fn(torch.zeros(1, device=tensor.device)).device
         try:
             return tensor.to(device)
         except TypeError:  # the device has no float64
             return tensor
 
-    return move
+    return transfer
 
 
 def scalar(value: float, device: Any) -> Tensor:
