@@ -1,4 +1,4 @@
-"""The search for the nearest error from a start, and ways to shorten a known move."""
+"""The search for the nearest error from a start, and ways to shorten a known perturbation."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ class NearestError:
     """The nearest error found so far for each row of a problem."""
 
     def __init__(self, problem: AttackProblem) -> None:
-        self.move = problem.zeros()
+        self.perturbation = problem.zeros()
         self.norm_of = problem.norm
-        self.norm = torch.full_like(self.move[:, 0], torch.inf)
+        self.norm = torch.full_like(self.perturbation[:, 0], torch.inf)
 
     @property
     def found(self) -> Tensor:
         """Where an error is known."""
         return torch.isfinite(self.norm)
 
-    def update(self, move: Tensor, wrong: Tensor) -> Tensor:
-        """Keep ``move`` where it is an error nearer than the best; return where that was so."""
-        length = row_norm(move, self.norm_of)
+    def update(self, perturbation: Tensor, wrong: Tensor) -> Tensor:
+        """Keep ``perturbation`` where it is an error nearer than the best; return where that was so."""
+        length = row_norm(perturbation, self.norm_of)
         better = wrong & (length < self.norm)
         self.norm = torch.where(better, length, self.norm)
-        self.move = torch.where(better[:, None], move, self.move)
+        self.perturbation = torch.where(better[:, None], perturbation, self.perturbation)
         return better
 
 
@@ -55,30 +55,30 @@ def fmn(
     """Run the fast minimum-norm attack (arXiv:2102.12827, Algorithm 1).
 
     Gradient steps are projected on a ball whose radius grows while there is no error and shrinks once there is one,
-    so that the move ends on the boundary at its nearest point.
+    so that the perturbation ends on the boundary at its nearest point.
     """
-    move = start
+    perturbation = start
     radius = nearest.norm
     for step in range(n_steps):
-        _, gradient, logits = problem.gradient(move, smooth_margin_loss)
+        _, gradient, logits = problem.gradient(perturbation, smooth_margin_loss)
         value = margin_loss(logits, problem.y)
-        gradient = problem.within(gradient, move)
+        gradient = problem.within(gradient, perturbation)
         wrong = value > 0
-        nearest.update(move, wrong)
+        nearest.update(perturbation, wrong)
         shrink = _cosine(step, n_steps, 0.05, 0.001)
         length = _cosine(step, n_steps, 1.0, 0.01)
         # lines 5 to 11: the radius
         longer = radius * (1.0 + shrink)
-        estimate = row_norm(move, problem.norm) + _linear_distance(value, gradient, problem)
+        estimate = row_norm(perturbation, problem.norm) + _linear_distance(value, gradient, problem)
         if step:
             estimate = torch.maximum(estimate, longer)
         outside = torch.where(nearest.found, longer, estimate)
         inside = torch.minimum(radius * (1.0 - shrink), nearest.norm)
         radius = torch.where(wrong, inside, outside)
         # lines 12 to 14: the step
-        move = move + steepest(gradient, problem.norm) * (length * radius)[:, None]
-        move = problem.clip(project_ball(move, radius, problem.norm))
-    nearest.update(move, problem.margins(move) > 0)
+        perturbation = perturbation + steepest(gradient, problem.norm) * (length * radius)[:, None]
+        perturbation = problem.clip(project_ball(perturbation, radius, problem.norm))
+    nearest.update(perturbation, problem.margins(perturbation) > 0)
 
 
 def _cosine(
@@ -110,35 +110,35 @@ def _linear_distance(value: Tensor, gradient: Tensor, problem: AttackProblem) ->
 def shorten(problem: AttackProblem, nearest: NearestError, *, n_steps: int = 10) -> None:
     """Halve the part of each line that ends in a known error until its nearest error is known to 0.1 %."""
     # bisection between the sample (0) and the best perturbation (1)
-    end = nearest.move
+    end = nearest.perturbation
     low = torch.zeros_like(nearest.norm)
     high = torch.ones_like(nearest.norm)
     for _ in range(n_steps):
         middle = 0.5 * (low + high)
-        move = middle[:, None] * end
-        wrong = (problem.margins(move) > 0) & nearest.found
-        nearest.update(move, wrong)
+        perturbation = middle[:, None] * end
+        wrong = (problem.margins(perturbation) > 0) & nearest.found
+        nearest.update(perturbation, wrong)
         low = torch.where(wrong, low, middle)
         high = torch.where(wrong, middle, high)
 
 
 def slide(problem: AttackProblem, nearest: NearestError, *, n_steps: int = 15) -> None:
-    """Turn each best move towards the nearest point of the linearised boundary, as long as that shortens it.
+    """Turn each best perturbation towards the nearest point of the linearised boundary, as long as that shortens it.
 
     The nearest point of the boundary is where its normal points back at the sample. Each step projects the sample on
-    the boundary linearised at the best move, goes a fraction of the way there, and measures how far the boundary
-    is in that direction; the fraction doubles after a gain and halves after none. A heuristic: it finds a local
-    optimum along the boundary.
+    the boundary linearised at the best perturbation, goes a fraction of the way there, and measures how far the
+    boundary is in that direction; the fraction doubles after a gain and halves after none. A heuristic: it finds a
+    local optimum along the boundary.
     """
     fraction = torch.ones_like(nearest.norm)
     tiny = torch.finfo(fraction.dtype).tiny
     for _ in range(n_steps):
-        move = nearest.move
-        # the linearised boundary is <normal, m> = <normal, move> - value
-        value, normal, _ = problem.gradient(move, margin_loss)
-        offset = (normal * move).sum(dim=1) - value
+        perturbation = nearest.perturbation
+        # the linearised boundary is <normal, m> = <normal, perturbation> - value
+        value, normal, _ = problem.gradient(perturbation, margin_loss)
+        offset = (normal * perturbation).sum(dim=1) - value
         target = move_to_hyperplane(problem.zeros(), normal, offset, *problem.box, problem.norm)
-        turned = move + fraction[:, None] * (target - move)
+        turned = perturbation + fraction[:, None] * (target - perturbation)
         length = row_norm(turned, problem.norm).clamp_min(tiny)
         # an error at 0.999 of the best length is a gain, which a few halvings increase
         high = 0.999 * nearest.norm / length
@@ -162,5 +162,5 @@ def _is_nearer(
 ) -> Tensor:
     """Return where the direction is an error at this length, and keep the nearest."""
     length = torch.where(nearest.found, length, 0.0)
-    move = problem.clip(direction * length[:, None])
-    return nearest.update(move, (problem.margins(move) > 0) & nearest.found)
+    perturbation = problem.clip(direction * length[:, None])
+    return nearest.update(perturbation, (problem.margins(perturbation) > 0) & nearest.found)

@@ -1,6 +1,6 @@
-"""Norms, balls and hyperplanes for rows of moves.
+"""Norms, balls and hyperplanes for rows of perturbations.
 
-A move is a row of shape ``(n_features,)`` in coordinates where its cost is a plain norm (see `problem`).
+A perturbation is a row of shape ``(n_features,)`` in coordinates where its cost is a plain norm (see `problem`).
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ Norm: TypeAlias = Literal["l2", "linf"]
 NORMS: tuple[Norm, ...] = ("l2", "linf")
 
 
-def row_norm(move: Tensor, norm: Norm) -> Tensor:
+def row_norm(perturbation: Tensor, norm: Norm) -> Tensor:
     """Return the norm of each row, of shape ``(n_samples,)``."""
     order = 2 if norm == "l2" else math.inf
-    length: Tensor = torch.linalg.vector_norm(move, ord=order, dim=1)
+    length: Tensor = torch.linalg.vector_norm(perturbation, ord=order, dim=1)
     return length
 
 
 def dual_norm(gradient: Tensor, norm: Norm) -> Tensor:
-    """Return the norm of each gradient that is dual to the norm of a move: l2 for l2, l1 for linf."""
+    """Return the norm of each gradient that is dual to the norm of a perturbation: l2 for l2, l1 for linf."""
     order = 2 if norm == "l2" else 1
     length: Tensor = torch.linalg.vector_norm(gradient, ord=order, dim=1)
     return length
 
 
 def steepest(gradient: Tensor, norm: Norm) -> Tensor:
-    """Return the move of norm one along which a function with this gradient rises fastest (0 where it is 0)."""
+    """Return the perturbation of norm one that raises a function of this gradient fastest (0 where it is 0)."""
     if norm == "linf":
         return gradient.sign()
     return gradient / row_norm(gradient, norm).clamp_min(torch.finfo(gradient.dtype).tiny)[:, None]
 
 
-def project_ball(move: Tensor, radius: Tensor, norm: Norm) -> Tensor:
-    """Return the nearest move within ``radius`` (one for each row)."""
+def project_ball(perturbation: Tensor, radius: Tensor, norm: Norm) -> Tensor:
+    """Return the nearest perturbation within ``radius`` (one for each row)."""
     if norm == "linf":
-        return torch.maximum(torch.minimum(move, radius[:, None]), -radius[:, None])
-    length = row_norm(move, norm).clamp_min(torch.finfo(move.dtype).tiny)
-    return move * (radius / length).clamp(max=1.0)[:, None]
+        return torch.maximum(torch.minimum(perturbation, radius[:, None]), -radius[:, None])
+    length = row_norm(perturbation, norm).clamp_min(torch.finfo(perturbation.dtype).tiny)
+    return perturbation * (radius / length).clamp(max=1.0)[:, None]
 
 
 def random_move(
@@ -51,7 +51,7 @@ def random_move(
     norm: Norm,
     generator: torch.Generator,
 ) -> Tensor:
-    """Return a random move of the free features, uniform in the ball of ``radius`` (one for each sample)."""
+    """Return a random perturbation of the free features, uniform in the ball of ``radius`` (one for each sample)."""
     random = torch.empty_like(like)
     if norm == "linf":
         random.uniform_(-1.0, 1.0, generator=generator)
@@ -72,9 +72,9 @@ def move_to_hyperplane(
     high: Tensor,
     norm: Norm,
 ) -> Tensor:
-    """Return the least move m with ``<normal, m> = gap`` that keeps ``point + m`` within a box.
+    """Return the least perturbation m with ``<normal, m> = gap`` that keeps ``point + m`` within a box.
 
-    The optimum moves every coordinate j along the normal (l2) or its sign (linf) until it meets its bound, so
+    The optimum changes every coordinate j along the normal (l2) or its sign (linf) until it meets its bound, so
     the gain is piecewise linear and increasing in the common length t: sort the lengths at which coordinates
     stop, and read t off the segment that holds the gap. Where the box is out of reach of the hyperplane, the
     answer is its corner nearest to it.
@@ -92,7 +92,7 @@ def move_to_hyperplane(
     -------
     Tensor of shape (n_samples, n_features)
     """
-    # each coordinate moves along the normal, or its sign, at this speed
+    # each coordinate changes along the normal, or its sign, at this speed
     speed = normal if norm == "l2" else normal.sign()
     # what each coordinate gains per unit of t, never negative
     rate = normal * speed

@@ -20,7 +20,7 @@ from shiftmetrics.attacks.geometry import Norm
 from shiftmetrics.attacks.problem import AttackOptions, AttackProblem
 from shiftmetrics.attacks.search import AttackResult, Search, run_search
 
-_N_PROBES = 32  # random moves that are tried in the end
+_N_PROBES = 32  # random perturbations that are tried in the end
 
 
 def nearest_error(
@@ -98,7 +98,7 @@ def nearest_error(
     )
 
 
-# The attack ends in a local optimum, so several starts share one record of the nearest error. Measured on six small
+# The attack ends in a local optimum, so several starts use one record of the nearest error. Measured on six small
 # networks against DeepFool, FMN and DDN together from three starts: 0 to 0.3 % farther on the average, in two thirds
 # of their time; single samples up to 40 % farther or 8 % nearer. Without the slide distances are up to 1 % longer.
 def search_nearest(
@@ -110,16 +110,16 @@ def search_nearest(
 ) -> Search:
     """Return the search that runs an attack from several starts on the samples that are not wrong yet.
 
-    With ``polish`` random moves shorter than the best are tried in the end, which find parts of the boundary that no
-    gradient led to where few features may move, and each best move slides along the boundary.
+    With ``polish`` random perturbations shorter than the best are tried in the end, which find parts of the boundary
+    that no gradient led to where few features may change, and each best perturbation slides along the boundary.
     """
 
     def search(problem: AttackProblem, generator: torch.Generator) -> Tensor:
-        moves = problem.zeros()
-        predicted = problem.logits(moves).argmax(dim=1)
+        perturbations = problem.zeros()
+        predicted = problem.logits(perturbations).argmax(dim=1)
         right = (predicted == problem.y).nonzero()[:, 0]
         if not len(right):
-            return moves
+            return perturbations
         part = problem.take(right)
         nearest = NearestError(part)
         for restart in range(restarts):
@@ -130,24 +130,24 @@ def search_nearest(
                 others = _moves_to_others(part, problem, predicted, restart // 2)
                 end.update(others, part.margins(others) > 0)
                 shorten(part, end)
-                nearest.update(end.move, end.found)
-                start = torch.where(end.found[:, None], end.move, others)
+                nearest.update(end.perturbation, end.found)
+                start = torch.where(end.found[:, None], end.perturbation, others)
             elif restart:
-                # Random moves about as long as the best so far.
+                # Random perturbations about as long as the best so far.
                 radius = torch.where(nearest.found, nearest.norm, first_radius(part))
                 start = part.random(radius, generator)
             run(part, nearest, start, n_steps)
         if polish:
             for _ in range(_N_PROBES):
-                move = part.random(nearest.norm.where(nearest.found, 0.0), generator)
-                nearest.update(move, part.margins(move) > 0)
+                perturbation = part.random(nearest.norm.where(nearest.found, 0.0), generator)
+                nearest.update(perturbation, part.margins(perturbation) > 0)
         # To the boundary along the line, then along the boundary.
         shorten(part, nearest)
         if polish:
             slide(part, nearest)
             shorten(part, nearest)
-        moves[right] = nearest.move
-        return moves
+        perturbations[right] = nearest.perturbation
+        return perturbations
 
     return search
 
@@ -158,11 +158,11 @@ def _moves_to_others(
     predicted: Tensor,
     rank: int,
 ) -> Tensor:
-    """Return the moves to the nearest (``rank`` 0) or next row of ``others`` that is predicted otherwise."""
+    """Return the perturbations to the nearest (``rank`` 0) or next row of ``others`` that is predicted otherwise."""
     from_ = part.x.flatten(1) * part.scale * part.free
     to = others.x.flatten(1) * part.scale * part.free
     distance = torch.cdist(from_, to, p=2.0 if part.norm == "l2" else torch.inf)
     distance = distance.masked_fill(part.y[:, None] == predicted, torch.inf)
     order = distance.topk(min(rank + 1, len(to)), dim=1, largest=False)
-    moves = part.clip(to[order.indices[:, -1]] - from_)
-    return torch.where(torch.isfinite(order.values[:, -1:]), moves, 0.0)
+    perturbations = part.clip(to[order.indices[:, -1]] - from_)
+    return torch.where(torch.isfinite(order.values[:, -1:]), perturbations, 0.0)

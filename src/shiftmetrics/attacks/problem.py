@@ -1,8 +1,8 @@
-"""Options of attacks, and samples under attack, checked, in coordinates where the cost of a move is a plain norm.
+"""Options of attacks, and checked samples under attack, in coordinates where the cost of a perturbation is a norm.
 
-A sample x becomes ``x + move / scale``, with ``scale = sqrt(feature_costs)``, so that the weighted distance
-``sqrt(sum_j cost_j (x'_j - x_j)^2)`` is the length of the move. Bounds become a box of moves, and a frozen
-feature is a box of width 0. A move has shape ``(n_features,)``, whatever the shape of an input.
+A sample x becomes ``x + perturbation / scale``, with ``scale = sqrt(feature_costs)``, so that the weighted distance
+``sqrt(sum_j cost_j (x'_j - x_j)^2)`` is the length of the perturbation. Bounds become a box of perturbations, and a
+frozen feature is a box of width 0. A perturbation has shape ``(n_features,)``, whatever the shape of an input.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def options_of(value: AttackOptions | None) -> AttackOptions:
 
 @dataclass(frozen=True, eq=False)
 class AttackProblem:
-    """Rows, labels and the set of moves.
+    """Rows, labels and the set of perturbations.
 
     Attributes
     ----------
@@ -109,15 +109,15 @@ class AttackProblem:
     y : Tensor of shape (n_samples,)
         Their labels.
     norm : {"l2", "linf"}
-        Norm of a move.
+        Norm of a perturbation.
     cost : Tensor of shape (n_features,)
         Feature costs.
     free : Tensor of shape (n_features,)
-        1 where a feature may move, 0 where it is frozen.
+        1 where a feature may change, 0 where it is frozen.
     lower, upper : Tensor in the shape of a row
         The bounds, infinite where there are none.
     radius : Tensor of shape (n_samples,)
-        The longest move of an attack of given strength; inf for the others.
+        The longest perturbation of an attack of given strength; inf for the others.
     """
 
     model: Callable[[Tensor], Tensor]
@@ -142,8 +142,8 @@ class AttackProblem:
 
     @cached_property
     def box(self) -> tuple[Tensor, Tensor]:
-        """Lowest and highest moves, each of shape (n_samples, n_features)."""
-        # In coordinates of moves: a bound minus the row, times the root of its cost.
+        """Lowest and highest perturbations, each of shape (n_samples, n_features)."""
+        # In coordinates of perturbations: a bound minus the row, times the root of its cost.
         low = (self.lower - self.x).flatten(1) * self.scale
         high = (self.upper - self.x).flatten(1) * self.scale
         return low.where(self.free > 0, 0.0), high.where(self.free > 0, 0.0)
@@ -153,69 +153,71 @@ class AttackProblem:
         return replace(self, x=self.x[rows], y=self.y[rows], radius=self.radius[rows])
 
     def zeros(self) -> Tensor:
-        """Return moves of length 0, of shape (n_samples, n_features)."""
+        """Return perturbations of length 0, of shape (n_samples, n_features)."""
         return torch.zeros_like(self.x.reshape(self.n_samples, -1))
 
-    def points(self, move: Tensor) -> Tensor:
-        """Return the moved inputs, in the shape of the inputs."""
-        return self.x + (move / self.scale).reshape(self.x.shape)
+    def points(self, perturbation: Tensor) -> Tensor:
+        """Return the perturbed inputs, in the shape of the inputs."""
+        return self.x + (perturbation / self.scale).reshape(self.x.shape)
 
-    def settled(self, move: Tensor) -> Tensor:
-        """Return the moved inputs inside the bounds, and equal where frozen, to the last bit."""
+    def settled(self, perturbation: Tensor) -> Tensor:
+        """Return the perturbed inputs inside the bounds, and equal where frozen, to the last bit."""
         # Dividing by the scale and adding to the row rounds, so bounds are put right again afterwards.
-        x_adv = torch.minimum(torch.maximum(self.points(move), self.lower), self.upper)
+        x_adv = torch.minimum(torch.maximum(self.points(perturbation), self.lower), self.upper)
         return torch.where(self.free.reshape(x_adv.shape[1:]) > 0, x_adv, self.x)
 
     def distance(self, x_adv: Tensor) -> FloatArray:
-        """Return the distance of each row to its moved input, in float64."""
-        # Of the inputs that the model saw, not of the move that led there, which was rounded on the way.
-        move = (to_float64(x_adv) - to_float64(self.x)).reshape(self.n_samples, -1)
-        move = move * np.sqrt(to_float64(self.cost))
+        """Return the distance of each row to its perturbed input, in float64."""
+        # Of the inputs that the model saw, not of the perturbation that led there, which was rounded on the way.
+        perturbation = (to_float64(x_adv) - to_float64(self.x)).reshape(self.n_samples, -1)
+        perturbation = perturbation * np.sqrt(to_float64(self.cost))
         order = 2 if self.norm == "l2" else np.inf
-        return np.asarray(np.linalg.norm(move, ord=order, axis=1))
+        return np.asarray(np.linalg.norm(perturbation, ord=order, axis=1))
 
-    def clip(self, move: Tensor) -> Tensor:
-        """Return the moves with every feature inside its bounds, and frozen ones unmoved."""
+    def clip(self, perturbation: Tensor) -> Tensor:
+        """Return the perturbations with every feature inside its bounds, and frozen ones unchanged."""
         low, high = self.box
-        return torch.minimum(torch.maximum(move, low), high)
+        return torch.minimum(torch.maximum(perturbation, low), high)
 
     def random(self, radius: Tensor, generator: torch.Generator) -> Tensor:
-        """Return random moves of at most ``radius`` (one for each row), inside the bounds."""
+        """Return random perturbations of at most ``radius`` (one for each row), inside the bounds."""
         return self.clip(random_move(self.zeros(), self.free, radius, self.norm, generator))
 
-    def logits(self, move: Tensor) -> Tensor:
-        """Return the logits at the moved inputs, without a gradient."""
+    def logits(self, perturbation: Tensor) -> Tensor:
+        """Return the logits at the perturbed inputs, without a gradient."""
         with torch.no_grad():
-            return self.model(self.points(move))
+            return self.model(self.points(perturbation))
 
-    def margins(self, move: Tensor) -> Tensor:
-        """Return ``margin_loss`` at the moved inputs: positive where they are misclassified."""
-        return margin_loss(self.logits(move), self.y)
+    def margins(self, perturbation: Tensor) -> Tensor:
+        """Return ``margin_loss`` at the perturbed inputs: positive where they are misclassified."""
+        return margin_loss(self.logits(perturbation), self.y)
 
-    def gradient(self, move: Tensor, loss: RowLoss) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the loss of each row, its gradient in the move, and the logits.
+    def gradient(self, perturbation: Tensor, loss: RowLoss) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the loss of each row, its gradient in the perturbation, and the logits.
 
         Only the gradient in the input is computed: parameters keep their ``.grad``, and it takes less time.
         """
         with torch.enable_grad():
-            move = move.detach().requires_grad_(True)
-            logits = self.model(self.points(move))
+            perturbation = perturbation.detach().requires_grad_(True)
+            logits = self.model(self.points(perturbation))
             value = loss(logits, self.y)
             # Rows do not interact, so the gradient of the sum holds that of each row.
-            (gradient,) = torch.autograd.grad(value.sum(), move)
+            (gradient,) = torch.autograd.grad(value.sum(), perturbation)
         return value.detach(), gradient * self.free, logits.detach()
 
-    def within(self, gradient: Tensor, move: Tensor) -> Tensor:
+    def within(self, gradient: Tensor, perturbation: Tensor) -> Tensor:
         """Return the gradient without the features that it pushes against a bound they have reached.
 
         They cannot follow; counted in, they would make the boundary look nearer than it is, and waste length.
         """
         low, high = self.box
-        blocked = ((gradient < 0) & (move <= low)) | ((gradient > 0) & (move >= high))
+        blocked = ((gradient < 0) & (perturbation <= low)) | (
+            (gradient > 0) & (perturbation >= high)
+        )
         return gradient.masked_fill(blocked, 0.0)
 
     def reach(self) -> Tensor:
-        """Return the longest move that each row's bounds allow, inf without bounds."""
+        """Return the longest perturbation that each row's bounds allow, inf without bounds."""
         low, high = self.box
         return row_norm(torch.maximum(low.abs(), high.abs()), self.norm)
 
@@ -230,7 +232,7 @@ def problem_of(
     strength: Any,
     like: Tensor | None,
 ) -> AttackProblem:
-    """Check the arguments that all attacks share and return the problem of all rows.
+    """Check the arguments of all attacks and return the problem of all rows.
 
     Parameters
     ----------

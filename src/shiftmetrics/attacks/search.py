@@ -84,7 +84,7 @@ class AttackResult(Record):
 
 
 Search: TypeAlias = Callable[[AttackProblem, torch.Generator], Tensor]
-"""Finds the moves (n_samples, n_features) of a batch with a seeded generator."""
+"""Finds the perturbations (n_samples, n_features) of a batch with a seeded generator."""
 
 
 def run_search(
@@ -106,21 +106,21 @@ def run_search(
     Parameters
     ----------
     search : callable
-        Finds the moves of a batch.
+        Finds the perturbations of a batch.
     model, X, y, norm, options, strength
-        As the user gave them; ``strength`` is None where the length of a move is not limited.
+        As the user gave them; ``strength`` is None where the length of a perturbation is not limited.
     name : str
         Name of the attack.
     needs_gradient : bool
         Whether the model must be differentiable.
     push : bool
-        Whether errors on the very boundary are moved a rounding beyond it.
+        Whether errors exactly on the boundary are pushed one rounding beyond it.
     **settings
         The attack's other arguments, for the settings of the result.
     """
     norm, options = check_choice(norm, "norm", NORMS), options_of(options)
     logits_of, rng = checked(model), check_rng(options.rng)
-    moved: list[Tensor] = []
+    perturbed: list[Tensor] = []
     wrong: list[Tensor] = []
     # In evaluation mode; tensors made in torch's inference mode would have no gradient.
     with evaluation_mode(model):
@@ -130,18 +130,18 @@ def run_search(
         with progress_bar(options.progress, name, problem.n_samples, unit=" rows") as bar:
             for start in range(0, problem.n_samples, options.batch_size):
                 part = problem.take(slice(start, start + options.batch_size))
-                # Each batch has its own seed, so that its search repeats whatever the others draw.
+                # Each batch has its own seed, so that its search repeats whatever the others do.
                 generator = torch.Generator(device=part.x.device)
                 generator.manual_seed(int(rng.integers(2**62)))
                 _check_model(part, try_gradient=needs_gradient and start == 0)
                 # Distances and errors are those of the model at the inputs found, not of the search.
-                move = search(part, generator)
-                x_adv = _pushed(part, move) if push else part.settled(move)
+                perturbation = search(part, generator)
+                x_adv = _pushed(part, perturbation) if push else part.settled(perturbation)
                 with torch.no_grad():
                     wrong.append(logits_of(x_adv).argmax(dim=1) != part.y)
-                moved.append(x_adv)
+                perturbed.append(x_adv)
                 bar.update(len(x_adv))
-    x_adv = torch.cat(moved)
+    x_adv = torch.cat(perturbed)
     return AttackResult(
         x_adv=x_adv if isinstance(X, Tensor) else x_adv.cpu().numpy(),
         distance=problem.distance(x_adv),
@@ -163,23 +163,23 @@ def _check_model(problem: AttackProblem, *, try_gradient: bool) -> None:
         check_differentiable(problem.model, problem.x[:8], problem.y[:8])
 
 
-def _pushed(problem: AttackProblem, move: Tensor) -> Tensor:
-    """Return the moved inputs; errors on the very boundary are pushed over it.
+def _pushed(problem: AttackProblem, perturbation: Tensor) -> Tensor:
+    """Return the perturbed inputs; errors exactly on the boundary are pushed over it.
 
     A minimum-norm attack ends a rounding away from the boundary, where the same input in another batch may be
     predicted otherwise. So errors get a margin above the rounding of the logits, at no measurable length.
     """
-    x_adv = problem.settled(move)
-    moved = (move != 0).any(dim=1)
-    # Ever longer: by 1e-5, 4e-5, ... of the move, until the margin is above the rounding.
+    x_adv = problem.settled(perturbation)
+    is_changed = (perturbation != 0).any(dim=1)
+    # Ever longer: by 1e-5, 4e-5, ... of the perturbation, until the margin is above the rounding.
     for attempt in range(6):
         with torch.no_grad():
             logits = problem.model(x_adv)
         margin = margin_loss(logits, problem.y)
         rounding = 16 * torch.finfo(logits.dtype).eps * logits.abs().amax(dim=1)
-        close = moved & (margin.abs() <= rounding)
+        close = is_changed & (margin.abs() <= rounding)
         if not bool(close.any()):
             break
-        longer = problem.settled(problem.clip(move * (1.0 + 1e-5 * 4.0**attempt)))
+        longer = problem.settled(problem.clip(perturbation * (1.0 + 1e-5 * 4.0**attempt)))
         x_adv = torch.where(close.reshape(-1, *[1] * (x_adv.ndim - 1)), longer, x_adv)
     return x_adv

@@ -73,7 +73,7 @@ def test_paths_that_lead_nowhere_say_what_there_is(path, message, gauge, gauge_p
 
 def test_nan_is_refused_wherever_it_is(gauge):
     for result in (gauge(math.nan), gauge(error_bound=math.nan), gauge(interval=(math.nan, 2.0))):
-        with pytest.raises(ValueError, match="NaN, which no bound can judge"):
+        with pytest.raises(ValueError, match="NaN, which no bound can check"):
             look(result, "value")
 
 

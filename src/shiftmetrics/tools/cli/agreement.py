@@ -72,7 +72,7 @@ def agreement(
         )
         context = Context(
             description=f"Scores of {name} set against those of the same rows in {second.source}.",
-            # rows out of core are not drawn one by one
+            # out-of-core rows are not shown one by one
             rows={} if is_in_chunks(scores) else {name: rows},
         )
         notes = [*first.notes, *second.notes]

@@ -101,7 +101,7 @@ def compare(
             align_samples(samples[0], sample, align=align, rows=False)
     # the labels are those of the labelled rows, where there are such
     labels = class_places(shared("--label", label, *(known or samples)), samples[0].columns)
-    # weights and groups are of the shifted rows, which all models share
+    # weights and groups are of the shifted rows, the same for all models
     weights = shared("--weight", weight, samples[0])
     row_groups = shared("--groups", groups, samples[0])
 

@@ -228,7 +228,7 @@ def _text_of(value: Any, argument: str) -> str:
 def prepare(measurement: Measurement, *, quiet: bool, trust: bool | None = None) -> Any:
     """Read and check the inputs of a measurement, and return the job of its command.
 
-    ``trust`` tells whether Python objects are opened; None leaves that to the measurement.
+    ``trust`` is True if Python objects may be opened; None leaves that to the measurement.
     """
     command = click_command(KINDS[measurement.kind])
     values = {**measurement.values, "quiet": quiet}

@@ -40,7 +40,7 @@ def diff(
 ) -> Job:
     """Say whether a new model is safe to ship, from the predictions of both on the same rows.
 
-    Only rows whose prediction changes can change the accuracy, so it moves by at most their fraction, for certain,
+    Only rows whose prediction changes can change the accuracy, so it changes by at most their fraction, for certain,
     without a label. Labels of a few of these rows give an exact interval. Files hold scores, probabilities, one
     column of probabilities, predicted labels, or the outputs of a regression; ids, labels and scores are found by
     name and by what they hold, and it is said what was found.

@@ -1,4 +1,4 @@
-"""Features of samples that are no tables of numbers: images, texts, and tables of words and gaps."""
+"""Features of samples other than tables of numbers: images, texts, and tables of words and gaps."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def novelty(
     arguments.append(
         (reference, "REFERENCE", None if label and looks_like_source(label) else label)
     )
-    # four kinds of samples: images, texts, tables of words and gaps, features
+    # four types of samples: images, texts, tables of words and gaps, features
     chosen = {"--id": id_column, "--columns": columns}
     samples: list[Sample] | None = None
     pictures: list[Any] = [None, None]

@@ -1,4 +1,4 @@
-"""What all commands share: options that stand beside those of the functions, and settings of typer."""
+"""Options common to all commands, beside those of the functions, and settings of typer."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def of_every_command(
     quiet: bool = False,
     verbose: bool = False,
 ) -> None:
-    """Declare the options of every command that measures, and describe those that several commands share.
+    """Declare the options of every command that measures, and describe those common to several commands.
 
     Parameters
     ----------

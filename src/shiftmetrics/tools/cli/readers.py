@@ -177,7 +177,7 @@ def _refuse_repeated(names: Any, source: Source) -> None:
 
 
 def _is_data(names: list[str]) -> bool:
-    """Tell whether the first line holds numbers; names 0, 1, 2, ... are a header."""
+    """Return True if the first line holds numbers; names 0, 1, 2, ... are a header."""
     try:
         numbers = [float(name) for name in names]
     except ValueError:

@@ -21,7 +21,7 @@ def report(
 ) -> None:
     """Write one self-contained HTML page of any number of results.
 
-    The page shows what results hold. What needs the rows themselves, such as the pairs that agree least, is drawn by
+    The page shows what results hold. What needs the rows themselves, such as the pairs that agree least, is shown by
     the command that measures, and by `shiftmetrics run`.
 
     `shiftmetrics check --report` writes the same page with the outcomes of rules.

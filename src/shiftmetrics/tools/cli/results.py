@@ -20,7 +20,7 @@ class ResultFiles:
     Attributes
     ----------
     results : dict of str to Result
-        The file of a single result gives it its name; results that share a file keep theirs. Where names repeat,
+        The file of a single result gives it its name; results in one file keep theirs. Where names repeat,
         the path of the file comes before them.
     sources : tuple of Source
         The files, with the arrays beside them: outputs must not replace them.

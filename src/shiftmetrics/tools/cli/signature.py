@@ -35,7 +35,7 @@ WORDS = {"sample_weight": "--weight", "groups": "--groups"}
 
 PLAIN = (str, int, float, bool, Path, list[str])
 PANELS = {
-    "Perturbation": "Where rows may move", "NoveltyResampling": "Chance",
+    "Perturbation": "What may change", "NoveltyResampling": "Chance",
     "Resampling": "Intervals", "Computing": "Computation", "Search": "Computation",
 }  # fmt: skip
 """Headings in the help, by the class of the option object."""

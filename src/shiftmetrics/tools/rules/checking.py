@@ -26,7 +26,7 @@ def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> Rules
     Returns
     -------
     RulesResult
-        An outcome for each rule and result; ``passed`` tells whether the release may go out. A rule that finds no
+        An outcome for each rule and result; ``passed`` is True if the release may go out. A rule that finds no
         result or no such field, or meets NaN, ends as an error.
 
     Raises
@@ -104,7 +104,7 @@ def _outcome(rule: Rule, name: str, result: Result) -> Outcome:
     counted: dict[str, Any] = {}
     ended: Ended
     try:
-        # a figure that people can judge, where the rule names none
+        # a figure that people can interpret, where the rule names none
         field = rule.field or result.rule_field
         if not field:
             raise ValueError(
@@ -158,7 +158,7 @@ def _judge(rule: Rule, field: str, result: Result, reading: Reading) -> tuple[bo
         return False, f"{found}: not {rule.bound_in_words()}."
     remedy = ""
     if rule.using is None:
-        remedy = ' More samples narrow an interval; using = "value" judges the value alone.'
+        remedy = ' More samples narrow an interval; using = "value" checks the value alone.'
     return False, f"{found}: not shown to be {rule.bound_in_words()}.{remedy}"
 
 

@@ -113,7 +113,7 @@ def read(place: Place, path: str, using: Using | None) -> Reading:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"The field {path!r} must be a number, got {value!s:.60}.")
     if math.isnan(value):
-        raise ValueError(f"The field {path!r} is NaN, which no bound can judge. Measure again.")
+        raise ValueError(f"The field {path!r} is NaN, which no bound can check. Measure again.")
     return _with_uncertainty(place, path, value, using)
 
 
@@ -181,7 +181,7 @@ def _with_uncertainty(place: Place, path: str, value: float, using: Using | None
     for low, high, what in ends:
         if math.isnan(low) or math.isnan(high):
             raise ValueError(
-                f"The {what} of the field {path!r} is NaN, which no bound can judge. Measure again."
+                f"The {what} of the field {path!r} is NaN, which no bound can check. Measure again."
             )
         if low < value or high > value:
             reach[what] = max(value - low, high - value)

@@ -1,4 +1,4 @@
-"""The register of drawings by class and kind, in the house style, and `plot`, which draws any result."""
+"""The register of drawings by class and kind, in the style of the package, and `plot`, which draws any result."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _DRAWINGS: dict[type, dict[str, Drawing]] = {}
 def drawing(*classes: type, kind: str, default: bool = False) -> Callable[[Drawing], Drawing]:
     """Register the decorated function as a drawing of these classes and of those derived from them.
 
-    It takes the result, the axes or None, and options by keyword, and draws in the house style. A class with several
-    kinds names its ``default``.
+    It takes the result, the axes or None, and options by keyword, and draws in the style of the package. A class with
+    several kinds names its ``default``.
     """
 
     def register(function: Drawing) -> Drawing:

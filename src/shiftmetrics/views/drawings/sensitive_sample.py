@@ -96,8 +96,8 @@ def draw_sample(
     known, codes = np.unique(groups, return_inverse=True)
     colours = PALETTE[codes % len(PALETTE)]
     # evenly spaced rows, without those that miss a number
-    drawn = np.linspace(0, len(rows) - 1, max_rows).round()
-    kept = np.isin(position, drawn) & np.isfinite(start).all(axis=1)
+    shown = np.linspace(0, len(rows) - 1, max_rows).round()
+    kept = np.isin(position, shown) & np.isfinite(start).all(axis=1)
     ax = new_axes(ax, width=5.6, height=4.6)
     _draw_points(ax, start[kept], end[kept], sample[kept], colours[kept])
     # the legend has points of one size, because those of the drawing differ in theirs

@@ -35,7 +35,7 @@ STYLE_SHEET = Path(__file__).parent / "house.mplstyle"
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the house style inside the block; the user's own settings come back after it."""
+    """Draw in the style of the package inside the block; the user's own settings come back after it."""
     import matplotlib
 
     with matplotlib.rc_context(fname=STYLE_SHEET):

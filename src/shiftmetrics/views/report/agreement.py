@@ -44,7 +44,7 @@ def fill_agreement(entry: Entry) -> None:
     """Show what changed, the agreement of the pairs and over beta, and the pairs that agree least."""
     result, rows = entry.result, entry.rows
     entry.meter = result.normalized, "agreement, of its maximum"
-    # the card says what anybody can judge; kappa and nats stand in the section
+    # the card says what anybody can interpret; kappa and nats stand in the section
     changes = result.changes
     if changes.disagreement == 0.0:
         entry.says = f"None of the {result.n_samples:,} predictions changes."

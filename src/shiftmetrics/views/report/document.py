@@ -245,11 +245,11 @@ def _warnings(named: Mapping[str, Result]) -> list[str]:
     warnings = []
     for name, result in named.items():
         # a status that is no answer comes before the warnings
-        texts = list(result.warnings)
+        messages = list(result.warnings)
         # a verdict has said it already
         if not result.status.ok and not hasattr(result, "verdict"):
-            texts.insert(0, result.status.text)
-        warnings += [f"{_full_name(name, result)}: {text}" for text in texts]
+            messages.insert(0, result.status.text)
+        warnings += [f"{_full_name(name, result)}: {text}" for text in messages]
     return warnings
 
 

@@ -164,6 +164,6 @@ def _members_in_words(side: TypicalSide, opposite: TypicalSide, members: Any) ->
     if side.labels is None or not len(members):
         return text
     counts = Counter(str(side.labels[i]) for i in members).most_common(3)
-    shares = ", ".join(f"{label} ({percent(n / len(members))})" for label, n in counts)
+    fractions = ", ".join(f"{label} ({percent(n / len(members))})" for label, n in counts)
     who = "members" if side.has_members else "most typical rows"
-    return f"Labels of its {who}: {shares}. {text}"
+    return f"Labels of its {who}: {fractions}. {text}"

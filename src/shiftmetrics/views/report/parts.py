@@ -86,7 +86,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class ReportTable:
-    """A table: each line maps headings to cells, which are texts, `Number` or Markup."""
+    """A table: each line maps headings to cells, which are strings, `Number` or Markup."""
 
     lines: list[dict[str, Any]]
     caption: str = ""
@@ -179,7 +179,7 @@ def reports(
 ) -> Callable[[Callable[[Entry], None]], Callable[[Entry], None]]:
     """Register the decorated function, which fills in an entry, for results of these classes.
 
-    The texts of a section, its title among them, are in the templates. ``facts`` are the figures after the value.
+    The words of a section, its title among them, are in the templates. ``facts`` are the figures after the value.
     """
 
     def register(fill: Callable[[Entry], None]) -> Callable[[Entry], None]:

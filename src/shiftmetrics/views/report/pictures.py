@@ -49,7 +49,7 @@ def inline_figure(
     import matplotlib
     from matplotlib.figure import Figure
 
-    # texts stay texts: they can be read aloud, and scale
+    # words stay text elements: they can be read aloud, and scale
     with style.style(), matplotlib.rc_context({"svg.fonttype": "none", "savefig.dpi": 144}):
         figure = Figure(figsize=(4.0, height), layout="constrained")
         ax = plot(result, figure.add_subplot(), kind=kind, **options)
