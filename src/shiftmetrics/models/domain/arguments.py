@@ -215,7 +215,7 @@ def _groups(
 
 
 def _common_name(names: Sequence[str]) -> str:
-    """Return what the names of a group share, such as ``Region`` of ``Region_North`` and ``Region_South``."""
+    """Return the common part of the names of a group, such as ``Region`` of ``Region_North`` and ``Region_South``."""
     columns = zip(*names, strict=False)  # of letters
     same = []
     for letters in columns:
@@ -388,7 +388,7 @@ def _warnings(
     above = summary.high > domain.upper
     outside = (below | above) & domain.numeric
     if outside.any():
-        yield f"Some samples stand outside the bounds of {listed(outside)}: they may stay or move back."
+        yield f"Some samples stand outside the bounds of {listed(outside)}: they may stay or come back."
     if empty.any():
         yield f"Missing in every sample, and so left as they are: columns {listed(empty)}."
     if domain.is_fixed:

@@ -209,7 +209,9 @@ def _numbers(codes: FloatArray, dtype: Any) -> Any:
     if not (nullable and missing.any()):
         return whole_where_possible(codes, plain)
     present = whole_where_possible(codes[~missing], plain)
-    if present.dtype.kind == "f" and plain.kind != "f":  # integers that moved in between
+    if (
+        present.dtype.kind == "f" and plain.kind != "f"
+    ):  # integers that were changed to a number in between
         return pd.array(codes, dtype="Float64")
     values = np.empty(len(codes), dtype=object)
     values[missing] = pd.NA

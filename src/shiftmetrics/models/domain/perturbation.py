@@ -49,8 +49,8 @@ class Perturbation:
     categorical : sequence of str or int, optional
         Columns of numbers that stand for categories.
     one_hot : sequence of sequences, optional
-        Groups of columns of which one is 1 and the others 0. A group changes as a whole, and is named by what the
-        names of its columns share.
+        Groups of columns of which one is 1 and the others 0. A group changes as a whole, and is named by the
+        common part of the names of its columns.
     by : array_like of shape (n_samples,) or str, optional
         Subgroups of the samples for `feature_stability`: a label for each sample, or the name of a column of ``X``.
     target : array_like or DataFrame of shape (n_target_samples, n_features), optional

@@ -1,4 +1,4 @@
-"""Some samples and the changes they may make, as a search sees it: moves in units of cost, and jumps."""
+"""Some samples and their allowed changes, as a search sees them: moves in units of cost, and jumps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FEWEST_STEPS = 4.0
 
 
 class PerturbationSpace:
-    """Some samples and the changes they may make, as a search sees it.
+    """Some samples and their allowed changes, as a search sees them.
 
     A *move* is the part in the numeric columns that change smoothly, of shape (n_smooth,), in units of cost.
     Categories and coarse integers *jump*: a point carries them along while it moves. A cell that is missing moves
@@ -23,7 +23,7 @@ class PerturbationSpace:
     Parameters
     ----------
     domain : Domain
-        Where samples may go.
+        What may change in the samples.
     origin : array of shape (n_rows, n_columns)
         The samples, coded.
 

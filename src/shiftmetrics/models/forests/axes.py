@@ -1,4 +1,4 @@
-"""The axes along which rows move: a number between thresholds, or columns that flip from one state to another.
+"""The axes along which rows may change: a number between thresholds, or columns that flip from one state to another.
 
 Each axis is cut into cells within which no tree changes its output. An axis gives the cost of a move to a cell and
 the point where the row then stands: the nearest place in the cell that its bounds allow, on the side of the threshold
@@ -26,7 +26,7 @@ class NumberAxis:
     column: int
     edges: FloatArray
     domain: Domain
-    movable: bool
+    may_change: bool
     some_missing: bool = False
 
     @property
@@ -46,8 +46,8 @@ class NumberAxis:
 
     @property
     def is_whole(self) -> bool:
-        """Whether rows move by integer steps."""
-        return self.movable and bool(self.domain.integer[self.column])
+        """Whether rows change by integer steps."""
+        return self.may_change and bool(self.domain.integer[self.column])
 
     def cells(self, points: FloatArray) -> IntArray:
         """Return the cell of each point."""
@@ -87,7 +87,7 @@ class NumberAxis:
             after_edge = self.edges + 1.0
         first = np.concatenate([[-np.inf], after_edge])[cells]
         last = np.append(self.edges, np.inf)[cells]
-        if not self.movable:
+        if not self.may_change:
             inside = (first <= x) & (x <= last)
             return np.broadcast_to(x, inside.shape), inside
         place = np.clip(x, first, last)
@@ -105,7 +105,7 @@ class StateAxis:
 
     flip: Flip
     n_open: int
-    movable: bool
+    may_change: bool
     some_missing = False
 
     @property
@@ -126,7 +126,7 @@ class StateAxis:
         """Return the squared distance of each row to each state, of shape (n_rows, n_cells); inf: out of reach."""
         number = np.arange(self.n_cells)
         here = self.cells(start)[:, None] == number
-        able = self.movable & ~self.flip.is_stuck(start)
+        able = self.may_change & ~self.flip.is_stuck(start)
         reachable = able[:, None] & (number < self.n_open)
         elsewhere = np.where(reachable, self.flip.distance**2, np.inf)
         return np.where(here, 0.0, elsewhere)
@@ -157,7 +157,7 @@ def axes_without_edges(domain: Domain, X: FloatArray) -> list[Axis]:
         axes.append(StateAxis(wider, len(flip.states), id(flip) in able))
     for column in np.flatnonzero(~domain.categorical).tolist():
         some_missing = bool(np.isnan(X[:, column]).any())
-        movable = bool(domain.mutable[column])
+        may_change = bool(domain.mutable[column])
         uncut = np.empty(0)
-        axes.append(NumberAxis(column, uncut, domain, movable, some_missing))
+        axes.append(NumberAxis(column, uncut, domain, may_change, some_missing))
     return sorted(axes, key=lambda axis: int(axis.columns[0]))

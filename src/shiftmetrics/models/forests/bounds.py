@@ -31,9 +31,9 @@ _LAST = 1 << 30  # beyond every cell
 def least_distances(
     standing: Standing, y: IntArray, *, n_wanted: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return squared distances below which rows have no error, and how far each was looked at.
+    """Return squared distances below which rows have no error, and the distance within which each was searched.
 
-    The rows are looked at within growing distances, until an error cannot be excluded.
+    The rows are searched within growing distances, until an error cannot be excluded.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def least_distances(
         rows, first_hit = np.unique(found.row[hits], return_index=True)
         nearest = order[hits[first_hit]]
         squared[pending[rows]] = found.squared[nearest]
-        # Rows without a hit are looked at within three times the squared distance.
+        # Rows without a hit are searched within three times the squared distance.
         left = np.delete(pending, rows)
         pending = left[limit[left] < most[left]]
         farther = 3.0 * limit[pending] + 1e-300

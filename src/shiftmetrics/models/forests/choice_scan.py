@@ -45,11 +45,11 @@ class ChoiceScan:
     weights : array of shape (n_parts, n_samples) or None
         Weights of the rows in parts of them whose risks at each choice are of interest.
     fractions : array of shape (n_choices,) or None
-        How often each choice is drawn.
+        How often each choice is taken.
     risks : array of shape (n_parts, n_choices) or float
         These risks, so far.
     expected : list of arrays
-        The mean loss of each row over the draws, by block.
+        The mean loss of each row over the choices, by block.
     """
 
     problem: ModelProblem

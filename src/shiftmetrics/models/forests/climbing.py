@@ -39,7 +39,7 @@ def climb(
     to_error : bool
         Whether a row stops once its height is positive.
     closed : array of shape (n_rows,), optional
-        An axis along which each row may not move.
+        An axis along which each row may not change.
     """
     cells = cells.copy()
     outside = block.outside(cells)

@@ -42,10 +42,10 @@ def confirmed(problem: ModelProblem, found: Sequence[WorstCase]) -> Sequence[Wor
         for one in part:
             assert isinstance(one.loss, ZeroOneLoss)
             distances = np.asarray(one.loss.distances)
-            is_moved = np.isfinite(distances) & (distances > 0.0)
-            moved = np.flatnonzero(is_moved)
-            rows.append(moved)
-            points.append(one.points(moved, distances[moved], None))
+            is_changed = np.isfinite(distances) & (distances > 0.0)
+            changed = np.flatnonzero(is_changed)
+            rows.append(changed)
+            points.append(one.points(changed, distances[changed], None))
         asked = np.concatenate(rows)
         if not asked.size:
             continue
@@ -90,7 +90,7 @@ def along_axes(
     draws: Draws | None = None,
     costs: FloatArray | float = 1.0,
 ) -> Iterator[tuple[int, WorstCase]]:
-    """Scan all cells of each axis, when rows may move along it alone.
+    """Scan all cells of each axis, when rows may change along it alone.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def along_axes(
     axes : sequence of int
         Positions of axes.
     draws : Draws, optional
-        Whose values are drawn, for the risks at all values.
+        Whose values replace those of a feature, for the risks at all values.
     costs : array of shape (n_samples,) or float, default 1
         What an error on each row costs, in these risks.
 
@@ -123,7 +123,7 @@ def along_axes(
 
         return place
 
-    # The scans of all axes share what the model said of the rows, and of ties.
+    # The scans of all axes use the same predictions of the rows, and the same rule for ties.
     first = ChoiceScan.of(problem, grid, place_on(axes[0]))
     scans = {}
     for axis in axes:
@@ -160,7 +160,7 @@ def along_axes(
 
 
 def by_enumeration(problem: ModelProblem, grid: Grid) -> WorstCase | None:
-    """Scan all combinations of cells of the axes that move; None where there are too many."""
+    """Scan all combinations of cells of the axes that may change; None where there are too many."""
     axes = grid.active
     start = problem.codes
     forest = grid.forest

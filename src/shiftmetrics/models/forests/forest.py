@@ -1,7 +1,7 @@
 """One format for decision trees and sums of them, whatever library fitted them.
 
 A forest is a few flat arrays. Its thresholds are given for float64 inputs: ``x <= threshold`` in float64 gives
-the side that the model itself takes after it has rounded x to its own precision. A point that is moved by that rule
+the side that the model itself takes after it has rounded x to its own precision. A point that is shifted by that rule
 is on the other side for the model, too.
 """
 

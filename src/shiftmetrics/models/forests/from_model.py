@@ -1,4 +1,4 @@
-"""From a model, possibly a pipeline, to its forest on the axes of the columns that users move; checked on rows."""
+"""From a model, possibly a pipeline, to its forest on the axes of the columns that may change; checked on rows."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def grid_of(
     forest : Forest
         The trees.
     domain : Domain
-        Where rows may move.
+        What may change in the rows.
     X : array of shape (n_samples, n_features)
         The rows, coded.
     encode : callable, optional
@@ -105,8 +105,9 @@ def grid_of(
     Returns
     -------
     Grid or None
-        None where a column depends on several axes: there moves along one axis are not moves of the trees. Nor
-        where categories are split on a column that moves as a number, or integer steps begin between integers.
+        None where a column depends on several axes: there a change along one axis is not one in the inputs of the
+        trees. Nor where categories are split on a column that changes as a number, or integer steps begin between
+        integers.
     """
     axes = axes_without_edges(domain, X)
     stepping = X[:, domain.numeric & domain.integer]
@@ -151,7 +152,7 @@ def grid_of(
             encoded = inputs[forest.feature[nodes]]
             missing_left[nodes] = forest.goes_left(nodes, encoded)
     subset, left_categories = _states_left(forest, axes, axis_of, X, encode)
-    # Nodes that split what nothing moves are passed over: all rows go the same way.
+    # Nodes that split what nothing changes are passed over: all rows go the same way.
     fixed = inner[axis_of[inner] < 0]
     first = X[:1]
     if encode is not None and fixed.size:
@@ -304,9 +305,9 @@ def _agrees(problem: ModelProblem, grid: Grid) -> bool:
     points = problem.codes[rows].copy()
     cells = grid.cells(points)
     for position, axis in enumerate(grid.axes):
-        if not axis.movable:
+        if not axis.may_change:
             continue
-        # About half of the rows move to a cell at random, where they can reach it.
+        # About half of the rows go to a cell at random, where they can reach it.
         target = rng.integers(axis.n_cells, size=n_rows)
         costs = axis.costs(points)
         to_target = costs[np.arange(n_rows), target]

@@ -61,9 +61,9 @@ class Grid:
 
     @property
     def active(self) -> IntArray:
-        """Positions of the axes along which a move may change an output."""
-        movable = np.array([axis.movable for axis in self.axes])
-        return np.flatnonzero(movable & (self.n_open > 1))
+        """Positions of the axes along which a change may alter an output."""
+        may_change = np.array([axis.may_change for axis in self.axes])
+        return np.flatnonzero(may_change & (self.n_open > 1))
 
     @cached_property
     def n_cells(self) -> IntArray:
@@ -133,16 +133,16 @@ class Grid:
         return np.flatnonzero(held)
 
     def within(self, domain: Domain) -> Grid:
-        """Return the same grid for a domain that differs in what may move."""
+        """Return the same grid for a domain that differs in what may change."""
         able = {tuple(flip.columns.tolist()) for flip in domain.mutable_flips}
         axes: list[Axis] = []
         for axis in self.axes:
             if isinstance(axis, StateAxis):
-                movable = tuple(axis.columns.tolist()) in able
-                axes.append(replace(axis, movable=movable))
+                may_change = tuple(axis.columns.tolist()) in able
+                axes.append(replace(axis, may_change=may_change))
             else:
-                movable = bool(domain.mutable[axis.column])
-                axes.append(replace(axis, movable=movable, domain=domain))
+                may_change = bool(domain.mutable[axis.column])
+                axes.append(replace(axis, may_change=may_change, domain=domain))
         return replace(self, axes=tuple(axes))
 
     # The boxes.
@@ -360,7 +360,7 @@ class Grid:
             right = forest.right[node]
             own = np.where(goes_left, left, right)
             other = np.where(goes_left, right, left)
-            # Along the axis of a move both sides are open; a missing value does not move.
+            # Along the axis of a move both sides are open; a missing value does not change.
             begins = (moved < 0) & able[axis] & ~np.isnan(number)
             crossing = (moved == axis) | begins
             row = np.concatenate([row, row[crossing]])

@@ -189,7 +189,7 @@ def _staircase(found: LeafReach, losses: FloatArray) -> tuple[FloatArray, FloatA
     height = np.full(shape, -np.inf)
     height[where] = losses[counted]
     height = np.maximum.accumulate(height, axis=1)
-    # The number of each step; the row itself is a separate one, the others share the rest.
+    # The number of each step; the row itself is a separate one, the rest is divided among the others.
     rises = height[:, 1:] > height[:, :-1]
     place = np.zeros(shape, dtype=np.int64)
     place[:, 1:] = np.cumsum(rises, axis=1)

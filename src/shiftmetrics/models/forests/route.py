@@ -58,7 +58,7 @@ class TreeRoute(Route):
         groups: Sequence[Sequence[str | int]],
         draws: Draws | None = None,
     ) -> Iterator[tuple[int, WorstCase]]:
-        """Yield the worst cases of groups of columns; single columns share their work."""
+        """Yield the worst cases of groups of columns; single columns are scanned together."""
         costs: FloatArray | float = 1.0
         if problem.costs is not None:
             costs = problem.costs[problem.y]
@@ -126,7 +126,7 @@ def _of_errors(errors: ErrorSearch, theta1: float) -> WorstCase:
         start = errors.problem.codes[rows]
         return errors.grid.points(start, cells[rows])
 
-    # A row moves where a unit of loss is worth its way: dual > theta1 distance^2.
+    # A row changes where a unit of loss is worth the distance: dual > theta1 distance^2.
     def refine(dual: float) -> WorstCase | None:
         farthest = math.sqrt(dual / theta1)
         if errors.search(farthest):

@@ -1,4 +1,4 @@
-"""Nearest errors of sums of trees whose rows move along several axes: found by climbing, certified where cheap."""
+"""Nearest errors of sums of trees whose rows change along several axes: found by climbing, certified where cheap."""
 
 from __future__ import annotations
 

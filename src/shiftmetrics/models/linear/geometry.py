@@ -1,6 +1,6 @@
 """Where the rows of a linear model can go: for each rival class, what numbers and flips add to its lead.
 
-A row of label y is brought towards a rival class k by raising the gap ``s_k - s_y``: its numbers move along a path,
+A row of label y is brought towards a rival class k by raising the gap ``s_k - s_y``: its numbers change along a path,
 and each of its categories may flip to the state that raises it most. Flips of one price are worth most when those
 that raise the gap most are taken first, so that their number alone need be enumerated.
 """
@@ -33,11 +33,11 @@ class Rival:
     gap : array of shape (n_samples,)
         The gap where each row stands; -inf for the rows whose label is this class.
     slopes : array of shape (n_samples, n_features)
-        Its slopes, for moves in units of distance; 0 for columns that do not move.
+        Its slopes, for changes in units of distance; 0 for columns that do not change.
     path : ScorePath
-        The cheapest moves of numbers that raise it, integer steps or not.
+        The cheapest changes of numbers that raise it, integer steps or not.
     smooth : ScorePath
-        Likewise, for the numbers that do not move by integer steps.
+        Likewise, for the numbers that do not change by integer steps.
     gains : array of shape (n_samples, n_flips)
         What the best flip of each group adds to it; -inf where none does.
     states : int array of shape (n_samples, n_flips)
@@ -136,7 +136,7 @@ class Geometry:
     def _rival(self, gap: FloatArray, signs: FloatArray) -> Rival:
         """Lay out what raises ``signs . scores``."""
         domain = self.problem.domain
-        # Numbers: the slope of the gap for a move of one unit, and how far there is room in its direction.
+        # Numbers: the slope of the gap for a change of one unit, and how far there is room in its direction.
         unit = np.where(self.numeric, domain.unit, 0.0)
         weights = self.scores.weights * unit[:, None]
         slopes = np.where(self.missing, 0.0, signs @ weights.T)
@@ -240,16 +240,17 @@ class Geometry:
         place: FloatArray,
         steps: FloatArray | None = None,
     ) -> FloatArray:
-        """Return the coded points of rows that move along their path to ``place`` and flip these groups.
+        """Return the coded points of rows that go along their path to ``place`` and flip these groups.
 
-        With ``steps`` the numbers that move by integer steps move by so many, in the direction that raises the gap.
+        With ``steps`` the numbers that change by integer steps change by so many, in the direction that raises the
+        gap.
         """
         points = self.problem.codes[rows].copy()
         slopes = rival.slopes[rows]
         moving = self.numeric
         if steps is not None:
             moving = self.numeric & ~self.whole
-        # On the path each number moves in proportion to its slope, as far as there is room.
+        # On the path each number changes in proportion to its slope, as far as there is room.
         room = np.where(slopes > 0.0, self.up[rows], self.down[rows])
         with np.errstate(invalid="ignore"):
             wanted = np.abs(slopes) * place[:, None]

@@ -16,7 +16,14 @@ from shiftmetrics.stability.losses import ZeroOneLoss
 _MOST_STEPS = 400  # of one number of integer steps, enumerated
 _MOST_COMBINED = 6  # numbers of integer steps whose roundings are all tried
 _NEAR = 1e-150  # a row on the boundary: not an error yet, and its square is still above 0
-_NUDGES = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # how far beyond the boundary, relative to the move
+_NUDGES = (
+    0.0,
+    1e-12,
+    1e-10,
+    1e-8,
+    1e-6,
+    1e-4,
+)  # how far beyond the boundary, relative to the change
 
 
 @dataclass(eq=False)
@@ -49,7 +56,7 @@ class NearestPlan:
         squared: FloatArray,
         steps: FloatArray,
     ) -> None:
-        """Keep a way where it is shorter; ``squared`` is the squared distance of its moves of numbers."""
+        """Keep a way where it is shorter; ``squared`` is the squared distance of its changes of numbers."""
         distance = np.sqrt(squared + plan.distance**2)
         better = distance < self.distance
         self.distance[better] = distance[better]
@@ -111,7 +118,7 @@ def _whole_steps(
     length = 1.0 / geometry.problem.domain.unit[geometry.whole]  # distance of one step
     alone = not rival.smooth.slopes.any()
     n_numbers = slopes.shape[1]
-    # One number, or two where nothing else moves: all its steps can be tried.
+    # One number, or two where nothing else changes: all its steps can be tried.
     if n_numbers == 1 or (n_numbers == 2 and alone):
         seen = True
         for steps in _enumerated(best, slopes, room, length, need, alone=alone):
@@ -121,7 +128,7 @@ def _whole_steps(
             _improve(best, number, rival, plan, need, steps, slopes, length)
         if seen:
             return True
-    # Round the relaxed move in several ways, and let the other numbers make up for the rest.
+    # Round the relaxed change in several ways, and let the other numbers make up for the rest.
     relaxed = rival.path.place_of_gain(need)
     with np.errstate(invalid="ignore", over="ignore"):
         ideal = slopes * relaxed[:, None] / length**2
@@ -134,7 +141,7 @@ def _whole_steps(
         if not alone:
             _improve(best, number, rival, plan, need, steps, slopes, length)
             continue
-        # Nothing moves smoothly: one number makes up for the rest, each in turn.
+        # Nothing changes smoothly: one number makes up for the rest, each in turn.
         gained = (steps * slopes).sum(axis=1)
         missing = np.maximum(need - gained, 0.0)
         for column in range(n_numbers):
@@ -200,8 +207,8 @@ def _enumerated(
 ) -> Iterator[FloatArray | None]:
     """Yield all steps of one number that may be part of the nearest way, or None when there are too many.
 
-    What is left is for the numbers that move smoothly, or for the other number of integer steps where nothing else
-    moves: that one then takes as few steps as reach the error.
+    What is left is for the numbers that change smoothly, or for the other number of integer steps where nothing else
+    changes: that one then takes as few steps as reach the error.
     """
     first = int(np.argmax(length))  # the number of which fewer steps fit into a distance
     # Each alone first, so that there is a way to compare with.
@@ -261,7 +268,7 @@ def _beyond(
             steps = None
             if whole:
                 steps = best.steps[chosen]
-            # A little past the boundary: relative to the move, and absolute where it is tiny.
+            # A little past the boundary: relative to the change, and absolute where it is tiny.
             place = best.place[chosen] * (1.0 + nudge)
             if nudge:
                 steepness = np.abs(rival.slopes[chosen])

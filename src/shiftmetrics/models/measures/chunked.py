@@ -269,7 +269,7 @@ class _ChunkReading:
 
 @dataclass(frozen=True)
 class _Codes:
-    """Codes a chunk of rows like those that were looked at."""
+    """Codes a chunk of rows like the rows that were checked first."""
 
     table: CodedTable
     columns: list[Any] | None

@@ -37,12 +37,12 @@ class FeatureStability(Record):
         The part of the population; None for all of it.
     permutation_importance : float
         By how much the risk grows on average over all permutations of the feature's values; with target samples,
-        when the values are drawn from theirs.
+        when the values are sampled from theirs.
     importance_interval : Interval or None
         Of ``permutation_importance``; None for subgroups.
     worst_case_risk : float
-        The risk at worst when the values are drawn, without regard to the rest of a sample, from a distribution that
-        differs from theirs by at most 0.02 nats of relative entropy, the same for all features.
+        The risk at worst when the values are sampled, without regard to the rest of a sample, from a distribution
+        that differs from theirs by at most 0.02 nats of relative entropy, the same for all features.
     value : float
         The stability at the threshold; lower breaks more easily.
     standard_error : float or None

@@ -83,7 +83,7 @@ def feature_stability(
         change, where a one-hot group counts as one; a dict names groups of columns that are taken together. By
         default two random samples are as far apart in one column as in another. ``by`` names subgroups of the
         samples: each gets the stability of every feature, and that with all columns free. ``target`` are samples
-        without labels of where the model is to be used: the values of each feature are then drawn from theirs.
+        without labels of where the model is to be used: the values of each feature are then sampled from theirs.
     sample_weight : array_like of shape (n_samples,), optional
         Weight of each sample.
     resampling : Resampling, float or None, default 0.95
@@ -247,7 +247,7 @@ class _FeatureSolver:
     subgroups : dict of str to array
         The samples of each subgroup.
     target : array_like or DataFrame, optional
-        Samples whose values are drawn.
+        Samples whose values replace those of a feature.
     """
 
     def __init__(

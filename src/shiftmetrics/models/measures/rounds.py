@@ -158,7 +158,7 @@ def shifted_samples(
     losses = plan["loss"][away]
     allowed = _SLACK * (solved.plan.risk - solved.base_risk)
     short = losses - problem.losses(points, changing)
-    for push in _PUSHES:  # past a boundary that rounding moves
+    for push in _PUSHES:  # past a boundary that rounding shifts
         if weights @ short <= allowed:
             break
         farther = origins + (1.0 + push) * (points - origins)

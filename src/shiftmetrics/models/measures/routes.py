@@ -70,7 +70,7 @@ def worst_cases_by_group(
     groups : sequence of sequence of str or int
         Names or positions of columns.
     draws : Draws, optional
-        Whose values are drawn, for routes that know the risks at all values.
+        Whose values replace those of a feature, for routes that know the risks at all values.
 
     Raises
     ------

@@ -30,7 +30,7 @@ from shiftmetrics.stability.shift import NamedChange
 _MOST_COLUMNS = 200
 """Columns above which no group is named by them: they are pixels."""
 _MOST_NEIGHBOURS = 500
-"""Samples of each half that are looked at for the distance between random halves."""
+"""Samples of each half that are used for the distance between random halves."""
 
 
 def model_stability(

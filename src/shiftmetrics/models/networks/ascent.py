@@ -1,4 +1,4 @@
-"""What moves do to a network: gradient ascent of ``dual loss - theta1 distance^2``, attacks for the 0/1 loss."""
+"""Perturbed inputs of a network: gradient ascent of ``dual loss - theta1 distance^2``, attacks for the 0/1 loss."""
 
 from __future__ import annotations
 
@@ -43,7 +43,11 @@ _LONGEST = 32.0
 _SHORTEST = 1e-3
 _N_STEPS = 3
 """Gradient steps in a round."""
-_FIRST_MOVES = (0.3, 1.0, 3.0)  # typical lengths of the moves at the first guesses of the price
+_FIRST_MOVES = (
+    0.3,
+    1.0,
+    3.0,
+)  # typical lengths of the perturbations at the first guesses of the price
 _MOST_JUMPS = 32
 _FIRST_ECHO = 0.2
 _LEAST_ECHO = 1e-7
@@ -53,7 +57,7 @@ _HIGHEST_PRICE = 1e9
 class GradientAscent(Ascent):
     """Ascent by the gradients of a network.
 
-    Rows climb in the numeric columns that move; categories stay where a point has them, but for jumps.
+    Rows climb in the numeric columns that may change; categories stay where a point has them, but for jumps.
     """
 
     rtol = 1e-11
@@ -111,7 +115,7 @@ class GradientAscent(Ascent):
     def add_found(self, best: BestPoints, price: float) -> None:
         """Add the points, and others a little nearer and farther: echoes.
 
-        The best points may be there when the price has settled. It moves with the points, by less each round; so do
+        The best points may be there when the price has settled. It changes with the points, by less each round; so do
         the echoes.
         """
         super().add_found(best, price)
@@ -317,7 +321,7 @@ def _attacked(problem: ModelProblem, network: Network) -> FloatArray:
     start = network.tensor(codes).to(network.dtype)
     with network.evaluating():
         found = nearest_error(network, start, problem.y, options=options)
-    # What may not move smoothly stays where it was, whatever rounding made of it.
+    # What may not change smoothly stays where it was, whatever rounding made of it.
     moved = found.x_adv.detach().cpu().double().numpy()
     moved = np.where(free, moved, codes)
     inside = domain.clip(moved, codes)

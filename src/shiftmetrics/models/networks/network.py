@@ -116,7 +116,7 @@ class Network:
         return np.concatenate(parts)
 
     def seen(self, points: FloatArray, start: FloatArray) -> FloatArray:
-        """Return points as the network sees them after rounding to its dtype; what did not move stays as it is."""
+        """Return points as the network sees them after rounding to its dtype; what did not change stays as it is."""
         if self.dtype == torch.float64:
             return points
         narrow: type[np.floating[Any]] = np.float16

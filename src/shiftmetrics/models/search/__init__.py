@@ -1,1 +1,1 @@
-"""What a route finds for each sample, and the searches that routes share."""
+"""What a route finds for each sample, and the searches that several routes use."""

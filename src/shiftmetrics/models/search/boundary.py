@@ -22,7 +22,7 @@ class NearestSoFar:
     is_wrong : callable
         ``is_wrong(points, rows)``: one answer of the model for each point.
     space : PerturbationSpace
-        The rows and where they may move.
+        The rows and what may change in them.
     rows : array of shape (n_rows,)
         Their positions in the whole sample, for ``is_wrong``.
     n_queries : int
@@ -52,8 +52,8 @@ class NearestSoFar:
     def evaluate(self, which: IntArray, points: FloatArray) -> BoolArray:
         """Evaluate points of shape (n_which, n_points, n_columns), and keep errors nearer than the best.
 
-        Points are first moved to the nearest allowed ones. A point that is the row itself is right, and free. Beyond
-        the budget of a row no point is evaluated, and all count as right.
+        Points are first projected to the nearest allowed ones. A point that is the row itself is right, and free.
+        Beyond the budget of a row no point is evaluated, and all count as right.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The exact mean of permutation importance: the risk when a feature's values are drawn without regard to the rest.
+"""The exact mean of permutation importance: the risk when a feature's values are sampled without regard to the rest.
 
 A permutation gives each sample the value of another one. The mean over all permutations needs none of them: it is the
 mean loss over all pairs of a sample and a value, ``mean_ij loss(x_i with the value of x_j)``. Where there are target
@@ -32,14 +32,14 @@ _FEWEST_VALUES = 32
 
 
 class Draws(NamedTuple):
-    """Who is averaged, and whose values are drawn.
+    """The samples that are averaged, and those whose values replace theirs.
 
     Attributes
     ----------
     weights : array of shape (n_parts, n_samples)
         Weights of the samples in each part of the sample, which sum to 1.
     codes : array of shape (n_draws, n_features)
-        The coded samples whose values are drawn: those of the problem, or the target samples.
+        The coded samples whose values are used: those of the problem, or the target samples.
     fractions : array of shape (n_draws,)
         Their weights, which sum to 1.
     are_target : bool
@@ -58,13 +58,13 @@ class ValueRisks(NamedTuple):
     Attributes
     ----------
     fractions : array of shape (n_values,)
-        How often each value is drawn.
+        How often each value occurs.
     risks : array of shape (n_parts, n_values)
         The risk of each part of the sample at each value.
     expected : array of shape (n_samples,)
         The loss of each sample, on average over the values.
     value_of : int array of shape (n_draws,)
-        Which of the values each draw has.
+        Which of the values each of these samples has.
     """
 
     fractions: FloatArray
@@ -108,7 +108,7 @@ def value_risks_of(
     columns : array of int
         Positions of the columns.
     draws : Draws
-        Who is averaged, and whose values are drawn.
+        The samples that are averaged, and those whose values replace theirs.
     """
     values, fractions, value_of = _values(draws, columns, len(codes))
     risks = np.empty((len(draws.weights), len(values)))
@@ -125,13 +125,13 @@ def value_risks_of(
 def _values(
     draws: Draws, columns: IntArray, n_samples: int
 ) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Return the values that are drawn, of shape (n_values, n_columns), how often, and which one each draw has."""
+    """Return the values, of shape (n_values, n_columns), how often each occurs, and which one each sample has."""
     held = draws.codes[:, columns]
     values, value_of = np.unique(held, axis=0, return_inverse=True)
     value_of = value_of.ravel()
     most = max(_FEWEST_VALUES, _MOST_PREDICTIONS // n_samples)
     if len(values) > most:
-        # Too many: the middle one of as many equal parts of the draws stands for each part.
+        # Too many: the middle one of as many equal parts of the samples stands for each part.
         order = np.argsort(value_of, kind="stable")
         if len(columns) > 1:  # several columns have no order
             order = np.random.default_rng(0).permutation(len(value_of))
@@ -146,7 +146,7 @@ def _values(
         value_of = np.empty(len(order), dtype=np.int64)
         value_of[order] = part_of
     fractions = np.bincount(value_of, draws.fractions, minlength=len(values))
-    # Values that no draw has would be divided by 0.
+    # Values that no sample has would be divided by 0.
     kept = fractions > 0.0
     place = np.cumsum(kept) - 1
     value_of = np.maximum(place[value_of], 0)

@@ -171,7 +171,7 @@ class Route(ABC):
         groups: Sequence[Sequence[str | int]],
         draws: Draws | None = None,
     ) -> Iterator[tuple[int, WorstCase]]:
-        """Yield the worst cases when the columns of one group alone may change; a route may share work among them.
+        """Yield the worst cases when the columns of one group alone may change; common work may be done once.
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class Route(ABC):
         groups : sequence of sequence of str or int
             Names or positions of columns.
         draws : Draws, optional
-            Whose values are drawn, for routes that know the risks at all values.
+            Whose values replace those of a feature, for routes that know the risks at all values.
 
         Yields
         ------
