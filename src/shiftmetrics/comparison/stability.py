@@ -30,7 +30,7 @@ def compare_stability(
     """Rank models by how little breaks them, with paired differences and ranks that hold together; higher is better.
 
     It forecasts whose errors grow under measurement noise (rank correlation .37 over the models of 12 tables). It
-    does not tell which model is best on other data (.03 over 26 pairs of domains): there the log loss (.61) or the
+    does not say which model is best on other data (.03 over 26 pairs of domains): there the log loss (.61) or the
     error rate (.65) of the sample at hand says more.
 
     Parameters
