@@ -70,8 +70,8 @@ def approximate_contributions(
     weight = float(result.n_samples)
     # AFR_T before the shift: right in the reference; AFR_P: kept.
     right, kept = (
-        groups["right"].share + groups["misled"].share,
-        groups["right"].share + groups["wrong"].share,
+        groups["right"].fraction + groups["misled"].share,
+        groups["right"].fraction + groups["wrong"].share,
     )
     shares = {
         "right": right * kept,
@@ -88,7 +88,7 @@ def approximate_contributions(
         term = _paper_term(name, lack, reference_lack)
         paper = None if term is None else weight * shares[name] * term
         found[name] = ApproximateContribution(
-            paper, weight * group.share * _overlap_term(name, lack, reference_lack)
+            paper, weight * group.fraction * _overlap_term(name, lack, reference_lack)
         )
     return found
 
