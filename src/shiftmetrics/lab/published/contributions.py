@@ -70,10 +70,10 @@ def approximate_contributions(
     weight = float(result.n_samples)
     # AFR_T before the shift: right in the reference; AFR_P: kept.
     right, kept = (
-        groups["right"].fraction + groups["misled"].share,
-        groups["right"].fraction + groups["wrong"].share,
+        groups["right"].fraction + groups["misled"].fraction,
+        groups["right"].fraction + groups["wrong"].fraction,
     )
-    shares = {
+    fractions = {
         "right": right * kept,
         "wrong": (1 - right) * kept,
         "misled": right * (1 - kept),
@@ -86,7 +86,7 @@ def approximate_contributions(
             found[name] = ApproximateContribution(0.0, 0.0)
             continue
         term = _paper_term(name, lack, reference_lack)
-        paper = None if term is None else weight * shares[name] * term
+        paper = None if term is None else weight * fractions[name] * term
         found[name] = ApproximateContribution(
             paper, weight * group.fraction * _overlap_term(name, lack, reference_lack)
         )
@@ -103,7 +103,7 @@ def _paper_term(name: str, lack: float, reference_lack: float) -> float | None:
 
 
 def _overlap_term(name: str, lack: float, reference_lack: float) -> float:
-    """Return the overlap of two posteriors that share their mass outside the predicted class with one other class."""
+    """Return the overlap of two posteriors that put all mass outside the predicted class on one other class."""
     d, e = lack, reference_lack
     if name in ("right", "wrong"):
         return math.log((1.0 - e) ** 2 + e**2)
