@@ -29,7 +29,7 @@ from shiftmetrics.models.search.boundary import (
 
 _BLOCK_BYTES = 1 << 26
 _MOST_STARTS = 4096
-"""Most points whose predictions a search starts from; of more, so many are drawn at random."""
+"""Most points whose predictions a search starts from; if there are more, a random choice."""
 _QUERIES_PER_START = 12
 _FEWEST = 8  # queries, for which another turn is worth it
 _WIDTHS = (0.3, 0.15, 0.1)
@@ -200,7 +200,7 @@ def _starts(
 ) -> FloatArray:
     """Return points of the pool that are predicted otherwise, of shape (n_rows, n_starts, n_columns).
 
-    They are moved to where the row may go; the row itself where it has fewer.
+    They are projected to what is allowed for the row; the row itself where it has fewer.
     """
     space = nearest.space
     if not len(pool):
