@@ -17,10 +17,15 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.record import Record
 from shiftmetrics.novelty.contrast import areas_under_roc
 
-_OUTSIDE = 1.0 / 3.0
-"""Fraction of a sample beyond all but a hundredth of the other, from which it is new or missing.
+MOST_SHIFT = 1.5
+"""In standard deviations: samples that went further are new."""
 
-So far goes a shift of 1.9 standard deviations, 2.4 times the spread, or a column of which half is cut off."""
+MOST_SPREAD = 2.0
+"""Times as wide or as narrow."""
+
+_OUTSIDE = 1.0 / 3.0
+"""Fraction of a sample beyond all but a hundredth of the other, from which it is new or missing: after a shift of 1.5
+standard deviations a fifth is there, where half of a column is cut off a half."""
 
 _FEW_VALUES = 5
 """Columns of fewer values hold categories, which have no shift to undo."""
@@ -103,6 +108,10 @@ def is_gradual(
 ) -> bool:
     """Return whether there are changes, none of which puts much of a sample where the other has next to nothing."""
     for change in changes:
+        if abs(change.shift) > MOST_SHIFT:
+            return False
+        if max(change.spread, 1.0 / change.spread) > MOST_SPREAD:
+            return False
         number = names.index(change.name)
         sides = test[:, number], reference[:, number]
         for one, other in (sides, sides[::-1]):
