@@ -16,7 +16,7 @@ from shiftmetrics.novelty.search import LEAST_ROWS, MORE_RESAMPLES, near_level
 from shiftmetrics.novelty.solution import NoveltyProblem
 from shiftmetrics.novelty.space import SearchSpace
 
-GRADUAL = 0.5
+GRADUAL = 0.42
 """A change is gradual where undoing it leaves at most so much of the gate's statistic."""
 
 _FIRST_ROWS = 10
