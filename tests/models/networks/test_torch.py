@@ -131,7 +131,7 @@ def test_small_networks_are_moved_as_far_as_queries_do_it(
         module, X, y, threshold, loss=loss, computing=Search(method="blackbox"), perturbation=FREE
     )
     assert result.value <= 1.02 * searched.value  # gradients do what queries can
-    assert any("upper bound" in note for note in result.notes())
+    assert any("upper bound" in text for text in result.details())
 
 
 def test_float32_network_is_measured_where_it_sees_the_points() -> None:
