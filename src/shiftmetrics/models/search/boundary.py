@@ -94,12 +94,6 @@ class NearestSoFar:
         self.distance[rows] = distance[better]
         self.point[rows] = points[better]
 
-    def anew(self) -> NearestSoFar:
-        """Return a search of the same rows without known errors, on the same budget."""
-        other = NearestSoFar(self._is_wrong, self.space, self.rows, self.n_queries)
-        other.queries = self.queries
-        return other
-
     def move(self, which: IntArray) -> FloatArray:
         """Return the moves of the best points in the columns that slide, in units of cost."""
         return self.space.moves(self.point[which], which)

@@ -3,14 +3,12 @@
 All rows advance together, so the model answers in large batches. Each row starts from several points that are
 predicted otherwise, crosses the boundary on the way to them, and then walks it: columns are taken back one by one
 (exact where boundaries are boxes, as in trees), and normals are estimated from where nearby rays cross it (exact
-where boundaries are flat). What that leaves of the budget goes, in turn, to searches from other such points and to
-trials inside the sphere of the nearest error. It is a heuristic: nearer errors may exist. `benchmarks/searches.py`
-compares it with brute force.
+where boundaries are flat). What that leaves of the budget goes to trials around the nearest error, and inside its
+sphere. It is a heuristic: nearer errors may exist. `benchmarks/searches.py` compares it with brute force.
 """
 
 from __future__ import annotations
 
-import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -39,10 +37,6 @@ TRIALS = 32
 _AROUND = 0.75  # of them are near the best
 _SHORTER = (0.01, 0.1, 0.5)
 """Fractions of the width of a step by which trials are nearer to the sample."""
-_RESTART = 8  # every so many turns are a search from other points
-_RESTART_QUERIES = 400  # that must be left for it
-_FEWEST_STARTS = 20
-_MOST_HALVINGS = 4
 
 
 class CounterExamples(NamedTuple):
@@ -99,7 +93,7 @@ def find_counterexamples(
             some = _some(len(codes), _MOST_STARTS, problem.rng)
             starts = _starts(nearest, codes[some], predicted[some], problem.y[block])
             _search(nearest, starts, problem.rng)
-            _go_on(nearest, codes, predicted, problem.y[block], problem.rng)
+            _go_on(nearest, problem.rng)
             points[block] = nearest.point
             distances[block] = nearest.distance
             queries[block] += nearest.queries
@@ -152,36 +146,21 @@ def _look_at_columns(nearest: NearestSoFar, n_queries: int) -> None:
     _look_around(nearest, which, axes, nearest.distance[which][:, None] * fractions)
 
 
-def _go_on(
-    nearest: NearestSoFar,
-    pool: FloatArray,
-    pool_labels: IntArray,
-    labels: IntArray,
-    rng: np.random.Generator,
-) -> None:
-    """Spend what is left of the budget: trials near the best errors, and now and then another search."""
+def _go_on(nearest: NearestSoFar, rng: np.random.Generator) -> None:
+    """Spend what is left of the budget on trials near the best errors.
+
+    Searches from other points take twice the time, and led to no nearer errors in `benchmarks/searches.py`.
+    """
     space = nearest.space
-    for turn in itertools.count(1):
-        which = nearest.unsettled(at_least=TRIALS)
-        if not which.size or not space.n_smooth:
-            return
-        if turn % _RESTART == 0 and nearest.unsettled(at_least=_RESTART_QUERIES).size:
-            # Ever fewer points to start from, so that others than the nearest have a turn.
-            halvings = 1 + turn // _RESTART % _MOST_HALVINGS
-            most = max(_FEWEST_STARTS, len(pool) >> halvings)
-            some = _some(len(pool), most, rng)
-            other = nearest.anew()
-            starts = _starts(other, pool[some], pool_labels[some], labels)
-            _search(other, starts, rng)
-            found = np.flatnonzero(np.isfinite(other.distance))
-            nearest.keep(found, other.point[found])
-            continue
+    which = nearest.unsettled(at_least=TRIALS)
+    while which.size and space.n_smooth:
         asked = nearest.queries.sum()
         radius = nearest.distance[which]
         trials = scattered(space, which, nearest.point[which], radius, rng)
         nearest.evaluate(which, trials)
         if nearest.queries.sum() == asked:  # all of them are the rows themselves
             return
+        which = nearest.unsettled(at_least=TRIALS)
 
 
 def _polish(nearest: NearestSoFar) -> None:
