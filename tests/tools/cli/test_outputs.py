@@ -150,6 +150,14 @@ def test_several_results_on_standard_output_are_one_document(here, run) -> None:
     assert not Path("-").exists()
 
 
+def test_only_json_goes_to_standard_output(here, fails) -> None:
+    arguments = ["agreement", "a.npy", "b.npy"]
+    for other in (["--report", "-"], ["--json", "-", "--report", "-"]):
+        message = fails(*arguments, *other)
+        assert "--report must be a file, got the standard output" in message
+    assert not Path("-").exists()
+
+
 # --- escape sequences ------------------------------------------------------------------------------------
 
 

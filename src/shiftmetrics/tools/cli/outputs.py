@@ -162,7 +162,13 @@ def check_outputs(
     taken = {source.path.resolve(): source.argument for source in reversed(list(inputs))}
     options: dict[Path, str] = {}
     for option, path in outputs.items():
-        if path is None or is_stdout(path):
+        if path is None:
+            continue
+        if is_stdout(path):
+            if option != "--json":
+                raise ValueError(
+                    f"{option} must be a file, got the standard output, which takes --json alone."
+                )
             continue
         got = f"got {str(path)!r}"
         if path.is_dir():
