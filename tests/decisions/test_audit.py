@@ -158,7 +158,7 @@ def test_all_labels_tell_that_the_model_is_worse(samples, forest):
     assert result.verdict == "WORSE"
     assert (result.labelled.n_right, result.labelled.n_labelled) == (right, 600)
     assert result.labelled.change_interval.high < 0
-    assert f"{100 * right / 600:.1f} % of all 600" in result.sentence
+    assert f"{format_percent(right / 600)} of all 600" in result.sentence
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
+from shiftmetrics._core.result import format_percent
 from shiftmetrics.decisions.unlabelled import (
     Calibration,
     estimate_without_labels,
@@ -55,7 +56,7 @@ def test_the_range_by_hand():
     assert found.estimate == pytest.approx(estimate)
     assert found.low == pytest.approx((1 - u) * estimate - margin)
     assert found.high == pytest.approx(min(1.0, (1 - u) * estimate + u + margin))
-    assert f"{100 * found.low:.0f} % to {100 * found.high:.0f} %" in found.sentence()
+    assert f"{format_percent(found.low)} to {format_percent(found.high)}" in found.sentence()
 
 
 def test_partners_count_from_two_on():

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from shiftmetrics._core.result import format_percent
 from shiftmetrics.decisions import audit_samples
 from shiftmetrics.tools.cli.results import read_results
 
@@ -85,7 +86,7 @@ def test_a_plan_is_written_filled_in_and_answered(run, place, typed, tmp_path):
     current = pd.read_csv(place / "current.csv").set_index("visit_id")
     ids = filled.loc[planned, "id"]
     right = (fitted.predict(current.loc[ids, ["x"]]) == truth.loc[ids]).mean()
-    assert f"{100 * right:.0f} % of 40 labelled samples are right" in second.stdout
+    assert f"{format_percent(right)} of 40 labelled samples are right" in second.stdout
     assert "In mode 1," in second.stdout
 
 

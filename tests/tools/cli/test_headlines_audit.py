@@ -7,7 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from scipy.spatial.distance import cdist
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.isotonic import IsotonicRegression
+
+from shiftmetrics.decisions import Passport, audit_samples
 
 N = 160
 DAYS = pd.date_range("2024-10-01", periods=20).astype(str)
@@ -241,6 +245,52 @@ def test_a_mode_planted_in_real_data(run, place, data_folder):
     assert rounds_to(after, 100 * in_mode[current["day"] >= DAYS[10]].mean())
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["same source", "older"])
+def test_the_range_without_labels(run, place, samples, case):
+    reference, current = samples
+    train = visits(np.random.default_rng(5), 300)
+    forest = RandomForestClassifier(min_samples_leaf=5, random_state=0)
+    forest.fit(train[["x"]], train["paid"])
+    joblib.dump(forest, "forest.joblib")
+    current = current.assign(city=reference["city"].to_numpy()).drop(columns="paid")
+    if case == "older":
+        current["x"] = (0.6 * current["x"]).round(3)
+    write(reference, current)
+    options = ["--label", "paid", "--exclude", "day"]
+    lines = audited(run, "--model", "forest.joblib", "--trust", *options)
+    line = next(line for line in lines if line.startswith("If answers still mean"))
+    low, high, before = percentages(line)
+    # The temperature by a grid, the calibration by scikit-learn, the range by its formula.
+    logs = [
+        np.log(np.maximum(forest.predict_proba(side[["x"]]), 1e-4)) for side in (reference, current)
+    ]
+    places = np.searchsorted(forest.classes_, reference["paid"])
+    rows = np.arange(N)
+
+    def tempered(of: np.ndarray, temperature: float) -> np.ndarray:
+        powers = np.exp(of / temperature)
+        return powers / powers.sum(axis=1, keepdims=True)
+
+    grid = np.geomspace(0.05, 20.0, 4001)
+    losses = [-np.log(tempered(logs[0], each)[rows, places]).mean() for each in grid]
+    best = grid[int(np.argmin(losses))]
+    confidence = [tempered(each, best).max(axis=1) for each in logs]
+    right = logs[0].argmax(axis=1) == places
+    curve = IsotonicRegression(out_of_bounds="clip").fit(confidence[0], right)
+    estimate = curve.predict(confidence[1]).mean()
+    accuracy = right.mean()
+    assert rounds_to(before, 100 * accuracy)
+    # What has no counterpart is counted by the same trees on the same columns.
+    changes = audit_samples(reference, current, exclude=["day", "paid"]).changes
+    unmatched = changes.unmatched_fraction
+    error = np.sqrt((estimate * (1 - estimate) + accuracy * (1 - accuracy)) / N)
+    margin = 0.03 + 0.5 * abs(estimate - accuracy) + 1.3 * error
+    matched = (1 - unmatched) * estimate
+    assert float(low) == pytest.approx(100 * max(matched - margin, 0.0), abs=0.6)
+    assert float(high) == pytest.approx(100 * min(matched + unmatched + margin, 1.0), abs=0.6)
+
+
 # Passports and monitors -----------------------------------------------------------------------------------
 
 
@@ -280,3 +330,58 @@ def test_a_monitor_counts_errors_and_says_what_the_reference_allows(run, place):
     assert line.startswith(f"ERRORS HAVE RISEN  Alarm at batch {look}: ")
     assert rounds_to(percentages(line)[0], 100 * allowed)
     assert f"{sum(counts)} of {25 * look} labelled samples" in line
+
+
+@pytest.mark.slow
+def test_a_monitor_counts_far_samples_and_says_when_they_were_too_many(run, place):
+    rng = np.random.default_rng(2)
+    visits(rng, 600).to_csv("reference.csv", index=False)
+    run("passport", "reference.csv", "--exclude", "day,paid,visit_id")
+    passport = Passport.load("passport.json")
+
+    def readings(frame: pd.DataFrame) -> np.ndarray:
+        features = passport.encoder.transform(frame)
+        return cdist(features, passport.centres).min(axis=1)
+
+    # Each of four tests has a quarter of 5 %, half of it for the upper limit of the reference's rate.
+    part = 0.05 / len(passport.tests)
+    allowed = [
+        stats.beta.ppf(
+            1 - part / 2, test.reference.hits + 1, test.reference.n - test.reference.hits
+        )
+        for test in passport.tests
+    ]
+    ratios = np.array([1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0])
+    counts: list[list[int]] = []
+    for look in range(1, 40):
+        batch = visits(rng, 40)
+        if look > 3:
+            batch.loc[:19, "x"] = rng.normal(4.0, 0.5, 20).round(3)
+        batch.to_csv("batch.csv", index=False)
+        result = run("monitor", "passport.json", "batch.csv")
+        found = readings(pd.read_csv("batch.csv"))
+        counts.append([int((found > test.threshold).sum()) for test in passport.tests])
+        # All bets anew: one started at each batch, each times its likelihood ratios since then.
+        raised = []
+        for place_of_test, rate in enumerate(allowed):
+            odds = ratios * rate / (1 - rate)
+            risen = odds / (1 + odds)
+            evidence = 1 / (look + 1)
+            for start in range(look):
+                won = np.ones(len(ratios)) / ((start + 1) * (start + 2))
+                for hits in (each[place_of_test] for each in counts[start:]):
+                    won *= (risen / rate) ** hits * ((1 - risen) / (1 - rate)) ** (40 - hits)
+                evidence += won.mean()
+            if evidence >= 2 / part:
+                raised.append(place_of_test)
+        assert result.exit_code == int(bool(raised))
+        if raised:
+            break
+    line = result.stdout.splitlines()[0]
+    assert line.startswith(f"THE SAMPLES HAVE CHANGED  Alarm at batch {look}: ")
+    assert look > 3
+    first = raised[0]
+    named, limit = percentages(line)
+    assert float(named) == 100 * passport.tests[first].quantile
+    assert rounds_to(limit, 100 * allowed[first])
+    assert f"{sum(each[first] for each in counts)} of {40 * look}." in line
