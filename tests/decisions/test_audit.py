@@ -11,8 +11,10 @@ from sklearn.preprocessing import OrdinalEncoder
 from shiftmetrics._core.result import format_percent
 from shiftmetrics.decisions import AuditResult, audit_samples
 from shiftmetrics.decisions.audit_result import p_words
+from shiftmetrics.decisions.new_modes import contrasts_of
 from shiftmetrics.decisions.search import find_modes
 from shiftmetrics.encoding import TableEncoder
+from shiftmetrics.encoding.roles import Column
 
 JOBS = ["cook", "nurse", "clerk", "smith"]
 FEATURES = ["age", "hours", "job", "married"]
@@ -315,3 +317,18 @@ def test_lower_limits_of_what_is_new_hold(levels, fraction):
         found = find_modes(encoder, reference, current, rng)
         wrong += found.interval.low > fraction
     assert wrong <= 8
+
+
+def test_a_mode_of_texts_is_told_by_the_word_that_it_has():
+    table = pd.DataFrame({"note": ["the box came late"] * 6 + ["the box came"] * 6 + [None] * 2})
+    rows = np.arange(14)
+    (contrast,) = contrasts_of(
+        [Column("note", "text")], table, table, members=rows[:6], nearest=rows[6:]
+    )
+    assert "'late'" in contrast.text
+    assert contrast.effect == 1.0
+    assert "100 %" in contrast.inside
+    assert contrast.outside == format_percent(6 / 14)
+    empty = pd.DataFrame({"note": [None] * 4})
+    column = [Column("note", "text")]
+    assert contrasts_of(column, empty, table, members=rows[:4], nearest=rows) == ()

@@ -294,8 +294,12 @@ class AuditResult(Drawn, Result):
         if mode.change is not None and mode.change.p_value <= 0.05:
             change = mode.change
             since = f"since {change.period} ({format_percent(change.before)} > {format_percent(change.after)})  "
+        # The headline counts what exceeds the reference: a mode that stands there too is larger.
+        before = ""
+        if mode.other_fraction > 0.0:
+            before = f", was {format_percent(mode.other_fraction)}"
         return (
-            f"{place + 1}  {format_percent(mode.fraction)}  {since}{mode.description}  "
+            f"{place + 1}  {format_percent(mode.fraction)}{before}  {since}{mode.description}  "
             f"{mode.n_members} samples"
         )
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_percent
-from shiftmetrics.decisions.column_changes import COMPARED, in_words, ordered_values
+from shiftmetrics.decisions.column_changes import in_words, ordered_values
 from shiftmetrics.decisions.timeline import ChangePoint
 from shiftmetrics.encoding.parts import level_counts, level_names
 from shiftmetrics.encoding.roles import Column
@@ -24,6 +24,8 @@ MOST_CONTRASTS = 4
 _LEAST_EFFECT = 0.3
 """Effect from which a column is named: 30 of 100 members have values that others lack."""
 _NEIGHBOURS = 3
+_MOST_WORDS = 5_000
+_MOST_TEXTS = 20_000
 _MOST_MEMBERS = 2_000
 """Members whose nearest samples are looked for."""
 
@@ -128,15 +130,20 @@ def contrasts_of(
     nearest : array of int
         Rows of ``other`` that are most like them.
     """
-    # Text and ids have no value that could be named in a few words.
+    compared = {
+        "category": _of_levels,
+        "text": _of_words,
+        "number": _of_numbers,
+        "date": _of_numbers,
+    }
     found = []
     for column in columns:
-        if column.role not in COMPARED:
+        # Ids tell nothing.
+        if column.role not in compared:
             continue
         inside = own[column.name].iloc[members]
         near = other[column.name].iloc[nearest]
-        compare = _of_levels if column.role == "category" else _of_numbers
-        found.append(compare(column, inside, near, other[column.name]))
+        found.append(compared[column.role](column, inside, near, other[column.name]))
     # Weak differences are left out: among many columns some differ by chance.
     strong = [contrast for contrast in found if contrast.effect >= _LEAST_EFFECT]
     strong.sort(key=lambda contrast: -contrast.effect)
@@ -171,6 +178,30 @@ def _of_levels(column: Column, inside: pd.Series, near: pd.Series, other: pd.Ser
         inside=format_percent(float((own == level).mean())),
         outside=format_percent(everywhere),
         text=level_in_words(column, level),
+    )
+
+
+def _of_words(column: Column, inside: pd.Series, near: pd.Series, other: pd.Series) -> Contrast:
+    """Name the word of a text that the members have most more often."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    texts = [part.fillna("").astype(str) for part in (inside, near)]
+    words = CountVectorizer(binary=True, max_features=_MOST_WORDS)
+    try:
+        has_word = words.fit_transform(texts[0])
+    except ValueError:  # the members' texts have no word
+        return Contrast(column=str(column.name), effect=0.0, inside="", outside="", text="")
+    apart = np.asarray(has_word.mean(axis=0) - words.transform(texts[1]).mean(axis=0)).ravel()
+    highest = int(np.argmax(apart))
+    word = str(words.get_feature_names_out()[highest])
+    # What a reader compares it with is the whole other side, or a part of it where it is large.
+    everywhere = words.transform(other.iloc[:_MOST_TEXTS].fillna("").astype(str))
+    return Contrast(
+        column=str(column.name),
+        effect=float(apart[highest]),
+        inside=f"{format_percent(float(has_word.mean(axis=0)[0, highest]))} with {word!r}",
+        outside=format_percent(float(everywhere.mean(axis=0)[0, highest])),
+        text=f"{column.name} with the word {word!r}",
     )
 
 

@@ -114,7 +114,9 @@ def find_modes(
     rows = at_most(_without(left, [mode.other for mode in missing]), SEARCHED, rng)
     base_rows = at_most(_without(base_left, [mode.own for mode in missing]), SEARCHED, rng)
     novelty_p_value = 1.0
-    warnings: tuple[str, ...] = ("A search for modes needs at least two samples on both sides.",)
+    warnings: tuple[str, ...] = ()
+    if min(len(current), len(reference)) < _LEAST:
+        warnings = ("A search for modes needs at least two samples on both sides.",)
     if min(len(rows), len(base_rows)) >= _LEAST:
         result = detected(
             encoder.transform(current.iloc[rows]),
