@@ -326,7 +326,7 @@ def test_a_mode_of_texts_is_told_by_the_word_that_it_has():
         [Column("note", "text")], table, table, members=rows[:6], nearest=rows[6:]
     )
     assert "'late'" in contrast.text
-    assert contrast.effect == 1.0
+    assert contrast.effect == pytest.approx(1.0)
     assert "100 %" in contrast.inside
     assert contrast.outside == format_percent(6 / 14)
     empty = pd.DataFrame({"note": [None] * 4})
