@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray
-from shiftmetrics._core.blocks import row_blocks
+from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray
 from shiftmetrics.models.forests.loss_bounds import LeafReach
 from shiftmetrics.models.forests.standing import Standing
 
@@ -24,8 +24,6 @@ _SHRINK = 0.7  # factor from one squared distance to the next
 _MOST_TRIALS = 4
 _MOST_MEETINGS = 4_000_000  # pairs with boxes of all trees left, beyond which it tries less
 _ALL_MEETINGS = 4_000_000_000  # over the square of the number of rows, for each of them
-_BLOCK_BYTES = 1 << 26
-_LAST = 1 << 30  # beyond every cell
 
 
 def least_distances(
@@ -81,85 +79,141 @@ def least_distances(
 
 
 @dataclass(frozen=True)
-class _Joint:
-    """Boxes of some trees together.
+class _Boxes:
+    """Boxes of leaves near a row, one tree after another.
 
     Attributes
     ----------
+    axes : array of shape (n_axes,)
+        The axes on which a box is away from the row.
     low, high : array of shape (n_boxes, n_axes)
-        First and last cell on the axes that tell.
+        First and last cell on these axes.
     costs : array of shape (n_boxes, n_axes)
         Least squared distance there.
     margins : array of shape (n_boxes, n_rivals)
-        What the trees add to the lead of the label over each rival.
+        What each leaf adds to the lead of the label over each rival.
+    meets : array of shape (n_boxes, n_boxes)
+        Which boxes have a point in common.
     """
 
-    low: IntArray
-    high: IntArray
+    axes: IntArray
+    low: npt.NDArray[np.int32]
+    high: npt.NDArray[np.int32]
     costs: FloatArray
     margins: FloatArray
+    meets: BoolArray
 
-    @property
-    def n_boxes(self) -> int:
-        """Number of boxes."""
-        return len(self.low)
+    @classmethod
+    def of(
+        cls,
+        standing: Standing,
+        row: int,
+        leaf: IntArray,
+        margins: FloatArray,
+    ) -> _Boxes:
+        """Return the boxes of leaves on the axes where one of them is not where a row stands."""
+        grid = standing.grid
+        box, axis = grid.bounds_of(leaf)
+        costs = np.zeros((len(leaf), len(grid.axes)))
+        rows = np.full(len(box), row)
+        costs[box, axis] = standing.costs_on(rows, axis, leaf[box])
+        axes = np.flatnonzero(costs.any(axis=0))
+        costs = costs[:, axes]
+        held = leaf[:, None], axes
+        low = grid.boxes.low[held]
+        high = grid.boxes.high[held]
+        # Where neither is away from the row, both hold its cell: only axes on which one is away can part two boxes.
+        away, axis = np.nonzero(costs)
+        above = low[:, axis] > high[away, axis]
+        below = high[:, axis] < low[away, axis]
+        some, first = np.unique(away, return_index=True)
+        misses = np.zeros((len(leaf), len(leaf)), dtype=np.bool_)
+        if some.size:
+            misses[:, some] = np.logical_or.reduceat(above | below, first, axis=1)
+        return cls(axes, low, high, costs, margins, ~(misses | misses.T))
+
+
+# Boxes with sides along the axes have a point in common if each two of them have: so of boxes put together it is
+# enough to know which boxes of later trees meet all of them.
+@dataclass(frozen=True)
+class _Joint:
+    """Boxes of the first trees put together, one of each tree.
+
+    Attributes
+    ----------
+    members : array of shape (n_joints, n_trees)
+        Positions of the boxes that are put together.
+    costs : array of shape (n_joints, n_axes)
+        Least squared distance on each axis.
+    margins : array of shape (n_joints, n_rivals)
+        What the trees add to the lead of the label over each rival.
+    meets : array of shape (n_joints, n_boxes_left)
+        Which boxes of the trees left meet all members.
+    """
+
+    members: IntArray
+    costs: FloatArray
+    margins: FloatArray
+    meets: BoolArray
 
     def take(self, which: Array) -> _Joint:
-        """Return some of the boxes."""
-        return _Joint(self.low[which], self.high[which], self.costs[which], self.margins[which])
+        """Return some of them."""
+        return _Joint(
+            self.members[which], self.costs[which], self.margins[which], self.meets[which]
+        )
 
-    def together(self) -> _Joint:
-        """Return the box inside all of these, one of each tree; no box where they do not meet."""
-        low = self.low.max(axis=0, initial=0)[None]
-        high = self.high.min(axis=0, initial=_LAST)[None]
-        costs = self.costs.max(axis=0, initial=0.0)[None]
-        margins = self.margins.sum(axis=0)[None]
-        joint = _Joint(low, high, costs, margins)
-        meet = (low <= high).all(axis=1)
-        return joint.take(meet)
+    @classmethod
+    def of(cls, boxes: _Boxes, n_members: int) -> _Joint:
+        """Put the first boxes together; nothing where two of them do not meet."""
+        first = slice(n_members)
+        joint = cls(
+            members=np.arange(n_members)[None],
+            costs=boxes.costs[first].max(axis=0, initial=0.0)[None],
+            margins=boxes.margins[first].sum(axis=0)[None],
+            meets=boxes.meets[first, n_members:].all(axis=0)[None],
+        )
+        return joint.take(boxes.meets[first, first].all(keepdims=True)[0])
 
     def with_tree(
         self,
-        other: _Joint,
+        boxes: _Boxes,
+        tree: slice,
         squared: float,
         rest: FloatArray,
     ) -> _Joint:
-        """Return the boxes in both that are near enough and whose margins the rest of the trees may still take."""
-        margins = self.margins[:, None] + other.margins[None]
-        first, second = np.nonzero((margins <= -rest).any(axis=2))
-        low = np.maximum(self.low[first], other.low[second])
-        high = np.minimum(self.high[first], other.high[second])
-        costs = np.maximum(self.costs[first], other.costs[second])
+        """Return what meets the boxes of one more tree, is near enough and has a margin that the rest may take."""
+        n_added = tree.stop - tree.start
+        margins = self.margins[:, None] + boxes.margins[tree]
+        may_fall = (margins <= -rest).any(axis=2)
+        first, second = np.nonzero(may_fall & self.meets[:, :n_added])
+        costs = np.maximum(self.costs[first], boxes.costs[tree][second])
         near = costs.sum(axis=1) < squared
-        meet = (low <= high).all(axis=1)
-        met = np.flatnonzero(meet & near)
-        margins_met = margins[first[met], second[met]]
-        return _Joint(low[met], high[met], costs[met], margins_met)
+        first = first[near]
+        second = second[near]
+        return _Joint(
+            members=np.column_stack([self.members[first], tree.start + second]),
+            costs=costs[near],
+            margins=margins[first, second],
+            meets=self.meets[first, n_added:] & boxes.meets[tree, tree.stop :][second],
+        )
 
     def able(
         self,
-        others: _Joint,
-        first: IntArray,
+        boxes: _Boxes,
+        starts: IntArray,
         base: FloatArray,
     ) -> _Joint:
-        """Return the boxes whose margins the boxes of other trees that meet them may still take.
+        """Return those whose margins the boxes of the trees left that meet them may still take.
 
-        ``first`` are the positions of the first box of each of the other trees.
+        ``starts`` are the positions of the first box of each of these trees.
         """
-        kept = []
-        for rows in row_blocks(self.n_boxes, 16 * others.n_boxes, block_bytes=_BLOCK_BYTES):
-            part = self.take(rows)
-            meet = np.ones((part.n_boxes, others.n_boxes), dtype=np.bool_)
-            for axis in range(part.low.shape[1]):
-                meet &= part.low[:, axis, None] <= others.high[:, axis]
-                meet &= others.low[:, axis] <= part.high[:, axis, None]
-            able = np.zeros(part.n_boxes, dtype=np.bool_)
-            for rival, margin in enumerate(others.margins.T):
-                reached = np.where(meet, margin, np.inf)
-                least = np.minimum.reduceat(reached, first, axis=1).sum(axis=1)
-                able |= part.margins[:, rival] + least + base[rival] <= 0.0
-            kept.append(able)
-        return self.take(np.concatenate(kept))
+        able = np.zeros(len(self.meets), dtype=np.bool_)
+        first = starts - starts[0]
+        for rival, margin in enumerate(boxes.margins[starts[0] :].T):
+            reached = np.where(self.meets, margin, np.inf)
+            least = np.minimum.reduceat(reached, first, axis=1).sum(axis=1)
+            able |= self.margins[:, rival] + least + base[rival] <= 0.0
+        return self.take(able)
 
 
 class Budget(NamedTuple):
@@ -245,46 +299,27 @@ def certified_distances(
             if not squared[row] < trial < np.inf:
                 break
             near = leaf[apart < trial]
-            found = _joined(standing, row, near, int(y[row]), trial, budget)
+            found = _nearest_joint(standing, row, near, int(y[row]), trial, budget)
             if found is None:  # too much work: a shorter distance
                 trial *= _SHRINK
                 continue
-            joint, axes = found
-            total = joint.costs.sum(axis=1)
-            least = min(total.min(initial=np.inf), trial)
-            squared[row] = max(squared[row], least)
-            if joint.n_boxes:
-                best = joint.take(total.argmin(keepdims=True))
-                nearest[row] = _nearest_cells(standing, row, best, axes)
+            distance, cells = found
+            squared[row] = max(squared[row], min(distance, trial))
+            if cells is not None:
+                nearest[row] = cells
             break
     return squared, nearest
 
 
-def _nearest_cells(
-    standing: Standing,
-    row: int,
-    box: _Joint,
-    axes: IntArray,
-) -> IntArray:
-    """Return the cells of a joint box that are nearest to a row."""
-    first = standing.grid.first
-    cells: IntArray = standing.cells[row].copy()
-    for axis, low, high in zip(axes.tolist(), box.low[0], box.high[0], strict=True):
-        number = np.arange(low, high + 1)
-        costs = standing.costs[row, first[axis] + number]
-        cells[axis] = number[costs.argmin()]
-    return cells
-
-
-def _joined(
+def _nearest_joint(
     standing: Standing,
     row: int,
     leaf: IntArray,
     label: int,
     squared: float,
     budget: Budget,
-) -> tuple[_Joint, IntArray] | None:
-    """Return all boxes of all trees together nearer than ``squared`` where a row may be an error.
+) -> tuple[float, IntArray | None] | None:
+    """Return the least squared distance, and cells, of boxes of all trees together where a row may be an error.
 
     Parameters
     ----------
@@ -297,12 +332,13 @@ def _joined(
     label : int
         The label of the row.
     squared : float
-        How far to look.
+        How far to look; if there is nothing, the distance is inf.
     budget : Budget
         How many pairs of boxes to look at; None is returned where there are more.
     """
     grid = standing.grid
     forest = grid.forest
+    nothing = np.inf, None
     # What each leaf adds to the lead of the label over each rival, and the least that each tree can add.
     values = forest.factor * forest.value[leaf]
     margins = values[:, [label]] - np.delete(values, label, axis=1)
@@ -311,62 +347,51 @@ def _joined(
     first = np.flatnonzero(np.diff(grid.tree[leaf], prepend=-1))
     lowest = np.minimum.reduceat(margins, first)
     total = lowest.sum(axis=0) + base
-    near, axes = _boxes_of(standing, row, leaf, margins)
-    none = near.take(slice(0))
     if (total > 0.0).all():
-        return none, axes
+        return nothing
     # Boxes that take the whole margin together with the best of all other trees.
     size = np.diff(first, append=len(leaf))
     others = np.repeat(total - lowest, size, axis=0)
     able = (margins + others <= 0.0).any(axis=1)
     counts = np.add.reduceat(able, first)
     if not counts.all():
-        return none, axes
-    # Trees with one such box come first, all at once, then the others from the fewest boxes on.
-    single = counts == 1
-    of_single = able & np.repeat(single, size)
-    joint = near.take(of_single).together()
-    rest = total - lowest[single].sum(axis=0)
+        return nothing
+    # Trees with the fewest such boxes come first; those with one, all at once.
     order = np.argsort(counts, kind="stable")
-    order = order[counts[order] > 1]
-    boxes = []
-    for tree in order:
-        begin = first[tree]
-        here = slice(begin, begin + size[tree])
-        boxes.append(begin + np.flatnonzero(able[here]))
-    for place, tree in enumerate(order):
-        other = near.take(boxes[place])
-        rest = rest - lowest[tree]
-        if joint.n_boxes * other.n_boxes > budget.pairs:
-            # Too many pairs: drop the boxes whose margin no boxes that meet them can take.
-            left = np.concatenate(boxes[place:])
-            if joint.n_boxes * len(left) > budget.meetings:
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    kept = np.flatnonzero(able)
+    tree_of_leaf = np.repeat(rank, size)
+    kept = kept[np.argsort(tree_of_leaf[kept], kind="stable")]
+    boxes = _Boxes.of(standing, row, leaf[kept], margins[kept])
+    n_single = int((counts == 1).sum())
+    joint = _Joint.of(boxes, n_single)
+    rest = total - lowest[order[:n_single]].sum(axis=0)
+    counts = counts[order]
+    starts = np.cumsum(counts) - counts
+    for place in range(n_single, len(order)):
+        tree = slice(starts[place], starts[place] + counts[place])
+        rest = rest - lowest[order[place]]
+        if len(joint.meets) * counts[place] > budget.pairs:
+            # Too many pairs: drop those whose margin no boxes that meet them can take.
+            if joint.meets.size > budget.meetings:
                 return None
-            sizes = np.array([len(part) for part in boxes[place:]])
-            starts = np.cumsum(sizes) - sizes
-            joint = joint.able(near.take(left), starts, base)
-            if joint.n_boxes * other.n_boxes > budget.pairs:
+            joint = joint.able(boxes, starts[place:], base)
+            if len(joint.meets) * counts[place] > budget.pairs:
                 return None
-        joint = joint.with_tree(other, squared, rest)
-        if not joint.n_boxes:
-            return none, axes
-    return joint, axes
-
-
-def _boxes_of(
-    standing: Standing,
-    row: int,
-    leaf: IntArray,
-    margins: FloatArray,
-) -> tuple[_Joint, IntArray]:
-    """Return the boxes of leaves on the axes where one of them is not where a row stands, and these axes."""
-    grid = standing.grid
-    box, axis = grid.bounds_of(leaf)
-    costs = np.zeros((len(leaf), len(grid.axes)))
-    rows = np.full(len(box), row)
-    costs[box, axis] = standing.costs_on(rows, axis, leaf[box])
-    axes = np.flatnonzero(costs.any(axis=0))
-    held = leaf[:, None], axes
-    low: IntArray = grid.boxes.low[held].astype(np.int64)
-    high: IntArray = grid.boxes.high[held].astype(np.int64)
-    return _Joint(low, high, costs[:, axes], margins), axes
+        joint = joint.with_tree(boxes, tree, squared, rest)
+        if not len(joint.meets):
+            return nothing
+    if not len(joint.meets):
+        return nothing
+    distances = joint.costs.sum(axis=1)
+    best = distances.argmin()
+    # The nearest cells: the row's own, but on the axes where the boxes are away from it.
+    away = joint.costs[best] > 0.0
+    axes = boxes.axes[away]
+    members = np.ix_(joint.members[best], away)
+    cells: IntArray = standing.cells[row].copy()
+    cells[axes] = np.clip(
+        cells[axes], boxes.low[members].max(axis=0), boxes.high[members].min(axis=0)
+    )
+    return float(distances[best]), cells
