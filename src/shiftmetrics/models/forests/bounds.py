@@ -183,8 +183,10 @@ class _Joint:
     ) -> _Joint:
         """Return what meets the boxes of one more tree, is near enough and has a margin that the rest may take."""
         n_added = tree.stop - tree.start
-        margins = self.margins[:, None] + boxes.margins[tree]
-        may_fall = (margins <= -rest).any(axis=2)
+        may_fall = np.zeros((len(self.meets), n_added), dtype=np.bool_)
+        for rival, left in enumerate(rest):
+            margins = self.margins[:, rival, None] + boxes.margins[tree, rival]
+            may_fall |= margins <= -left
         first, second = np.nonzero(may_fall & self.meets[:, :n_added])
         costs = np.maximum(self.costs[first], boxes.costs[tree][second])
         near = costs.sum(axis=1) < squared
@@ -193,7 +195,7 @@ class _Joint:
         return _Joint(
             members=np.column_stack([self.members[first], tree.start + second]),
             costs=costs[near],
-            margins=margins[first, second],
+            margins=self.margins[first] + boxes.margins[tree][second],
             meets=self.meets[first, n_added:] & boxes.meets[tree, tree.stop :][second],
         )
 

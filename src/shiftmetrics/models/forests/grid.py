@@ -197,6 +197,17 @@ class Grid:
         return Boxes(np.minimum(low, high + 1), high, marks)
 
     @cached_property
+    def splits(self) -> tuple[IntArray, IntArray, IntArray]:
+        """First and last cell of the box of each node on the axis of its split, and the last that goes left."""
+        forest = self.forest
+        nodes = np.arange(len(forest.feature))
+        axis = np.maximum(forest.feature, 0)
+        low = self.boxes.low[nodes, axis].astype(np.int64)
+        high = self.boxes.high[nodes, axis].astype(np.int64)
+        cut = np.where(forest.feature >= 0, np.clip(forest.threshold, -1, _LAST), 0)
+        return low, high, cut.astype(np.int64)
+
+    @cached_property
     def _bounds(self) -> tuple[IntArray, IntArray]:
         """For each node the axes that bound its box, one node after another, and where those of each node end."""
         boxes = self.boxes

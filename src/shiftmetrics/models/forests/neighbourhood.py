@@ -155,19 +155,10 @@ class Neighbourhood:
             bound_axis=self.bound_axis[bounds],
         )
 
-    def costs_at(
-        self,
-        row: IntArray,
-        axis: IntArray,
-        cell: IntArray,
-    ) -> FloatArray:
-        """Return the squared distance of rows to cells."""
-        return np.asarray(self.standing.costs[row, self.grid.first[axis] + cell])
-
     def spent(self, cells: IntArray) -> FloatArray:
         """Return the squared distance to cells on each axis, of shape (n_rows, n_axes)."""
         rows = np.arange(len(cells))[:, None]
-        return self.costs_at(rows, np.arange(cells.shape[1]), cells)
+        return self.standing.costs_at(rows, np.arange(cells.shape[1]), cells)
 
     def heights_at(self, cells: IntArray) -> FloatArray:
         """Return the height of each row in its cells."""
@@ -237,7 +228,7 @@ class Neighbourhood:
         spent = self.spent(cells)
         total = spent.sum(axis=1)
         others = total[row] - spent[row, axis]
-        squared = others + self.costs_at(row, axis, cell)
+        squared = others + self.standing.costs_at(row, axis, cell)
         squared[squared > self.limit[row]] = np.inf
         return Moves(row, axis, cell, heights, squared, height[row], total[row])
 

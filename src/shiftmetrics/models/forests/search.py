@@ -208,7 +208,7 @@ class ErrorSearch:
         standing = Standing.of(self.grid, self.problem.codes[rows])
         there = self.other_cells[rows].copy()
         everyone = np.arange(len(rows))
-        costs = standing.costs[everyone[:, None], self.grid.first + there]
+        costs = standing.costs_at(everyone[:, None], np.arange(there.shape[1]), there)
         costliest_first = np.argsort(-costs, axis=1)
         for axis in costliest_first.T:
             tried = there.copy()
@@ -218,7 +218,7 @@ class ErrorSearch:
             there[wrong] = tried[wrong]
         self._keep(rows, there)
         # Then by single moves, where that is not too far: few leaves are within reach.
-        costs = standing.costs[everyone[:, None], self.grid.first + there]
+        costs = standing.costs_at(everyone[:, None], np.arange(there.shape[1]), there)
         squared = costs.sum(axis=1)
         near = np.flatnonzero(squared <= _WITHIN[-1] * self.scale[rows])
         if near.size:
