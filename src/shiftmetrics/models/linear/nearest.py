@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.models.linear.geometry import FlipPlan, Geometry, Rival
+from shiftmetrics.models.linear.scores import AdditiveScores
+from shiftmetrics.models.reading.model import ModelProblem
 from shiftmetrics.models.search.worst_case import WorstCase
 from shiftmetrics.stability.losses import ZeroOneLoss
 
+_CELL_BYTES = 200  # of a number of a row, for each score
 _MOST_STEPS = 400  # of one number of integer steps, enumerated
 _MOST_COMBINED = 6  # numbers of integer steps whose roundings are all tried
 _NEAR = 1e-150  # a row on the boundary: not an error yet, and its square is still above 0
@@ -66,9 +70,70 @@ class NearestPlan:
         self.steps[better] = steps[better]
 
 
-def nearest_errors(geometry: Geometry) -> WorstCase:
+@dataclass(frozen=True, eq=False)
+class _Ways:
+    """The nearest ways of some rows, and what they were computed from.
+
+    Attributes
+    ----------
+    geometry : Geometry
+        The rows.
+    rivals : list of Rival
+        What may overtake their labels.
+    best : NearestPlan
+        The shortest ways.
+    floor : array of shape (n_rows,)
+        Lower bounds of their distances.
+    exact : bool
+        Whether no way is shorter.
+    """
+
+    geometry: Geometry
+    rivals: list[Rival]
+    best: NearestPlan
+    floor: FloatArray
+    exact: bool
+
+
+# Each row is searched by itself, in blocks: what a block needs is many times as large as its rows. Points are asked
+# for later, and for the rows that change: their ways are computed anew.
+def nearest_errors(problem: ModelProblem, scores: AdditiveScores) -> WorstCase:
     """Return the distance of each row to the nearest error, and where that is."""
-    problem = geometry.problem
+    distances = np.empty(problem.n_samples)
+    lower = np.empty(problem.n_samples)
+    row_bytes = _CELL_BYTES * problem.domain.n_features * len(scores.intercept)
+    exact = True
+    for block in row_blocks(problem.n_samples, row_bytes):
+        ways = _nearest_ways(problem, scores, block)
+        exact &= ways.exact
+        wrong = ways.geometry.problem.is_wrong(problem.codes[block], slice(None))
+        # The infimum of distances beyond the boundary may be 0, where an error is not yet.
+        nearest = np.maximum(ways.best.distance, _NEAR)
+        least = np.maximum(np.minimum(ways.floor, ways.best.distance), _NEAR)
+        distances[block] = np.where(wrong, 0.0, nearest)
+        lower[block] = np.where(wrong, 0.0, least)
+
+    def points(rows: IntArray, _distances: FloatArray, _choices: IntArray | None) -> FloatArray:
+        placed = np.empty((len(rows), problem.domain.n_features))
+        for block in row_blocks(len(rows), row_bytes):
+            placed[block] = _beyond(_nearest_ways(problem, scores, rows[block]))
+        return placed
+
+    if exact or (distances <= lower * (1.0 + 1e-12)).all():
+        return WorstCase(ZeroOneLoss(distances), points)
+    upper_loss = ZeroOneLoss(distances, kind="upper_bound")
+    lower_loss = ZeroOneLoss(lower, kind="lower_bound")
+    return WorstCase(upper_loss, points, lower=lower_loss)
+
+
+def _nearest_ways(
+    problem: ModelProblem,
+    scores: AdditiveScores,
+    rows: IntArray | slice,
+) -> _Ways:
+    """Search the nearest ways of some rows."""
+    table = replace(problem.table, codes=problem.codes[rows])
+    geometry = Geometry(replace(problem, table=table, y=problem.y[rows]), scores)
     rivals = list(geometry.rivals())
     best = NearestPlan.unknown(geometry)
     floor = np.full(geometry.n_samples, np.inf)
@@ -88,21 +153,7 @@ def nearest_errors(geometry: Geometry) -> WorstCase:
                 best.improve(number, plan, place, relaxed, best.steps * 0.0)
             else:
                 exact &= _whole_steps(best, geometry, number, rival, plan, need)
-    wrong = problem.is_wrong(problem.codes, slice(None))
-    # The infimum of distances beyond the boundary may be 0, where an error is not yet.
-    distances = np.maximum(best.distance, _NEAR)
-    distances[wrong] = 0.0
-
-    def points(rows: IntArray, _distances: FloatArray, _choices: IntArray | None) -> FloatArray:
-        return _beyond(geometry, rivals, best, rows)
-
-    lower = np.maximum(np.minimum(floor, best.distance), _NEAR)
-    lower[wrong] = 0.0
-    if exact or (distances <= lower * (1.0 + 1e-12)).all():
-        return WorstCase(ZeroOneLoss(distances), points)
-    upper_loss = ZeroOneLoss(distances, kind="upper_bound")
-    lower_loss = ZeroOneLoss(lower, kind="lower_bound")
-    return WorstCase(upper_loss, points, lower=lower_loss)
+    return _Ways(geometry, rivals, best, floor, exact)
 
 
 def _whole_steps(
@@ -249,34 +300,29 @@ def _enough(need: FloatArray, slope: FloatArray, room: FloatArray) -> FloatArray
     return np.minimum(steps, room)
 
 
-def _beyond(
-    geometry: Geometry,
-    rivals: list[Rival],
-    best: NearestPlan,
-    rows: IntArray,
-) -> FloatArray:
+def _beyond(ways: _Ways) -> FloatArray:
     """Return points just beyond the boundary, where the model really errs."""
-    points = np.array(geometry.problem.codes[rows])
-    left = np.arange(len(rows))
+    geometry = ways.geometry
+    best = ways.best
+    points = np.array(geometry.problem.codes)
+    left = np.arange(len(points))
     whole = geometry.whole.any()
     for nudge in _NUDGES:
-        for number, rival in enumerate(rivals):
-            mine = left[best.rival[rows[left]] == number]
+        for number, rival in enumerate(ways.rivals):
+            mine = left[best.rival[left] == number]
             if not mine.size:
                 continue
-            chosen = rows[mine]
             steps = None
             if whole:
-                steps = best.steps[chosen]
+                steps = best.steps[mine]
             # A little past the boundary: relative to the change, and absolute where it is tiny.
-            place = best.place[chosen] * (1.0 + nudge)
+            place = best.place[mine] * (1.0 + nudge)
             if nudge:
-                steepness = np.abs(rival.slopes[chosen])
+                steepness = np.abs(rival.slopes[mine])
                 steepest = steepness.max(axis=1, initial=1e-300)
                 place = place + nudge * nudge / steepest
-            flipped = best.flipped[chosen]
-            points[mine] = geometry.place(chosen, rival, flipped, place, steps)
-        wrong = geometry.problem.is_wrong(points[left], rows[left])
+            points[mine] = geometry.place(mine, rival, best.flipped[mine], place, steps)
+        wrong = geometry.problem.is_wrong(points[left], left)
         left = left[~wrong]
         if not left.size:
             break

@@ -60,11 +60,11 @@ class LinearRoute(Route):
         scores = problem.once("scores", AdditiveScores.of)
         if scores is None:
             return None
-        geometry = Geometry(problem, scores)
         if problem.loss == "zero_one":
-            return nearest_errors(geometry)
+            return nearest_errors(problem, scores)
         if not problem.once("is_loss", lambda problem: _is_loss(problem, scores)):
             return None
+        geometry = Geometry(problem, scores)
         several = problem.loss == "log_loss" and len(scores.intercept) > 2
         if several or geometry.whole.any() or geometry.joined:
             return _searched(geometry)

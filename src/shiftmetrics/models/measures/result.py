@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-import numpy as np
-
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Result, format_number
@@ -204,27 +202,37 @@ class ModelStabilityResult(StabilityResult):
                 labels = labels[splits.rows]
         return held.table.decode(held.split_codes, index=labels)
 
+    def samples(self) -> Any:
+        """Return the rows as a DataFrame before the shift, or None."""
+        if self.changed is None:
+            return None
+        table = self.changed.table
+        rows = table.decode(table.codes, index=table.labels)
+        return self._as_frame(rows)
+
     def places(self) -> tuple[Any, Any]:
         """Return the rows as DataFrames before and after the shift, second places last."""
         import pandas as pd
 
-        if self.changed is None:
+        before = self.samples()
+        if before is None:
             return None, None
-        table = self.changed.table
-        before = table.decode(table.codes, index=table.labels)
-        after = self.changed_rows()
-        second = self.split_rows()
+        after = self._as_frame(self.changed_rows())
+        second = self._as_frame(self.split_rows())
         # The second places of split rows come last, as in the plan.
-        if table.is_frame:
-            if len(second):
-                after = pd.concat([after, second])
-            return before, after
-        # Rows of several axes become flat rows: a column for each place.
-        names = list(table.names)
-        after = np.concatenate([after, second])
-        before = pd.DataFrame(before.reshape(len(before), len(names)), columns=names)
-        after = pd.DataFrame(after.reshape(len(after), len(names)), columns=names)
+        if len(second):
+            after = pd.concat([after, second], ignore_index=not self._kept_rows().table.is_frame)
         return before, after
+
+    def _as_frame(self, rows: Any) -> Any:
+        """Return rows as a DataFrame; rows of several axes become flat: a column for each place."""
+        import pandas as pd
+
+        table = self._kept_rows().table
+        if table.is_frame:
+            return rows
+        names = list(table.names)
+        return pd.DataFrame(rows.reshape(len(rows), len(names)), columns=names)
 
     def _kept_rows(self) -> ChangedRows:
         if self.changed is None:

@@ -218,7 +218,7 @@ def _named_change(
     problem: ModelProblem, result: ModelStabilityResult, sample_weight: Any
 ) -> NamedChange | None:
     """Return the least change of the population that the columns, and the model's confidence, can name."""
-    table = result.places()[0]
+    table = result.samples()
     losses = result.plan.base_losses
     grouped = (result.settings["resampling"] or {}).get("groups")
     if table is None or losses is None or grouped or math.isinf(result.settings["theta2"]):
