@@ -75,6 +75,33 @@ def test_no_error_is_nearer(name, n_classes, options) -> None:
         assert (gains[right] > known[right]).any()
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_leaves_within_are_those_whose_boxes_are_near(name) -> None:
+    X, y = make_moons(60, noise=0.3, random_state=0)
+    problem = problem_of(MODELS[name].fit(X, y), X, y)
+    grid = grid_of_problem(problem)
+    standing = Standing.of(grid, problem.codes).take(np.arange(5, 25))
+    limit = np.linspace(0.0, 2.0, 20)
+    row, leaf, squared = standing.leaves_within(limit)
+    leaves = np.flatnonzero(grid.forest.feature < 0)
+    near = {}
+    for number in range(20):
+        expected = np.zeros(len(leaves))
+        for axis in range(len(grid.axes)):
+            rows = np.full(len(leaves), number)
+            expected += standing.costs_on(rows, np.full(len(leaves), axis), leaves)
+        within = expected <= limit[number]
+        near.update(
+            {
+                (number, node): far
+                for node, far in zip(leaves[within], expected[within], strict=True)
+            }
+        )
+    found = dict(zip(zip(row.tolist(), leaf.tolist(), strict=True), squared, strict=True))
+    assert found.keys() == near.keys()
+    assert all(abs(found[key] - near[key]) < 1e-12 for key in near)
+
+
 def nearest_by_enumeration(model, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the distance of each row to the nearest cell, between thresholds of any tree, that is an error."""
     edges = [

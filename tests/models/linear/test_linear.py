@@ -1,6 +1,7 @@
 """Linear models of scikit-learn: exact distances and losses, for every kind of model, in the raw columns."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -33,7 +34,8 @@ from sklearn.svm import LinearSVC
 from oracles import valid_moves
 from shiftmetrics import HingeLoss, LogisticLoss, SquaredLoss, ZeroOneLoss, stability_criterion
 from shiftmetrics.models import Perturbation, model_stability
-from shiftmetrics.models.linear import LinearRoute
+from shiftmetrics.models.linear import LinearRoute, nearest
+from shiftmetrics.models.linear.scores import AdditiveScores
 from shiftmetrics.models.measures.result import ModelStabilityResult
 from shiftmetrics.models.reading.model import problem_of
 
@@ -276,3 +278,25 @@ def test_stability_rises_as_bounds_close(loss: str, cancer: tuple[np.ndarray, np
         values.append(model_stability(model, X, y, 0.6, loss=loss, perturbation=moves).value)
     assert all(after >= before * (1 - 1e-9) for before, after in itertools.pairwise(values))
     assert values[-1] > values[0]
+
+
+def test_nearest_errors_take_blocks_of_rows(monkeypatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 20))
+    y = (X @ rng.normal(size=20) + rng.normal(size=len(X)) > 0).astype(int)
+    model = LogisticRegression().fit(X[:2000], y[:2000])
+    problem = problem_of(model, X, y)
+    scores = AdditiveScores.of(problem)
+    at_once = nearest.nearest_errors(problem, scores)
+    monkeypatch.setattr(nearest, "_BLOCK_BYTES", 1 << 20)
+    tracemalloc.start()
+    in_blocks = nearest.nearest_errors(problem, scores)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < X.nbytes
+    np.testing.assert_allclose(in_blocks.loss.distances, at_once.loss.distances, rtol=1e-12)
+    rows = np.flatnonzero(at_once.loss.distances > 0.0)[:2500]
+    expected = at_once.points(rows, at_once.loss.distances[rows], None)
+    np.testing.assert_allclose(in_blocks.points(rows, None, None), expected, atol=1e-9)
+    # On the boundary a prediction depends on the rows beside it, by rounding.
+    assert (model.predict(expected) != y[rows]).mean() > 0.999

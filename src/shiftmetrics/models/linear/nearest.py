@@ -17,6 +17,7 @@ from shiftmetrics.models.search.worst_case import WorstCase
 from shiftmetrics.stability.losses import ZeroOneLoss
 
 _CELL_BYTES = 200  # of a number of a row, for each score
+_BLOCK_BYTES = 1 << 24
 _MOST_STEPS = 400  # of one number of integer steps, enumerated
 _MOST_COMBINED = 6  # numbers of integer steps whose roundings are all tried
 _NEAR = 1e-150  # a row on the boundary: not an error yet, and its square is still above 0
@@ -103,7 +104,7 @@ def nearest_errors(problem: ModelProblem, scores: AdditiveScores) -> WorstCase:
     lower = np.empty(problem.n_samples)
     row_bytes = _CELL_BYTES * problem.domain.n_features * len(scores.intercept)
     exact = True
-    for block in row_blocks(problem.n_samples, row_bytes):
+    for block in row_blocks(problem.n_samples, row_bytes, block_bytes=_BLOCK_BYTES):
         ways = _nearest_ways(problem, scores, block)
         exact &= ways.exact
         wrong = ways.geometry.problem.is_wrong(problem.codes[block], slice(None))
@@ -115,7 +116,7 @@ def nearest_errors(problem: ModelProblem, scores: AdditiveScores) -> WorstCase:
 
     def points(rows: IntArray, _distances: FloatArray, _choices: IntArray | None) -> FloatArray:
         placed = np.empty((len(rows), problem.domain.n_features))
-        for block in row_blocks(len(rows), row_bytes):
+        for block in row_blocks(len(rows), row_bytes, block_bytes=_BLOCK_BYTES):
             placed[block] = _beyond(_nearest_ways(problem, scores, rows[block]))
         return placed
 
