@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.chunk_readers import chunks_of_rows
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.placement import check_rows_fit
@@ -27,6 +28,7 @@ from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.named_change import change_of_losses
 from shiftmetrics.stability.shift import NamedChange
 
+_BLOCK_BYTES = 1 << 24
 _MOST_COLUMNS = 200
 """Columns above which no group is named by them: they are pixels."""
 _MOST_NEIGHBOURS = 500
@@ -229,14 +231,23 @@ def _named_change(
         # Conditions on pixels say nothing.
         table = table.iloc[:, :0]
     if problem.classes is not None and hasattr(problem.model, "predict_proba"):
-        rows = problem.table.decode(problem.codes)
-        logs = class_log_probabilities(problem.model, rows, problem.clip)
-        table = table.assign(**{"model confidence": np.exp(logs.max(axis=1))})
+        table = table.assign(**{"model confidence": _confidence(problem)})
     # The least change is sought over groups of at most two conditions.
     weights = check_weights(sample_weight, "sample_weight", result.n_samples)
     if weights is None:
         weights = np.ones(result.n_samples)
     return change_of_losses(losses, table, result.settings["threshold"], weights, rng=0)
+
+
+def _confidence(problem: ModelProblem) -> FloatArray:
+    """Return the highest probability of each sample, block by block: decoded samples are as large as the table."""
+    confidence = np.empty(problem.n_samples)
+    row_bytes = 32 * problem.domain.n_features
+    for block in row_blocks(problem.n_samples, row_bytes, block_bytes=_BLOCK_BYTES):
+        rows = problem.table.decode(problem.codes[block])
+        logs = class_log_probabilities(problem.model, rows, problem.clip)
+        confidence[block] = np.exp(logs.max(axis=1))
+    return confidence
 
 
 def _neighbour_distance(problem: ModelProblem) -> float | None:
