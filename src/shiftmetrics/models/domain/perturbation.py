@@ -209,7 +209,9 @@ def _columns(value: Any) -> tuple[str | int, ...] | None:
         return None
     if isinstance(value, str | int | np.integer):
         value = [value]
-    if not isinstance(value, Iterable) or isinstance(value, bytes | memoryview):
+    # An array without axes counts as an iterable, and is none.
+    is_scalar = getattr(value, "ndim", 1) == 0
+    if is_scalar or not isinstance(value, Iterable) or isinstance(value, bytes | memoryview):
         raise TypeError(describe("Columns", "given by names or positions", value=value))
     columns: list[Any] = []
     for column in value:

@@ -65,9 +65,10 @@ def cell_of(value: Any) -> str:
     if not isinstance(value, float | np.floating):
         return excerpt(str(value))
     # integers beside gaps are read as floats
-    if float(value).is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return format_number(float(value))
+    number = float(value)
+    if number.is_integer() and abs(number) < 1e15:
+        return str(int(number))
+    return format_number(number)
 
 
 @dataclass(frozen=True)
