@@ -96,39 +96,27 @@ def mixture(modes: tuple[int, ...]) -> list[float]:
     return [float(mode in modes) for mode in range(8)]
 
 
-def novelty(modes: tuple[int, ...], bandwidth: float, rows: int, seed: int):
-    drawn = make_mixtures(mixture(modes), mixture(REFERENCE), n_samples=rows, rng=seed)
+def novelty(weights: list[float], bandwidth: float, rows: int, seed: int):
+    drawn = make_mixtures(weights, mixture(REFERENCE), n_samples=rows, rng=seed)
     return kernel_entropic_novelty(drawn.features, drawn.reference, bandwidth=bandwidth)
-
-
-def column_4(rows: int, seed: int):
-    drawn = make_mixtures(SHARED, mixture(REFERENCE), n_samples=rows, rng=seed)
-    return kernel_entropic_novelty(drawn.features, drawn.reference, bandwidth=0.4)
 
 
 def column_5(rows: int, seed: int):
     """Score the four new modes against four modes on the ring and four further out."""
-    near, far = (
-        make_mixtures(
-            mixture(SAMPLES["4 new"]),
-            mixture(REFERENCE),
-            n_samples=rows,
-            n_reference=rows // 2,
-            radius=radius,
-            rng=seed,
-        )
-        for radius in (1.0, 1.5)
-    )
+    weights = mixture(SAMPLES["4 new"]), mixture(REFERENCE)
+    sizes = {"n_samples": rows, "n_reference": rows // 2, "rng": seed}
+    near, far = (make_mixtures(*weights, radius=radius, **sizes) for radius in (1.0, 1.5))
     reference = np.concatenate([near.reference, far.reference])
     return kernel_entropic_novelty(near.features, reference, bandwidth=0.4)
 
 
 def measure(seed: int, quick: bool) -> dict:
     rows = 120 if quick else 2000
-    stated = {name: novelty(modes, 0.5, rows, seed).value for name, modes in SAMPLES.items()}
-    found = {name: novelty(modes, 0.4, rows, seed) for name, modes in SAMPLES.items()}
-    same = novelty(REFERENCE, 0.4, rows, seed)
-    shared, extra = column_4(rows, seed), column_5(rows, seed)
+    weights = {name: mixture(modes) for name, modes in SAMPLES.items()}
+    stated = {name: novelty(one, 0.5, rows, seed).value for name, one in weights.items()}
+    found = {name: novelty(one, 0.4, rows, seed) for name, one in weights.items()}
+    same = novelty(mixture(REFERENCE), 0.4, rows, seed)
+    shared, extra = novelty(SHARED, 0.4, rows, seed), column_5(rows, seed)
     values = {name: result.value for name, result in found.items()}
     counts = [int((result.score.eigenvalues > 0.1).sum()) for result in found.values()]
     expected = [sum(mode not in REFERENCE for mode in modes) for modes in SAMPLES.values()]
