@@ -9,6 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray, is_table
 from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics.decisions.class_names import column_classes, sort_key
 from shiftmetrics.decisions.columns import FileColumns
 from shiftmetrics.decisions.labels import KnownLabels
 from shiftmetrics.decisions.pairs import ClassPair, MatchedRows
@@ -16,11 +17,9 @@ from shiftmetrics.decisions.predictions import (
     ColumnForm,
     ServedPredictions,
     class_scores,
-    column_classes,
     factorize,
     hard_labels,
     second_class,
-    sort_key,
 )
 
 UNLABELLED = -1

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics.decisions.class_names import class_key
 from shiftmetrics.decisions.columns import FileColumns
-from shiftmetrics.decisions.predictions import class_key
 
 Ids = npt.NDArray[Any]
 

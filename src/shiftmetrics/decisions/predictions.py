@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -14,15 +13,12 @@ from shiftmetrics._core.arrays import FloatArray, IntArray, is_table
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.probabilities import SUM_TOLERANCE
 from shiftmetrics._core.validation import describe
+from shiftmetrics.decisions.class_names import class_key, column_classes, sort_key
 
 ColumnForm = Literal["labels", "probability", "margin", "outputs"]
 
 MOST_CLASSES = 50
 """Distinct integers in one column that are read as classes, however they are spread."""
-
-
-SCORE_WORDS = {"p", "prob", "proba", "probability", "class", "score", "logit", "pred", "y"}
-"""What stands before the number of a class in names of columns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,15 +85,6 @@ def rows_of(scores: Any, rows: IntArray | slice) -> FloatArray:
     return np.asarray(part, dtype=np.float64)
 
 
-def class_key(value: Any) -> str:
-    """Return the name of a class: equal for equal integers, floats and Booleans."""
-    if isinstance(value, bool | np.bool_):
-        return str(int(value))
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return str(value).strip()
-
-
 def factorize(values: npt.NDArray[Any], argument: str) -> tuple[IntArray, list[str]]:
     """Return the classes of one column of labels, sorted, and the position of each row's; -1 where it is missing."""
     import pandas as pd
@@ -114,14 +101,6 @@ def factorize(values: npt.NDArray[Any], argument: str) -> tuple[IntArray, list[s
     # pandas gives the code -1 to missing values: it finds the last entry.
     lookup = np.array([*own_places, -1], dtype=np.int64)
     return lookup[codes], names
-
-
-def sort_key(name: str) -> tuple[bool, float, str]:
-    """Order classes: numbers by their value, before words."""
-    try:
-        return False, float(name), name
-    except ValueError:
-        return True, 0.0, name
 
 
 def hard_labels(values: npt.NDArray[Any], argument: str) -> ServedPredictions:
@@ -269,54 +248,6 @@ def second_class(
         confidence=np.where(is_second, values, 1.0 - values),
         form=f"the probability of {names[1]}",
     )
-
-
-def column_classes(scores: Any, named: Collection[str] = ()) -> tuple[str, ...]:
-    """Return the classes of the columns: their names, perhaps without a common beginning, or positions.
-
-    Parameters
-    ----------
-    scores : DataFrame or ndarray of shape (n_rows, n_classes)
-    named : collection of str
-        Classes that labels or answers name. The first reading of the columns that has them all is right; by default
-        it is the one without a beginning that says what the numbers are, such as ``p_``.
-    """
-    if not is_table(scores):
-        return tuple(str(place) for place in range(scores.shape[1]))
-    return read_classes_of([class_key(name) for name in scores.columns], named)
-
-
-def read_classes_of(names: list[str], named: Collection[str] = ()) -> tuple[str, ...]:
-    """Return the classes that names of columns stand for; ``named`` as in `column_classes`."""
-    without_mark = _without_mark(names)
-    numbers = _numbers(names)
-    if named:
-        for reading in (names, without_mark, numbers):
-            if set(named) <= set(reading):
-                return tuple(reading)
-    # Nothing says which one: what stands before a number may be part of the class, such as cat1.
-    if without_mark == names and names[0].rstrip("0123456789").lower() in SCORE_WORDS:
-        return tuple(numbers)
-    return tuple(without_mark)
-
-
-def _without_mark(names: list[str]) -> list[str]:
-    """Return names such as p_cat and p_dog without their common beginning, or as they are."""
-    for mark in "_:. ":
-        beginnings = {name.rpartition(mark)[0] for name in names}
-        endings = [name.rpartition(mark)[2] for name in names]
-        if len(beginnings) == 1 and "" not in beginnings and all(endings):
-            return endings
-    return names
-
-
-def _numbers(names: list[str]) -> list[str]:
-    """Return the numbers of names such as p0 and p1, or class1 to class10; others as they are."""
-    parts = [re.fullmatch(r"(\D+)(\d+)", name) for name in names]
-    numbers = [part[2] for part in parts if part]
-    if len(numbers) == len(names) and len({part[1] for part in parts if part}) == 1:
-        return numbers
-    return names
 
 
 def _check_block(block: FloatArray, argument: str, first_row: int, names: Sequence[str]) -> None:
