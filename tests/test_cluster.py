@@ -6,17 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
-from typer.testing import CliRunner
 
-from shiftmetrics import Resampling, kernel_entropic_novelty, model_stability, posterior_agreement
-from shiftmetrics.agreement import PosteriorAgreementResult
-from shiftmetrics.comparison import compare_agreement
-from shiftmetrics.comparison.result import ComparisonResult
+from shiftmetrics import kernel_entropic_novelty, model_stability, posterior_agreement
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
-from shiftmetrics.tools.cli.app import app
 
 distributed = pytest.importorskip(
     "distributed", reason="needs distributed: pip install 'shiftmetrics[dask]'"
@@ -115,50 +109,3 @@ def test_novelty_outlives_a_worker(cluster: object, tmp_path: Path) -> None:
     assert result.value == pytest.approx(exact.value, rel=1e-12)
     assert result.p_value == exact.p_value
     assert killer.readings() > 4
-
-
-@pytest.mark.slow
-def test_the_command_line_takes_the_address_of_a_scheduler(cluster: object, tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'shiftmetrics[parquet]'")
-    rng = np.random.default_rng(0)
-    reference = 3.0 * rng.normal(size=(900, 3))
-    scores = reference + rng.normal(size=reference.shape)
-    noise = rng.normal(size=reference.shape)
-    tables = {
-        "shifted": scores,
-        "original": reference,
-        "b": scores + noise,
-        "c": scores + 9.0 * noise,
-    }
-    for name, values in tables.items():
-        (tmp_path / name).mkdir()
-        for number, part in enumerate(np.array_split(values, 3)):
-            frame = pd.DataFrame(part, columns=["a", "b", "c"])
-            frame.to_parquet(tmp_path / name / f"{number}.parquet")
-    address = cluster.scheduler.address
-    json = tmp_path / "found.json"
-    folders = tmp_path / "shifted", tmp_path / "original"
-    arguments = ["agreement", *map(str, folders), "--scheduler", address, "--json", str(json)]
-    done = CliRunner().invoke(app, arguments)
-    assert done.exit_code == 0, done.output
-    assert distributed.Client.current() is cluster, "one connection serves"
-    exact = posterior_agreement(scores, reference).value
-    assert PosteriorAgreementResult.from_json(json).value == pytest.approx(exact, rel=1e-12)
-    models = [
-        f"{name}={tmp_path / folder}" for name, folder in (("a", "shifted"), ("b", "b"), ("c", "c"))
-    ]
-    before = ["--reference", str(folders[1]), "--seed", "0", "--json", str(json)]
-    done = CliRunner().invoke(app, ["compare", *models, *before, "--scheduler", address])
-    assert done.exit_code == 0, done.output
-    after = {"a": scores, "b": tables["b"], "c": tables["c"]}
-    exact = compare_agreement(after, reference, resampling=Resampling(rng=0))
-    found = ComparisonResult.from_json(json)
-    assert [model.name for model in found.models] == [model.name for model in exact.models]
-    assert found.value == exact.value
-    assert found.interval.low == exact.interval.low
-    two = CliRunner().invoke(app, ["compare", *models[:2], *before, "--scheduler", address])
-    assert two.exit_code == 0, two.output
-    exact = compare_agreement(
-        {name: after[name] for name in "ab"}, reference, resampling=Resampling(rng=0)
-    )
-    assert ComparisonResult.from_json(json).value == pytest.approx(exact.value, rel=1e-12)
