@@ -44,7 +44,7 @@ class Drawn:
 
 
 def draw_by(plot: Load, card: Load) -> None:
-    """Let results be drawn by the functions that these return, which are called when something is drawn."""
+    """Register functions that return the drawings of results; they are called at the first drawing."""
     _PLOTS.append(plot)
     _CARDS.append(card)
 

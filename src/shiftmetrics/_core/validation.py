@@ -175,7 +175,7 @@ def check_keys(
 
 
 def check_rng(rng: Any, argument: str = "rng") -> np.random.Generator:
-    """Return a Generator from a seed, a Generator or None (fresh entropy); of a RandomState, a seed is drawn."""
+    """Return a Generator from a seed, a Generator or None (fresh entropy); a RandomState gives a seed."""
     if isinstance(rng, bool | memoryview) or (isinstance(rng, np.ndarray) and rng.ndim > 1):
         raise TypeError(describe(argument, "a seed, a numpy Generator or None", value=rng))
     if isinstance(rng, np.random.RandomState):  # as a Generator it could not spawn others

@@ -22,10 +22,10 @@ from shiftmetrics.comparison.joint_errors import normal_errors, simultaneous_p_v
 from shiftmetrics.comparison.result import ModelDifference
 
 Shared = dict[str, tuple[Any, str]]
-"""What results must share, by its name: the value of one of them, and what to do where others differ."""
+"""What must be equal in results, by its name: the value in one of them, and what to do where others differ."""
 
 SHARED_BY_RESAMPLES = {"rng": "seed rng", "n_resamples": "n_resamples", "groups": "groups"}
-"""Settings that resamples must share to be those of the same rows, and what they are called."""
+"""Settings that must be equal for resamples of the same rows, and what they are called."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,13 +1,13 @@
 """An accuracy without labels of the rows: how often a model agrees with the vote of the others.
 
 A heuristic. Where a model and the vote of the others differ, one of them is wrong; where they agree, both are right
-or share a mistake, and no label-free number can see the second. Labels of other rows say how often shared mistakes
-happened there, and the estimate takes it that they are as frequent under the shift.
+or both make the same mistake, which no label-free number can see. Labels of other rows say how often common mistakes
+happened there, and the estimate assumes that they are as frequent under the shift.
 
 Its error was measured under 263 shifts: 20 tables under 8 of them and none (pools of 3 to 16 models), 9 networks on
 pictures under 17 distortions, 5 networks under 4 levels of noise, and 28 networks on CIFAR-10. The accuracy lies
 mostly below the estimate, since mistakes are shared, and the further the less the models agree beyond chance. With
-limits fitted on one half of the 39 kinds of tasks and judged on the other, either way, 95 % intervals held 98 and
+limits fitted on one half of the 39 types of tasks and checked on the other, either way, 95 % intervals held 98 and
 91 % of the accuracies without labels, and 93 and 97 % with labelled rows. They fail where all models are misled
 together: 60 % on pictures whose texture and shape contradict each other.
 """

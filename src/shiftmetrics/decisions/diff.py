@@ -93,7 +93,7 @@ def diff_models(
         A column of either table, or one value for each row of ``old``: the difference in each group
         is given too.
     plan : int, "anytime" or LabelPlan, optional
-        How labels are drawn. A number: an exact interval once so many rows are labelled. "anytime":
+        How rows to label are chosen. A number: an exact interval once so many rows are labelled. "anytime":
         a wider one that holds after each label, so that labelling may stop at any time. The plan of an
         earlier result: the one that the labels belong to. By default, a number that suits
         ``allow``, or a quarter of the certain bound.

@@ -86,7 +86,7 @@ def count_interval(
     Raises
     ------
     ValueError
-        If more rows are drawn than there are, or more have it than are drawn.
+        If more rows are sampled than there are, or more have it than are sampled.
 
     Examples
     --------

@@ -118,7 +118,7 @@ def draw_plan(
     Parameters
     ----------
     candidates : ndarray of int
-        Positions of the rows that may be drawn.
+        Positions of the rows that may be chosen.
     n_samples : int
         All rows.
     n_labels : int

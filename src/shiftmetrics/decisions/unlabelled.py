@@ -240,7 +240,7 @@ def tell_apart(reference: FloatArray, current: FloatArray, *, seed: int = 0) -> 
     features = np.concatenate([reference, current])
     is_current: BoolArray = np.arange(len(features)) >= len(reference)
     folds = min(_FOLDS, len(reference), len(current))
-    # A single sample cannot be trained on and judged at once.
+    # A single sample cannot be used for training and scored at once.
     if folds < 2:
         return DomainClassifier(auc=0.5, alone_fraction=0.0)
     split = StratifiedKFold(folds, shuffle=True, random_state=seed)

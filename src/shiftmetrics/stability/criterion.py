@@ -47,8 +47,8 @@ def stability_criterion(
 ) -> StabilityResult:
     r"""Return the least cost of a shift of the sample that raises its risk to a threshold; higher is better.
 
-    Each sample may change, at ``theta1`` times its squared distance d, and so may its weight W, at ``theta2`` times a
-    divergence of the weights from 1:
+    Each sample may change, at a cost of ``theta1`` times its squared distance d, and its weight W may change, at a
+    cost of ``theta2`` times a divergence of the weights from 1:
 
     .. math:: R(r) = \min\{\theta_1 E[W d^2] + \theta_2 E[\varphi(W)] : E[W \ell] \ge r,\ E[W] = 1\}
 
@@ -56,9 +56,9 @@ def stability_criterion(
     ----------
     loss : Loss
         Loss of each sample, before and after it changes: `FixedLoss`, `ZeroOneLoss`, `HingeLoss`, `LogisticLoss`,
-        `SquaredLoss`, `PiecewiseLinearLoss` or `CandidateLoss`. The first two take out-of-core data of Dask: sums
-        leave the workers, and one number of each sample for the standard error; the result is then without rows. The
-        others take such data to memory.
+        `SquaredLoss`, `PiecewiseLinearLoss` or `CandidateLoss`. The first two accept out-of-core data of Dask: only
+        sums leave the workers, and one number of each sample for the standard error; the result then has no rows. The
+        others read such data into memory.
     threshold : float
         The risk (mean loss) that counts as broken, r; at least 0.
     theta1 : float, default 0.4
@@ -75,14 +75,14 @@ def stability_criterion(
         belong together, such as the visits of one patient: the interval is then that of a sample of groups.
     computing : Computing, optional
         How to compute: ``rtol``, the relative primal-dual gap at which to stop, by default 1e-10; ``max_iter``, most
-        evaluations of the dual, by default 200; ``memory_limit``, the bytes that out-of-core data and what each
-        sample does may take, by default none; threads and progress.
+        evaluations of the dual, by default 200; ``memory_limit``, the most bytes for out-of-core data and for what
+        each sample does, by default none; threads and progress.
 
     Returns
     -------
     StabilityResult
-        The value, a certified numerical error, a sampling interval, and the shift itself. A threshold that is
-        reached already (value 0) or out of reach (value inf) sets ``status``.
+        The value, a certified numerical error, a sampling interval, and the shift itself. ``status`` says if the
+        threshold is reached already (value 0) or out of reach (value inf).
 
     Raises
     ------

@@ -61,13 +61,13 @@ def model_stability(
         or a callable that maps rows to labels or scores.
     X : array_like of shape (n_samples, ...) or DataFrame of shape (n_samples, n_features)
         Samples as the model takes them. Columns of strings, bool or a categorical dtype are categories, and so are
-        those that a one-hot or ordinal encoder in the pipeline takes. Where the model takes missing cells, they may
-        be missing (NaN, None, pandas' NA or NaT) and stay so; units are those of the cells that are there.
+        those that a one-hot or ordinal encoder in the pipeline takes. If the model accepts missing cells, they may
+        be missing (NaN, None, pandas' NA or NaT) and stay so; units are computed from the cells that are present.
         Images and other rows of several axes keep their shape, with columns named by their place, such as "0,3,7".
         Out-of-core data may be arrays and data frames of Dask, arrays of HDF5 and zarr, pyarrow datasets, or batches
         in an iterable (not a list) that can be read again. The route is mapped over their chunks; some losses and
-        distances of each sample come back, and changed rows stay unknown. For losses other than 0/1 all rows are
-        taken to memory, but for trees of few cells.
+        distances of each sample come back, without the changed rows. For losses other than 0/1 all rows are held in
+        memory, except for trees with few cells.
     y : array_like of shape (n_samples,) or None
         Labels, or values for ``loss="squared"``; None for the model's own predictions.
     threshold : float
@@ -81,7 +81,8 @@ def model_stability(
     perturbation : Perturbation, optional
         Which columns may change, within which bounds and at what cost. By default all do, within the range of the
         data and by integer steps where they are integers; a change by one standard deviation (ddof 0) of the column
-        in ``X`` costs 1, and one of a category what makes two random samples as far apart as in a column of numbers.
+        in ``X`` costs 1, and a change of a category costs so much that two random samples are as far apart as in a
+        column of numbers.
     sample_weight : array_like of shape (n_samples,), optional
         Weight of each sample.
     resampling : Resampling, float or None, default 0.95
@@ -164,7 +165,7 @@ def model_stability(
     problem.check_threshold(threshold)
     with problem.unchanged():
         found = WorstCase.fixed(problem)
-        # Where weights alone do not cost 0 already, samples may change as well.
+        # Samples may change as well, unless weights alone reach the threshold at cost 0.
         route = "weights"
         solution = SolvedRounds(stability_criterion(found.loss, threshold, **options), found)
         if not problem.is_fixed and solution.solved.value != 0.0:

@@ -44,7 +44,7 @@ class Outcome(Record):
         "warned": it does not hold, and is no more than a warning. "error": it could not be checked.
     value, low, high : float or None
         The number, and between what it was taken to lie: what is uncertain counts against passing. None where the
-        rule was not judged.
+        rule was not checked.
     text : str
         What was found, in words.
     """
