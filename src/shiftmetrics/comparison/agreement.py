@@ -353,8 +353,9 @@ def _in_words(criterion: str, classes: Classes, *, paired: bool) -> tuple[str, s
     """Return what a criterion is called, and a sentence on what it rests on."""
     if criterion == VOTE and not paired:
         return WORDS[VOTE][0], (
-            "No labels, and no scores of the same rows before the shift: each model is set against the vote of all, "
-            "in which those who agree with the others count most; a majority that is wrong together would mislead it."
+            "Without labels of these samples, and without their scores before the shift, each model is set against "
+            "the vote of all, in which those who agree with the others count most; a majority that is wrong together "
+            "would mislead it."
         )
     if criterion in WORDS:
         return WORDS[criterion]

@@ -23,7 +23,7 @@ _MOST_LEAVES = 6  # leaves within reach, for each tree, at the first distance th
 _SHRINK = 0.7  # factor from one squared distance to the next
 _MOST_TRIALS = 4
 _MOST_MEETINGS = 4_000_000  # pairs with boxes of all trees left, beyond which it tries less
-_ALL_MEETINGS = 4_000_000_000  # over the square of the number of rows, for each of them
+_ALL_MEETINGS = 40_000_000_000  # over the square of the number of rows, for each of them
 
 
 def least_distances(
@@ -238,8 +238,8 @@ class Budget(NamedTuple):
     @classmethod
     def of(cls, effort: float, n_rows: int) -> Budget:
         """Return the budget of each of some rows: the more rows, the fewer meetings."""
-        # Measured on 2,000 rows of 76 columns and 100 deep trees: 1e8 meetings of all rows together take half of the
-        # time and make the lower bound 8 % sharper than 2e7; on 300 rows these make it 40 % sharper than none.
+        # Measured with 100 deep trees on 1,000 rows of 6 columns, and on 2,000 of 76: a tenth of the meetings makes
+        # the lower bound 39 and 10 % lower and saves 9 and 6 % of the time; ten times as many raise it by 0 and 4 %.
         n_pairs = max(n_rows, 1) ** 2
         of_each = int(_ALL_MEETINGS * effort) // n_pairs
         meetings = min(_MOST_MEETINGS, of_each)
