@@ -1,6 +1,6 @@
 """Figure 9: the most sensitive features of models of covid mortality, and one logistic regression for each age group.
 
-The paper's own 6,882 patients, half of them to train on; the stability of 300 of the others, with 40 % errors as
+The paper's own 6,882 patients, 3,440 of them to train on and 3,441 to evaluate, as in the paper; 40 % errors count as
 broken at theta = (1, 0.25), as in the paper.
 """
 
@@ -33,12 +33,17 @@ CLAIMS = {
         0.1,
     ),
     "young": Claim(
-        "A regression of its own raises macro F1 of the youngest,",
+        "A regression of its own raises macro F1 of the youngest patients.",
         "macro F1 of one regression for each age group minus that of one for all, under 40",
         ">",
         0.0,
     ),
-    "old": Claim("and of the oldest.", "the same, 70 and over", ">", 0.0),
+    "old": Claim(
+        "A regression of its own raises macro F1 of the oldest patients.",
+        "the same, 70 and over",
+        ">",
+        0.0,
+    ),
 }
 
 
@@ -47,7 +52,7 @@ def scores(truth: np.ndarray, predicted: np.ndarray) -> list[float]:
 
 
 def measure(seed: int, quick: bool) -> dict:
-    table = people("covid", seed, n_train=2752, n_evaluation=60 if quick else 300)
+    table = people("covid", seed, n_train=2752, n_evaluation=60 if quick else 3441)
     ranked = {
         name: sensitivities(
             classifier(table, "ERM", seed, hidden=hidden, quick=quick), table, quick=quick
@@ -59,7 +64,10 @@ def measure(seed: int, quick: bool) -> dict:
         for part in zip(table.parts["train"], table.parts["validation"], strict=True)
     ]
     train_X, train_y, train_ages = parts
-    test_X, test_y, test_ages = table.parts["test"]
+    test_X, test_y, test_ages = (
+        np.concatenate(part)
+        for part in zip(table.parts["evaluation"], table.parts["test"], strict=True)
+    )
     everyone = LogisticRegression(max_iter=1000).fit(train_X, train_y)
     by_age = {}
     for age in AGES:
@@ -103,4 +111,4 @@ def draw(runs: list[dict]):
 
 
 if __name__ == "__main__":
-    run(__file__, CLAIMS, measure, draw, seeds=10)
+    run(__file__, CLAIMS, measure, draw, seeds=6)
