@@ -53,7 +53,7 @@ def said(run, tmp_path):
         (
             with_mode(normal(0), 0.62, "c0", 1.0, 1),
             normal(2),
-            ["New: about 62 %", "one mode", "(c0 6", "Nothing is shown to be missing"],
+            ["New: about 62 %", "one mode", "(c0 ", "Nothing is shown to be missing"],
             ["Missing:", "Less frequent"],
         ),
         (1.3 * normal(7), normal(8), ["No new mode, but a change", "wider spread"], ["New:"]),

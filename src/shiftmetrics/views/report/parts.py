@@ -65,10 +65,10 @@ def cell_of(value: Any) -> str:
     if not isinstance(value, float | np.floating):
         return excerpt(str(value))
     # integers beside gaps are read as floats
-    number = float(value)
-    if number.is_integer() and abs(number) < 1e15:
-        return str(int(number))
-    return format_number(number)
+    figure = float(value)
+    if figure.is_integer() and abs(figure) < 1e15:
+        return str(int(figure))
+    return format_number(figure)
 
 
 @dataclass(frozen=True)
