@@ -21,7 +21,7 @@ _ORDERED = 8.0
 """Of independent rows that varies by 1.6 over the root of their number: this is five times as much."""
 
 _LEAST_ROWS = 50
-_GROUPS = "pass resampling=NoveltyResampling(groups=(labels, reference_labels))"
+_GROUPS = "say which samples belong together (groups)"
 
 
 def duplicate_warnings(test: FloatArray, reference: FloatArray) -> tuple[str, ...]:

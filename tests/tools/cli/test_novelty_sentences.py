@@ -135,3 +135,21 @@ def test_small_samples_say_what_they_cannot_show(said):
     text = said(normal(30, 60), normal(31, 60))
     assert "Nothing new shown at this size" in text
     assert "No mode of fewer than about" in text
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_groups_are_permuted_together(said, fails, tmp_path, words):
+    tables = []
+    for seed in (0, 1):
+        rng = np.random.default_rng(seed)
+        visits = np.repeat(rng.normal(size=(40, 2)), 5, axis=0) + 0.02 * rng.normal(size=(200, 2))
+        table = pd.DataFrame(visits, columns=["a", "b"])
+        table["patient"] = np.repeat(np.arange(40) + 1000 * seed, 5)
+        if words:
+            table["ward"] = rng.choice(["east", "west"], 200)
+        tables.append(table)
+    text = said(*tables, "--groups", "patient")
+    assert "Nothing new shown" in text
+    assert "patient" not in text
+    message = fails("novelty", tmp_path / "a.csv", tmp_path / "b.csv", "--groups", "doctor")
+    assert "--groups must name a column of TEST" in message

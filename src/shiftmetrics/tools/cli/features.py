@@ -107,7 +107,10 @@ def pictures_of(sample: Sample) -> Any:
 
 
 def mixed_samples(
-    arguments: Sequence[tuple[str, str, str | None]], id_column: str | None, columns: str | None
+    arguments: Sequence[tuple[str, str, str | None]],
+    id_column: str | None,
+    columns: str | None,
+    groups: str | None,
 ) -> list[Sample] | None:
     """Read two tables that hold words, dates or gaps, as they are; None where both hold numbers alone.
 
@@ -115,8 +118,8 @@ def mixed_samples(
     ----------
     arguments : sequence of two tuples
         What was typed, what messages call it, and the column of labels.
-    id_column, columns : str, optional
-        From ``--id`` and ``--columns``.
+    id_column, columns, groups : str, optional
+        From ``--id``, ``--columns`` and ``--groups``.
     """
     import pandas as pd
 
@@ -129,7 +132,7 @@ def mixed_samples(
         return None
     # a file of labels is no column
     labels = [label for _, _, label in arguments if label and not looks_like_source(label)]
-    taken = [name for name in (id_column, *labels) if name is not None]
+    taken = [name for name in (id_column, groups, *labels) if name is not None]
     shown = [frame.drop(columns=[name for name in taken if name in frame]) for frame in frames]
     if columns:
         chosen = split_names(columns)
@@ -150,6 +153,11 @@ def mixed_samples(
             ids = frame[require_column(frame.columns, id_column, "--id", source.argument)]
             ids = ids.astype(str).tolist()
         truth = read_row_values(label, "--label", frame)
+        together = read_row_values(groups, "--groups", frame)
         described = values.drop(columns=[id_column], errors="ignore")
-        samples.append(Sample(source=source, values=values, label=truth, ids=ids, table=described))
+        samples.append(
+            Sample(
+                source=source, values=values, label=truth, groups=together, ids=ids, table=described
+            )
+        )
     return samples

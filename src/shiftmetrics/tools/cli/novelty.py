@@ -42,6 +42,7 @@ def novelty(
     id_column: str | None = None,
     columns: str | None = None,
     label: str | None = None,
+    groups: str | None = None,
     align: Align = "labels",
 ) -> Job:
     """Find what is new in this data, and what is missing: kernel entropic novelty; no labels needed.
@@ -65,6 +66,8 @@ def novelty(
         Column of texts to compare by their words (TF-IDF).
     size : PIXELS
         Side of images read from folders. Default: 32.
+    groups : COLUMN
+        Column of samples that belong together, such as one patient's: their labels are permuted together.
     """
     # a folder of parquet files is a table in chunks, any other one holds images
     folders = any(Path(text).is_dir() and not parquet_files(text) for text in (test, reference))
@@ -76,7 +79,7 @@ def novelty(
         (reference, "REFERENCE", None if label and looks_like_source(label) else label)
     )
     # four types of samples: images, texts, tables of words and gaps, features
-    chosen = {"--id": id_column, "--columns": columns}
+    chosen = {"--id": id_column, "--columns": columns, "--groups": groups}
     samples: list[Sample] | None = None
     pictures: list[Any] = [None, None]
     texts: list[Any] = [None, None]
@@ -89,10 +92,10 @@ def novelty(
         samples = [read_texts(*argument, column=text) for argument in arguments]
         texts = [sample.values for sample in samples]
     elif align == "labels":
-        samples = mixed_samples(arguments, id_column, columns)
+        samples = mixed_samples(arguments, id_column, columns, groups)
     mixed = samples is not None and not folders and text is None
     if samples is None:
-        options = {"id_column": id_column, "columns": columns}
+        options = {"id_column": id_column, "columns": columns, "groups": groups}
         samples = [
             read_sample(file, name, role="features", label=labels, **options)
             for file, name, labels in arguments
@@ -114,7 +117,10 @@ def novelty(
             # what is new is told by the names of the columns
             if first.is_table and second.is_table:
                 features = [pd.DataFrame(part, columns=first.columns) for part in features]
-        result = call(kernel_entropic_novelty, *features)
+        together = None
+        if groups is not None:
+            together = tuple(shared("--groups", groups, part) for part in (first, second))
+        result = call(kernel_entropic_novelty, *features, groups=together)
         if first.ids is not None:
             result = result.named(first.ids, second.ids)
         tables = [part.values if part.is_table else None for part in (first, second)]
