@@ -157,8 +157,8 @@ def _levels(column: Column, own: pd.Series, other: pd.Series) -> list[ModeRows]:
             rows = _condition(
                 column,
                 level_in_words(column, str(level)),
-                _rows_of_level(own_codes, own_names, level),
-                _rows_of_level(other_codes, other_names, level),
+                _rows_of_level(own_codes, own_names, str(level)),
+                _rows_of_level(other_codes, other_names, str(level)),
                 inside="100 %",
                 outside=format_percent(n_others / len(other)),
             )
