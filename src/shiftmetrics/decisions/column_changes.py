@@ -11,7 +11,8 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_percent
-from shiftmetrics.encoding.parts import level_counts, to_numbers
+from shiftmetrics.encoding.categories import level_counts
+from shiftmetrics.encoding.parts import to_numbers
 from shiftmetrics.encoding.roles import Column, read_dates
 
 if TYPE_CHECKING:

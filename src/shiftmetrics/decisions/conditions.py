@@ -16,7 +16,7 @@ from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.result import format_percent
 from shiftmetrics.decisions.column_changes import COMPARED, in_words, ordered_values
 from shiftmetrics.decisions.new_modes import Contrast, level_in_words
-from shiftmetrics.encoding.parts import level_codes, level_counts
+from shiftmetrics.encoding.categories import level_codes, level_counts
 from shiftmetrics.encoding.roles import Column
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_percent
 from shiftmetrics.decisions.column_changes import in_words, ordered_values
 from shiftmetrics.decisions.timeline import ChangePoint
-from shiftmetrics.encoding.parts import level_counts, level_names
+from shiftmetrics.encoding.categories import level_counts, level_names
 from shiftmetrics.encoding.roles import Column
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, is_labelled, is_table
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics.encoding.categories import CategoryPart
 from shiftmetrics.encoding.parts import (
-    CategoryPart,
     DatePart,
     NumberPart,
     Part,
