@@ -163,6 +163,7 @@ def values_in_words(name: Any, inside: float, outside: float) -> str:
 
 
 def often_in_words(what: str, inside: float, outside: float) -> str:
+    """Return how often something is so among the members, and how often else."""
     return f"{what} in {format_percent(inside)}, else {format_percent(outside)}"
 
 
