@@ -97,7 +97,7 @@ class _Ways:
 
 
 # Each row is searched by itself, in blocks: what a block needs is many times as large as its rows. Points are asked
-# for later, and for the rows that change: their ways are computed anew.
+# for later, and for the rows that change: their ways are computed again.
 def nearest_errors(problem: ModelProblem, scores: AdditiveScores) -> WorstCase:
     """Return the distance of each row to the nearest error, and where that is."""
     distances = np.empty(problem.n_samples)
