@@ -110,13 +110,13 @@ class ScorePairs:
     def every(self, step: int) -> ScorePairs:
         """Return each ``step``-th pair, as views; of batches those that were kept, which cost no reading."""
         # Batches keep some of their rows from the first reading.
-        kept = [side.kept_step for side in self._sides_in_chunks() if side.sequential]
+        sides = self.scores, self.reference_scores
+        sequential = [getattr(side, "sequential", False) for side in sides]
+        kept = [side.kept_step for side, is_read in zip(sides, sequential, strict=True) if is_read]
         step = max(kept, default=step)
         scores, reference_scores = (
-            side.kept[:: step // side.kept_step]
-            if getattr(side, "sequential", False)
-            else side[::step, ...]
-            for side in (self.scores, self.reference_scores)
+            side.kept[:: step // side.kept_step] if is_read else side[::step, ...]
+            for side, is_read in zip(sides, sequential, strict=True)
         )
         weights = None if self.weights is None else self.weights[::step]
         return self.replace(scores=scores, reference_scores=reference_scores, weights=weights)
@@ -151,10 +151,7 @@ class ScorePairs:
     @property
     def elsewhere(self) -> bool:
         """Whether the pairs are in batches, or in partitions of Dask: rows are not told apart."""
-        return any(map(_is_elsewhere, self._sides_in_chunks()))
-
-    def _sides_in_chunks(self) -> list[Any]:
-        return [side for side in (self.scores, self.reference_scores) if is_in_chunks(side)]
+        return any(map(_is_elsewhere, (self.scores, self.reference_scores)))
 
     def block(self, rows: slice) -> Array:
         """Return float64 ``[a, b, a + b]`` of shape (3, n_rows, n_classes), where max a = max b = 0 in each row.

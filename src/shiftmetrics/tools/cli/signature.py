@@ -338,8 +338,9 @@ class SectionedCommand(TyperCommand):
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            is_argument = parameter.param_type_name == "argument"
-            heading = "Arguments" if is_argument else parameter.rich_help_panel or "Options"
+            heading = getattr(parameter, "rich_help_panel", None) or "Options"
+            if parameter.param_type_name == "argument":
+                heading = "Arguments"
             if record is not None:
                 sections.setdefault(heading, []).append(record)
         for heading, records in sections.items():
