@@ -79,7 +79,7 @@ def least_distances(
 
 
 @dataclass(frozen=True)
-class _Boxes:
+class _NearBoxes:
     """Boxes of leaves near a row, one tree after another.
 
     Attributes
@@ -110,7 +110,7 @@ class _Boxes:
         row: int,
         leaf: IntArray,
         margins: FloatArray,
-    ) -> _Boxes:
+    ) -> _NearBoxes:
         """Return the boxes of leaves on the axes where one of them is not where a row stands."""
         grid = standing.grid
         box, axis = grid.bounds_of(leaf)
@@ -163,7 +163,7 @@ class _Joint:
         )
 
     @classmethod
-    def of(cls, boxes: _Boxes, n_members: int) -> _Joint:
+    def of(cls, boxes: _NearBoxes, n_members: int) -> _Joint:
         """Put the first boxes together; nothing where two of them do not meet."""
         first = slice(n_members)
         joint = cls(
@@ -176,7 +176,7 @@ class _Joint:
 
     def with_tree(
         self,
-        boxes: _Boxes,
+        boxes: _NearBoxes,
         tree: slice,
         squared: float,
         rest: FloatArray,
@@ -201,7 +201,7 @@ class _Joint:
 
     def able(
         self,
-        boxes: _Boxes,
+        boxes: _NearBoxes,
         starts: IntArray,
         base: FloatArray,
     ) -> _Joint:
@@ -365,7 +365,7 @@ def _nearest_joint(
     kept = np.flatnonzero(able)
     tree_of_leaf = np.repeat(rank, size)
     kept = kept[np.argsort(tree_of_leaf[kept], kind="stable")]
-    boxes = _Boxes.of(standing, row, leaf[kept], margins[kept])
+    boxes = _NearBoxes.of(standing, row, leaf[kept], margins[kept])
     n_single = int((counts == 1).sum())
     joint = _Joint.of(boxes, n_single)
     rest = total - lowest[order[:n_single]].sum(axis=0)
