@@ -156,7 +156,7 @@ class _Joint:
     margins: FloatArray
     meets: BoolArray
 
-    def take(self, which: Array) -> _Joint:
+    def take(self, which: Array | slice) -> _Joint:
         """Return some of them."""
         return _Joint(
             self.members[which], self.costs[which], self.margins[which], self.meets[which]
@@ -170,9 +170,10 @@ class _Joint:
             members=np.arange(n_members)[None],
             costs=boxes.costs[first].max(axis=0, initial=0.0)[None],
             margins=boxes.margins[first].sum(axis=0)[None],
-            meets=boxes.meets[first, n_members:].all(axis=0)[None],
+            meets=np.asarray(boxes.meets[first, n_members:].all(axis=0))[None],
         )
-        return joint.take(boxes.meets[first, first].all(keepdims=True)[0])
+        n_joints = int(boxes.meets[first, first].all())  # 1 or 0
+        return joint.take(slice(n_joints))
 
     def with_tree(
         self,
