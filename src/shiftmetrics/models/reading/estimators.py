@@ -173,18 +173,9 @@ def _values(part: Mapping[str, Any]) -> list[Any]:
 
 
 def estimator_of(model: Any) -> Any:
-    """Return a booster as an estimator with labels and probabilities; any other fitted model as it is.
-
-    Raises
-    ------
-    TypeError
-        If the object neither predicts nor can be called.
-    ValueError
-        If it is a scikit-learn estimator that was not fitted.
-    """
+    """Return a booster as an estimator with labels and probabilities; any other model as it is."""
     library = type(model).__module__.partition(".")[0]
     if type(model).__name__ != "Booster" or library not in ("xgboost", "lightgbm"):
-        _check_fitted(model)
         return model
     if library == "lightgbm":
         dump = model.dump_model(num_iteration=1)
@@ -204,8 +195,16 @@ def estimator_of(model: Any) -> Any:
     return estimator
 
 
-def _check_fitted(model: Any) -> None:
-    """Refuse an object that is no fitted model."""
+def check_fitted(model: Any) -> None:
+    """Refuse an object that is no fitted model.
+
+    Raises
+    ------
+    TypeError
+        If it neither predicts nor can be called.
+    ValueError
+        If it is a scikit-learn estimator that was not fitted.
+    """
     expected = "a fitted model with predict, or a callable"
     if isinstance(model, type):
         raise TypeError(describe("model", expected, f"the class {model.__name__}"))

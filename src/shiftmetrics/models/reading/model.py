@@ -27,6 +27,7 @@ from shiftmetrics.models.reading.checks import (
 )
 from shiftmetrics.models.reading.estimators import (
     LEAST_PROBABILITY,
+    check_fitted,
     encoded_categories,
     estimator_of,
     is_module,
@@ -277,6 +278,7 @@ def problem_of(
     if not isinstance(rule, Decision):
         rule = Decision(model)
     # The model as an estimator, and what routes see: the model inside it whose scores decide, and where they are cut.
+    check_fitted(rule.model)
     model = estimator_of(rule.model)
     rule = replace(rule, model=model)
     decides = loss == "zero_one"
