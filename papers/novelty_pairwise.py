@@ -1,7 +1,9 @@
 """Tables 1 and 3 to 5: pairwise novelty of five generators, over features and bandwidths.
 
 Generations of a network that draws digits stand for the paper's five generators of faces; pixels, principal
-components and a small network for Inception, DINOv2 and CLIP. 250 rows each.
+components and a small network for Inception, DINOv2 and CLIP. 250 rows each (paper: 5,000). The five lie far apart:
+among five nearer ones (generations 2, 4, 6, 9 and 14, all 1,000 drawings, one run) the orders at the two bandwidths
+agree less, with a tau of 0.4, and so do the orders by two kinds of features, with 0.6.
 """
 
 import itertools
