@@ -1,20 +1,15 @@
 """Sampling intervals of posterior agreement that hold where few pairs disagree, or none.
 
 Each resample gives every pair (or group of pairs) a standard exponential weight, and solves again: the Bayesian
-bootstrap. The lower end adds half a pair like the worst one seen, the upper end half a pair like the best one. Adding
-a whole pair would give, for a mean such as the agreement at one beta, the bounds of Gaffke [1]_ [2]_ with the
-observed extremes in place of known ones, and for a proportion those of Clopper and Pearson. Half a pair gives those
-of Jeffreys, which are shorter and have their nominal coverage on average. Where no pair disagrees, the worst pair has
-not been seen: one whole pseudo-pair takes its place, in which the two likeliest classes are swapped at many times the
-usual margin.
+bootstrap. Its beta is found on cubics between a few common betas, more of which are added where its maximum needs them.
+The lower end adds half a pair like the worst one seen, the upper end half a pair like the best one. A whole pair would
+give, for a mean such as the agreement at one beta, the bounds of Gaffke [1]_ [2]_ with the observed extremes in place
+of known ones, and for a proportion those of Clopper and Pearson. Half a pair gives those of Jeffreys, which are shorter
+and have their nominal coverage on average. Where no pair disagrees, the worst pair has not been seen: one whole
+pseudo-pair takes its place, in which the two likeliest classes are swapped at many times the usual margin.
 
-.. [1] N. Gaffke, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
-   variable", Mathematical Methods of Statistics 14 (2005).
-.. [2] E. Learned-Miller and P. Thomas, "A new confidence interval for the mean of a bounded random variable",
-   arXiv:1905.06208.
-
-Each resample has its own beta. It is found on cubics between a few common betas; betas are added where the maximum of
-a resample needs them.
+.. [1] N. Gaffke, Mathematical Methods of Statistics 14 (2005), on the mean of a nonnegative variable.
+.. [2] E. Learned-Miller and P. Thomas, arXiv:1905.06208, on the mean of a bounded variable.
 """
 
 from __future__ import annotations
