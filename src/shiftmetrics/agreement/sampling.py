@@ -1,10 +1,10 @@
 """Sampling intervals of posterior agreement that hold where few pairs disagree, or none.
 
 Each resample gives every pair (or group of pairs) a standard exponential weight, and solves again: the Bayesian
-bootstrap. Its beta is found on cubics between a few common betas, more of which are added where its maximum needs them.
-The lower end adds half a pair like the worst one seen, the upper end half a pair like the best one. A whole pair would
+bootstrap. Its beta is found on cubics between a few common betas, more of which are added where it needs them.
+The lower end adds half a pair like the worst one seen, the upper end half a pair like the best one. A whole one would
 give, for a mean such as the agreement at one beta, the bounds of Gaffke [1]_ [2]_ with the observed extremes in place
-of known ones, and for a proportion those of Clopper and Pearson. Half a pair gives those of Jeffreys, which are shorter
+of known ones, and for a proportion those of Clopper and Pearson. Half a pair gives those of Jeffreys, which are short
 and have their nominal coverage on average. Where no pair disagrees, the worst pair has not been seen: one whole
 pseudo-pair takes its place, in which the two likeliest classes are swapped at many times the usual margin.
 
@@ -51,7 +51,6 @@ ATOL = 1e-7
 
 UNSEEN_MARGIN = 20.0
 """Margin of the unseen pair that disagrees, as a multiple of the margins of the others."""
-
 UNSEEN_ROWS = 1000
 """Pairs that are swapped to stand for it."""
 
