@@ -124,7 +124,7 @@ def test_integer_weights_are_repeated_rows(method: str) -> None:
 @pytest.mark.slow
 def test_novelty_falls_with_eta() -> None:
     x, y = two_samples(0, 300, 200)
-    totals = [novelty(x, y, bandwidth=1.0, eta=eta).total for eta in (1.0, 1.5, 3.0, 10.0)]
+    totals = [novelty(x, y, bandwidth=1.0, eta=eta).score.total for eta in (1.0, 1.5, 3.0, 10.0)]
     assert (np.diff(totals) < 0).all()
 
 

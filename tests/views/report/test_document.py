@@ -195,7 +195,6 @@ def test_everything_a_user_writes_is_escaped(results):
             facts={EVIL: EVIL},
             rows=dict.fromkeys(named, evil_rows),
             remarks=dict.fromkeys(named, EVIL),
-            conclusions=dict.fromkeys(named, EVIL),
         ),
     )
     parsed = Page(page)
