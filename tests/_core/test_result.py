@@ -66,10 +66,10 @@ def test_the_summary_reads_from_the_value_to_the_warnings() -> None:
     lines = result.summary().splitlines()
     assert lines == [
         "Length <from> a & b: 0.25 nats.",
-        "Lower is better. The numerical error is at most 1.0e-09.",
-        "Interval: [0.2, inf] (95 %).",
         "Status failed: No <progress> & no hope. Allow more steps.",
         "Warning: One column is constant. Drop it.",
+        "Lower is better. The numerical error is at most 1.0e-09.",
+        "Interval: [0.2, inf] (95 %).",
     ]
     assert str(result) == result.summary()
 

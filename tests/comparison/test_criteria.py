@@ -564,7 +564,7 @@ def test_models_vote_on_the_shifted_scores_alone():
         assert found.settings["criterion"] == "vote"
         assert found.best.name == "model 0"
         assert "agreement" not in found.best.secondary_metrics
-        assert "same rows before the shift" in found.basis
+        assert "scores before the shift" in found.basis
     labelled = compare_agreement(as_models(after), labels=labels, resampling=FEW)
     assert labelled.compared == "Mean of accuracy and macro F1 after the shift"
     expected = metrics.accuracy_score(labels, after[0])

@@ -75,7 +75,7 @@ def test_unequal_numbers_of_rows_are_refused_with_a_remedy() -> None:
         "all": kernel_entropic_novelty(named["one"], reference, bandwidth=2.0),
         "few": kernel_entropic_novelty(named["same"][:100], reference, bandwidth=2.0),
     }
-    message = "numbers of rows, got 180 and 160 for 'all', 100 and 160 for 'few'. Novelty grows with the rows. Draw"
+    message = "numbers of rows, got 180 and 160 for 'all', 100 and 160 for 'few'. Novelty grows with the rows. Take"
     with pytest.raises(ValueError, match=message):
         compare_results(results)
     # A score on a part of the rows counts as many rows as it is of.

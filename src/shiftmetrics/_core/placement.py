@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 THREAD_BYTES = 8 << 20
-"""Memory of a thread beside its chunks: its blocks, and caches of readers. The caller itself counts as one more."""
+"""Memory of a thread beside its chunks: its blocks, and caches of readers. Of chunks the caller is one more."""
 
 
 def check_rows_fit(
@@ -44,7 +44,9 @@ def check_rows_fit(
     stored = [array for array in arrays if is_in_chunks(array)]
     threads = min(threads, max((array.n_chunks for array in stored), default=threads))
     held = COPIES * sum(array.chunk_bytes for array in stored) + THREAD_BYTES
-    needed = threads * held + THREAD_BYTES + row_bytes * len(arrays[0])
+    needed = threads * held + row_bytes * len(arrays[0])
+    if stored:
+        needed += THREAD_BYTES
     remedy = "Take fewer rows, smaller chunks or row groups, or one thread (executor)."
     what = f"{argument}, of {len(arrays[0])} rows read by {threads} threads,"
     check_memory(needed, computing.memory_limit, what, remedy)

@@ -109,7 +109,9 @@ def contrasts(
         tried = [_discriminant(scaled[:, [*chosen, one]], labels) for one in left]
         scores = np.stack(tried, axis=1)
         areas = areas_under_roc(scores, labels)
-        best = int(areas.argmax())
+        # Columns that part them without an error are told apart by how far.
+        ties = np.flatnonzero(areas >= areas.max() - 1e-12)
+        best = int(ties[_separation(scores[:, ties], labels).argmax()])
         chosen.append(left[best])
         column = varies[left[best]]
         inside = float(members[:, column].mean())
@@ -145,6 +147,15 @@ def _discriminant(values: FloatArray, labels: BoolArray) -> FloatArray:
     ridged = within + _RIDGE * np.eye(len(within))
     direction = np.linalg.solve(ridged, gap)
     return np.asarray(values @ direction)
+
+
+def _separation(values: FloatArray, labels: BoolArray) -> FloatArray:
+    """Return the distance of the means of two classes in standard deviations within them, by column."""
+    inside = values[labels]
+    outside = values[~labels]
+    spread = np.sqrt(inside.var(axis=0) + outside.var(axis=0))
+    gap = np.abs(inside.mean(axis=0) - outside.mean(axis=0))
+    return np.asarray(gap / np.maximum(spread, 1e-300))
 
 
 def areas_under_roc(values: FloatArray, labels: BoolArray) -> FloatArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import replace
 from typing import Any
@@ -293,8 +292,7 @@ class _FeatureSolver:
         risks = worst_case.value_risks
         if risks is None:
             columns = problem.domain.positions(group.columns)
-            losses_at = functools.partial(problem.losses, rows=EVERYONE)
-            risks = value_risks_of(losses_at, problem.codes, columns, self.draws)
+            risks = value_risks_of(problem.losses, problem.codes, columns, self.draws)
         whole = self._record(group, solution, risks, 0)
         importance = importance_interval(
             risks, self.base_losses, self.draws, self.options["resampling"]
