@@ -109,9 +109,11 @@ def contrasts(
         tried = [_discriminant(scaled[:, [*chosen, one]], labels) for one in left]
         scores = np.stack(tried, axis=1)
         areas = areas_under_roc(scores, labels)
-        # Columns that part them without an error are told apart by how far.
-        ties = np.flatnonzero(areas >= areas.max() - 1e-12)
-        best = int(ties[_separation(scores[:, ties], labels).argmax()])
+        best = int(areas.argmax())
+        if not chosen:
+            # Of columns that part them alone without an error, the one in which they are furthest apart.
+            ties = np.flatnonzero(areas >= areas.max() - 1e-12)
+            best = int(ties[_separation(scores[:, ties], labels).argmax()])
         chosen.append(left[best])
         column = varies[left[best]]
         inside = float(members[:, column].mean())
