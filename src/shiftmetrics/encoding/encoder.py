@@ -35,8 +35,7 @@ class TableEncoder(Record):
       logarithm only, so that one wild value does not decide. Where cells are missing, an indicator stands beside
       the number, and the median fills the gap.
     - categories have a column for each level that is frequent in the reference; rare levels have one in common.
-    Levels
-      that the reference never had have another one, where the reference has few levels that occur only once.
+      Levels that the reference never had have another one, where the reference has few levels that occur only once.
     - dates give the elapsed time and, where they vary, the month, the day of the week and the hour. A date that
       only tells when a sample was taken, because the samples hardly overlap in it, is left out.
     - text gives the leading components of its TF-IDF matrix.
