@@ -18,6 +18,7 @@ from shiftmetrics.decisions.labelled import (
     expected_half_width,
     labels_for_accuracy,
 )
+from shiftmetrics.decisions.leading_verdict import LeadingVerdict
 from shiftmetrics.decisions.new_modes import TableMode
 from shiftmetrics.decisions.plan import LabelPlan
 from shiftmetrics.decisions.search import COLUMNS, LEVEL, SEARCH
@@ -108,7 +109,7 @@ class SampleChanges(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AuditResult(Drawn, Result):
+class AuditResult(LeadingVerdict, Drawn, Result):
     """What changed in a sample against a reference, since when, and whether a model is worse on it.
 
     Attributes
@@ -239,14 +240,6 @@ class AuditResult(Drawn, Result):
             f"Label {n} samples chosen at random to know the accuracy to about {points:.0f} points; "
             f"3 points take {enough}."
         )
-
-    def headline(self) -> str:
-        """Return the verdict and the sentence."""
-        return f"{self.verdict}  {self.sentence}"
-
-    def details(self) -> list[str]:
-        """Return nothing: what was found stands in the notes."""
-        return []
 
     def notes(self) -> list[str]:
         """Return the modes, the columns, what is known of the model, and which columns were used."""

@@ -129,9 +129,11 @@ def _named_classes(
     """Return the classes that labels, or else the answers of one file, name."""
     if labelled is not None and labelled.known.any():
         return tuple(factorize(labelled.values[labelled.known], "labels")[1])
-    for file in files:
-        if _holds_answers(file):
-            return hard_labels(_answers(file), file.columns.argument).names
+    with_answers = [file for file in files if _holds_answers(file)]
+    # Answers of both need no columns named.
+    if len(with_answers) == 1:
+        file = with_answers[0]
+        return hard_labels(_answers(file), file.columns.argument).names
     return ()
 
 
@@ -154,7 +156,7 @@ def _served(
     scores = file.columns.scores
     if _has_column_for_each(file):
         return class_scores(scores, argument, threshold, names[-1], named)
-    if file.numbers is not None and file.form in ("probability", "margin"):
+    if file.numbers is not None and not _holds_answers(file):
         return second_class(file.numbers, argument, names, threshold, form=file.form)
     # What is left are answers.
     if threshold is not None:

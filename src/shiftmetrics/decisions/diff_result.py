@@ -11,6 +11,7 @@ from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Result, Status
 from shiftmetrics.decisions.diff_records import EFFECTS, DiffFigures
 from shiftmetrics.decisions.diff_words import findings, next_steps, sentence
+from shiftmetrics.decisions.leading_verdict import LeadingVerdict
 
 UNCHANGED = Status("unchanged", "No answer changes.")
 UNLABELLED = Status(
@@ -33,7 +34,7 @@ EXIT_CODES = {"WORSE": 1, "CANNOT TELL YET": 3}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DiffResult(Drawn, DiffFigures, Result):
+class DiffResult(LeadingVerdict, Drawn, DiffFigures, Result):
     """Whether a new model is safe to put in the place of an old one.
 
     Attributes
@@ -112,14 +113,6 @@ class DiffResult(Drawn, DiffFigures, Result):
     def next_steps(self) -> list[str]:
         """What to do now, in at most three sentences."""
         return next_steps(self)
-
-    def headline(self) -> str:
-        """Return the verdict and its sentence."""
-        return f"{self.verdict}  {self.sentence}"
-
-    def details(self) -> list[str]:
-        """Return nothing: what was found stands in the notes."""
-        return []
 
     def notes(self) -> list[str]:
         """Return what else was found, what to do now, and warnings."""

@@ -9,6 +9,7 @@ from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Result, Status, format_percent, settings_of
 from shiftmetrics._core.validation import describe
 from shiftmetrics.decisions.alarm import Alarm
+from shiftmetrics.decisions.leading_verdict import LeadingVerdict
 from shiftmetrics.decisions.passport import BatchCounts, Passport
 from shiftmetrics.decisions.records import FileRecord
 
@@ -78,7 +79,7 @@ class MonitorState(FileRecord):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MonitorResult(Drawn, Result):
+class MonitorResult(LeadingVerdict, Drawn, Result):
     """What a monitor says after a batch.
 
     Attributes
@@ -148,14 +149,6 @@ class MonitorResult(Drawn, Result):
                 "Label some of the samples: a change of the samples need not make the model worse.",
             ]
         return ["Nothing to do: give the next batch."]
-
-    def headline(self) -> str:
-        """Return the verdict and the sentence."""
-        return f"{self.verdict}  {self.sentence}"
-
-    def details(self) -> list[str]:
-        """Return nothing: what was found stands in the notes."""
-        return []
 
     def notes(self) -> list[str]:
         """Return what the alarms promise, and what is not watched."""

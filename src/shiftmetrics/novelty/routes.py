@@ -110,7 +110,7 @@ def solve(problem: NoveltyProblem, method: Method, *, vectors: bool = False) -> 
     n_rows = problem.gram.n_rows
     what = f"method='dense' with {n_rows} rows, some of them copies of others,"
     check_memory(_singular_bytes(n_rows), problem.memory_limit, what, _REMEDY)
-    factor = _pivoted(problem, problem.gram.n_rows, 0.0)
+    factor = _pivoted(problem, n_rows, 0.0)
     basis = _pivot_basis(problem, problem, factor, "dense")
     return solve_in(basis, problem, reason, vectors=vectors)
 
