@@ -75,5 +75,5 @@ def demo(
     say(str(found.withheld))
     say(f"\nReport:  {page}\nResults: {results}\nDone in {time.perf_counter() - started:.1f} s.")
     say(
-        f"\nThe same from files, with rules that a turn does not pass: shiftmetrics run {shlex.quote(str(config))}"
+        f"\nThe same from files, with rules that the rotated digits fail: shiftmetrics run {shlex.quote(str(config))}"
     )
