@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -133,8 +133,7 @@ def _nearest_ways(
     rows: IntArray | slice,
 ) -> _Ways:
     """Search the nearest ways of some rows."""
-    table = replace(problem.table, codes=problem.codes[rows])
-    geometry = Geometry(replace(problem, table=table, y=problem.y[rows]), scores)
+    geometry = Geometry(problem.with_samples(problem.codes[rows], problem.y[rows]), scores)
     rivals = list(geometry.rivals())
     best = NearestPlan.unknown(geometry)
     floor = np.full(geometry.n_samples, np.inf)

@@ -116,9 +116,9 @@ def chunked_problem(
 def worst_case_of_chunks(problem: ModelProblem) -> tuple[str, WorstCase] | None:
     """Return the name of a route and the worst cases of all chunks; None where it needs all samples at once."""
     codes: Any = problem.codes
-    without_rows = replace(problem.table, codes=np.empty((0, 0)))
+    without_rows = problem.with_samples(np.empty((0, 0)), problem.y)
     quiet = replace(problem.search, progress=False)
-    blocks = _Blocks(replace(problem, table=without_rows, search=quiet))
+    blocks = _Blocks(replace(without_rows, search=quiet))
     # A few samples tell which route it is, and how it answers.
     evenly = np.linspace(0, len(codes) - 1, PROBED)
     rows = np.unique(evenly.astype(int))
@@ -159,11 +159,8 @@ def in_memory(problem: ModelProblem) -> ModelProblem:
     )
     text = "The route for this loss holds all rows: they were taken to memory."
     warnings = (*problem.domain.warnings, text)
-    return replace(
-        problem,
-        table=replace(problem.table, codes=np.asarray(problem.codes)),
-        domain=replace(problem.domain, warnings=warnings),
-    )
+    gathered_problem = problem.with_samples(np.asarray(problem.codes), problem.y)
+    return replace(gathered_problem, domain=replace(problem.domain, warnings=warnings))
 
 
 def _joined(parts: Sequence[WorstCase]) -> WorstCase:
@@ -217,9 +214,8 @@ class _Blocks:
 
     def of(self, codes: FloatArray, y: IntArray) -> ModelProblem:
         """Return the problem of some samples, in memory."""
-        table = replace(self.problem.table, codes=codes)
         rng = np.random.default_rng(self.problem.search.rng)
-        return replace(self.problem, table=table, y=y, rng=rng, count=QueryCount())
+        return replace(self.problem.with_samples(codes, y), rng=rng, count=QueryCount())
 
     def __call__(self, codes: FloatArray, y: IntArray) -> list[tuple[str, WorstCase, int]]:
         n_rivals = 2

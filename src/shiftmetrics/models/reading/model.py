@@ -147,6 +147,10 @@ class ModelProblem:
             reading["clip"] = self.clip
         return reading
 
+    def with_samples(self, codes: FloatArray, y: npt.NDArray[Any]) -> ModelProblem:
+        """Return the problem of other coded samples, and their labels."""
+        return replace(self, table=replace(self.table, codes=codes), y=y)
+
     # The model at coded points.
 
     def _decoded(self, points: FloatArray) -> Any:
