@@ -81,7 +81,7 @@ def test_a_plain_result_says_no_more_than_it_knows() -> None:
 
 @pytest.mark.parametrize(
     ("number", "text"),
-    [(0.0, "0"), (0.123456, "0.1235"), (-2.0, "-2"), (123456.0, "1.235e+05"), (1e-7, "1.000e-07"),
+    [(0.0, "0"), (0.123456, "0.1235"), (-2.0, "-2"), (123456.0, "123,456"), (9999.7, "10,000"), (1e-7, "1.000e-07"),
      (1e9, "1.000e+09"), (math.inf, "inf"), (-math.inf, "-inf"), (math.nan, "nan")],
 )  # fmt: skip
 def test_numbers_are_short(number: float, text: str) -> None:

@@ -284,16 +284,6 @@ def test_a_regression_is_no_classifier():
         audit_samples(reference, current, model=model, label="hours")
 
 
-def test_a_sample_all_of_whose_rows_are_new():
-    rng = np.random.default_rng(10)
-    reference, current = people(rng, 120), people(rng, 120)
-    current["job"] = "rider"
-    result = audit_samples(reference, current, exclude=["day"])
-    assert result.new_fraction == 1.0
-    assert result.changes.new[0].contrasts[0].text == "job = rider"
-    assert result.changes.unmatched_fraction == 1.0
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("levels", "fraction"), [(0, 0.0), (1, 0.1), (3, 0.12)])
 def test_lower_limits_of_what_is_new_hold(levels, fraction):

@@ -226,9 +226,11 @@ def settings_of(**arguments: Any) -> dict[str, Any]:
 
 
 def format_number(value: float) -> str:
-    """Format a number for people: four significant digits, infinities as ``inf``."""
+    """Format a number for people: four significant digits, whole numbers from 10,000 on, infinities as ``inf``."""
     if not math.isfinite(value):
         return str(value)
+    if 9999.5 <= abs(value) < 1e6:
+        return f"{value:,.0f}"
     return f"{value:.4g}" if value == 0 or 1e-4 <= abs(value) < 1e6 else f"{value:.3e}"
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from shiftmetrics._core.result import Status, settings_of
 from shiftmetrics._core.validation import check_number, check_rng, describe, seed_of
 from shiftmetrics.decisions.audit_result import AuditResult, SampleChanges, Timeline
-from shiftmetrics.decisions.column_changes import column_changes
+from shiftmetrics.decisions.column_changes import ColumnChange, column_changes
 from shiftmetrics.decisions.modelled import (
     Modelled,
     audited_models,
@@ -21,7 +21,7 @@ from shiftmetrics.decisions.modelled import (
     known_answers,
     label_plan,
 )
-from shiftmetrics.decisions.search import COLUMNS, LEVEL, at_most, find_modes
+from shiftmetrics.decisions.search import COLUMNS, LEVEL, FoundModes, at_most, find_modes
 from shiftmetrics.decisions.timeline import Periods, change_point, periods_of
 from shiftmetrics.decisions.unlabelled import tell_apart
 from shiftmetrics.encoding import TableEncoder
@@ -137,12 +137,12 @@ def audit_samples(
 
     # What changed: modes, columns, and how well trees tell the samples apart. All labels are read by now, so that
     # what is wrong with them is said before minutes are spent.
-    found = find_modes(encoder, base, sample, generator)
     changed = column_changes(
         _part(base, _COLUMN_ROWS, generator),
         _part(sample, _COLUMN_ROWS, generator),
         encoder.columns,
     )
+    found = _found_modes(encoder, changed, base, sample, generator)
     classifier = tell_apart(
         encoder.transform(_part(base, _COMPARED_ROWS, generator)),
         encoder.transform(_part(sample, _COMPARED_ROWS, generator)),
@@ -216,6 +216,30 @@ def audit_samples(
         inside=says.inside,
         tipping=says.tipping,
         plan=drawn,
+    )
+
+
+def _found_modes(
+    encoder: TableEncoder,
+    changed: Sequence[ColumnChange],
+    base: pd.DataFrame,
+    sample: pd.DataFrame,
+    rng: np.random.Generator,
+) -> FoundModes:
+    """Return the modes; where columns have other values in every sample, those that the other columns show."""
+    found = find_modes(encoder, base, sample, rng)
+    replaced = {change.column for change in changed if change.is_replaced}
+    names = [part.name for part in encoder.parts if str(part.name) in replaced]
+    if not names or len(names) == len(encoder.parts):
+        return found
+    # All samples are new by these columns, which says nothing of which ones: modes are looked for without them.
+    others = encoder.without(names, "its values are others in every sample")
+    rest = find_modes(others, base, sample, rng)
+    return replace(
+        rest,
+        p_value=min(found.p_value, rest.p_value),
+        fraction=found.fraction,
+        interval=found.interval,
     )
 
 

@@ -11,6 +11,7 @@ from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Result, Status, format_percent
+from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions.column_changes import ColumnChange
 from shiftmetrics.decisions.labelled import (
     LabelledAccuracy,
@@ -103,6 +104,11 @@ class SampleChanges(Record):
         """How many columns changed by themselves."""
         return len(self.changed_columns())
 
+    @property
+    def replaced(self) -> tuple[ColumnChange, ...]:
+        """The columns of which nearly every sample has a value that the reference lacks."""
+        return tuple(change for change in self.columns if change.is_replaced)
+
     def changed_columns(self) -> tuple[ColumnChange, ...]:
         """Return the columns that changed by themselves: at a level of 1 % for all of them together."""
         return tuple(change for change in self.columns if change.p_value <= LEVEL * COLUMNS)
@@ -165,7 +171,37 @@ class AuditResult(LeadingVerdict, Drawn, Result):
             return self.labelled.sentence()
         if self.verdict == "CANNOT TELL":
             return self.warnings[0]
+        if self.changes.replaced:
+            return self._replaced_sentence()
         return self._changes_sentence()
+
+    def _replaced_sentence(self) -> str:
+        # A new code or unit of a column makes all samples new; which samples are, the other columns tell.
+        names = [change.column for change in self.changes.replaced]
+        which = (
+            "One column has"
+            if len(names) == 1
+            else f"{_count(len(names)).capitalize()} columns have"
+        )
+        return f"{which} other values in every sample: {_named(names)} ({p_words(self.p_value)})."
+
+    def _apart_sentence(self) -> str:
+        """Say what the other columns show where some have other values in every sample."""
+        new = self.changes.new
+        p_value = self.changes.novelty_p_value
+        if new:
+            modes = "in one mode" if len(new) == 1 else f"in {_count(len(new))} modes"
+            fraction = min(1.0, sum(mode.fraction for mode in new))
+            return (
+                f"By the other columns {format_percent(fraction)} of the samples are new, {modes}."
+            )
+        if p_value <= LEVEL * SEARCH:
+            rows = ", ".join(self.changes.first_rows[:3])
+            return (
+                f"By the other columns something is new ({p_words(p_value)}); no single clear mode; "
+                f"look first at samples {rows}."
+            )
+        return f"By the other columns nothing is shown to be new ({p_words(p_value)})."
 
     def _changes_sentence(self) -> str:
         # Modes first: they say which samples. Then what the search shows without a mode, and single columns.
@@ -199,18 +235,26 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         steps = []
         # Thirty labels inside a mode tell its accuracy to about 15 points: enough to see whether it is a problem.
         labels_inside = max([part.n_labelled for part in self.inside], default=0)
+        if self.changes.replaced:
+            named = _named([change.column for change in self.changes.replaced])
+            steps.append(
+                f"See what became of {named}: another code or unit, or gaps. Map it to the old values, or leave "
+                "it out (--exclude), and audit again."
+            )
         if self.changes.new and labels_inside < _ADVISED_LABELS:
             n = min(_ADVISED_LABELS, self.changes.new[0].n_members)
             steps.append(
                 f"Look at the samples of mode 1, and label {n} of them, in the order of the file."
             )
-        elif self.verdict == "CHANGED" and self.changes.columns:
+        elif self.verdict == "CHANGED" and self.changes.columns and not self.changes.replaced:
             steps.append("Look at the columns that changed.")
         is_open = self.settings["has_model"] and self.verdict == "CHANGED"
         if self.labelled is None and (is_open or self.plan is not None):
             steps.append(self._label_step())
         if self.labelled is not None and self.labelled.is_worse:
             steps.append("Hold the model back, or retrain it with labelled samples of now.")
+        elif self.labelled is not None and self.labelled.is_open(_PLANNED):
+            steps.append(self._more_labels_step(self.labelled))
         if self.verdict == "CHANGED" and not self.settings["has_model"]:
             steps.append(
                 "Give the model that serves these samples, too, to see what is known of its accuracy."
@@ -220,6 +264,16 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         if not steps:
             steps.append("Nothing to do.")
         return steps
+
+    def _more_labels_step(self, labelled: LabelledAccuracy) -> str:
+        """Say how many labels are missing for an accuracy to 3 points."""
+        # A few labels tell the accuracy too badly to plan with it.
+        expected = labelled.accuracy if labelled.n_labelled >= _ADVISED_LABELS else _USUAL_ACCURACY
+        enough = labels_for_accuracy(self.n_samples, expected, _PLANNED)
+        more = enough - labelled.n_labelled
+        if more <= 0:
+            return "Give a larger labelled reference: its own accuracy is not known well enough."
+        return f"Label {more:,} more samples chosen at random to know the accuracy to 3 points."
 
     def _label_step(self) -> str:
         """Say how many labels tell the accuracy, and how well."""
@@ -248,6 +302,8 @@ class AuditResult(LeadingVerdict, Drawn, Result):
             return [*self.model_notes(), *changes.column_notes, *self.warnings[1:]]
         # The modes follow the headline line by line, with what is missing and the columns that changed most.
         sentences = [self.mode_line(place) for place in range(len(changes.new))]
+        if changes.replaced:
+            sentences.insert(0, self._apart_sentence())
         if self.labelled is not None and self.labelled.is_worse:
             sentences.insert(0, self._changes_sentence())
         sentences += [
@@ -325,6 +381,10 @@ def p_words(p_value: float) -> str:
     if p_value < 0.001:
         return "p < 0.001"
     return f"p = {p_value:.2g}"
+
+
+def _named(names: list[str]) -> str:
+    return first_few(names, _NAMED_COLUMNS, show=str)
 
 
 def _count(n: int) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import format_percent
+from shiftmetrics._core.result import format_number, format_percent
 from shiftmetrics.encoding.categories import level_counts
 from shiftmetrics.encoding.parts import to_numbers
 from shiftmetrics.encoding.roles import Column, read_dates
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 COMPARED = ("number", "category", "date")
 """Roles of the columns that are compared by themselves."""
 _NAMED_LEVELS = 3
+_REPLACED = 0.99
 _FEW_SAMPLES = 200
 _LEAST_EXPECTED = 5.0
 """Expected count from which a level has a cell of its own in the test of a category."""
@@ -54,6 +55,11 @@ class ColumnChange(Record):
     missing: tuple[float, float]
     new_levels: tuple[str, ...] = ()
     text: str = ""
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether nearly every sample has a value that the reference lacks: a new code or unit, or a new world."""
+        return self.effect >= _REPLACED and self.p_value <= 0.01
 
 
 def column_changes(
@@ -157,7 +163,7 @@ def in_words(role: str, value: float) -> str:
     """Return what `ordered_values` made of a value as people write it: four digits, or a date."""
     if role == "date":
         return str(np.datetime64(int(value), "s").astype("datetime64[D]"))
-    return f"{value:.4g}"
+    return format_number(value)
 
 
 def _levels_change(column: Column, reference: pd.Series, current: pd.Series) -> ColumnChange:

@@ -55,6 +55,14 @@ class LabelledAccuracy(Record):
         """Whether the accuracy is shown to be lower than in the reference."""
         return self.change_interval is not None and self.change_interval.high < 0.0
 
+    def is_open(self, points: float) -> bool:
+        """Whether the accuracy may be lower than it was by more than so much, and labels may still tell."""
+        if self.interval.low == self.interval.high:  # all samples are labelled
+            return False
+        if self.change_interval is not None:
+            return not self.is_worse and self.change_interval.low < -points
+        return self.accuracy - self.interval.low > points
+
     def sentence(self) -> str:
         """Say the accuracy and its change with their intervals."""
         low, high = self.interval.low, self.interval.high
@@ -92,7 +100,8 @@ class ModeAccuracy(Record):
     def sentence(self) -> str:
         """Say the accuracy with its interval."""
         low, high = self.interval.low, self.interval.high
-        text = f"In mode {self.mode + 1}, {self.n_right} of {self.n_labelled} labelled samples are right"
+        verb = "is" if self.n_right == 1 else "are"
+        text = f"In mode {self.mode + 1}, {self.n_right} of {self.n_labelled} labelled samples {verb} right"
         if low == high:  # all members are labelled
             return text + "."
         return f"{text} ({format_percent(low)} to {format_percent(high)} of its members)."

@@ -184,18 +184,33 @@ class TableEncoder(Record):
         raise IndexError(feature)
 
     def without_text(self) -> TableEncoder:
-        """Return the encoder of all columns but text, whose terms fill more space than all others together.
+        """Return the encoder of all columns but text, whose terms fill more space than all others together."""
+        text = [column.name for column in self.columns if column.role == "text"]
+        return self.without(text, "it is text")
+
+    def without(self, names: Sequence[Any], reason: str) -> TableEncoder:
+        """Return the encoder of the other columns.
+
+        Parameters
+        ----------
+        names : sequence of names
+            The columns to leave out.
+        reason : str
+            Why, to go on "Left out `name`: ".
 
         Raises
         ------
         ValueError
-            If all columns are text.
+            If no column is left.
         """
-        parts = tuple(part for part in self.parts if not isinstance(part, TextPart))
+        parts = tuple(part for part in self.parts if part.name not in names)
         if not parts:
-            raise ValueError(describe("reference", "a table with a column that is no text", "none"))
+            got = f"none without {first_few(names)}: {reason}"
+            raise ValueError(
+                describe("reference", "a table with a column that can be compared", got)
+            )
         columns = [
-            Column(column.name, "left out", "it is text") if column.role == "text" else column
+            Column(column.name, "left out", reason) if column.name in names else column
             for column in self.columns
         ]
         return replace(self, columns=tuple(columns), parts=parts)

@@ -1,0 +1,124 @@
+"""Columns that have other values in every sample: another code, another unit, gaps; and what the others say."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics.decisions import audit_samples
+
+
+def drawn(seed, n=300):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "plan": rng.choice(["A", "B", "C"], n, p=[0.5, 0.3, 0.2]),
+            "income": rng.uniform(20_000, 90_000, n).round(),
+            "age": rng.normal(40, 10, n).round(),
+            "region": rng.choice(["north", "south"], n),
+        }
+    )
+
+
+def lower_case(frame):
+    frame["plan"] = frame["plan"].str.lower()
+
+
+def in_thousands(frame):
+    frame["income"] /= 1000
+
+
+def gone(frame):
+    frame["income"] = np.nan
+
+
+def one_value(frame):
+    frame["region"] = "east"
+
+
+CASES = {"plan": lower_case, "income": in_thousands, "region": one_value}
+
+
+@pytest.mark.parametrize("column", CASES)
+def test_a_column_with_other_values_is_named_and_modes_are_looked_for_without_it(column):
+    reference, current = drawn(0), drawn(1)
+    CASES[column](current)
+    result = audit_samples(reference, current)
+    assert result.verdict == "CHANGED"
+    assert [change.column for change in result.changes.replaced] == [column]
+    assert column in result.sentence
+    assert "By the other columns nothing is shown to be new (p = " in result.notes()[0]
+    assert any(column in step and "--exclude" in step for step in result.next_steps)
+    # All samples are new by that column, and a rule on what is new has to see it.
+    assert not result.changes.new
+    assert result.new_fraction == 1.0
+    assert result.interval.low > 0.4
+    assert result.changes.unmatched_fraction > 0.98
+
+
+def test_gaps_in_every_sample_are_other_values():
+    reference, current = drawn(0), drawn(1)
+    gone(current)
+    result = audit_samples(reference, current)
+    assert [change.column for change in result.changes.replaced] == ["income"]
+    assert "missing in 100 %, was 0 %" in result.changes.replaced[0].text
+
+
+@pytest.mark.slow
+def test_a_mode_is_found_beside_a_column_with_other_values():
+    reference, current = drawn(0, 600), drawn(1, 600)
+    lower_case(current)
+    current.loc[:59, "age"] = 88.0
+    current.loc[:59, "region"] = "west"
+    result = audit_samples(reference, current)
+    (mode,) = result.changes.new
+    assert set(range(60)) <= set(mode.rows.tolist())
+    assert len(mode.rows) <= 66
+    assert "10 % of the samples are new, in one mode" in result.notes()[0]
+
+
+def test_most_samples_with_other_values_are_modes():
+    """Ninety of a hundred is no new code of the column: the samples that kept the old one tell."""
+    reference, current = drawn(0), drawn(1)
+    current["plan"] = np.where(np.arange(300) < 270, "D", current["plan"])
+    result = audit_samples(reference, current)
+    assert not result.changes.replaced
+    assert result.changes.new[0].contrasts[0].text == "plan = D"
+
+
+def test_a_table_of_nothing_but_other_values_keeps_its_modes():
+    reference, current = drawn(0)[["plan"]], drawn(1)[["plan"]]
+    lower_case(current)
+    result = audit_samples(reference, current)
+    assert [change.column for change in result.changes.replaced] == ["plan"]
+    assert sorted(mode.contrasts[0].text for mode in result.changes.new) == [
+        "plan = a",
+        "plan = b",
+        "plan = c",
+    ]
+
+
+def test_few_samples_that_happen_to_lie_apart_are_not_called_other_values():
+    reference, current = drawn(0, 3), drawn(1, 3)
+    current["age"] += 100
+    assert not audit_samples(reference, current).changes.replaced
+
+
+@pytest.mark.parametrize(
+    ("n_labelled", "step"), [(20, "more samples chosen at random"), (300, None)]
+)
+def test_an_open_accuracy_asks_for_more_labels(n_labelled, step):
+    reference, current = drawn(0), drawn(1)
+    for frame in (reference, current):
+        frame["answer"] = np.where(frame["age"] > 40, "yes", "no")
+        frame["truth"] = frame["answer"]
+        frame.loc[::5, "truth"] = "maybe"
+    chosen = np.random.default_rng(2).permutation(300)[n_labelled:]
+    current["truth"] = current["truth"].astype(object)
+    current.loc[chosen, "truth"] = None
+    result = audit_samples(reference, current, model="answer", label="truth", id_column=None)
+    found = [text for text in result.next_steps if text.startswith("Label ")]
+    if step is None:
+        assert not found
+    else:
+        assert step in found[0]
+        assert int(found[0].split()[1].replace(",", "")) + n_labelled <= 300
