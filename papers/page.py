@@ -31,6 +31,7 @@ _NO_REMARK = {"main": False, "kind": "", "printed": "", "why": "", "was": "", "c
 TABLES = {"selection_overlap": table_1}
 """What stands below the claims of an experiment, from its record."""
 
+NO_NUMBER = "-"
 UNTESTABLE = "not testable here"
 VERDICTS = ("holds", "does not hold", "undecided", UNTESTABLE)
 MARK = "<!-- built by papers/page.py from papers/results: do not edit -->"
@@ -49,6 +50,7 @@ whether it holds. A claim is an inequality that was written down before anything
   closest. "Does not change" is an equivalence test, with its margin.
 - **Not testable here** are claims that our set-up cannot answer whatever the truth is: experiments at chance,
   identities, what needs data that we lack.
+- A dash stands where the document prints no number: it says the claim in words, or a figure shows it.
 - Definitions, and numbers that are the same in every seed, are *checks*; what no document claims is *ours*. Neither
   is counted.
 
@@ -204,7 +206,8 @@ def _row(claim: Mapping[str, Any], entry: Entry, record: Mapping[str, Any], sent
         f"*{claim['kind']}*: {claim['verdict']}" if claim["kind"] else f"**{claim['verdict']}**"
     )
     size = f"{entry.size}, {len(record['runs'])} seeds"
-    cells = (words, claim["printed"], measured, size, verdict, claim["why"])
+    printed = claim["printed"] or NO_NUMBER
+    cells = (words, printed, measured, size, verdict, claim["why"])
     return f"| {' | '.join(_cell(cell) for cell in cells)} |"
 
 
