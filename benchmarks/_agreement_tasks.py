@@ -138,14 +138,20 @@ def shifts(n_columns: int) -> dict[str, Shift]:
     def noise(size: float) -> Shift:
         return lambda X, rng: X + size * rng.normal(size=X.shape)
 
+    def some(share: float, rng: np.random.Generator) -> np.ndarray:
+        chosen = rng.random(n_columns) < share
+        if not chosen.any():  # a sample that stays as it is would be no shift
+            chosen[rng.integers(n_columns)] = True
+        return chosen
+
     def missing(share: float) -> Shift:
-        return lambda X, rng: np.where(rng.random(n_columns) < share, 0.0, X)
+        return lambda X, rng: np.where(some(share, rng), 0.0, X)
 
     def scale(factor: float) -> Shift:
-        return lambda X, rng: X * np.where(rng.random(n_columns) < 0.3, factor, 1.0)
+        return lambda X, rng: X * np.where(some(0.3, rng), factor, 1.0)
 
     def offset(size: float) -> Shift:
-        return lambda X, rng: X + size * (rng.random(n_columns) < 0.3)
+        return lambda X, rng: X + size * some(0.3, rng)
 
     makers = {
         "noise": (noise, 0.3, 1.0),

@@ -187,6 +187,34 @@ def test_tables_match_by_label() -> None:
 
 
 @pytest.mark.parametrize(
+    ("names", "labels"),
+    [
+        (["p1", "p2", "p3", "p4", "p5"], LABELS + 1),
+        (["p1", "p2", "p3", "p4", "p5"], LABELS + 1.0),
+        (["p_a", "p_b", "p_c", "p_d", "p_e"], np.array(list("abcde"))[LABELS]),
+        (["1", "2", "3", "4", "5"], LABELS + 1),
+        ([1, 2, 3, 4, 5], [str(label + 1) for label in LABELS]),
+        (["class0", "class1", "class2", "class3", "class4"], LABELS),
+    ],
+)
+def test_labels_say_what_columns_are_called(names: list[object], labels: object) -> None:
+    split = agreement_contributions(
+        pd.DataFrame(SCORES, columns=names), pd.DataFrame(REFERENCE, columns=names), labels
+    )
+    plain = agreement_contributions(SCORES, REFERENCE, LABELS)
+    assert [g.n_samples for g in split.contributions.groups.values()] == [
+        g.n_samples for g in plain.contributions.groups.values()
+    ]
+
+
+def test_labels_that_no_column_is_called_are_refused() -> None:
+    names = ["p1", "p2", "p3", "p4", "p5"]
+    tables = pd.DataFrame(SCORES, columns=names), pd.DataFrame(REFERENCE, columns=names)
+    with pytest.raises(ValueError, match=r"column names p1, p2, p3, ...\), got 0 at row"):
+        agreement_contributions(*tables, LABELS)
+
+
+@pytest.mark.parametrize(
     ("labels", "message"),
     [
         (

@@ -143,6 +143,22 @@ def test_rows_match_by_label_over_all_models():
     assert "30 groups" in comparison.interval.method
 
 
+def test_labels_say_what_the_columns_of_models_are_called():
+    scores, reference = models({"a": 2.0, "b": 2.5}, n=120)
+    truth = np.random.default_rng(0).integers(4, size=120)
+    names = ["p1", "p2", "p3", "p4"]
+    tables = [
+        {name: pd.DataFrame(part, columns=names) for name, part in side.items()}
+        for side in (scores, reference)
+    ]
+    options = {"resampling": Resampling(n_resamples=50, rng=0)}
+    named = compare_agreement(*tables, labels=truth + 1, **options)
+    plain = compare_agreement(scores, reference, labels=truth, **options)
+    assert [model.value for model in named.models] == [model.value for model in plain.models]
+    with pytest.raises(ValueError, match="labels must be classes of the scores"):
+        compare_agreement(*tables, labels=truth + 2, **options)
+
+
 def test_results_travel():
     comparison = compare_agreement(
         *models({"a": 2.0, "b": 2.5}, n=60), resampling=Resampling(rng=0, n_resamples=50)

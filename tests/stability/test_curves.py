@@ -41,7 +41,8 @@ def test_every_point_is_the_criterion(
     thresholds = [
         between(loss, theta1, theta2, depth) for depth in (-0.1, 0.05, 0.3, 0.6, 0.95, 1.0, 1.3)
     ]
-    thresholds = [max(r, 0.0) for r in thresholds]
+    highest = 1.0 if isinstance(loss, ZeroOneLoss) else INF  # of an error rate
+    thresholds = [min(max(r, 0.0), highest) for r in thresholds]
     curve = stability_curve(loss, thresholds, **options)
     assert curve.status.ok
     frame = curve.to_frame()
@@ -250,7 +251,7 @@ def test_sensitivities_are_derivatives() -> None:
 
 
 def test_prices_that_never_reach_the_threshold() -> None:
-    fixed = trade_off(FixedLoss([0.0, 1.0]), 2.0, cheapness=[0, 0.5, 1])
+    fixed = trade_off(FixedLoss([0.0, 1.5]), 2.0, cheapness=[0, 0.5, 1])
     assert fixed.value == INF
     assert "No allowed shift" in fixed.headline()
 

@@ -21,6 +21,7 @@ from shiftmetrics.stability import (
     SquaredLoss,
     ZeroOneLoss,
     stability_criterion,
+    stability_curve,
     worst_case_risk,
 )
 from shiftmetrics.stability.losses import Loss, Reach, Transform
@@ -86,9 +87,8 @@ def test_thresholds_that_nothing_reaches(divergence: str) -> None:
         (SquaredLoss([-1.0, 2.0], 1.5), (INF, 0.4), 4.0),
         (PiecewiseLinearLoss([[1.0, 0.0]], [0.0, 0.0]), (0.4, 0.4), 1.0),
         (ZeroOneLoss([0.0, 0.3, INF, INF]), (0.4, INF), 0.5),
-        (ZeroOneLoss([0.3, INF]), (0.4, 0.4), 1.0),
         (candidates, (0.4, 0.4), 2.0),
-        (candidates, (INF, 0.4), 1.0),
+        (CandidateLoss([[0.0, 2.0], [1.5, 3.0]], [[0.0, 1.0], [0.0, INF]]), (INF, 0.4), 1.5),
         (candidates, (0.4, INF), 1.5),
         (HingeLoss([-1.0, 2.0], 1.0), (INF, INF), 1.0),
     ]
@@ -295,10 +295,27 @@ def test_no_error_and_no_moves() -> None:
     assert moving.value < 0.4 * 0.09
 
 
-def test_percent_is_not_an_error_rate() -> None:
-    result = stability_criterion(ZeroOneLoss([0.0, 0.3]), 20)
-    assert result.status.code == "unattainable"
-    assert "Give it as an error rate, not in percent" in result.warnings[0]
+@pytest.mark.parametrize(
+    "loss",
+    [
+        ZeroOneLoss([0.0, 0.3]),
+        ZeroOneLoss([0.1, INF]),
+        FixedLoss([True, False]),
+        CandidateLoss([[0.0, 1.0], [1.0, 1.0]], [[0.0, 0.5], [0.0, 0.1]]),
+    ],
+)
+@pytest.mark.parametrize("theta1", [0.4, INF])
+def test_percent_is_not_an_error_rate(loss: Loss, theta1: float) -> None:
+    for threshold in (1.01, 50):
+        with pytest.raises(ValueError, match="threshold must be an error rate.*got.*0.2 for 20 %"):
+            stability_criterion(loss, threshold, theta1=theta1)
+    with pytest.raises(ValueError, match="threshold"):
+        stability_curve(loss, [0.6, 40.0], theta1=theta1)
+
+
+def test_other_losses_may_have_thresholds_above_one() -> None:
+    for loss in (FixedLoss([0.2, 0.7]), HingeLoss([1.0, 2.0], 1.0), FixedLoss([0.0, 3.0])):
+        assert stability_criterion(loss, 2.0).n_samples == 2
 
 
 # --- weights ---------------------------------------------------------------------------------------------
@@ -327,7 +344,7 @@ def test_rows_without_sample_weight_are_not_there(make_loss: Callable[..., Loss]
 
 
 def test_a_row_without_weight_cannot_be_the_highest() -> None:
-    result = stability_criterion(FixedLoss([0.0, 1.0, 9.0]), 2.0, sample_weight=[1, 1, 0])
+    result = stability_criterion(FixedLoss([0.0, 1.5, 9.0]), 2.0, sample_weight=[1, 1, 0])
     assert result.status.code == "unattainable"
 
 

@@ -38,7 +38,7 @@ def test_json_brings_everything_back(
     for result in (
         stability_criterion(loss, between(loss, 0.4, 0.4)),
         stability_criterion(loss, between(loss, 0.4, INF, 0.3), theta2=INF),
-        stability_criterion(loss, 1e9, theta1=INF),
+        stability_criterion(FixedLoss([0.0, 1.5]), 1e9, theta1=INF),
         worst_case_risk(loss, 0.01).without_rows(),
     ):
         assert type(result).from_json(result.to_json()).equals(result)
@@ -114,7 +114,7 @@ def test_every_status_says_cause_and_remedy() -> None:
     for status in statuses:
         assert status.text.endswith(".")
         assert status.ok == (status.code != "max_iter")
-    below = stability_criterion(FixedLoss([0.0, 1.0]), 2.0)
+    below = stability_criterion(FixedLoss([0.0, 1.5]), 2.0)
     assert "Choose a lower threshold, or allow" in below.summary()
 
 

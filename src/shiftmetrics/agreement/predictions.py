@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import IntArray, is_table, to_float64
 from shiftmetrics._core.blocks import map_blocks
+from shiftmetrics._core.class_names import class_key, read_classes_of
 from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement.scores import ScorePairs
@@ -30,16 +31,20 @@ def label_columns(
 ) -> IntArray:
     """Return the column of each row's true class: names of columns where ``scores`` is a table, else positions.
 
+    Labels say what columns are called: those named p1 and p2 are of the labels 1 and 2.
+
     Raises
     ------
     TypeError, ValueError
         If labels are missing, of another length, or no class of the scores.
     """
-    # Labels and names of classes in one numbering.
     codes = check_labels(labels, argument, length=n_samples)
     names = class_names(scores, n_classes)
-    places = {name: place for place, name in enumerate(names.tolist())}
-    columns = np.array([places.get(code, -1) for code in codes.tolist()], dtype=np.int64)
+    # Labels and names of columns are compared by one key: 1, 1.0 and "1" are one class.
+    keys = {code: class_key(code) for code in set(codes.tolist())}
+    classes = read_classes_of([class_key(name) for name in names.tolist()], set(keys.values()))
+    places = {name: place for place, name in enumerate(classes)}
+    columns = np.array([places.get(keys[code], -1) for code in codes.tolist()], dtype=np.int64)
     wrong = columns < 0
     if wrong.any():
         row = int(np.argmax(wrong))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray, is_table
+from shiftmetrics._core.class_names import column_classes, sort_key
 from shiftmetrics._core.validation import describe, first_few
-from shiftmetrics.decisions.class_names import column_classes, sort_key
 from shiftmetrics.decisions.columns import FileColumns
 from shiftmetrics.decisions.labels import KnownLabels
 from shiftmetrics.decisions.pairs import ClassPair, MatchedRows

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, is_labelled, is_table, to_numpy
+from shiftmetrics._core.class_names import class_key, column_classes
 from shiftmetrics._core.validation import describe, first_few
-from shiftmetrics.decisions.class_names import class_key, column_classes
 
 ID_NAMES = {
     "id", "ids", "idx", "index", "row", "row_id", "rowid", "key", "uuid", "guid", "name", "filename",

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import IntArray
+from shiftmetrics._core.class_names import class_key
 from shiftmetrics._core.validation import describe, first_few
-from shiftmetrics.decisions.class_names import class_key
 from shiftmetrics.decisions.columns import FileColumns
 
 Ids = npt.NDArray[Any]

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, IntArray, is_table
 from shiftmetrics._core.blocks import row_blocks
+from shiftmetrics._core.class_names import class_key, column_classes, sort_key
 from shiftmetrics._core.probabilities import SUM_TOLERANCE
 from shiftmetrics._core.validation import describe
-from shiftmetrics.decisions.class_names import class_key, column_classes, sort_key
 
 ColumnForm = Literal["labels", "probability", "margin", "outputs"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.result import Interval, Status
-from shiftmetrics._core.validation import check_number
+from shiftmetrics._core.validation import check_number, describe
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses.base import Kind, Loss
 from shiftmetrics.stability.problem import Prices, RealisedPlan, StabilityProblem, counted_passes
@@ -89,7 +89,8 @@ def stability_criterion(
     TypeError
         If ``loss`` is not a loss object.
     ValueError
-        If a number is out of its range, or the weights do not match the samples.
+        If a number is out of its range, such as a threshold above 1 where losses are 0 and 1, or the weights do
+        not match the samples.
 
     See Also
     --------
@@ -193,6 +194,7 @@ def least_shift(
 
     With ``solution``, return the result of that one.
     """
+    _check_error_rate(problem, threshold)
     if solution is None:
         solution = least_cost(problem.dual, threshold)
     plan = problem.realise(solution.parts)
@@ -220,13 +222,6 @@ def least_shift(
         interval, warnings = interval_of_risk(plan, value, influence)
     elif influence is not None or solution.status is ALREADY_AT_RISK:
         interval, warnings = interval_of_cost(plan, threshold, solution.dual, influence)
-    # 40 for 40 % is a common slip, and would be out of reach.
-    if threshold > 1.0 and problem.whole.may_count_errors and problem.dual.baseline.top <= 1.0:
-        percent = (
-            f"The losses are at most 1, and the threshold is {threshold:g}. "
-            "Give it as an error rate, not in percent."
-        )
-        warnings = (*warnings, percent)
     return StabilityResult(
         value=value,
         error_bound=error_bound,
@@ -237,6 +232,17 @@ def least_shift(
         status=_ended(solution, plan.risk, threshold),
         **_described(solution, plan, influence),
     )
+
+
+def _check_error_rate(problem: StabilityProblem, threshold: float) -> None:
+    """Refuse a threshold above 1 for losses of 0 and 1: 40 for 40 % is a common slip."""
+    baseline = problem.dual.baseline
+    binary = problem.whole.may_count_errors and baseline.not_binary == 0.0
+    if threshold > 1.0 and binary and baseline.top <= 1.0:
+        remedy = "Write a percentage as a fraction: 0.2 for 20 %."
+        raise ValueError(
+            describe("threshold", "an error rate from 0 to 1", f"{threshold:g}", remedy)
+        )
 
 
 def worst_shift(problem: StabilityProblem, budget: float) -> StabilityResult:

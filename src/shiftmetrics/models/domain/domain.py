@@ -148,13 +148,14 @@ class Domain:
     def distances(self, points: FloatArray, start: FloatArray) -> FloatArray:
         """Return the distance (unsquared) of each point from where it starts; both of shape (n, n_features)."""
         numbers = ~self.categorical
-        here = points[:, numbers]
-        before = start[:, numbers]
-        step = (here - before) / self.unit[numbers]
+        # In place: samples may take most of the memory.
+        step = points[:, numbers]
+        step -= start[:, numbers]
+        step /= self.unit[numbers]
         if np.isnan(step).any():
             # Missing cells stay, at no cost; where a cell gets or loses its number, the point is out of reach.
-            step = np.where(np.isnan(step), np.inf, step)
-            step = np.where(differs(here, before), step, 0.0)
+            step[np.isnan(step)] = np.inf
+            step[~differs(points[:, numbers], start[:, numbers])] = 0.0
         # The sum of squares by row, without an array of squares.
         squared = np.einsum("ij,ij->i", step, step)
         for flip in self.flips:

@@ -245,7 +245,7 @@ class Geometry:
         With ``steps`` the numbers that change by integer steps change by so many, in the direction that raises the
         gap.
         """
-        points = self.problem.codes[rows].copy()
+        points = self.problem.codes[rows]
         slopes = rival.slopes[rows]
         moving = self.numeric
         if steps is not None:

@@ -129,7 +129,7 @@ def closed_form(geometry: Geometry, *, kind: Kind = "exact", least: bool = False
 
     def points(rows: IntArray, distances: FloatArray, choices: IntArray | None) -> FloatArray:
         assert choices is not None
-        placed = np.array(problem.codes[rows])
+        placed = problem.codes[rows]
         for part in np.unique(choices):  # the parts have no choices of their own
             number, flipped = ways[part]
             rival = rivals[number]

@@ -12,7 +12,7 @@ from typing import Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.reading.model import ModelProblem
 
 _STEP = 64.0  # standard deviations
@@ -57,14 +57,10 @@ class AdditiveScores:
         flipping = domain.categorical
         numbers = np.flatnonzero(~flipping)
         # The centre: means of numbers, the first state of categories.
-        gone = np.isnan(codes)
-        empty = gone.all(axis=0)
-        held = np.where(empty, 0.0, codes)
-        centre = np.nanmean(held, axis=0)
+        centre, spread, has_missing = _moments(codes)
         for flip in domain.flips:
             centre[flip.columns] = flip.patterns[0]
         # Steps are powers of 2, by which differences are divided without rounding.
-        spread = np.nanstd(held, axis=0)
         varies = spread > 0.0
         width = np.where(varies, spread, 1.0) * _STEP
         logarithm = np.log2(width)
@@ -75,7 +71,7 @@ class AdditiveScores:
         for k, column in enumerate(numbers):
             sides[2 * k, column] += step[column]
             sides[2 * k + 1, column] -= step[column]
-        is_lost = gone.any(axis=0) & ~flipping
+        is_lost = has_missing & ~flipping
         lost = np.flatnonzero(is_lost)
         without = np.repeat(centre[None], len(lost), axis=0)
         without[np.arange(len(lost)), lost] = np.nan
@@ -138,6 +134,24 @@ class AdditiveScores:
         return bool(predicted[clear].all())
 
 
+def _moments(codes: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Return the mean and the spread of the known cells of each column, 0 without any, and which ones lack some.
+
+    One column at a time: there may be no memory for another table.
+    """
+    n_columns = codes.shape[1]
+    mean = np.zeros(n_columns)
+    spread = np.zeros(n_columns)
+    has_missing = np.zeros(n_columns, dtype=np.bool_)
+    for place, column in enumerate(codes.T):
+        known = column[~np.isnan(column)]
+        has_missing[place] = len(known) < len(column)
+        if known.size:
+            mean[place] = known.mean()
+            spread[place] = known.std()
+    return mean, spread, has_missing
+
+
 def points_to_check(problem: ModelProblem) -> FloatArray:
     """Return coded points at which a formula must hold: rows, points between them, and points far away."""
     rng = np.random.default_rng(0)
@@ -155,9 +169,7 @@ def points_to_check(problem: ModelProblem) -> FloatArray:
     way = np.where(np.isnan(others), 0.0, others - near)
     between = near + fraction * way
     # Points some standard deviations off, in random states.
-    empty = np.isnan(near).all(axis=0)
-    held = np.where(empty, 0.0, near)
-    spread = np.nanstd(held, axis=0)
+    _, spread, _ = _moments(near)
     width = np.where(flipping, 0.0, 3.0 * spread + 1e-3)
     drawn = rng.standard_t(2.0, near.shape)
     far = near + drawn * width

@@ -232,7 +232,8 @@ class ModelStabilityResult(StabilityResult):
         if table.is_frame:
             return rows
         names = list(table.names)
-        return pd.DataFrame(rows.reshape(len(rows), len(names)), columns=names)
+        # No copy: the rows may be most of the memory, and are read-only.
+        return pd.DataFrame(rows.reshape(len(rows), len(names)), columns=names, copy=False)
 
     def _kept_rows(self) -> ChangedRows:
         if self.changed is None:

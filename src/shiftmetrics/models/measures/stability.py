@@ -232,7 +232,7 @@ def _named_change(
         # Conditions on pixels say nothing.
         table = table.iloc[:, :0]
     if problem.classes is not None and hasattr(problem.model, "predict_proba"):
-        table = table.assign(**{"model confidence": _confidence(problem)})
+        table["model confidence"] = _confidence(problem)
     # The least change is sought over groups of at most two conditions.
     weights = check_weights(sample_weight, "sample_weight", result.n_samples)
     if weights is None:

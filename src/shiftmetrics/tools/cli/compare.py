@@ -167,7 +167,7 @@ def class_places(labels: Any, columns: list[str] | None) -> Any:
     """
     if labels is None or columns is None:
         return labels
-    from shiftmetrics.decisions.class_names import class_key, read_classes_of
+    from shiftmetrics._core.class_names import class_key, read_classes_of
 
     keys = [class_key(label) for label in labels]
     classes = read_classes_of([class_key(name) for name in columns], set(keys))
