@@ -105,10 +105,12 @@ def test_a_vector_in_an_array_file(run, folder):
 
 
 @pytest.mark.parametrize(
-    ("threshold", "status"), [("0.01", "already_at_risk"), ("1.5", "unattainable")]
+    ("threshold", "price", "status"),
+    [("0.01", "0.4", "already_at_risk"), ("0.9", "inf", "unattainable")],
 )
-def test_boundaries_are_answers(run, folder, threshold, status):
+def test_boundaries_are_answers(run, folder, threshold, price, status):
     arguments = [folder / "distances.npy", "--distances", "0", "-r", threshold]
+    arguments += ["--theta1", price, "--theta2", price]
     result = run(
         "stability", *arguments, "--json", folder / "o.json", "--report", folder / "r.html"
     )
@@ -151,6 +153,7 @@ def test_boundaries_are_answers(run, folder, threshold, status):
         ),
         (["distances.npy", "--distances", "0"], "Missing option '--threshold'"),
         (["distances.npy", "--distances", "0", "-r", "high"], "'--threshold'"),
+        (["distances.npy", "--distances", "0", "-r", "40"], "--threshold must be an error rate"),
         (["distances.npy", "--distances", "0", "-r", "nan"], "--threshold must be"),
         (["distances.npy", "--distances", "0", "-r", "0.4", "--theta1", "0"], "--theta1 must be"),
         (

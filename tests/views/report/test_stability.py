@@ -125,7 +125,7 @@ def test_curves_and_surfaces_stand_in_the_stability_section(result):
     assert "at risk 0.3" in page
     assert "What each level of risk would cost" in page
     assert "Corruption against reweighting" in page
-    unattainable = stability_curve(ZeroOneLoss([0.0, np.inf]), [0.6, 2.0])
+    unattainable = stability_curve(ZeroOneLoss([0.0, np.inf]), [0.6, 0.9], theta2=np.inf)
     assert "unattainable" in render_report(unattainable)
 
 
