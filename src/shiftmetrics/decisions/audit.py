@@ -169,6 +169,7 @@ def audit_samples(
         auc=classifier.auc,
         unmatched_fraction=unmatched,
         first_rows=tuple(dict.fromkeys(ids[found.newest[:_NEWEST]].tolist())),
+        gradual=found.gradual,
         timeline=timeline,
         column_notes=tuple(encoder.notes()),
     )

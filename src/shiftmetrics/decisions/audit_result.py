@@ -83,6 +83,8 @@ class SampleChanges(Record):
         Fraction of current samples without counterpart in the reference.
     first_rows : tuple of str
         Ids, or positions, of some new samples: members of the modes, or those that look newest where there are none.
+    gradual : str
+        How numbers, or correlations of two columns, changed gradually, where the search shows nothing else.
     timeline : Timeline or None
         Where a column of times is given.
     column_notes : tuple of str
@@ -96,6 +98,7 @@ class SampleChanges(Record):
     auc: float
     unmatched_fraction: float
     first_rows: tuple[str, ...]
+    gradual: str = ""
     timeline: Timeline | None = None
     column_notes: tuple[str, ...] = ()
 
@@ -195,6 +198,8 @@ class AuditResult(LeadingVerdict, Drawn, Result):
             return (
                 f"By the other columns {format_percent(fraction)} of the samples are new, {modes}."
             )
+        if self.changes.gradual:
+            return f"The other columns have no new mode, but a change: {self.changes.gradual}."
         if p_value <= LEVEL * SEARCH:
             rows = ", ".join(self.changes.first_rows[:3])
             return (
@@ -216,6 +221,8 @@ class AuditResult(LeadingVerdict, Drawn, Result):
                 return f"No new mode is shown ({p})."
             return f"Neither a new mode nor a change of one of {len(changes.columns)} columns is shown ({p})."
         columns = changes.changed_columns()
+        if changes.gradual:
+            return f"No new mode, but a change ({p}): {changes.gradual}."
         if changes.novelty_p_value <= LEVEL * SEARCH:
             rows = ", ".join(changes.first_rows[:3])
             return f"Something is new ({p}); no single clear mode; look first at samples {rows}."

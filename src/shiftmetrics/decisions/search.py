@@ -58,6 +58,8 @@ class FoundModes:
         The modes, the largest first; their names are not set yet.
     newest : array of int
         Current samples of new modes; those that look newest, where something is new and no mode stands out.
+    gradual : str
+        How columns, or correlations of two, changed gradually, where the search shows nothing else; else empty.
     warnings : tuple of str
         Of the search.
     """
@@ -69,6 +71,7 @@ class FoundModes:
     new: tuple[TableMode, ...]
     missing: tuple[TableMode, ...]
     newest: IntArray
+    gradual: str = ""
     warnings: tuple[str, ...] = ()
 
 
@@ -114,6 +117,7 @@ def find_modes(
     rows = at_most(_without(left, [mode.other for mode in missing]), SEARCHED, rng)
     base_rows = at_most(_without(base_left, [mode.own for mode in missing]), SEARCHED, rng)
     novelty_p_value = 1.0
+    gradual = ""
     warnings: tuple[str, ...] = ()
     if min(len(current), len(reference)) < _LEAST:
         warnings = ("A search for modes needs at least two samples on both sides.",)
@@ -121,9 +125,12 @@ def find_modes(
         result = detected(
             encoder.transform(current.iloc[rows]),
             encoder.transform(reference.iloc[base_rows]),
+            encoder.names,
             np.random.default_rng(int(rng.integers(2**31))),
         )
         warnings = tuple(map(_of_samples, result.test.dependence))
+        if result.changes.are_gradual:
+            gradual = result.changes.in_words()
         sides = (current, rows, "test"), (reference, base_rows, "reference")
         new += [_members(mode, *sides, encoder) for mode in result.modes]
         missing += [_members(mode, *sides[::-1], encoder) for mode in result.missing]
@@ -158,12 +165,16 @@ def find_modes(
         new=tuple(sorted(described, key=lambda mode: -mode.fraction)),
         missing=tuple(sorted(lacking, key=lambda mode: -mode.fraction)),
         newest=newest,
+        gradual=gradual,
         warnings=warnings,
     )
 
 
 def detected(
-    features: FloatArray, reference: FloatArray, generator: np.random.Generator
+    features: FloatArray,
+    reference: FloatArray,
+    names: tuple[str, ...],
+    generator: np.random.Generator,
 ) -> Detection:
     """Look for modes as `kernel_entropic_novelty` does, without the score of the paper, which no audit shows.
 
@@ -173,6 +184,8 @@ def detected(
     ----------
     features, reference : arrays of shape (n, n_features)
         Features of an encoder, which has given all columns one unit.
+    names : tuple of str
+        Of the features.
     generator : Generator
         Draws the permutations.
     """
@@ -188,7 +201,6 @@ def detected(
         memory_limit=check_memory_limit(None),
         seed=int(generator.integers(2**63)),
     )
-    names = tuple(f"column {place}" for place in range(features.shape[1]))
     options = NoveltyResampling(confidence_level=1.0 - SEARCH * LEVEL)
     return detect(
         problem, options, together=None, columns=names, rng=generator, report=lambda: None

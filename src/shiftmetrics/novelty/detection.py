@@ -19,7 +19,6 @@ from shiftmetrics.novelty.amounts import (
     sorted_modes,
 )
 from shiftmetrics.novelty.bandwidth import MAX_ROWS, bandwidth_by_rule
-from shiftmetrics.novelty.changes import GradualChange
 from shiftmetrics.novelty.crossfit import fraction_interval
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.kernels import DirectionKernel, Kernel
@@ -130,11 +129,12 @@ def detect(
     tested, n_resamples = search.gated()
     p_values = list(tested.p_values)
     stands_out = min(p_values) <= alpha
-    changes: tuple[GradualChange, ...] = ()
+    gradual = NoveltyChanges()
     rounds: list[list[ModeFunction]] = []
     if stands_out and problem.eta == 1.0:
-        changes = search.gradual_changes(tested, columns)
-    if stands_out and not changes:
+        changes, pairs = search.gradual_changes(tested, columns)
+        gradual = NoveltyChanges(columns=changes, correlations=pairs)
+    if stands_out and not gradual.are_gradual:
         rounds = find_modes(
             search.space,
             units,
@@ -160,7 +160,7 @@ def detect(
             [],
         )
     else:
-        if p_values[0] <= alpha and not changes:
+        if p_values[0] <= alpha and not gradual.are_gradual:
             held_out[rows] = search.crossfitted()
         modes = sorted_modes(found, held_out, weights, n_test, alpha)
     # 4. How much is new, by samples that had no part in saying so; what is missing is no part of the comparison.
@@ -202,7 +202,7 @@ def detect(
         missing_fraction=excess_fraction(missing, weights, n_test, missing=True),
         modes=described[0],
         missing=described[1],
-        changes=NoveltyChanges(modes=described[2], columns=changes),
+        changes=replace(gradual, modes=described[2]),
         test=NoveltyTest(
             p_value=p_values[0],
             missing_p_value=p_values[1],

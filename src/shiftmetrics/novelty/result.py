@@ -14,7 +14,6 @@ from shiftmetrics._core.confidence import normal_interval
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Interval, Result, Status, format_number, format_percent
 from shiftmetrics.novelty.basis import Route, ScoreBasis
-from shiftmetrics.novelty.changes import changes_in_words
 from shiftmetrics.novelty.modes import Mode
 from shiftmetrics.novelty.result_parts import NoveltyChanges, NoveltyScore, NoveltyTest
 from shiftmetrics.novelty.routes import solve
@@ -287,7 +286,7 @@ class NoveltyResult(Drawn, Result):
         # What makes p-values void stands before them; then new, missing, changed, and how sure the verdicts are.
         sentences = [*self.test.dependence, self._new_in_words()]
         p_missing = self.test.missing_p_value
-        changed = self.changes.columns or any(mode.missing for mode in self.changes.modes)
+        changed = self.changes.are_gradual or any(mode.missing for mode in self.changes.modes)
         if self.missing:
             amount = f"Missing: about {format_percent(self.missing_fraction)} of the reference"
             sentences.append(f"{amount}, {_listed(self.missing, p_missing)}")
@@ -295,7 +294,7 @@ class NoveltyResult(Drawn, Result):
             sentences.append(f"Something is missing (p = {p_missing:.2g}); no single clear mode.")
         elif self.fraction >= _NEARLY_ALL:
             sentences.append("What is missing cannot be told beside so much that is new.")
-        elif not self.changes.columns:
+        elif not self.changes.are_gradual:
             sentences.append("Nothing is shown to be missing.")
         # Modes of both samples are no news, and are told last.
         for word, missing in (("More", False), ("Less", True)):
@@ -318,9 +317,8 @@ class NoveltyResult(Drawn, Result):
             amount = f"New: about {format_percent(self.fraction)} of the sample"
             return f"{amount}, {_listed(self.modes, self.p_value)}"
         least = min(test.p_value, test.missing_p_value)
-        if self.changes.columns:
-            words = changes_in_words(self.changes.columns)
-            return f"No new mode, but a change (p = {least:.2g}): {words}."
+        if self.changes.are_gradual:
+            return f"No new mode, but a change (p = {least:.2g}): {self.changes.in_words()}."
         if self.score.eta > 1.0:
             times = f"more than {self.score.eta:g} times as frequent"
             return f"No mode {times} shown at this size (p = {test.p_value:.2g})."

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.record import Record
-from shiftmetrics.novelty.changes import GradualChange
+from shiftmetrics.novelty.changes import GradualChange, changes_in_words
+from shiftmetrics.novelty.correlations import CorrelationChange, correlations_in_words
 from shiftmetrics.novelty.modes import Mode
 from shiftmetrics.novelty.search import near_level
 
@@ -115,7 +116,24 @@ class NoveltyChanges(Record):
         Modes of both samples that are more frequent in the test sample, or less (``mode.missing``).
     columns : tuple of GradualChange
         Columns whose median or spread changed, where nothing else did.
+    correlations : tuple of CorrelationChange
+        Pairs of columns whose correlation changed, where nothing but columns did.
     """
 
     modes: tuple[Mode, ...] = ()
     columns: tuple[GradualChange, ...] = ()
+    correlations: tuple[CorrelationChange, ...] = ()
+
+    @property
+    def are_gradual(self) -> bool:
+        """Whether columns and pairs of them changed, and nothing else."""
+        return bool(self.columns or self.correlations)
+
+    def in_words(self) -> str:
+        """Say how columns and pairs of them changed."""
+        parts = []
+        if self.columns:
+            parts.append(changes_in_words(self.columns))
+        if self.correlations:
+            parts.append(correlations_in_words(self.correlations))
+        return "; ".join(parts)

@@ -6,6 +6,11 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float64
 from shiftmetrics.novelty.changes import GradualChange, column_changes, is_gradual, matched
+from shiftmetrics.novelty.correlations import (
+    CorrelationChange,
+    correlated,
+    correlation_changes,
+)
 from shiftmetrics.novelty.crossfit import N_FOLDS, crossfitted_members
 from shiftmetrics.novelty.dependence import duplicate_warnings, order_warnings
 from shiftmetrics.novelty.gate import Gate, GateStatistics
@@ -94,27 +99,36 @@ class SearchedSamples:
 
     def gradual_changes(
         self, tested: GateStatistics, columns: tuple[str, ...]
-    ) -> tuple[GradualChange, ...]:
-        """Return the columns that changed gradually, where the gate sees nothing else; otherwise none."""
+    ) -> tuple[tuple[GradualChange, ...], tuple[CorrelationChange, ...]]:
+        """Return the columns, and pairs of them, that changed gradually where the gate sees nothing else."""
         gram = self.space.gram
         in_test = gram.in_test
         # What weighs differently has other medians; and a user's kernel knows no columns.
         if gram.kernel.bandwidth is None or np.ptp(self._weights) > 0.0:
-            return ()
+            return (), ()
         features = to_float64(gram.take(np.arange(gram.n_rows)))
         sides = features[in_test], features[~in_test]
         changes = column_changes(*sides, columns, self._alpha)
-        if not is_gradual(*sides, columns, changes):
-            return ()
+        if changes and not is_gradual(*sides, columns, changes):
+            return (), ()
         # Undo the changes in the reference, and ask the gate again with the same labels.
         undone = matched(features, in_test, columns, changes, self._rng)
-        again = self._space_of(Gram(undone[in_test], undone[~in_test], gram.kernel))
-        left = Gate(again, self._weights, self._rng).statistics(self._labels)
         before = tested.values[:, 0].max()
-        after = left.values[:, 0].max()
-        if after > GRADUAL * before:
-            return ()
-        return changes
+        if changes and self._gated_with(undone).values[:, 0].max() <= GRADUAL * before:
+            return changes, ()
+        pairs = correlation_changes(*sides, columns, self._alpha)
+        if pairs:
+            left = self._gated_with(correlated(undone, in_test, columns, pairs))
+            # A linear map undoes more than shifts and spreads do: nothing may be left that is significant.
+            if left.values[:, 0].max() <= GRADUAL * before and min(left.p_values) > self._alpha:
+                return changes, pairs
+        return (), ()
+
+    def _gated_with(self, features: FloatArray) -> GateStatistics:
+        """Return the statistics of the gate with other features of the same samples."""
+        in_test = self.space.gram.in_test
+        space = self._space_of(Gram(features[in_test], features[~in_test], self.space.gram.kernel))
+        return Gate(space, self._weights, self._rng).statistics(self._labels)
 
     def crossfitted(self) -> BoolArray:
         """Return which samples are members by scores that they had no part in."""
