@@ -103,7 +103,7 @@ def correlated(
 ) -> FloatArray:
     """Return the samples, the changed columns of the reference with the covariances of the test sample."""
     changed = {name for change in changes for name in change.names}
-    columns = [number for number, name in enumerate(names) if name in changed]
+    columns = np.flatnonzero([name in changed for name in names])
     part = features[:, columns]
     own, other = part[in_test], part[~in_test]
     # A normal distribution of covariance C goes to one of covariance D by C^-1/2 (C^1/2 D C^1/2)^1/2 C^-1/2.
