@@ -1,7 +1,7 @@
 """Tables of people, and the classifiers of the stability paper's section 4 on them.
 
 - "income": Adult (1994), in the place of ACS Income;
-- "employment": ACS Employment, Massachusetts 2018, in the place of ACS Public Coverage;
+- "employment": ACS Employment, Massachusetts 2015 to 2018, in the place of ACS Public Coverage;
 - "covid": the SIVEP-Gripe patients, as in the paper.
 
 Words are one-hot encoded, and columns divided by their spread among the rows of training. AT and tilted ERM pick
@@ -163,9 +163,7 @@ def _income() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
 
 def _employment() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     frame = pd.read_parquet(data_folder("acs_employment_ma_2015_2018") / "employment.parquet")
-    frame = frame[frame["year"] == 2018].drop(
-        columns=["year", "prediction", "predicted_probability"]
-    )
+    frame = frame.drop(columns=["year", "prediction", "predicted_probability"])
     y = frame.pop("employed").to_numpy().astype(int)
     frame["RAC1P"] = frame["RAC1P"].map(_RACES).fillna("other")
     codes = [name for name in frame if name not in ("AGEP", "SCHL")]
