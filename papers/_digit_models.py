@@ -1,4 +1,4 @@
-"""Three readers of handwritten digits, in the place of the papers' networks for CIFAR-10, and of small photographs.
+"""Three readers of handwritten digits (MNIST), in the place of the papers' networks for CIFAR-10, and of photographs.
 
 - "undefended": plain training;
 - "adversarial": trained on its own worst cases within a ball;
@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from _cache import kept
 from _fab import fab
+from _mnist import mnist
 
 from shiftmetrics import Computing, Resampling
 from shiftmetrics.agreement import agreement_curves
@@ -23,7 +24,6 @@ from shiftmetrics.attacks.boundary import fmn
 from shiftmetrics.attacks.nearest import search_nearest
 from shiftmetrics.attacks.search import run_search
 from shiftmetrics.lab.attacks import apgd, pgd
-from shiftmetrics.lab.datasets import load
 from shiftmetrics.lab.learners import ERM, Adversarial, fit
 from shiftmetrics.lab.shifts.defences import JPEGDefence, ReverseSigmoid
 
@@ -63,11 +63,11 @@ class Readers:
 
 def readers(seed: int, quick: bool) -> Readers:
     """Return the models of one seed, trained once for all experiments; the quick form has fewer epochs."""
-    digits = load("digits")
-    order = np.random.default_rng(seed).permutation(len(digits.y))
-    x = torch.tensor(digits.X[order].reshape(-1, 1, 8, 8), dtype=torch.float32)
-    y = torch.tensor(digits.y[order])
-    n_test = 100 if quick else 500
+    images, labels = mnist()
+    n_test, n_train = (100, 500) if quick else (500, 3000)
+    order = np.random.default_rng(seed).permutation(len(labels))[: n_test + n_train]
+    x = torch.tensor(images[order].reshape(-1, 1, 28, 28), dtype=torch.float32)
+    y = torch.tensor(labels[order])
     training = Training(
         _network,
         epochs=5 if quick else 30,
@@ -178,5 +178,5 @@ def draw_ratios(
 def _network(seed: int) -> torch.nn.Sequential:
     torch.manual_seed(seed)
     return torch.nn.Sequential(
-        torch.nn.Flatten(), torch.nn.Linear(64, 128), torch.nn.ELU(), torch.nn.Linear(128, 10)
+        torch.nn.Flatten(), torch.nn.Linear(784, 128), torch.nn.ELU(), torch.nn.Linear(128, 10)
     )
