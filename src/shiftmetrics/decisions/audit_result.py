@@ -245,15 +245,15 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         if self.changes.replaced:
             named = _named([change.column for change in self.changes.replaced])
             steps.append(
-                f"See what became of {named}: another code or unit, or gaps. Map it to the old values, or leave "
-                "it out (--exclude), and audit again."
+                f"If {named} only tells the samples apart, leave it out (--exclude); if its code or unit changed, or "
+                "its values are gone, mend that. Then audit again."
             )
         if self.changes.new and labels_inside < _ADVISED_LABELS:
             n = min(_ADVISED_LABELS, self.changes.new[0].n_members)
             steps.append(
                 f"Look at the samples of mode 1, and label {n} of them, in the order of the file."
             )
-        elif self.verdict == "CHANGED" and self.changes.columns and not self.changes.replaced:
+        elif self.verdict == "CHANGED" and self.changes.n_changed and not self.changes.replaced:
             steps.append("Look at the columns that changed.")
         is_open = self.settings["has_model"] and self.verdict == "CHANGED"
         if self.labelled is None and (is_open or self.plan is not None):
@@ -268,6 +268,8 @@ class AuditResult(LeadingVerdict, Drawn, Result):
             )
         if self.verdict == "CANNOT TELL":
             steps = ["Drop the copies, and audit again."]
+        if not steps and self.verdict == "CHANGED":
+            steps.append("Look at what changed; the labels do not show that the model is worse.")
         if not steps:
             steps.append("Nothing to do.")
         return steps

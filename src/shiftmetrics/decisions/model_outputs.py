@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics.decisions.columns import looks_like_id, looks_like_label
 from shiftmetrics.decisions.matching import as_strings, positions
 from shiftmetrics.models.reading.checks import columns_of
 from shiftmetrics.models.reading.outputs import predicted_labels
@@ -79,8 +80,51 @@ def model_outputs(
         predicted = table[model].to_numpy()
         _refuse_numbers(predicted)
         return ModelOutputs(predicted, None, np.unique(as_strings(predicted)))
+    predicted, given = _asked(model, table, not_features)
+    # What came back must be classes, and one probability for each of them.
+    _refuse_numbers(predicted)
+    classes = np.asarray(getattr(model, "classes_", np.unique(predicted)))
+    shape = len(table), len(classes)
+    if given is not None and (given.shape != shape or not np.isfinite(given).all()):
+        got = f"shape {given.shape}, or values that are not finite"
+        raise ValueError(describe("model", f"a model with probabilities of shape {shape}", got))
+    return ModelOutputs(predicted, given, classes)
+
+
+def prediction_table(model: Any, table: pd.DataFrame, named: Iterable[str]) -> pd.DataFrame:
+    """Return what a fitted model says of the rows of a table, as `diff_models` reads it.
+
+    Probabilities of the classes where the model has some, else predicted labels or values; beside them the columns
+    that are named or look like ids and labels, but for those that the model was fitted on.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `model_outputs`.
+    """
+    import pandas as pd
+
+    taken = set(getattr(model, "feature_names_in_", ()))
+    kept = [
+        name
+        for name in table.columns
+        if name in named or (name not in taken and (looks_like_id(name) or looks_like_label(name)))
+    ]
+    if hasattr(model, "predict_proba"):
+        outputs = model_outputs(model, table, not_features=kept)
+        said = pd.DataFrame(outputs.probabilities, columns=list(map(str, outputs.classes)))
+    else:
+        said = pd.DataFrame({"prediction": _asked(model, table, kept)[0]})
+    beside = table[kept].reset_index(drop=True)
+    return pd.concat([beside, said], axis=1)
+
+
+def _asked(
+    model: Any, table: pd.DataFrame, not_features: Iterable[Any]
+) -> tuple[npt.NDArray[Any], FloatArray | None]:
+    """Return what a model predicts, one value for each sample, and its probabilities where it has some."""
     if not hasattr(model, "predict"):
-        raise TypeError(describe("model", "a fitted classifier with predict", type(model).__name__))
+        raise TypeError(describe("model", "a fitted model with predict", type(model).__name__))
     # Whatever goes wrong inside a user's model is said as one sentence with the error that it raised.
     features = _features(model, table, set(not_features))
     given = None
@@ -91,17 +135,10 @@ def model_outputs(
     except Exception as error:
         got = f"{type(error).__name__}: {str(error)[:200]}"
         raise ValueError(describe("model", "a model that takes these columns", got)) from error
-    # What came back must be one class for each sample, and one probability for each class.
     if predicted.shape != (len(table),):
         got = f"predictions of shape {predicted.shape} for {len(table)} samples"
         raise ValueError(describe("model", "a model with one prediction for each sample", got))
-    _refuse_numbers(predicted)
-    classes = np.asarray(getattr(model, "classes_", np.unique(predicted)))
-    shape = len(table), len(classes)
-    if given is not None and (given.shape != shape or not np.isfinite(given).all()):
-        got = f"shape {given.shape}, or values that are not finite"
-        raise ValueError(describe("model", f"a model with probabilities of shape {shape}", got))
-    return ModelOutputs(predicted, given, classes)
+    return predicted, given
 
 
 def _features(model: Any, table: pd.DataFrame, not_features: set[Any]) -> Any:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from shiftmetrics._core.files import atomic_path
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions import DiffResult, diff_models
+from shiftmetrics.decisions.model_outputs import prediction_table
+from shiftmetrics.encoding.roles import as_frame
 from shiftmetrics.tools.cli.decision_tables import check_new_table, read_table
 from shiftmetrics.tools.cli.forms import parse_pairs
+from shiftmetrics.tools.cli.objects import check_model, load_object
 from shiftmetrics.tools.cli.outputs import CommandAnswer, Job
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import parse_source
@@ -29,6 +33,7 @@ def diff(
     new: str,
     *,
     call: Call,
+    data: str | None = None,
     label: str | None = None,
     labels: str | None = None,
     id_column: str | None = None,
@@ -43,7 +48,7 @@ def diff(
     Only rows whose prediction changes can change the accuracy, so it changes by at most their fraction, for certain,
     without a label. Labels of a few of these rows give an exact interval. Files hold scores, probabilities, one
     column of probabilities, predicted labels, or the outputs of a regression; ids, labels and scores are found by
-    name and by what they hold, and it is said what was found.
+    name and by what they hold, and it is said what was found. With --data, OLD and NEW are two fitted models.
 
     Exit codes: 0 safe, or information without --allow; 1 worse; 3 cannot tell yet; 2 an error.
 
@@ -51,12 +56,16 @@ def diff(
 
     Example: `shiftmetrics diff old.csv new.csv --label label --allow 0.01 --report diff.html`
 
+    Example: `shiftmetrics diff old.joblib new.joblib --data test.csv --label paid --trust`
+
     Parameters
     ----------
     old : OLD
         Predictions of the model in use: csv, parquet, npy, npz or JSON lines.
     new : NEW
         Predictions of the new model for the same rows.
+    data : FILE
+        Rows that OLD and NEW predict on, which are models then: joblib or skops files, or module:attribute.
     label : COLUMN
         Column of true labels, in either file; empty where a row has none.
     labels : FILE
@@ -79,11 +88,19 @@ def diff(
     if plan is not None and peek:
         raise ValueError("--plan NUMBER must not be given beside --peek, which needs no number.")
     typed = {"OLD": old, "NEW": new}
+    if data is not None:
+        for argument, text in typed.items():
+            check_model(text, argument)
+        typed = {"--data": data}
     if labels is not None:
         typed["--labels"] = labels
     # files are read as they are: `diff_models` finds ids, labels and scores
     sources = [parse_source(text, argument) for argument, text in typed.items()]
     contents = [read_table(source) for source in sources]
+    notes: list[str] = []
+    if data is not None:
+        named = [name for name in (label, id_column, group) if name is not None]
+        contents[:1] = _predicted({"OLD": old, "NEW": new}, contents[0], named, notes)
     if changed is not None:
         check_new_table(changed, "--changed")
     # costs of errors, by the label of the row
@@ -105,17 +122,36 @@ def diff(
             # whole or not at all: people fill this file in
             with atomic_path(changed) as temporary:
                 result.to_frame().to_csv(temporary, index=False)
-        names = [str(source) for source in sources[:2]]
+        names = [Path(text).name for text in (old, new)]
         return CommandAnswer(
             results={result.title: result},
             title=f"From {names[0]} to {names[1]}",
             context=Context(description=f"Predictions in {names[1]} set against {names[0]}."),
-            notes=_notes(result, changed),
+            notes=[*notes, *_notes(result, changed)],
             exit_code=result.exit_code,
             written={"Changed rows": changed},
         )
 
     return Job(inputs=sources, compute=compute)
+
+
+def _predicted(models: dict[str, str], data: Any, named: list[str], notes: list[str]) -> list[Any]:
+    """Return what both models predict, with the named columns of the data beside it."""
+    frame = as_frame(data, "--data")
+    for name in named:
+        if name not in frame:
+            known = first_few(frame.columns, 8)
+            raise ValueError(f"--data must have the column {name!r}, got none. Known: {known}.")
+    tables = []
+    for argument, text in models.items():
+        model, warnings = load_object(text, argument)
+        notes += warnings
+        try:
+            tables.append(prediction_table(model, frame, named))
+        except (TypeError, ValueError) as error:
+            # of two models it has to be said which one
+            raise type(error)(f"{argument}: {error}") from error
+    return tables
 
 
 def _notes(result: DiffResult, changed: Path | None) -> list[str]:

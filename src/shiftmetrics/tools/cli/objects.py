@@ -20,7 +20,10 @@ from shiftmetrics.tools.cli.options import OPENING
 SKOPS_SUFFIX = ".skops"
 MODEL_SUFFIXES = (".joblib", ".pkl", ".pickle", SKOPS_SUFFIX)
 
-PREDICT_FIRST = "Of a model its predictions are measured: save model.predict_proba(X) as a file."
+PREDICT_FIRST = (
+    "Of a model its predictions are measured: save model.predict_proba(X) as a file "
+    "(`diff OLD NEW --data FILE` asks the models itself)."
+)
 """What to do with a model where a file of numbers is asked for."""
 
 MOST_SECONDS = 120
@@ -48,8 +51,8 @@ def require_trust(text: str, argument: str) -> None:
         )
 
 
-def check_model(text: str) -> None:
-    """Make sure that ``--model`` names a model that may be opened, without opening it.
+def check_model(text: str, argument: str = "--model") -> None:
+    """Make sure that ``argument`` names a model that may be opened, without opening it.
 
     Raises
     ------
@@ -58,14 +61,16 @@ def check_model(text: str) -> None:
     """
     if text.lower().endswith(MODEL_SUFFIXES):
         if not Path(text).is_file():
-            raise ValueError(f"--model must be an existing file, got {text!r}, which is not there.")
+            raise ValueError(
+                f"{argument} must be an existing file, got {text!r}, which is not there."
+            )
     elif not is_attribute(text):
         raise ValueError(
-            f"--model must be a file of kind {', '.join(MODEL_SUFFIXES)}, or module:attribute, got {text!r}. "
-            "Write a model with joblib.dump(model, path)."
+            f"{argument} must be a model: a file of kind {', '.join(MODEL_SUFFIXES)}, or module:attribute, "
+            f"got {text!r}. Write a model with joblib.dump(model, path)."
         )
     if not text.lower().endswith(SKOPS_SUFFIX):
-        require_trust(text, "--model")
+        require_trust(text, argument)
 
 
 def load_object(text: str, argument: str) -> tuple[Any, list[str]]:
@@ -189,7 +194,8 @@ def as_content(value: Any, argument: str) -> Any:
         array = np.asarray(to_numpy(value) if hasattr(value, "shape") else value)
     except Exception as error:  # a ragged list, a tensor that NumPy cannot read, ...
         raise TypeError(f"{argument} must be an array of numbers ({error}).") from error
-    if array.ndim == 0 and array.dtype == object:
+    # an ensemble has a length, too: NumPy would make an array of its members
+    if hasattr(value, "predict") or (array.ndim == 0 and array.dtype == object):
         raise TypeError(
             f"{argument} must be a table or an array, got an object of type {type(value).__name__}. {PREDICT_FIRST}"
         )

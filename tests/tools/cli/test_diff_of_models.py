@@ -1,0 +1,129 @@
+"""`diff --data`: two fitted models in place of two files of predictions."""
+
+import json
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from shiftmetrics.decisions import diff_models
+
+NAMES = np.array(["barolo", "grignolino", "barbera"])
+MODELS = {
+    "forest": lambda: RandomForestClassifier(20, random_state=0),
+    "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
+    "svc": lambda: make_pipeline(StandardScaler(), LinearSVC()),
+}
+
+
+@pytest.fixture
+def wines(tmp_path, monkeypatch):
+    """Write models of wines that see two columns, and a test file with ids, groups and the kind of wine."""
+    monkeypatch.chdir(tmp_path)
+    features, kinds = load_wine(return_X_y=True, as_frame=True)
+    features = features.iloc[:, [1, 9]]
+    labels = NAMES[kinds]
+    train = np.arange(len(labels)) % 2 == 0
+    models = {}
+    for name, make in MODELS.items():
+        models[name] = make().fit(features[train], labels[train])
+        joblib.dump(models[name], f"{name}.joblib")
+    test = features[~train].reset_index(drop=True)
+    test.insert(0, "bottle_id", [f"bottle {i}" for i in range(len(test))])
+    test["kind"] = labels[~train]
+    test["cellar"] = np.where(np.arange(len(test)) % 3 == 0, "north", "south")
+    test.to_csv("test.csv", index=False)
+    return models, test, features.columns
+
+
+def answered(run, *typed):
+    done = run("diff", *typed, "--json", "-")
+    assert done.exit_code in (0, 1, 3), done.output
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("new", ["logistic", "svc"])
+def test_models_are_asked_for_what_they_predict(run, wines, new):
+    models, test, columns = wines
+    found = answered(
+        run, "forest.joblib", f"{new}.joblib", "--data", "test.csv", "--label", "kind", "--trust"
+    )
+    right = [models[name].predict(test[columns]) == test["kind"] for name in ("forest", new)]
+    assert found["labelled"]["fixed"] == int((right[1] & ~right[0]).sum())
+    assert found["labelled"]["broken"] == int((right[0] & ~right[1]).sum())
+    assert found["labelled"]["old_score"] == pytest.approx(right[0].mean())
+    assert found["labelled"]["new_score"] == pytest.approx(right[1].mean())
+
+
+def test_it_is_the_answer_of_their_probabilities(run, wines):
+    models, test, columns = wines
+    typed = ["forest.joblib", "logistic.joblib", "--data", "test.csv", "--trust"]
+    found = answered(run, *typed)
+    tables = [
+        pd.DataFrame(models[name].predict_proba(test[columns]), columns=models[name].classes_)
+        for name in ("forest", "logistic")
+    ]
+    assert found["value"] == diff_models(*tables, rng=0).value
+    assert found["changes"]["fraction"] == diff_models(*tables, rng=0).changes.fraction
+    assert "Took bottle_id as the id" in run("diff", *typed).stdout
+
+
+def test_groups_and_ids_of_the_data_are_kept(run, wines):
+    typed = ["forest.joblib", "logistic.joblib", "--data", "test.csv", "--label", "kind"]
+    done = run("diff", *typed, "--group", "cellar", "--changed", "changed.csv", "--trust")
+    assert done.exit_code == 0, done.output
+    assert pd.read_csv("changed.csv")["id"].str.startswith("bottle ").all()
+
+
+def test_models_that_know_no_names_get_what_is_neither_label_nor_id(run, wines):
+    _, test, columns = wines
+    for name in ("forest", "logistic"):
+        plain = MODELS[name]().fit(test[columns].to_numpy(), test["kind"])
+        joblib.dump(plain, f"{name}.joblib")
+    test.drop(columns="cellar").to_csv("test.csv", index=False)
+    typed = ["forest.joblib", "logistic.joblib", "--data", "test.csv", "--label", "kind"]
+    assert answered(run, *typed, "--trust")["n_samples"] == len(test)
+
+
+def test_regressions_are_compared_by_their_outputs(run, wines):
+    _, test, columns = wines
+    outcome = test[columns[0]] * 2 + np.arange(len(test)) % 5
+    for name, model in {"old": Ridge(), "new": RandomForestRegressor(5, random_state=0)}.items():
+        joblib.dump(model.fit(test[columns], outcome), f"{name}.joblib")
+    test.assign(price=outcome).to_csv("test.csv", index=False)
+    found = answered(
+        run, "old.joblib", "new.joblib", "--data", "test.csv", "--label", "price", "--trust"
+    )
+    old, new = (joblib.load(f"{name}.joblib").predict(test[columns]) for name in ("old", "new"))
+    expected = np.abs(old - outcome).mean() - np.abs(new - outcome).mean()
+    assert found["value"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("forest.joblib svc.joblib --data test.csv", "--trust"),
+        ("forest.joblib test.csv --data test.csv --trust", "NEW must be a model"),
+        ("forest.joblib gone.joblib --data test.csv --trust", "NEW must be an existing file"),
+        ("forest.joblib svc.joblib --data gone.csv --trust", "--data must be an existing file"),
+        ("forest.joblib svc.joblib --data test.csv --label paid --trust", "the column 'paid'"),
+        ("forest.joblib svc.joblib --data narrow.csv --trust", "OLD: model must be"),
+        ("forest.joblib broken.joblib --data test.csv --trust", "NEW: model must be"),
+        ("forest.joblib svc.joblib --trust", "diff OLD NEW --data FILE"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_sentence(run, wines, typed, said):
+    _, test, columns = wines
+    test[["kind", columns[0]]].to_csv("narrow.csv", index=False)
+    joblib.dump({"not": "a model"}, "broken.joblib")
+    done = run("diff", *typed.split())
+    assert done.exit_code == 2
+    assert said in done.output
+    assert "Traceback" not in done.output
