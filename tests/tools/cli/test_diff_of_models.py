@@ -110,7 +110,7 @@ def test_regressions_are_compared_by_their_outputs(run, wines):
     ("typed", "said"),
     [
         ("forest.joblib svc.joblib --data test.csv", "--trust"),
-        ("forest.joblib test.csv --data test.csv --trust", "NEW must be a model"),
+        ("forest.joblib test.csv --data test.csv --trust", "NEW must be a file of kind .joblib"),
         ("forest.joblib gone.joblib --data test.csv --trust", "NEW must be an existing file"),
         ("forest.joblib svc.joblib --data gone.csv --trust", "--data must be an existing file"),
         ("forest.joblib svc.joblib --data test.csv --label paid --trust", "the column 'paid'"),

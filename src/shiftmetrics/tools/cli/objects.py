@@ -66,7 +66,7 @@ def check_model(text: str, argument: str = "--model") -> None:
             )
     elif not is_attribute(text):
         raise ValueError(
-            f"{argument} must be a model: a file of kind {', '.join(MODEL_SUFFIXES)}, or module:attribute, "
+            f"{argument} must be a file of kind {', '.join(MODEL_SUFFIXES)}, or module:attribute, "
             f"got {text!r}. Write a model with joblib.dump(model, path)."
         )
     if not text.lower().endswith(SKOPS_SUFFIX):

@@ -236,7 +236,10 @@ def _curve(call: Call, result: Any, loss: Any, sample: Sample) -> dict[str, Any]
     threshold = call["threshold"]
     # a quarter of the way to the threshold each; where that is short, of the base risk
     step = max(threshold - start, 0.25 * max(start, 1e-3)) / 4
-    thresholds = [*(start + np.arange(1, 9) * step), threshold]
+    thresholds = np.array([*(start + np.arange(1, 9) * step), threshold])
+    # no error rate is above 1
+    if isinstance(loss, ZeroOneLoss):
+        thresholds = thresholds[thresholds <= 1.0]
     weights = {"sample_weight": sample.weight, "groups": sample.groups}
     curve = call(stability_curve, loss, thresholds, **weights)
     return {curve.title: curve}
