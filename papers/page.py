@@ -50,7 +50,8 @@ whether it holds. A claim is an inequality that was written down before anything
   closest. "Does not change" is an equivalence test, with its margin.
 - **Not testable here** are claims that our set-up cannot answer whatever the truth is: experiments at chance,
   identities, what needs data that we lack.
-- A dash stands where the document prints no number: it says the claim in words, or a figure shows it.
+- *Printed* is the document's number, or its words where it has none; a dash where a figure alone shows it, or where
+  the claim is ours.
 - Definitions, and numbers that are the same in every seed, are *checks*; what no document claims is *ours*. Neither
   is counted.
 
