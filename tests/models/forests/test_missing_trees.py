@@ -211,10 +211,12 @@ def test_certified_distances_are_not_beyond_an_error(name, n_classes) -> None:
     known = np.where(losses > 0.0, distances**2, np.inf).min(axis=1)
     standing = Standing.of(grid, X)
     assert (known <= upper * (1 + 1e-9) + 1e-15).all()
-    for reached in (upper, 4.0 * upper, np.full(len(X), np.inf)):
-        sharper, _ = certified_distances(
-            standing, problem.y, known, reached, Budget.of(1.0, len(X))
-        )
+    # The small budgets look less far again and again.
+    budgets = [Budget.of(1.0, len(X)), Budget(600, 4, 0), Budget(600, 8, 10**6)]
+    for reached, budget in itertools.product(
+        (upper, 4.0 * upper, np.full(len(X), np.inf)), budgets
+    ):
+        sharper, _ = certified_distances(standing, problem.y, known, reached, budget)
         assert (sharper >= known).all()
         assert (sharper <= upper * (1 + 1e-9) + 1e-15).all()
 

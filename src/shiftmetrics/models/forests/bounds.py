@@ -8,20 +8,17 @@ take back at their best; if none is left, no error is nearer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics.models.forests.joint_boxes import JointBoxes, NearBoxes
 from shiftmetrics.models.forests.loss_bounds import LeafReach
 from shiftmetrics.models.forests.standing import Standing
 
-_MOST_JOINT = 4_000  # pairs of boxes beyond which a shorter distance is tried
-_MOST_LEAVES = 6  # leaves within reach, for each tree, at the first distance that is tried
-_SHRINK = 0.7  # factor from one squared distance to the next
-_MOST_TRIALS = 4
+_MOST_JOINT = 2_000  # pairs of boxes beyond which it looks less far
+_MOST_LEAVES = 6  # leaves within reach, for each tree, at first
 _MOST_MEETINGS = 4_000_000  # pairs with boxes of all trees left, beyond which it tries less
 _ALL_MEETINGS = 40_000_000_000  # over the square of the number of rows, for each of them
 
@@ -59,8 +56,8 @@ def least_distances(
         found = LeafReach.of(part, y[pending], limit[pending])
         order = found.order()
         able = np.zeros(len(order), dtype=np.bool_)
-        for rival in range(grid.forest.n_outputs):
-            able |= found.ahead(rival, order) >= 0.0
+        for step in range(1, grid.forest.n_outputs):
+            able |= found.ahead(step, order) >= 0.0
         # The first leaves of a row are those where it stands; sums count from the last of them on.
         first_of_row = np.searchsorted(found.row, np.arange(len(pending)))
         place = np.arange(len(order)) - first_of_row[found.row]
@@ -78,156 +75,15 @@ def least_distances(
     return squared, limit
 
 
-@dataclass(frozen=True)
-class _NearBoxes:
-    """Boxes of leaves near a row, one tree after another.
-
-    Attributes
-    ----------
-    axes : array of shape (n_axes,)
-        The axes on which a box is away from the row.
-    low, high : array of shape (n_boxes, n_axes)
-        First and last cell on these axes.
-    costs : array of shape (n_boxes, n_axes)
-        Least squared distance there.
-    margins : array of shape (n_boxes, n_rivals)
-        What each leaf adds to the lead of the label over each rival.
-    meets : array of shape (n_boxes, n_boxes)
-        Which boxes have a point in common.
-    """
-
-    axes: IntArray
-    low: npt.NDArray[np.int32]
-    high: npt.NDArray[np.int32]
-    costs: FloatArray
-    margins: FloatArray
-    meets: BoolArray
-
-    @classmethod
-    def of(
-        cls,
-        standing: Standing,
-        row: int,
-        leaf: IntArray,
-        margins: FloatArray,
-    ) -> _NearBoxes:
-        """Return the boxes of leaves on the axes where one of them is not where a row stands."""
-        grid = standing.grid
-        box, axis = grid.bounds_of(leaf)
-        costs = np.zeros((len(leaf), len(grid.axes)))
-        rows = np.full(len(box), row)
-        costs[box, axis] = standing.costs_on(rows, axis, leaf[box])
-        axes = np.flatnonzero(costs.any(axis=0))
-        costs = costs[:, axes]
-        held = leaf[:, None], axes
-        low = grid.boxes.low[held]
-        high = grid.boxes.high[held]
-        # Where neither is away from the row, both hold its cell: only axes on which one is away can part two boxes.
-        away, axis = np.nonzero(costs)
-        above = low[:, axis] > high[away, axis]
-        below = high[:, axis] < low[away, axis]
-        some, first = np.unique(away, return_index=True)
-        misses = np.zeros((len(leaf), len(leaf)), dtype=np.bool_)
-        if some.size:
-            misses[:, some] = np.logical_or.reduceat(above | below, first, axis=1)
-        return cls(axes, low, high, costs, margins, ~(misses | misses.T))
-
-
-# Boxes with sides along the axes have a point in common if each two of them have: so of boxes put together it is
-# enough to know which boxes of later trees meet all of them.
-@dataclass(frozen=True)
-class _Joint:
-    """Boxes of the first trees put together, one of each tree.
-
-    Attributes
-    ----------
-    members : array of shape (n_joints, n_trees)
-        Positions of the boxes that are put together.
-    costs : array of shape (n_joints, n_axes)
-        Least squared distance on each axis.
-    margins : array of shape (n_joints, n_rivals)
-        What the trees add to the lead of the label over each rival.
-    meets : array of shape (n_joints, n_boxes_left)
-        Which boxes of the trees left meet all members.
-    """
-
-    members: IntArray
-    costs: FloatArray
-    margins: FloatArray
-    meets: BoolArray
-
-    def take(self, which: Array | slice) -> _Joint:
-        """Return some of them."""
-        return _Joint(
-            self.members[which], self.costs[which], self.margins[which], self.meets[which]
-        )
-
-    @classmethod
-    def of(cls, boxes: _NearBoxes, n_members: int) -> _Joint:
-        """Put the first boxes together; nothing where two of them do not meet."""
-        first = slice(n_members)
-        joint = cls(
-            members=np.arange(n_members)[None],
-            costs=boxes.costs[first].max(axis=0, initial=0.0)[None],
-            margins=boxes.margins[first].sum(axis=0)[None],
-            meets=np.asarray(boxes.meets[first, n_members:].all(axis=0))[None],
-        )
-        n_joints = int(boxes.meets[first, first].all())  # 1 or 0
-        return joint.take(slice(n_joints))
-
-    def with_tree(
-        self,
-        boxes: _NearBoxes,
-        tree: slice,
-        squared: float,
-        rest: FloatArray,
-    ) -> _Joint:
-        """Return what meets the boxes of one more tree, is near enough and has a margin that the rest may take."""
-        n_added = tree.stop - tree.start
-        may_fall = np.zeros((len(self.meets), n_added), dtype=np.bool_)
-        for rival, left in enumerate(rest):
-            margins = self.margins[:, rival, None] + boxes.margins[tree, rival]
-            may_fall |= margins <= -left
-        first, second = np.nonzero(may_fall & self.meets[:, :n_added])
-        costs = np.maximum(self.costs[first], boxes.costs[tree][second])
-        near = costs.sum(axis=1) < squared
-        first = first[near]
-        second = second[near]
-        return _Joint(
-            members=np.column_stack([self.members[first], tree.start + second]),
-            costs=costs[near],
-            margins=self.margins[first] + boxes.margins[tree][second],
-            meets=self.meets[first, n_added:] & boxes.meets[tree, tree.stop :][second],
-        )
-
-    def able(
-        self,
-        boxes: _NearBoxes,
-        starts: IntArray,
-        base: FloatArray,
-    ) -> _Joint:
-        """Return those whose margins the boxes of the trees left that meet them may still take.
-
-        ``starts`` are the positions of the first box of each of these trees.
-        """
-        able = np.zeros(len(self.meets), dtype=np.bool_)
-        first = starts - starts[0]
-        for rival, margin in enumerate(boxes.margins[starts[0] :].T):
-            reached = np.where(self.meets, margin, np.inf)
-            least = np.minimum.reduceat(reached, first, axis=1).sum(axis=1)
-            able |= self.margins[:, rival] + least + base[rival] <= 0.0
-        return self.take(able)
-
-
 class Budget(NamedTuple):
     """How much work to spend on the bound of one row.
 
     Attributes
     ----------
     leaves : int
-        Leaves within reach at the first distance that is tried, for each tree.
+        Leaves within reach at first, for each tree.
     pairs : int
-        Pairs of boxes of some trees together with those of one more, beyond which a shorter distance is tried.
+        Pairs of boxes of some trees together with those of one more, beyond which it looks less far.
     meetings : int
         Pairs with boxes of all trees left, to find the boxes that no later tree can turn.
     """
@@ -249,8 +105,9 @@ class Budget(NamedTuple):
         return cls(leaves, pairs, meetings)
 
 
-# Branch and bound for one row at a time: distances are tried from the known error down, each with all boxes nearer
-# than that. Where the boxes of all trees are put together in time, the nearest of them is the distance sought.
+# Branch and bound for one row at a time, with all boxes that are nearer than its known error. Where these are too
+# many to put together, what is farther than the nearer half of them is left out, as often as it takes: what is found
+# holds for the distance that is left. The nearest of the boxes of all trees together is then the distance sought.
 def certified_distances(
     standing: Standing,
     y: IntArray,
@@ -298,19 +155,13 @@ def certified_distances(
         if len(apart) > most:
             within = np.partition(apart, most)[most]
             trial = min(float(within), trial)
-        for _ in range(_MOST_TRIALS):
-            if not squared[row] < trial < np.inf:
-                break
-            near = leaf[apart < trial]
-            found = _nearest_joint(standing, row, near, int(y[row]), trial, budget)
-            if found is None:  # too much work: a shorter distance
-                trial *= _SHRINK
-                continue
-            distance, cells = found
-            squared[row] = max(squared[row], min(distance, trial))
-            if cells is not None:
-                nearest[row] = cells
-            break
+        if not squared[row] < trial < np.inf:
+            continue
+        near = leaf[apart < trial]
+        least, cells = _nearest_joint(standing, row, near, int(y[row]), trial, budget)
+        squared[row] = max(squared[row], least)
+        if cells is not None:
+            nearest[row] = cells
     return squared, nearest
 
 
@@ -321,8 +172,8 @@ def _nearest_joint(
     label: int,
     squared: float,
     budget: Budget,
-) -> tuple[float, IntArray | None] | None:
-    """Return the least squared distance, and cells, of boxes of all trees together where a row may be an error.
+) -> tuple[float, IntArray | None]:
+    """Return a squared distance below which a row has no error, and the cells of an error there, where it is known.
 
     Parameters
     ----------
@@ -335,13 +186,13 @@ def _nearest_joint(
     label : int
         The label of the row.
     squared : float
-        How far to look; if there is nothing, the distance is inf.
+        How far to look.
     budget : Budget
-        How many pairs of boxes to look at; None is returned where there are more.
+        How many pairs of boxes to look at; where there are more, it looks less far.
     """
     grid = standing.grid
     forest = grid.forest
-    nothing = np.inf, None
+    nothing = squared, None
     # What each leaf adds to the lead of the label over each rival, and the least that each tree can add.
     values = forest.factor * forest.value[leaf]
     margins = values[:, [label]] - np.delete(values, label, axis=1)
@@ -366,28 +217,31 @@ def _nearest_joint(
     kept = np.flatnonzero(able)
     tree_of_leaf = np.repeat(rank, size)
     kept = kept[np.argsort(tree_of_leaf[kept], kind="stable")]
-    boxes = _NearBoxes.of(standing, row, leaf[kept], margins[kept])
+    boxes = NearBoxes.of(standing, row, leaf[kept], margins[kept])
     n_single = int((counts == 1).sum())
-    joint = _Joint.of(boxes, n_single)
-    rest = total - lowest[order[:n_single]].sum(axis=0)
+    joint = JointBoxes.of(boxes, n_single)
     counts = counts[order]
     starts = np.cumsum(counts) - counts
+    rest = _sums_after(lowest[order]) + base
     for place in range(n_single, len(order)):
         tree = slice(starts[place], starts[place] + counts[place])
-        rest = rest - lowest[order[place]]
-        if len(joint.meets) * counts[place] > budget.pairs:
+        most = budget.pairs // counts[place]
+        if len(joint.meets) > most and joint.meets.size <= budget.meetings:
             # Too many pairs: drop those whose margin no boxes that meet them can take.
-            if joint.meets.size > budget.meetings:
-                return None
             joint = joint.able(boxes, starts[place:], base)
-            if len(joint.meets) * counts[place] > budget.pairs:
-                return None
-        joint = joint.with_tree(boxes, tree, squared, rest)
+        if len(joint.meets) > most:
+            # Still too many: look less far, for the nearest of them, half as many as there may be.
+            squared = joint.nearest(most // 2)
+            joint = joint.within(boxes, squared)
+            left = boxes.margins_within(squared)[starts[place] :]
+            lowest = np.minimum.reduceat(left, starts[place:] - starts[place])
+            rest[place:] = _sums_after(lowest) + base
+        joint = joint.with_tree(boxes, tree, squared, rest[place])
         if not len(joint.meets):
-            return nothing
-    if not len(joint.meets):
-        return nothing
+            return squared, None
     distances = joint.costs.sum(axis=1)
+    if not distances.size or distances.min() >= squared:
+        return squared, None
     best = distances.argmin()
     # The nearest cells: the row's own, but on the axes where the boxes are away from it.
     away = joint.costs[best] > 0.0
@@ -398,3 +252,10 @@ def _nearest_joint(
         cells[axes], boxes.low[members].max(axis=0), boxes.high[members].min(axis=0)
     )
     return float(distances[best]), cells
+
+
+def _sums_after(lowest: FloatArray) -> FloatArray:
+    """Return the sum of what stands after each place."""
+    sums = np.zeros_like(lowest)
+    sums[:-1] = np.cumsum(lowest[:0:-1], axis=0)[::-1]
+    return sums

@@ -41,16 +41,27 @@ def climb(
     closed : array of shape (n_rows,), optional
         An axis along which each row may not change.
     """
+    ends = cells.copy()
+    rows = np.arange(len(cells))
     cells = cells.copy()
     outside = block.outside(cells)
     going = np.ones(len(cells), dtype=np.bool_)
     for _ in range(_MOST_STEPS):
+        if 2 * going.sum() < len(going):
+            # Most rows have arrived: go on without them.
+            ends[rows] = cells
+            left = np.flatnonzero(going)
+            outside = outside[going[block.box_row]]
+            block = block.take(left, np.full(len(left), np.inf))
+            rows = rows[left]
+            cells = cells[left]
+            going = going[left]
         moves = block.moves(cells, outside, going)
         able = np.isfinite(moves.squared)
         if to_error:
             able &= moves.height <= 0.0
         if closed is not None:
-            able &= moves.axis != closed[moves.row]
+            able &= moves.axis != closed[rows[moves.row]]
         scores = np.where(able, score(moves), -np.inf)
         position, highest = moves.best(scores, len(cells))
         going = highest > 0.0
@@ -60,7 +71,8 @@ def climb(
         taken = position[better]
         axis = moves.axis[taken]
         block.put(cells, better, axis, moves.cell[taken], outside)
-    return cells
+    ends[rows] = cells
+    return ends
 
 
 def first_move(block: Neighbourhood, score: Score, rank: int) -> IntArray:

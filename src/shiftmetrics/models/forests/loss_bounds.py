@@ -85,15 +85,16 @@ class LeafReach:
         of_row = sums[1:] - before[self.row]
         return np.asarray(of_row / scale)
 
-    def ahead(self, rival: int, order: IntArray) -> FloatArray:
-        """Return how far a class may get ahead of that of the row within each distance; -inf for its own."""
+    def ahead(self, step: int, order: IntArray) -> FloatArray:
+        """Return how far the class ``step`` places after that of the row may get ahead of it within each distance."""
         forest = self.forest
         label = self.y[self.row]
+        rival = (label + step) % forest.n_outputs
         gain = forest.value[self.leaf, rival] - forest.value[self.leaf, label]
         before = forest.base[rival] - forest.base[label]
         highest = self.highest(forest.factor * gain, order)
         lead = highest + before
-        return np.where(label == rival, -np.inf, lead + forest.tolerance)
+        return np.asarray(lead + forest.tolerance)
 
 
 def lower_loss(
@@ -158,7 +159,7 @@ def _highest_losses(found: LeafReach, loss: str) -> FloatArray:
         least = -found.highest(-labelled, order) - rounding
         probability = np.clip(least, forest.clip, 1.0)
         return -np.log(probability)
-    leads = [found.ahead(rival, order) for rival in range(forest.n_outputs)]
+    leads = [found.ahead(step, order) for step in range(1, forest.n_outputs)]
     ahead = np.stack(leads)
     if loss == "log_loss":
         # log(1 + sum_k exp(lead of k)), each lead as high as it can be
