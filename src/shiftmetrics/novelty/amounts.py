@@ -19,6 +19,75 @@ _MOST_NEW = 0.97
 
 
 @dataclass(frozen=True, eq=False)
+class Frequencies:
+    """How frequent members are in both samples.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_rows,)
+        Weights of the rows of both samples, those of the test sample first.
+    n_test : int
+        Rows of the test sample.
+    """
+
+    weights: FloatArray
+    n_test: int
+
+    @property
+    def sides(self) -> tuple[slice, slice]:
+        """The rows of the test sample, and those of the reference."""
+        return slice(0, self.n_test), slice(self.n_test, None)
+
+    def of(self, members: BoolArray) -> tuple[float, float]:
+        """Return the fractions of the test sample and of the reference that are members."""
+        test, reference = (
+            float(self.weights[side] @ members[side] / self.weights[side].sum())
+            for side in self.sides
+        )
+        return test, reference
+
+    def sizes(self) -> tuple[float, float]:
+        """Return how many rows of equal weight would be as uncertain, of both samples."""
+        test, reference = (_effective_size(self.weights[side]) for side in self.sides)
+        return test, reference
+
+    def excess(self, members: BoolArray, *, missing: bool = False) -> float:
+        """Return (a - b) / (1 - b) of the fractions a of a sample and b of the other that are members.
+
+        Were a fraction s of the sample new and all of it members, and were the others like those of the other sample,
+        then a = s + (1 - s) b.
+        """
+        a, b = self._of_own_and_other(members, missing=missing)
+        return max(0.0, (a - b) / (1.0 - b)) if b < 1.0 else 0.0
+
+    def rarity(self, mode: FoundMode) -> float:
+        """Return how many times as frequent the core of a mode is in the sample that should lack it.
+
+        The core are the members that are at least as strong as the median one of the mode's own side: at its edge a
+        mode overlaps with others.
+        """
+        missing = mode.function.missing
+        own = np.zeros(len(self.weights), bool)
+        own[self.sides[int(missing)]] = True
+        core = mode.members & (mode.strengths >= np.median(mode.strengths[mode.members & own]))
+        a, b = self._of_own_and_other(core, missing=missing)
+        return b / a if a > 0.0 else 1.0
+
+    def more_than_p_value(self, mode: FoundMode, times: float) -> float:
+        """Return the p-value of "members are at most so many times as frequent as in the other sample"."""
+        own, other = self._of_own_and_other(mode.members, missing=mode.function.missing)
+        size, other_size = self.sizes()
+        if mode.function.missing:
+            size, other_size = other_size, size
+        return rate_ratio_p_value(own * size, other * other_size, size, other_size, times)
+
+    def _of_own_and_other(self, members: BoolArray, *, missing: bool) -> tuple[float, float]:
+        """Return the fractions of the sample that has the members in excess, and of the other one."""
+        test, reference = self.of(members)
+        return (reference, test) if missing else (test, reference)
+
+
+@dataclass(frozen=True, eq=False)
 class ModeSides:
     """The modes that are new, those that are missing, and those that are only more or less frequent."""
 
@@ -28,116 +97,45 @@ class ModeSides:
 
 
 def sorted_modes(
-    found: list[FoundMode], held_out: BoolArray, weights: FloatArray, n_test: int, alpha: float
+    found: list[FoundMode], held_out: BoolArray, frequencies: Frequencies, alpha: float
 ) -> ModeSides:
     """Sort the modes that were found by what may be said of them.
 
     A mode is new where its core is rare in the reference in absolute terms, and missing the other way round. But
-    where
-    a fraction s of the sample is new, all that is known is only 1 - s times as frequent as in the reference: a mode
-    is
-    less frequent, or missing, beyond the largest plausible s. So with what is more frequent where the reference has
-    modes in excess.
+    where a fraction s of the sample is new, all that is known is only 1 - s times as frequent as in the reference: a
+    mode is less frequent, or missing, beyond the largest plausible s. So with what is more frequent where the
+    reference has modes in excess.
     """
     sides = ModeSides([], [], [])
-    everything = np.ones(len(weights), bool)
+    sizes = frequencies.sizes()
     for missing in (False, True):
-        # What the other side has in excess dilutes this one.
-        # All that the other side has in excess, whether it is named or only counted.
-        others = members_of(found, len(weights), missing=not missing)
+        # What the other side has in excess dilutes this one, whether it is named or only counted.
+        others = members_of(found, len(held_out), missing=not missing)
         if missing:
             others |= held_out
-        size = effective_size(weights[:n_test] if missing else weights[n_test:])
-        excess = excess_fraction(others, weights, n_test, missing=not missing)
-        times = 1.0 / (1.0 - largest_fraction(excess, size))
-        for part in found:
-            if part.function.missing != missing:
+        excess = frequencies.excess(others, missing=not missing)
+        times = 1.0 / (1.0 - largest_fraction(excess, sizes[0] if missing else sizes[1]))
+        for mode in found:
+            if mode.function.missing != missing:
                 continue
-            beyond = more_than_p_value(
-                part.members, weights, everything, n_test, times, missing=missing
-            )
+            beyond = frequencies.more_than_p_value(mode, times)
             # New or missing: a quarter as frequent at most. Dilution counts against missing.
-            rare = rarity(part.strengths, part.members, weights, n_test, missing=missing)
+            rare = frequencies.rarity(mode)
             if missing:
                 rare *= times
             if rare <= RARE and (beyond <= alpha or not missing):
-                (sides.missing if missing else sides.new).append(part)
+                (sides.missing if missing else sides.new).append(mode)
             elif beyond <= alpha:
-                sides.changed.append(part)
+                sides.changed.append(mode)
     return sides
-
-
-def excess_fraction(
-    members: BoolArray, weights: FloatArray, n_test: int, *, missing: bool = False
-) -> float:
-    """Return (a - b) / (1 - b) of the fractions a of a sample and b of the other that are members.
-
-    Were a fraction s of the sample new and all of it members, and were the others like those of the other sample,
-    then
-    a = s + (1 - s) b.
-    """
-    a, b = member_fractions(members, weights, n_test)
-    if missing:
-        a, b = b, a
-    return max(0.0, (a - b) / (1.0 - b)) if b < 1.0 else 0.0
-
-
-def rarity(
-    strengths: FloatArray, members: BoolArray, weights: FloatArray, n_test: int, *, missing: bool
-) -> float:
-    """Return how many times as frequent the core of a mode is in the sample that should lack it: 0 for a new mode.
-
-    The core are the members that are at least as strong as the median one: at its edge a mode overlaps with others.
-    """
-    # Half of the members of the mode's own side are at least as strong as the median one.
-    own = members.copy()
-    own[n_test:] = False
-    if missing:
-        own = members & ~own
-    core = members & (strengths >= np.median(strengths[own]))
-    a, b = member_fractions(core, weights, n_test)
-    if missing:
-        a, b = b, a
-    return b / a if a > 0.0 else 1.0
-
-
-def more_than_p_value(
-    members: BoolArray,
-    weights: FloatArray,
-    rows: BoolArray,
-    n_test: int,
-    times: float,
-    *,
-    missing: bool,
-) -> float:
-    """Return the p-value of "at most so many times as frequent", from rows that had no part in finding the mode."""
-    counts = []
-    sizes = []
-    for side in (slice(0, n_test), slice(n_test, None)):
-        weight = weights[side][rows[side]]
-        sizes.append(effective_size(weight))
-        fraction = float(weight @ members[side][rows[side]] / weight.sum())
-        counts.append(fraction * sizes[-1])
-    own, other = (1, 0) if missing else (0, 1)
-    return rate_ratio_p_value(counts[own], counts[other], sizes[own], sizes[other], times)
-
-
-def member_fractions(members: BoolArray, weights: FloatArray, n_test: int) -> tuple[float, float]:
-    """Return the fractions of the test sample and of the reference that are members."""
-    test = weights[:n_test]
-    reference = weights[n_test:]
-    of_test = float(test @ members[:n_test] / test.sum())
-    of_reference = float(reference @ members[n_test:] / reference.sum())
-    return of_test, of_reference
-
-
-def effective_size(weights: FloatArray) -> float:
-    """Return how many samples of equal weight would be as uncertain."""
-    scaled = weights / weights.max()  # squares of tiny weights are 0
-    return float(scaled.sum() ** 2 / (scaled @ scaled))
 
 
 def largest_fraction(fraction: float, n_samples: float) -> float:
     """Return the largest plausible fraction that is new: other modes may be so much rarer and not be missing."""
     error = math.sqrt(fraction * (1.0 - fraction) / n_samples)
     return min(fraction + 2.0 * error + _UNSEEN, _MOST_NEW)
+
+
+def _effective_size(weights: FloatArray) -> float:
+    scaled = weights / weights.max()  # squares of tiny weights are 0
+    return float(scaled.sum() ** 2 / (scaled @ scaled))

@@ -10,14 +10,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, take_rows, to_float64
 from shiftmetrics._core.result import Interval
-from shiftmetrics.novelty.amounts import (
-    ModeSides,
-    effective_size,
-    excess_fraction,
-    member_fractions,
-    more_than_p_value,
-    sorted_modes,
-)
+from shiftmetrics.novelty.amounts import Frequencies, ModeSides, sorted_modes
 from shiftmetrics.novelty.bandwidth import MAX_ROWS, bandwidth_by_rule
 from shiftmetrics.novelty.crossfit import fraction_interval
 from shiftmetrics.novelty.gram import Gram
@@ -25,10 +18,10 @@ from shiftmetrics.novelty.kernels import DirectionKernel, Kernel
 from shiftmetrics.novelty.membership import FoundMode, ModeFunction, members_of
 from shiftmetrics.novelty.modes import Mode, describe_mode
 from shiftmetrics.novelty.options import NoveltyResampling
-from shiftmetrics.novelty.permutations import make_units, searched_rows
+from shiftmetrics.novelty.permutations import searched_rows
 from shiftmetrics.novelty.result_parts import NoveltyChanges, NoveltyTest
 from shiftmetrics.novelty.row_scores import RowScorer
-from shiftmetrics.novelty.search import find_modes, found_in
+from shiftmetrics.novelty.search import found_in
 from shiftmetrics.novelty.searched import SearchedSamples
 from shiftmetrics.novelty.solution import NoveltyProblem
 from shiftmetrics.novelty.space import most_rows
@@ -86,23 +79,13 @@ def detect(
     report : callable
         Called after each round of the search.
     """
-    gram = problem.gram
-    n_test = gram.n_test
+    gram, weights = _to_search(problem, rng)
+    frequencies = Frequencies(weights, gram.n_test)
     alpha = 1.0 - options.confidence_level
-    # Weights are 1 on average in each sample from here on.
-    sides = problem.test_weights * n_test, problem.reference_weights * gram.n_reference
-    weights = np.concatenate(sides)
-    kernel = _search_kernel(gram, sides, rng)
-    if kernel is not gram.kernel:
-        gram = gram.with_kernel(kernel)
     # 1. The rows to search on: all that memory allows, and at eta > 1 one half, so that the other half can test.
     most = most_rows(int(gram.features.shape[1]), problem.memory_limit)
-    sizes = (n_test, gram.n_reference)
-    having = weights > 0.0
-    if options.paired:
-        having &= np.concatenate([having[n_test:], having[:n_test]])
     rows = searched_rows(
-        having,
+        _having(weights, gram.n_test, paired=options.paired),
         gram.in_test,
         together,
         most,
@@ -112,78 +95,53 @@ def detect(
     )
     is_searched = np.zeros(gram.n_rows, bool)
     is_searched[rows] = True
-    if together is not None:
-        together = np.unique(together[rows], return_inverse=True)[1]
-    # Units of the first round of the search.
-    everything = np.ones(len(rows), bool)
-    units = make_units(everything, gram.in_test[rows], together, rng, paired=options.paired)
     search = SearchedSamples(
         gram if is_searched.all() else gram.subset(rows),
         weights=weights[rows],
-        together=together,
+        together=None if together is None else np.unique(together[rows], return_inverse=True)[1],
         problem=problem,
         options=options,
         rng=rng,
     )
-    # 2. Is anything new or missing? Only then is it asked what.
+    # 2. Is anything new or missing? Only then is it asked what: a gradual change of columns, or modes.
     tested, n_resamples = search.gated()
-    p_values = list(tested.p_values)
-    stands_out = min(p_values) <= alpha
     gradual = NoveltyChanges()
     rounds: list[list[ModeFunction]] = []
-    if stands_out and problem.eta == 1.0:
-        changes, pairs = search.gradual_changes(tested, columns)
-        gradual = NoveltyChanges(columns=changes, correlations=pairs)
-    if stands_out and not gradual.are_gradual:
-        rounds = find_modes(
-            search.space,
-            units,
-            weights[rows],
-            together,
-            alpha=alpha,
-            n_resamples=options.n_resamples,
-            rng=rng,
-            executor=problem.executor,
-            report=report,
-        )
+    if min(tested.p_values) <= alpha:
+        if problem.eta == 1.0:
+            gradual = search.gradual_changes(tested, columns)
+        if not gradual.are_gradual:
+            rounds = search.modes(report)
     found = found_in(rounds, search.space, gram)
     # 3. Which modes are new, which are missing, and which only more or less frequent?
-    counted = weights * is_searched
-    held_out = np.zeros(gram.n_rows, bool)
     if problem.eta > 1.0:
-        counted = weights * ~is_searched
-        found, p_values = _confirmed(found, weights, ~is_searched, n_test, problem.eta, alpha)
-        held_out = ~is_searched & members_of(found, gram.n_rows, missing=False)
-        modes = ModeSides(
-            [part for part in found if not part.function.missing],
-            [part for part in found if part.function.missing],
-            [],
-        )
+        judged = _confirmed(found, frequencies, ~is_searched, problem.eta, alpha)
     else:
+        p_values = tested.p_values
+        held_out = np.zeros(gram.n_rows, bool)
         if p_values[0] <= alpha and not gradual.are_gradual:
             held_out[rows] = search.crossfitted()
-        modes = sorted_modes(found, held_out, weights, n_test, alpha)
-    # 4. How much is new, by samples that had no part in saying so; what is missing is no part of the comparison.
-    new = members_of(modes.new, gram.n_rows, missing=False)
+        modes = sorted_modes(found, held_out, frequencies, alpha)
+        if rounds:
+            p_values = _of_what_is_left(p_values, found, modes, search, rows)
+        judged = _Judged(modes, p_values, held_out, is_searched)
+    modes = judged.modes
+    # 4. How much is new, by samples that had no part in saying so.
     missing = members_of(modes.missing, gram.n_rows, missing=True)
-    if excess_fraction(missing, weights, n_test, missing=True) < _ALL_MISSING:
-        counted = np.where(missing & ~gram.in_test, 0.0, counted)
-    interval = _interval(held_out, counted, n_test, search, options.confidence_level)
+    missing_fraction = frequencies.excess(missing, missing=True)
+    counted = Frequencies(weights * judged.counted, gram.n_test)
+    if missing_fraction < _ALL_MISSING:
+        # What is missing is no part of the comparison.
+        kept = judged.counted & ~(missing & ~gram.in_test)
+        counted = Frequencies(weights * kept, gram.n_test)
+    interval = _interval(judged.held_out, counted, search, options.confidence_level)
+    new = members_of(modes.new, gram.n_rows, missing=False)
     fraction = 0.0
     if modes.new:
-        fraction = excess_fraction(new, weights, n_test)
-    elif p_values[0] <= alpha and held_out.any() and not modes.changed:
-        fraction = excess_fraction(held_out, counted, n_test)
-    # 5. A side that has no mode of its own may stand out because of the other one's: it is asked again without them.
-    if rounds and problem.eta == 1.0:
-        named = members_of(found, gram.n_rows, missing=False)
-        named |= members_of(found, gram.n_rows, missing=True)
-        left = search.gated_without(named[rows])
-        said = [*modes.new, *modes.missing, *modes.changed]
-        own = {part.function.missing for part in said}
-        for side in (0, 1):
-            if bool(side) not in own:
-                p_values[side] = max(p_values[side], left[side])
+        fraction = frequencies.excess(new)
+    elif tested.p_values[0] <= alpha and judged.held_out.any() and not modes.changed:
+        fraction = counted.excess(judged.held_out)
+    # 5. The modes in the words of the columns.
     described = []
     for listed in (modes.new, modes.missing, modes.changed):
         parts = [
@@ -191,46 +149,105 @@ def detect(
             for number, part in enumerate(listed)
         ]
         described.append(tuple(parts))
-    functions = [part.function for part in modes.new]
-    scorer = RowScorer(search.space, rows, gram, weights, functions)
     searched = None
     if gram.n_rows > most:
         searched = (search.space.gram.n_test, search.space.gram.n_reference)
     return Detection(
         fraction=max(fraction, interval.low),
         fraction_interval=interval,
-        missing_fraction=excess_fraction(missing, weights, n_test, missing=True),
+        missing_fraction=missing_fraction,
         modes=described[0],
         missing=described[1],
         changes=replace(gradual, modes=described[2]),
         test=NoveltyTest(
-            p_value=p_values[0],
-            missing_p_value=p_values[1],
+            p_value=judged.p_values[0],
+            missing_p_value=judged.p_values[1],
             n_resamples=n_resamples,
             confidence_level=options.confidence_level,
-            sizes=sizes,
+            sizes=(gram.n_test, gram.n_reference),
             dependence=search.dependence(new[rows]),
             first_rows=rows[search.first_rows()],
         ),
         searched=searched,
-        scorer=scorer,
+        scorer=RowScorer(search.space, rows, gram, weights, [part.function for part in modes.new]),
     )
 
 
-def _interval(
-    members: BoolArray,
-    weights: FloatArray,
-    n_test: int,
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """What may be said of the modes, and the samples that may say how much is new.
+
+    Attributes
+    ----------
+    modes : ModeSides
+        The modes by what they are.
+    p_values : tuple of two floats
+        Of what is new, and of what is missing.
+    held_out : ndarray of shape (n_rows,)
+        Members, each by what it had no part in.
+    counted : ndarray of shape (n_rows,)
+        Rows among which they are counted.
+    """
+
+    modes: ModeSides
+    p_values: tuple[float, float]
+    held_out: BoolArray
+    counted: BoolArray
+
+
+def _to_search(problem: NoveltyProblem, rng: np.random.Generator) -> tuple[Gram, FloatArray]:
+    """Return the kernel matrix to search with, and weights that are 1 on average in each sample."""
+    gram = problem.gram
+    sides = problem.test_weights * gram.n_test, problem.reference_weights * gram.n_reference
+    kernel = _search_kernel(gram, sides, rng)
+    if kernel is not gram.kernel:
+        gram = gram.with_kernel(kernel)
+    return gram, np.concatenate(sides)
+
+
+def _having(weights: FloatArray, n_test: int, *, paired: bool) -> BoolArray:
+    """Return whether each row has weight, and so has its partner."""
+    having: BoolArray = weights > 0.0
+    if paired:
+        having &= np.concatenate([having[n_test:], having[:n_test]])
+    return having
+
+
+def _of_what_is_left(
+    p_values: tuple[float, float],
+    found: list[FoundMode],
+    modes: ModeSides,
     search: SearchedSamples,
-    confidence_level: float,
+    rows: IntArray,
+) -> tuple[float, float]:
+    """Return the p-values; that of a side without a mode of its own comes from the rows that are in no mode.
+
+    Such a side may stand out only because of what the other one has in excess.
+    """
+    named = np.zeros(len(rows), bool)
+    for part in found:
+        named |= part.members[rows]
+    left = search.gated_without(named)
+    own = {part.function.missing for part in (*modes.new, *modes.missing, *modes.changed)}
+    new, missing = (
+        p_values[side] if bool(side) in own else max(p_values[side], left[side]) for side in (0, 1)
+    )
+    return new, missing
+
+
+def _interval(
+    members: BoolArray, counted: Frequencies, search: SearchedSamples, confidence_level: float
 ) -> Interval:
     """Return a lower bound of the fraction that is new."""
-    if not (weights[:n_test].any() and weights[n_test:].any()):
+    if not all(counted.weights[side].any() for side in counted.sides):
         return fraction_interval(0.0, 0.0, 1.0, 1.0, confidence_level)
-    a, b = member_fractions(members, weights, n_test)
-    n = effective_size(weights[:n_test]) * search.independent(0)
-    m = effective_size(weights[n_test:]) * search.independent(1)
-    return fraction_interval(a, b, n, m, confidence_level)
+    n, m = counted.sizes()
+    return fraction_interval(
+        *counted.of(members),
+        n * search.independent(0),
+        m * search.independent(1),
+        confidence_level,
+    )
 
 
 def _search_kernel(
@@ -249,25 +266,22 @@ def _search_kernel(
 
 
 def _confirmed(
-    found: list[FoundMode],
-    weights: FloatArray,
-    rows: BoolArray,
-    n_test: int,
-    eta: float,
-    alpha: float,
-) -> tuple[list[FoundMode], list[float]]:
-    """Return the modes that are more than eta times as frequent among rows that they were not found on.
+    found: list[FoundMode], frequencies: Frequencies, rows: BoolArray, eta: float, alpha: float
+) -> _Judged:
+    """Keep the modes that are more than eta times as frequent among rows that they were not found on.
 
     The p-values of the modes of a side hold together (Bonferroni); that of each side is its least.
     """
-    confirmed = []
+    modes = ModeSides([], [], [])
     p_values = [1.0, 1.0]
+    tested = Frequencies(frequencies.weights * rows, frequencies.n_test)
     for part in found:
         missing = part.function.missing
         n_tested = sum(other.function.missing == missing for other in found)
-        p_value = more_than_p_value(part.members, weights, rows, n_test, eta, missing=missing)
-        p_value = min(1.0, n_tested * p_value)
+        p_value = min(1.0, n_tested * tested.more_than_p_value(part, eta))
         p_values[missing] = min(p_values[missing], p_value)
         if p_value <= alpha:
-            confirmed.append(replace(part, function=replace(part.function, p_value=p_value)))
-    return confirmed, p_values
+            confirmed = replace(part, function=replace(part.function, p_value=p_value))
+            (modes.missing if missing else modes.new).append(confirmed)
+    held_out = rows & members_of(modes.new, len(rows), missing=False)
+    return _Judged(modes, (p_values[0], p_values[1]), held_out, rows)

@@ -11,7 +11,7 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float6
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_percent
 from shiftmetrics._core.validation import check_choice, check_integer, describe
-from shiftmetrics.novelty.amounts import member_fractions
+from shiftmetrics.novelty.amounts import Frequencies
 from shiftmetrics.novelty.contrast import ColumnContrast, contrasts, nearest_known
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.membership import FoundMode, ModeFunction, thinned
@@ -233,7 +233,7 @@ def describe_mode(
     sides = slice(0, n_test), slice(n_test, None)
     # Members first, the strongest of them before all others.
     order = [np.lexsort((-found.strengths[side], ~members[side])) for side in sides]
-    fractions = member_fractions(members, weights, n_test)
+    fractions = Frequencies(weights, n_test).of(members)
     columns_of_mode, nearest = _set_apart(gram, members, int(function.missing), columns)
     return Mode(
         index=index,

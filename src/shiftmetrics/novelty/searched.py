@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float64
-from shiftmetrics.novelty.changes import GradualChange, column_changes, is_gradual, matched
-from shiftmetrics.novelty.correlations import (
-    CorrelationChange,
-    correlated,
-    correlation_changes,
-)
+from shiftmetrics.novelty.changes import column_changes, is_gradual, matched
+from shiftmetrics.novelty.correlations import correlated, correlation_changes
 from shiftmetrics.novelty.crossfit import N_FOLDS, crossfitted_members
 from shiftmetrics.novelty.dependence import duplicate_warnings, order_warnings
 from shiftmetrics.novelty.gate import Gate, GateStatistics
 from shiftmetrics.novelty.gram import Gram
+from shiftmetrics.novelty.membership import ModeFunction
 from shiftmetrics.novelty.options import NoveltyResampling
-from shiftmetrics.novelty.permutations import permuted_labels
-from shiftmetrics.novelty.search import LEAST_ROWS, MORE_RESAMPLES, near_level
+from shiftmetrics.novelty.permutations import make_units, permuted_labels
+from shiftmetrics.novelty.result_parts import NoveltyChanges
+from shiftmetrics.novelty.search import LEAST_ROWS, MORE_RESAMPLES, find_modes, near_level
 from shiftmetrics.novelty.solution import NoveltyProblem
 from shiftmetrics.novelty.space import SearchSpace
 
@@ -47,6 +48,9 @@ class SearchedSamples:
         self._problem = problem
         self._rng = rng
         self._alpha = 1.0 - options.confidence_level
+        # What is permuted together in the first round of a search for modes.
+        everything = np.ones(gram.n_rows, bool)
+        self._units = make_units(everything, gram.in_test, together, rng, paired=options.paired)
         self.space = self._space_of(gram)
         self._gate = Gate(self.space, weights, rng)
 
@@ -97,38 +101,50 @@ class SearchedSamples:
         of_group[together] = in_test
         return permuted_labels(of_group, None, n_resamples, self._rng)[:, together]
 
-    def gradual_changes(
-        self, tested: GateStatistics, columns: tuple[str, ...]
-    ) -> tuple[tuple[GradualChange, ...], tuple[CorrelationChange, ...]]:
+    def gradual_changes(self, tested: GateStatistics, columns: tuple[str, ...]) -> NoveltyChanges:
         """Return the columns, and pairs of them, that changed gradually where the gate sees nothing else."""
         gram = self.space.gram
         in_test = gram.in_test
         # What weighs differently has other medians; and a user's kernel knows no columns.
         if gram.kernel.bandwidth is None or np.ptp(self._weights) > 0.0:
-            return (), ()
+            return NoveltyChanges()
         features = to_float64(gram.take(np.arange(gram.n_rows)))
         sides = features[in_test], features[~in_test]
         changes = column_changes(*sides, columns, self._alpha)
         if changes and not is_gradual(*sides, columns, changes):
-            return (), ()
+            return NoveltyChanges()
         # Undo the changes in the reference, and ask the gate again with the same labels.
         undone = matched(features, in_test, columns, changes, self._rng)
         before = tested.values[:, 0].max()
         if changes and self._gated_with(undone).values[:, 0].max() <= GRADUAL * before:
-            return changes, ()
+            return NoveltyChanges(columns=changes)
         pairs = correlation_changes(*sides, columns, self._alpha)
         if pairs:
             left = self._gated_with(correlated(undone, in_test, columns, pairs))
             # A linear map undoes more than shifts and spreads do: nothing may be left that is significant.
             if left.values[:, 0].max() <= GRADUAL * before and min(left.p_values) > self._alpha:
-                return changes, pairs
-        return (), ()
+                return NoveltyChanges(columns=changes, correlations=pairs)
+        return NoveltyChanges()
 
     def _gated_with(self, features: FloatArray) -> GateStatistics:
         """Return the statistics of the gate with other features of the same samples."""
         in_test = self.space.gram.in_test
         space = self._space_of(Gram(features[in_test], features[~in_test], self.space.gram.kernel))
         return Gate(space, self._weights, self._rng).statistics(self._labels)
+
+    def modes(self, report: Callable[[], Any]) -> list[list[ModeFunction]]:
+        """Return the modes that one side has in excess, round by round; ``report`` is called after each."""
+        return find_modes(
+            self.space,
+            self._units,
+            self._weights,
+            self._together,
+            alpha=self._alpha,
+            n_resamples=self._options.n_resamples,
+            rng=self._rng,
+            executor=self._problem.executor,
+            report=report,
+        )
 
     def crossfitted(self) -> BoolArray:
         """Return which samples are members by scores that they had no part in."""
