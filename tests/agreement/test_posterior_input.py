@@ -278,10 +278,32 @@ def test_integer_percentages_are_not_logits() -> None:
 
 
 def test_sigmoids_of_separate_labels_are_noticed() -> None:
-    shifted, reference = np.random.default_rng(0).uniform(size=(2, 100, 5))
+    reference = np.random.default_rng(0).uniform(size=(100, 5))
+    shifted = 0.8 * reference + 0.2 * np.random.default_rng(1).uniform(size=(100, 5))
     (warning,) = posterior_agreement(shifted, reference).warnings
     assert "sigmoids" in warning
     assert posterior_agreement(shifted, reference, kind="scores").warnings == ()
+
+
+def test_unrelated_rows_are_said_to_agree_by_chance() -> None:
+    rng = np.random.default_rng(0)
+    reference = rng.normal(size=(500, 4))
+    (warning,) = posterior_agreement(rng.permutation(reference), reference).warnings
+    assert "unrelated rows" in warning
+    # A heavy shift of the same rows leaves more than chance, and few rows cannot tell.
+    assert posterior_agreement(reference + 4 * rng.normal(size=(500, 4)), reference).warnings == ()
+    assert posterior_agreement(rng.permutation(reference[:20]), reference[:20]).warnings == ()
+
+
+def test_related_rows_are_rarely_called_unrelated() -> None:
+    """Of rows of which a third keeps its prediction for sure, fewer than 1 in 50 samples of 100 are."""
+    said = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        reference, other = rng.normal(size=(2, 100, 3))
+        other[:50] = reference[:50]
+        said += len(posterior_agreement(other, reference).warnings)
+    assert said <= 4
 
 
 def test_logits_beside_probabilities_are_refused() -> None:

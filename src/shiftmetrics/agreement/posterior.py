@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,9 @@ from shiftmetrics.agreement.statistic import (
     row_agreement,
     survey,
 )
+
+_LEAST_ROWS = 30
+"""Pairs from which predictions that agree by chance alone are said to."""
 
 
 def posterior_agreement(
@@ -332,6 +336,13 @@ def _warnings(pairs: ScorePairs, limits: AgreementLimits, *, predicted: bool) ->
             "without saying anything about a shift. Check that the shifted sample was given."
         )
         return (identical, *pairs.warnings)
+    # The kappa of independent predictions has a standard error of about 1 / sqrt(n).
+    if limits.n_rows >= _LEAST_ROWS and abs(limits.kappa) <= 3.0 / math.sqrt(limits.n_rows):
+        unrelated = (
+            f"The predictions of both samples agree as little as those of unrelated rows (kappa {limits.kappa:.2f}): "
+            "check that both hold the same rows in the same order."
+        )
+        return (unrelated, *pairs.warnings)
     return pairs.warnings
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from shiftmetrics._core.arrays import is_in_chunks
 from shiftmetrics._core.tables import Align
 from shiftmetrics.agreement import posterior_agreement
+from shiftmetrics.tools.cli.objects import check_model, load_object
 from shiftmetrics.tools.cli.outputs import CommandAnswer, Job
 from shiftmetrics.tools.cli.samples import read_scores, same_labels, shared
 from shiftmetrics.tools.cli.signature import Call, measuring
@@ -21,6 +24,7 @@ def agreement(
     reference: str,
     *,
     call: Call,
+    model: str | None = None,
     groups: str | None = None,
     id_column: str | None = None,
     columns: str | None = None,
@@ -31,11 +35,14 @@ def agreement(
     """Measure whether predictions survive this shift: posterior agreement; no labels needed.
 
     Each row is one observation, each column the score of one class; a file of one value a row holds binary margins.
-    Rows of the two files are the same observations, before and after the shift.
+    Rows of the two files are the same observations, before and after the shift. With --model they hold the rows
+    themselves, and the model is asked for its probabilities.
 
     Example: `shiftmetrics agreement noisy.csv clean.csv --id image --label truth --report report.html`
 
     Example: `shiftmetrics agreement noisy.csv clean.csv --id image --confidence-level 0.95 --json agreement.json`
+
+    Example: `shiftmetrics agreement shifted_rows.csv rows.csv --model model.joblib --trust --label died`
 
     Parameters
     ----------
@@ -43,10 +50,17 @@ def agreement(
         Scores on the shifted sample: a file, or a folder or pattern of parquet files, which need not fit in memory.
     reference : REFERENCE
         Scores of the same rows, unshifted.
+    model : MODEL
+        A fitted classifier: a joblib or skops file, or module:attribute. Both files hold rows then.
     """
+    asked = None
+    warnings: list[str] = []
+    if model is not None:
+        check_model(model)
+        asked, warnings = load_object(model, "--model")
     first, second = read_scores(
         [(shifted, "SHIFTED"), (reference, "REFERENCE")],
-        align=align, id_column=id_column, columns=columns, label=label, weight=weight, groups=groups,
+        align=align, model=asked, id_column=id_column, columns=columns, label=label, weight=weight, groups=groups,
     )  # fmt: skip
     labels = same_labels(first, second, label)
     weights = shared("--weight", weight, first, second)
@@ -70,12 +84,13 @@ def agreement(
             labels=labels,
             class_names=names,
         )
+        what = "Scores" if model is None else f"What {Path(model).name} says"
         context = Context(
-            description=f"Scores of {name} set against those of the same rows in {second.source}.",
+            description=f"{what} of {name} set against those of the same rows in {second.source}.",
             # out-of-core rows are not shown one by one
             rows={} if is_in_chunks(scores) else {name: rows},
         )
-        notes = [*first.notes, *second.notes]
+        notes = [*warnings, *first.notes, *second.notes]
         return CommandAnswer(
             results={name: result}, title="Agreement under shift", context=context, notes=notes
         )

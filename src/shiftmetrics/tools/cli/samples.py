@@ -83,6 +83,7 @@ def read_sample(
     role: Role,
     id_column: str | None = None,
     columns: str | None = None,
+    model: Any = None,
     **row_options: str | None,
 ) -> Sample:
     """Read the file that ``text`` names: scores or features, and columns beside them.
@@ -95,6 +96,8 @@ def read_sample(
         What the file holds.
     id_column, columns : str, optional
         From ``--id`` and ``--columns``.
+    model : object, optional
+        A classifier: the file holds rows, and its probabilities are the scores.
     **row_options
         ``label``, ``weight`` and ``groups``: a column, or a file of one value a row.
 
@@ -105,6 +108,9 @@ def read_sample(
     """
     source = parse_source(text, argument)
     content = read_source(source)
+    if model is not None:
+        named = [id_column, *row_options.values()]
+        content = _predicted(model, content, argument, [name for name in named if name])
     if is_in_chunks(content):
         given = {"--id": id_column, **{f"--{name}": value for name, value in row_options.items()}}
         refuse_options(
@@ -123,9 +129,16 @@ def read_sample(
             )
         values = as_array(content, argument)
         return Sample(source=source, values=values, **read_rows(None, row_options))
-    return _table_sample(
+    sample = _table_sample(
         source, content, role=role, id_column=id_column, columns=columns, **row_options
     )
+    places = [str(position) for position in range(content.shape[1])]
+    # the classes of a model may be numbers
+    if model is None and source.suffix in (".csv", ".csv.gz") and list(content.columns) == places:
+        sample.notes.insert(
+            0, f"{argument} names its columns 0 to {places[-1]}, or has no header line."
+        )
+    return sample
 
 
 def _table_sample(
@@ -148,9 +161,6 @@ def _table_sample(
 
     argument = source.argument
     notes = []
-    places = [str(position) for position in range(content.shape[1])]
-    if list(content.columns) == places and source.suffix in (".csv", ".csv.gz"):
-        notes.append(f"{argument} names its columns 0 to {places[-1]}, or has no header line.")
     chosen = [] if columns is None else _chosen(columns, content.columns, argument)
     named = {"id": id_column, **row_options}
     # what has the name of an id or a label is taken for it, and that is said; --columns leaves out labels, and not
@@ -179,6 +189,23 @@ def _table_sample(
     return Sample(source=source, values=frame, notes=notes, **held)
 
 
+def _predicted(model: Any, content: Any, argument: str, named: list[str]) -> Any:
+    """Return the probabilities that a model gives the rows of a file, beside its ids, labels and named columns."""
+    from shiftmetrics.decisions.model_outputs import prediction_table
+    from shiftmetrics.encoding.roles import as_frame
+
+    if is_in_chunks(content):
+        raise ValueError(f"{argument} must be one file for a --model, got several.")
+    if not hasattr(model, "predict_proba"):
+        got = type(model).__name__
+        raise TypeError(describe("--model", "a classifier with predict_proba", got))
+    try:
+        return prediction_table(model, as_frame(content, argument), named)
+    except (TypeError, ValueError) as error:
+        # of two files it has to be said which one
+        raise type(error)(f"{argument}: {error}") from error
+
+
 def _columns_of(frame: Any, named: Mapping[str, str | None]) -> list[str]:
     """Return the columns of a table that were named as something else than what to measure."""
     return [name for name in set(named.values()) if name is not None and name in frame.columns]
@@ -190,15 +217,17 @@ def _chosen(text: str, known: Any, argument: str) -> list[str]:
 
 
 def read_scores(
-    typed: Sequence[tuple[str, str]], *, align: Align, **options: str | None
+    typed: Sequence[tuple[str, str]], *, align: Align, model: Any = None, **options: str | None
 ) -> list[Sample]:
     """Read files of scores of the same rows, each typed text with its argument, in the order of the first one.
 
-    ``options`` are those of `read_sample`, and the errors those of `read_sample` and `align_samples`.
+    With a ``model`` the files hold the rows that it predicts on. ``options`` are those of `read_sample`, and the
+    errors those of `read_sample` and `align_samples`.
     """
     # the first file sets the order of rows and columns
     first, *others = [
-        read_sample(text, argument, role="scores", **options) for text, argument in typed
+        read_sample(text, argument, role="scores", model=model, **options)
+        for text, argument in typed
     ]
     for other in others:
         align_samples(first, other, align=align, rows=True)

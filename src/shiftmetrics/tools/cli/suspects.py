@@ -23,6 +23,8 @@ Role = Literal["scores", "features"]
 
 WEIGHT_NAMES = {"weight", "weights", "sample_weight", "sample_weights"}
 
+_MOST_UNLIKE = 30.0
+"""Times as wide as the median column, from which a column has another unit."""
 
 _NUMBER = r"[-+]?\d*[.,]?\d+(?:[eE][-+]?\d+)?"
 FORMS = {
@@ -109,6 +111,31 @@ def refuse_suspect_columns(frame: Any, argument: str, role: Role) -> None:
             f"{argument} must hold {role} only, got the column {name!r}, which looks like {suspect}. "
             f"Say so with {option} {shlex.quote(name)}, or list the columns to take with --columns."
         )
+    if role == "scores" and (reason := _unlike_scores(frame)) is not None:
+        raise ValueError(
+            f"{argument} must hold scores of classes, got columns that look like the rows of a data set: {reason}. "
+            "Write the model's probabilities, or give the model: agreement SHIFTED REFERENCE --model FILE."
+        )
+
+
+def _unlike_scores(frame: Any) -> str | None:
+    """Return why columns are no scores of classes, which have one unit; None where they may be."""
+    values = frame.to_numpy(dtype=np.float64)
+    if values.shape[1] < 3 or len(values) < 3 or not np.isfinite(values).all():
+        return None
+    # Probabilities of rare classes spread less than others, and votes are whole numbers of one sum.
+    if values.min() >= 0.0 and values.max() <= 1.0:
+        return None
+    sums = values.sum(axis=1)
+    if (values == np.round(values)).all() and np.ptp(sums) > 0.0:
+        return "whole numbers in every column"
+    spreads = values.std(axis=0)
+    if spreads.max() > _MOST_UNLIKE * np.median(spreads):
+        widest = frame.columns[int(spreads.argmax())]
+        return (
+            f"{widest!r} spreads {spreads.max() / np.median(spreads):.0f} times as wide as others"
+        )
+    return None
 
 
 def _suspect_by_values(values: Any, among_fractions: bool, n_columns: int) -> str | None:
