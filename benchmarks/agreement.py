@@ -257,7 +257,7 @@ def sizes() -> None:
 def training(steps: int = 80) -> None:
     """Forward and backward of the loss against a cross-entropy on the same scores, in turns: CPU time."""
     rows = []
-    for n, k in ((256, 1000), (128, 100)):
+    for n, k in ((256, 1000), (64, 100)):
         generator = torch.Generator().manual_seed(0)
         truth = torch.randint(k, (n,), generator=generator)
         centre = 3.0 * torch.randn(n, k, generator=generator)
