@@ -30,7 +30,7 @@ class AbsoluteLoss(Loss):
     def base(self, rows: slice) -> Any:
         return np.abs(self.residuals[rows])
 
-    def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+    def _perturbed(self, dual: float, theta1: float, rows: slice) -> Transform:
         # A step s raises the loss by s and costs theta1 s^2: dual s - theta1 s^2 is greatest here.
         step = dual / (2.0 * theta1)
         loss = self.base(rows) + step

@@ -13,6 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from linear_samples import sample
 from shiftmetrics.models import Perturbation, Search
 from shiftmetrics.models.measures.stability import model_stability
 from shiftmetrics.stability import (
@@ -25,12 +26,6 @@ from shiftmetrics.stability import (
 )
 
 FREE = Perturbation(bounds=None, integer=())
-
-
-def sample(d: int = 4, n: int = 150, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) * rng.uniform(0.5, 2.0, d)
-    return X, (X @ rng.standard_normal(d) + 0.5 * rng.standard_normal(n) > 0).astype(int)
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,7 @@ class ExponentialLoss(Loss):
     def base(self, rows):
         return np.exp(-self.margins[rows])
 
-    def _moved(self, dual, theta1, rows):
+    def _perturbed(self, dual, theta1, rows):
         raise AssertionError("its worst case is infinite")
 
     def _reach(self, rows):
@@ -414,7 +414,7 @@ def test_too_few_iterations_are_said() -> None:
 
 def test_a_largest_dual_needs_a_lift() -> None:
     class Flat(ExponentialLoss):
-        def _moved(self, dual, theta1, rows):
+        def _perturbed(self, dual, theta1, rows):
             zero = np.zeros(len(self.margins[rows]))
             return Transform(zero, zero, zero)
 

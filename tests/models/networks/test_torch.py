@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 
+from linear_samples import sample
 from shiftmetrics import Computing
 from shiftmetrics.lab.learners import NetworkClassifier
 from shiftmetrics.models import Decision, Perturbation, Search
@@ -22,12 +23,6 @@ from shiftmetrics.stability import (
 )
 
 FREE = Perturbation(bounds=None, integer=())
-
-
-def sample(d: int = 4, n: int = 150, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) * rng.uniform(0.5, 2.0, d)
-    return X, (X @ rng.standard_normal(d) + 0.5 * rng.standard_normal(n) > 0).astype(int)
 
 
 def linear_module(w: np.ndarray, b: float, dtype: torch.dtype = torch.float64) -> nn.Module:

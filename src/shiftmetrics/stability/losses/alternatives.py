@@ -82,7 +82,7 @@ class AlternativesLoss(Loss):
         scores = np.where(self.offsets[rows].T == 0.0, losses, -math.inf)
         return Reach(*self._best(scores, places, rows)[1:])
 
-    def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+    def _perturbed(self, dual: float, theta1: float, rows: slice) -> Transform:
         places = [self._part(k, dual, theta1, rows) for k in range(len(self.parts))]
         values = np.stack([place.value for place in places])
         with np.errstate(over="ignore"):

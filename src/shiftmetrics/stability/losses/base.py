@@ -45,7 +45,7 @@ class Reach(NamedTuple):
 class Loss(ABC):
     """Base of all losses: the labels of samples stay fixed while they change.
 
-    A new loss implements `base`, `_moved` and `_reach` (and `take`); everything else about stability is the
+    A new loss implements `base`, `_perturbed` and `_reach` (and `take`); everything else about stability is the
     same for all. ``theta1 = inf`` and ``dual = 0`` never reach a subclass: there no sample changes.
 
     Attributes
@@ -78,7 +78,7 @@ class Loss(ABC):
         """Return the losses of ``rows`` before they change."""
 
     @abstractmethod
-    def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+    def _perturbed(self, dual: float, theta1: float, rows: slice) -> Transform:
         """Return the worst case at a finite price ``theta1`` and a positive ``dual``."""
 
     @abstractmethod
@@ -99,7 +99,7 @@ class Loss(ABC):
         if math.isinf(theta1) or dual == 0.0:
             rest = self._rest(rows)
             return Transform(dual * rest.loss, *rest)
-        return self._moved(dual, theta1, rows)
+        return self._perturbed(dual, theta1, rows)
 
     def reach(self, theta1: float, rows: slice) -> Reach:
         """Return the highest losses of ``rows``; at ``theta1 = inf`` those are the current losses."""

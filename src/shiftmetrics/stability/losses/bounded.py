@@ -209,7 +209,7 @@ class BoundedLoss(Loss):
         squared = np.where(highest > base, squared, 0.0)
         return Reach(np.maximum(highest, base), squared)
 
-    def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+    def _perturbed(self, dual: float, theta1: float, rows: slice) -> Transform:
         """Return the best of no change, and of the best points of all segments.
 
         Within a segment the squared distance is ``t^2 / slope + constant`` with ``t = gain + shift``, as on a line

@@ -120,7 +120,7 @@ class CandidateLoss(Loss):
         loss = float64_rows(self.losses, rows)[:, 0]
         return Reach(loss, np.zeros_like(loss), np.zeros(len(loss), dtype=np.int64))
 
-    def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+    def _perturbed(self, dual: float, theta1: float, rows: slice) -> Transform:
         # the maximum over the candidates j of h l_j - theta1 d_j^2
         losses, squared = self._block(rows)
         scores = dual * losses - theta1 * squared

@@ -56,7 +56,7 @@ class FixedLoss(Loss):
         losses: FloatArray = float64_rows(self.losses, rows)
         return losses
 
-    def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+    def _perturbed(self, dual: float, theta1: float, rows: slice) -> Transform:
         return self.transform(dual, math.inf, rows)
 
     def _reach(self, rows: slice) -> Reach:
@@ -112,7 +112,7 @@ class ZeroOneLoss(Loss):
         errors: FloatArray = (self._squared(rows) == 0.0).astype(np.float64)
         return errors
 
-    def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+    def _perturbed(self, dual: float, theta1: float, rows: slice) -> Transform:
         squared = self._squared(rows)
         value = dual - theta1 * squared
         # a sample changes iff h > theta1 dist^2

@@ -79,7 +79,7 @@ class HingeLoss(_LinearLoss):
         losses: FloatArray = np.maximum(1.0 - self.margins[rows], 0.0)
         return losses
 
-    def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+    def _perturbed(self, dual: float, theta1: float, rows: slice) -> Transform:
         # how far a sample with a loss changes, and what that adds to its loss
         step = dual * self.weight_norm / (2.0 * theta1)
         gain = step * self.weight_norm
@@ -133,7 +133,7 @@ class LogisticLoss(_LinearLoss):
         """Return the losses of ``rows`` before they change."""
         return _softplus(-self.margins[rows])
 
-    def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+    def _perturbed(self, dual: float, theta1: float, rows: slice) -> Transform:
         margins = self.margins[rows]
         norm = self.weight_norm
         gain = dual * norm * norm / (2.0 * theta1)
@@ -231,7 +231,7 @@ class SquaredLoss(_LinearLoss):
             return math.inf
         return theta1 / self.weight_norm / self.weight_norm
 
-    def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+    def _perturbed(self, dual: float, theta1: float, rows: slice) -> Transform:
         base = self.base(rows)
         if self.weight_norm == 0.0:
             return self.transform(dual, math.inf, rows)

@@ -83,7 +83,7 @@ class PiecewiseLinearLoss(Loss):
         (loss,) = pick([values], piece)
         return Reach(loss, np.zeros_like(loss), piece)
 
-    def _moved(self, dual: float, theta1: float, rows: slice) -> Transform:
+    def _perturbed(self, dual: float, theta1: float, rows: slice) -> Transform:
         values = float64_rows(self.values, rows)
         norms = self._norms(rows)
         # what the best change along a piece adds to it
