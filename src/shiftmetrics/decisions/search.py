@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,7 +92,71 @@ def find_modes(
     rng : Generator
         Draws the part that is searched, and the order in which members are labelled.
     """
-    # 1. What conditions show: first what is new, then, without its samples, what is missing.
+    # 1. What conditions show.
+    conditions = _by_conditions(encoder, reference, current)
+    # 2. What the search shows among the rest.
+    left = _without(np.arange(len(current)), [mode.own for mode in conditions.new])
+    base_left = _without(np.arange(len(reference)), [mode.other for mode in conditions.new])
+    rows = at_most(_without(left, [mode.other for mode in conditions.missing]), SEARCHED, rng)
+    base_rows = at_most(
+        _without(base_left, [mode.own for mode in conditions.missing]), SEARCHED, rng
+    )
+    searched = _Shown()
+    if min(len(rows), len(base_rows)) >= _LEAST:
+        sides = (reference, base_rows), (current, rows)
+        searched = _by_search(encoder, *sides, rng, has_modes=bool(conditions.new))
+    elif min(len(current), len(reference)) < _LEAST:
+        warning = "A search for modes needs at least two samples on both sides."
+        searched = _Shown(warnings=(warning,))
+    new = [*conditions.new, *searched.new]
+    missing = [*conditions.missing, *searched.missing]
+    newest = np.concatenate([left[:0], *(mode.own for mode in new), searched.newest])
+    # 3. The modes in the words of the columns.
+    described = [_described(mode, current, reference, encoder, rng) for mode in new]
+    lacking = [
+        replace(_described(mode, reference, current, encoder, rng), missing=True)
+        for mode in missing
+    ]
+    # Of the 5 % by which a limit may be too high, the search has three and the conditions two. The search is about
+    # the samples that the conditions left.
+    part = len(left) / len(current)
+    interval = Interval(
+        low=max(conditions.lower_limit, part * searched.lower_limit),
+        high=1.0,
+        confidence_level=1.0 - LEVEL,
+        method="largest lower limit",
+    )
+    return FoundModes(
+        p_value=min(1.0, conditions.p_value / CONDITIONS, searched.p_value / SEARCH),
+        novelty_p_value=searched.novelty_p_value,
+        fraction=min(conditions.fraction + part * searched.fraction, 1.0),
+        interval=interval,
+        new=tuple(sorted(described, key=lambda mode: -mode.fraction)),
+        missing=tuple(sorted(lacking, key=lambda mode: -mode.fraction)),
+        newest=newest,
+        gradual=searched.gradual,
+        warnings=searched.warnings,
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Shown:
+    """What conditions, or the search, show: modes, the p-value of all of them, and how much is new, at least."""
+
+    new: Sequence[ModeRows] = ()
+    missing: Sequence[ModeRows] = ()
+    p_value: float = 1.0
+    fraction: float = 0.0
+    lower_limit: float = 0.0
+    # Of the search alone.
+    novelty_p_value: float = 1.0
+    newest: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    gradual: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+def _by_conditions(encoder: TableEncoder, reference: pd.DataFrame, current: pd.DataFrame) -> _Shown:
+    """Return what single columns show: first what is new, then, without its samples, what is missing."""
     alpha = LEVEL * CONDITIONS
     new = condition_modes(encoder.columns, current, reference, alpha=alpha)
     left = _without(np.arange(len(current)), [mode.own for mode in new])
@@ -107,66 +171,52 @@ def find_modes(
             replace(mode, own=base_left[mode.own], other=left[mode.other])
             for mode in gone
         ]
-    p_value = min([1.0, *(mode.p_value / CONDITIONS for mode in (*new, *missing))])
-    fraction = sum(_excess(mode, current, reference) for mode in new)
-    limits_level = 1.0 - (1.0 - SEARCH) * LEVEL / max(len(new), 1)
-    lower_limits = [0.0, *(_least_excess(mode, current, reference, limits_level) for mode in new)]
-    newest = left[:0]
-
-    # 2. What the search shows among the rest.
-    rows = at_most(_without(left, [mode.other for mode in missing]), SEARCHED, rng)
-    base_rows = at_most(_without(base_left, [mode.own for mode in missing]), SEARCHED, rng)
-    novelty_p_value = 1.0
-    gradual = ""
-    warnings: tuple[str, ...] = ()
-    if min(len(current), len(reference)) < _LEAST:
-        warnings = ("A search for modes needs at least two samples on both sides.",)
-    if min(len(rows), len(base_rows)) >= _LEAST:
-        result = detected(
-            encoder.transform(current.iloc[rows]),
-            encoder.transform(reference.iloc[base_rows]),
-            encoder.names,
-            np.random.default_rng(int(rng.integers(2**31))),
-        )
-        warnings = tuple(map(_of_samples, result.test.dependence))
-        if result.changes.are_gradual:
-            gradual = result.changes.in_words()
-        sides = (current, rows, "test"), (reference, base_rows, "reference")
-        new += [_members(mode, *sides, encoder) for mode in result.modes]
-        missing += [_members(mode, *sides[::-1], encoder) for mode in result.missing]
-        # Both sides of the search are tested against one null.
-        novelty_p_value = result.test.p_value
-        p_value = min(p_value, min(novelty_p_value, result.test.missing_p_value) / SEARCH)
-        # The search is about the samples that the conditions left.
-        part = len(left) / len(current)
-        lower_limits.append(part * result.fraction_interval.low)
-        fraction += part * result.fraction
-        # Scores of rows cost a fifth of an audit: they are asked for where no mode says which rows are new.
-        if not new and novelty_p_value <= SEARCH * LEVEL:
-            newest = rows[np.argsort(-result.scorer.rows[: len(rows)], kind="stable")]
-
-    newest = np.concatenate([*(mode.own for mode in new), newest])
-
-    # 3. The modes in the words of the columns.
-    described = [_described(mode, current, reference, encoder, rng) for mode in new]
-    lacking = [
-        replace(_described(mode, reference, current, encoder, rng), missing=True)
-        for mode in missing
-    ]
-    # Of the 5 % by which a limit may be too high, the search has three and the conditions two.
-    interval = Interval(
-        low=max(lower_limits), high=1.0, confidence_level=1.0 - LEVEL, method="largest lower limit"
+    level = 1.0 - (1.0 - SEARCH) * LEVEL / max(len(new), 1)
+    limits = [_least_excess(mode, current, reference, level) for mode in new]
+    return _Shown(
+        new=new,
+        missing=missing,
+        p_value=min([1.0, *(mode.p_value for mode in (*new, *missing))]),
+        fraction=sum(_excess(mode, current, reference) for mode in new),
+        lower_limit=max(limits, default=0.0),
     )
-    return FoundModes(
-        p_value=p_value,
-        novelty_p_value=novelty_p_value,
-        fraction=min(fraction, 1.0),
-        interval=interval,
-        new=tuple(sorted(described, key=lambda mode: -mode.fraction)),
-        missing=tuple(sorted(lacking, key=lambda mode: -mode.fraction)),
+
+
+def _by_search(
+    encoder: TableEncoder,
+    reference: tuple[pd.DataFrame, IntArray],
+    current: tuple[pd.DataFrame, IntArray],
+    rng: np.random.Generator,
+    *,
+    has_modes: bool,
+) -> _Shown:
+    """Return what kernels show among some rows of both tables, with the members of modes among all rows."""
+    table, rows = current
+    base, base_rows = reference
+    result = detected(
+        encoder.transform(table.iloc[rows]),
+        encoder.transform(base.iloc[base_rows]),
+        encoder.names,
+        np.random.default_rng(int(rng.integers(2**31))),
+    )
+    sides = (table, rows, "test"), (base, base_rows, "reference")
+    new = [_members(mode, *sides, encoder) for mode in result.modes]
+    test = result.test
+    newest = rows[:0]
+    # Scores of rows cost a fifth of an audit: they are asked for where no mode says which rows are new.
+    if not (new or has_modes) and test.p_value <= SEARCH * LEVEL:
+        newest = rows[np.argsort(-result.scorer.rows[: len(rows)], kind="stable")]
+    return _Shown(
+        new=new,
+        missing=[_members(mode, *sides[::-1], encoder) for mode in result.missing],
+        # Both sides are tested against one null.
+        p_value=min(test.p_value, test.missing_p_value),
+        fraction=result.fraction,
+        lower_limit=result.fraction_interval.low,
+        novelty_p_value=test.p_value,
         newest=newest,
-        gradual=gradual,
-        warnings=warnings,
+        gradual=result.changes.in_words() if result.changes.are_gradual else "",
+        warnings=tuple(map(_of_samples, test.dependence)),
     )
 
 
