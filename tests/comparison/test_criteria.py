@@ -629,3 +629,21 @@ def test_the_area_under_the_curve_of_resamples_is_that_of_scikit_learn():
         margins = scores[:, 1] - scores[:, 0]
         expected = metrics.roc_auc_score(labels, margins, sample_weight=weights)
         assert area(weights) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_mean_log_probability_is_that_of_scikit_learn(n_classes) -> None:
+    from shiftmetrics.comparison.scorers import KnownScores, mean_log_probability
+
+    rng = np.random.default_rng(2)
+    labels = rng.integers(n_classes, size=70)
+    scores = 30.0 * rng.normal(size=(70, n_classes))  # some posteriors are below rounding
+    order = np.arange(n_classes)[::-1]
+    model = KnownScores(scores, order)
+    score = mean_log_probability(model, labels)
+    for _ in range(5):
+        weights = rng.exponential(size=70)
+        expected = metrics.log_loss(
+            labels, model.predict_proba(np.arange(70)), sample_weight=weights
+        )
+        assert score(weights) == pytest.approx(-expected, rel=1e-12)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import softmax
@@ -37,7 +37,36 @@ class KnownScores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return scores
 
 
-def area_under_curve(model: KnownScores, labels: IntArray) -> Callable[[FloatArray], float]:
+WeightedScore: TypeAlias = Callable[[FloatArray], float]
+"""A score as a function of the weights of the rows."""
+
+
+def resampled_scorer(
+    name: str, n_classes: int
+) -> Callable[[KnownScores, IntArray], WeightedScore] | None:
+    """Return the quick form of a scorer of scikit-learn, which looks at the scores once; None where there is none."""
+    if name == "roc_auc" and n_classes == 2:
+        return area_under_curve
+    if name == "neg_log_loss":
+        return mean_log_probability
+    return None
+
+
+def mean_log_probability(model: KnownScores, labels: IntArray) -> WeightedScore:
+    """Return the mean log probability of the labels as a function of the weights of the rows."""
+    rows = np.arange(len(labels))
+    columns = np.searchsorted(model.classes_, labels)
+    # Clipped as scikit-learn does, so that no logarithm is infinite.
+    rounding = float(np.finfo(np.float64).eps)
+    logs = np.log(np.clip(model.predict_proba(rows)[rows, columns], rounding, 1.0 - rounding))
+
+    def mean(weights: FloatArray) -> float:
+        return float(weights @ logs / weights.sum())
+
+    return mean
+
+
+def area_under_curve(model: KnownScores, labels: IntArray) -> WeightedScore:
     """Return the area under the ROC curve of two classes as a function of the weights of the rows.
 
     The scores are sorted once. The area is the weighted fraction of pairs of a positive and a negative row in which

@@ -149,7 +149,7 @@ def _by_scorer(name: str, classes: Classes, pairs: Sequence[ScorePairs]) -> Sele
     """Return the criterion of a scorer of scikit-learn."""
     from sklearn.metrics import get_scorer
 
-    from shiftmetrics.comparison.scorers import KnownScores, area_under_curve
+    from shiftmetrics.comparison.scorers import KnownScores, resampled_scorer
 
     scorer = get_scorer(name)
     estimators = []
@@ -158,9 +158,14 @@ def _by_scorer(name: str, classes: Classes, pairs: Sequence[ScorePairs]) -> Sele
         estimators.append(
             KnownScores(scores, columns if part.classes is None else columns[part.classes])
         )
-    if name == "roc_auc" and len(np.unique(classes.labels)) == classes.n_classes == 2:
-        areas = [area_under_curve(model, classes.labels) for model in estimators]
-        return lambda weights, others: np.array([area(classes.weights * weights) for area in areas])
+    # Two scorers of probabilities have quick forms where all classes occur.
+    widths = {len(model.classes_) for model in estimators}
+    quick = resampled_scorer(name, classes.n_classes)
+    if quick is not None and widths == {len(np.unique(classes.labels))} == {classes.n_classes}:
+        scores_of = [quick(model, classes.labels) for model in estimators]
+        return lambda weights, others: np.array(
+            [score(classes.weights * weights) for score in scores_of]
+        )
     # The "inputs" of the scorer are row numbers, by which the classifier looks its scores up.
     rows = np.arange(len(classes.weights))
 
