@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -31,7 +30,8 @@ def read_images(folder: str, argument: str, label: str | None, size: int) -> Sam
     files = image_files(folder)
     source = Source(argument=argument, path=Path(folder).resolve())
     labels = read_row_values(label, "--label", None)
-    return Sample(source=source, values=files.read(size=size), ids=list(files.names), label=labels)
+    images = files.read(size=size)
+    return Sample(source=source, values=images, images=images, ids=list(files.names), label=labels)
 
 
 def read_texts(file: str, argument: str, label: str | None, column: str) -> Sample:
@@ -55,7 +55,8 @@ def read_texts(file: str, argument: str, label: str | None, column: str) -> Samp
                 f"{argument}, column {column!r}, must hold strings only, got {text!r} at row {row}. "
                 "Drop or fill such rows."
             )
-    return Sample(source=source, values=texts, label=read_row_values(label, "--label", frame))
+    labels = read_row_values(label, "--label", frame)
+    return Sample(source=source, values=texts, texts=texts, label=labels)
 
 
 def encode(samples: Sequence[Sample], *, progress: bool) -> list[Sample]:
@@ -82,8 +83,8 @@ def encode(samples: Sequence[Sample], *, progress: bool) -> list[Sample]:
     return encoded
 
 
-def pictures_of(sample: Sample) -> Any:
-    """Return the features where they are images, which become rows of pixels in place; else None.
+def take_pixels(sample: Sample) -> None:
+    """Make rows of pixels of values that are images, in place; leave a table of numbers as it is.
 
     Raises
     ------
@@ -91,19 +92,18 @@ def pictures_of(sample: Sample) -> Any:
         If an array of three or more axes is no batch of images.
     """
     images = sample.values
-    # a table of numbers is what the measure takes
     if np.ndim(images) < 3:
-        return None
+        return
     argument = sample.source.argument
     if not is_image_batch(images):
         raise ValueError(
             f"{argument} must have shape (n_samples, n_features), or (n_samples, height, width) for images, got "
             f"{np.shape(images)}."
         )
+    sample.images = images
     sample.values = np.asarray(images).reshape(len(images), -1)
     size = " x ".join(str(side) for side in np.shape(images)[1:])
     sample.notes.append(f"{argument} holds images of {size}; its features are their pixels.")
-    return images
 
 
 def mixed_samples(

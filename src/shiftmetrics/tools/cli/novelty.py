@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from shiftmetrics._core.tables import Align
 from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.tools.cli.features import (
     encode,
     mixed_samples,
-    pictures_of,
     read_images,
     read_texts,
+    take_pixels,
 )
 from shiftmetrics.tools.cli.outputs import CommandAnswer, Job
 from shiftmetrics.tools.cli.samples import (
@@ -69,80 +71,28 @@ def novelty(
     groups : COLUMN
         Column of samples that belong together, such as one patient's: their labels are permuted together.
     """
-    # a folder of parquet files is a table in chunks, any other one holds images
-    folders = any(Path(text).is_dir() and not parquet_files(text) for text in (test, reference))
-    if size is not None and not folders:
-        raise ValueError(f"--size must go with folders of images, got {test} and {reference}.")
-    arguments = [(test, "TEST", label)]
-    # A file of labels goes with TEST.
-    arguments.append(
-        (reference, "REFERENCE", None if label and looks_like_source(label) else label)
-    )
-    # four types of samples: images, texts, tables of words and gaps, features
-    chosen = {"--id": id_column, "--columns": columns, "--groups": groups}
-    samples: list[Sample] | None = None
-    pictures: list[Any] = [None, None]
-    texts: list[Any] = [None, None]
-    if folders:
-        refuse_options({**chosen, "--text": text}, "be left out for folders of images")
-        samples = [read_images(*argument, size=size or 32) for argument in arguments]
-        pictures = [sample.values for sample in samples]
-    elif text is not None:
-        refuse_options(chosen, "be left out beside --text")
-        samples = [read_texts(*argument, column=text) for argument in arguments]
-        texts = [sample.values for sample in samples]
-    elif align == "labels":
-        samples = mixed_samples(arguments, id_column, columns, groups)
-    mixed = samples is not None and not folders and text is None
-    if samples is None:
-        options = {"id_column": id_column, "columns": columns, "groups": groups}
-        samples = [
-            read_sample(file, name, role="features", label=labels, **options)
-            for file, name, labels in arguments
-        ]
-        pictures = [pictures_of(sample) for sample in samples]
-        align_samples(*samples, align=align, rows=call["paired"])
+    samples = _read(
+        test, reference, text=text, size=size, id_column=id_column, columns=columns, label=label,
+        groups=groups, align=align, paired=call["paired"],
+    )  # fmt: skip
     shared("--label", label, *samples)
 
     def compute() -> CommandAnswer:
-        import pandas as pd
-
-        # what is no table of numbers gets features first
+        # images and texts get features first
         first, second = samples
-        if folders or text is not None:
+        if isinstance(first.values, list) or np.ndim(first.values) > 2:
             first, second = encode(samples, progress=call.progress)
-        features: list[Any] = [first.values, second.values]
-        if not mixed:
-            features = [first.numbers(), second.numbers()]
-            # what is new is told by the names of the columns
-            if first.is_table and second.is_table:
-                features = [pd.DataFrame(part, columns=first.columns) for part in features]
         together = None
         if groups is not None:
             together = tuple(shared("--groups", groups, part) for part in (first, second))
-        result = call(kernel_entropic_novelty, *features, groups=together)
+        result = call(kernel_entropic_novelty, *_features(first, second), groups=together)
         if first.ids is not None:
             result = result.named(first.ids, second.ids)
-        tables = [part.values if part.is_table else None for part in (first, second)]
-        if mixed:
-            tables = [first.table, second.table]
-        rows = Rows(
-            names=first.ids,
-            reference_names=second.ids,
-            labels=first.label,
-            reference_labels=second.label,
-            table=tables[0],
-            reference_table=tables[1],
-            images=pictures[0],
-            reference_images=pictures[1],
-            texts=texts[0],
-            reference_texts=texts[1],
-        )
         name = str(first.source)
         context = Context(
             description=f"{name} ({len(first.values):,} rows) set against {second.source} "
             f"({len(second.values):,} rows).",
-            rows={name: rows},
+            rows={name: _rows(first, second)},
         )
         notes = [*first.notes, *second.notes]
         return CommandAnswer(
@@ -150,3 +100,75 @@ def novelty(
         )
 
     return Job(inputs=[sample.source for sample in samples], compute=compute)
+
+
+def _read(
+    test: str,
+    reference: str,
+    *,
+    text: str | None,
+    size: int | None,
+    align: Align,
+    paired: bool,
+    label: str | None,
+    **options: str | None,
+) -> list[Sample]:
+    """Read both samples, which are of one of four types: images, texts, tables of words and gaps, or features."""
+    arguments = [(test, "TEST", label)]
+    # a file of labels goes with TEST
+    of_reference = None if label and looks_like_source(label) else label
+    arguments.append((reference, "REFERENCE", of_reference))
+    given = {"--id": options["id_column"], "--columns": options["columns"]}
+    given["--groups"] = options["groups"]
+    # a folder of parquet files is a table in chunks, any other one holds images
+    if any(Path(name).is_dir() and not parquet_files(name) for name in (test, reference)):
+        refuse_options({**given, "--text": text}, "be left out for folders of images")
+        return [read_images(*argument, size=size or 32) for argument in arguments]
+    if size is not None:
+        raise ValueError(f"--size must go with folders of images, got {test} and {reference}.")
+    if text is not None:
+        refuse_options(given, "be left out beside --text")
+        return [read_texts(*argument, column=text) for argument in arguments]
+    if align == "labels" and (mixed := mixed_samples(arguments, **options)) is not None:
+        return mixed
+    samples = [
+        read_sample(file, name, role="features", label=labels, **options)
+        for file, name, labels in arguments
+    ]
+    for sample in samples:
+        take_pixels(sample)
+    align_samples(*samples, align=align, rows=paired)
+    return samples
+
+
+def _features(first: Sample, second: Sample) -> list[Any]:
+    """Return what the measure takes: tables, whose columns say what is new, or arrays."""
+    # tables of words are read by the measure itself
+    if first.table is not None:
+        return [first.values, second.values]
+    numbers: list[Any] = [first.numbers(), second.numbers()]
+    if first.is_table and second.is_table:
+        import pandas as pd
+
+        return [pd.DataFrame(part, columns=first.columns) for part in numbers]
+    return numbers
+
+
+def _rows(first: Sample, second: Sample) -> Rows:
+    """Return what the report shows of the rows of both samples."""
+    described = [
+        part.values if part.table is None and part.is_table else part.table
+        for part in (first, second)
+    ]
+    return Rows(
+        names=first.ids,
+        reference_names=second.ids,
+        labels=first.label,
+        reference_labels=second.label,
+        table=described[0],
+        reference_table=described[1],
+        images=first.images,
+        reference_images=second.images,
+        texts=first.texts,
+        reference_texts=second.texts,
+    )

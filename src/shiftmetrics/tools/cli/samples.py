@@ -37,6 +37,8 @@ class Sample:
         One entry for each row.
     table : DataFrame or None
         Columns that describe the rows.
+    images, texts : array or list, or None
+        What the rows are where the values are features of it.
     notes : list of str
         What the user should know about how the file was read.
     """
@@ -50,6 +52,8 @@ class Sample:
     by: Values | None = None
     ids: list[str] | None = None
     table: Any = None
+    images: Any = None
+    texts: Any = None
     notes: list[str] = field(default_factory=list)
 
     @property
