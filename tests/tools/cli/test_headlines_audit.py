@@ -142,12 +142,16 @@ def test_one_row_shows_nothing(run, place, samples):
 
 
 @pytest.mark.slow
-def test_everything_new_is_all_of_it(run, place, samples):
+def test_a_column_with_other_values_in_every_sample_is_named(run, place, samples):
     reference, current = samples
-    write(reference, current.assign(city="C"))
+    current = current.assign(city="C")
+    write(reference, current)
     lines = audited(run, "--time", "day", "--exclude", "paid")
-    assert lines[0].startswith("CHANGED  100 % of the samples are new, in one mode")
-    assert check_mode(lines[1], current, current["x"].notna()) == ""
+    assert not set(reference["city"]) & set(current["city"])
+    assert set(reference["x"]) & set(current["x"])
+    assert lines[0].startswith("CHANGED  One column has other values in every sample: city (p < ")
+    assert lines[1].startswith("By the other columns nothing is shown to be new")
+    assert any(line.startswith("If city only tells the samples apart") for line in lines)
 
 
 @pytest.mark.slow
