@@ -15,6 +15,7 @@ from shiftmetrics.views.drawings.style import (
     REFERENCE,
     TEST,
     THIRD,
+    legend_beside_bars,
     line_at,
     name_rows,
     new_axes,
@@ -74,7 +75,7 @@ def _draw_fractions(result: AuditResult, ax: Any) -> Any:
     )
     percent_axes(ax, "x")
     ax.set_xlabel("of the samples")
-    ax.legend(loc="lower right")
+    legend_beside_bars(ax)
     ax.set_title("New modes", loc="left")
     return ax
 

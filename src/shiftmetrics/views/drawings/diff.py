@@ -13,6 +13,7 @@ from shiftmetrics.views.drawings.style import (
     MUTED,
     RULE,
     integer_ticks,
+    legend_beside_bars,
     line_at,
     mark,
     name_rows,
@@ -71,13 +72,16 @@ def draw_changes(result: DiffResult, ax: Any = None) -> Any:
     bars = {
         "fixed": ([part.fixed for part in counts], GOOD),
         "broken": ([part.broken for part in counts], BAD),
-        "neither, or not labelled": ([p.n - p.fixed - p.broken for p in counts], RULE),
+        "neither, or no label": ([p.n - p.fixed - p.broken for p in counts], RULE),
     }
     for name, (sizes, color) in bars.items():
+        # where all is labelled nothing is left over, and needs no line of the legend
+        if not any(sizes):
+            continue
         ax.barh(places, sizes, left=start, color=color, height=0.7, label=name)
         start = [before + size for before, size in zip(start, sizes, strict=True)]
     integer_ticks(ax.xaxis)
     ax.set_xlabel("rows")
     ax.set_title("Predictions that changed", loc="left")
-    ax.legend(loc="lower right")
+    legend_beside_bars(ax)
     return ax

@@ -57,6 +57,12 @@ def band(ax: Any, x: FloatArray, low: FloatArray, high: FloatArray, color: str) 
     ax.fill_between(x, low, high, color=color, alpha=0.14, linewidth=0)
 
 
+def legend_beside_bars(ax: Any) -> None:
+    """Draw a legend at the right of horizontal bars, which leave room for it."""
+    ax.set_xlim(right=1.7 * ax.get_xlim()[1])
+    ax.legend(loc="center right")
+
+
 def integer_ticks(axis: Any) -> None:
     """Put the ticks of an axis of counts at integers."""
     axis.get_major_locator().set_params(integer=True)

@@ -18,13 +18,13 @@ MOST_COLUMNS = 12
 @verdicts(AuditResult)
 def audit_verdict(result: AuditResult) -> Verdict:
     """Return the decision with the fraction that is new, the p-value, and what is known of the model."""
-    figures = [
-        KeyFigure(
-            name="New",
-            value=percent(result.new_fraction),
-            meaning=f"of {result.n_samples:,} samples, {p_words(result.p_value)}",
-        )
-    ]
+    new = result.new_fraction
+    meaning = f"of {result.n_samples:,} samples, {p_words(result.p_value)}"
+    if result.changes.replaced:
+        # by a column with other values in every sample all are new, which tells none from another
+        new = min(1.0, sum(mode.fraction for mode in result.changes.new))
+        meaning = f"of {result.n_samples:,} samples, by the other columns"
+    figures = [KeyFigure(name="New", value=percent(new), meaning=meaning)]
     if result.changes.new:
         n_rows = sum(mode.n_members for mode in result.changes.new)
         meaning = f"{n_rows:,} samples"

@@ -241,7 +241,7 @@ def _foot(result: Result) -> str:
 
 
 def _warnings(named: Mapping[str, Result]) -> list[str]:
-    """Return the warnings and failures of all results, each with the name of its result."""
+    """Return the warnings and failures of all results; of several, each with the name of its result."""
     warnings = []
     for name, result in named.items():
         # a status that is no answer comes before the warnings
@@ -249,7 +249,8 @@ def _warnings(named: Mapping[str, Result]) -> list[str]:
         # a verdict has said it already
         if not result.status.ok and not hasattr(result, "verdict"):
             messages.insert(0, result.status.text)
-        warnings += [f"{_full_name(name, result)}: {text}" for text in messages]
+        of_whom = f"{_full_name(name, result)}: " if len(named) > 1 else ""
+        warnings += [f"{of_whom}{text}" for text in messages]
     return warnings
 
 
