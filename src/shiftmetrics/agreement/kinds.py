@@ -134,10 +134,10 @@ def _column(array: Array) -> FloatArray:
 
 
 def _are_percentages(head: FloatArray) -> bool:
-    """Return True if rows sum to 100, up to rounding to integers, and are not one-hot rows on that scale."""
+    """Return True if rows sum to 100, up to integers (rounded or cut off), and are not one-hot rows on that scale."""
     slack = 1.0
     if (head == np.round(head)).all():
-        slack = max(1.0, 0.5 * head.shape[1])
+        slack = float(head.shape[1])
     whole = (np.abs(head.sum(axis=1) - 100.0) <= slack).all()
     return bool(whole and head.min() >= 0.0 and (head > 0.0).sum() > len(head))
 
