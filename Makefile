@@ -100,7 +100,7 @@ docs: $(VENV)/.installed-docs ## the documentation, warnings are errors
 bench: $(VENV)/.installed-bench ## the benchmarks: ratios against peers, in one run
 	$(BIN)/python benchmarks/run.py
 
-papers: $(VENV)/.installed-bench ## the papers' figures and tables, and their page: two hours of one core; ONLY="name ..." for some
+papers: $(VENV)/.installed-bench ## the papers' figures and tables, and their page: under three hours of one core; ONLY="name ..." for some
 	$(BIN)/python papers/run.py --jobs $(WORKERS) $(ONLY)
 	$(BIN)/python papers/page.py
 

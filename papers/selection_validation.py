@@ -150,4 +150,4 @@ def draw(runs: list[dict]):
 
 
 if __name__ == "__main__":
-    run(__file__, CLAIMS, measure, draw, seeds=13)
+    run(__file__, CLAIMS, measure, draw, seeds=15)
