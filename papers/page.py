@@ -42,7 +42,8 @@ INTRODUCTION = f"""\
 {MARK}
 
 Every numbered figure and table of the papers behind this library, each once: what it claims, what we found, and
-whether it holds. A claim is an inequality that was written down before anything was computed.
+whether it holds. A claim is an inequality that was written down before anything was computed; but
+for appendix F.2, whose powers and margin were set after one seed had been seen.
 
 - It **holds** where the whole 95 % interval over the seeds satisfies the inequality, **does not hold** where none of
   it does, and is **undecided** otherwise.
