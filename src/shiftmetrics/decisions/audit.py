@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.result import Status, settings_of
 from shiftmetrics._core.validation import check_number, check_rng, describe, seed_of
-from shiftmetrics.decisions.audit_result import AuditResult, SampleChanges, Timeline
+from shiftmetrics.decisions.audit_result import AuditResult
 from shiftmetrics.decisions.column_changes import ColumnChange, column_changes
 from shiftmetrics.decisions.modelled import (
     Modelled,
@@ -21,6 +21,7 @@ from shiftmetrics.decisions.modelled import (
     known_answers,
     label_plan,
 )
+from shiftmetrics.decisions.sample_changes import SampleChanges, Timeline
 from shiftmetrics.decisions.search import COLUMNS, LEVEL, FoundModes, at_most, find_modes
 from shiftmetrics.decisions.timeline import Periods, change_point, periods_of
 from shiftmetrics.decisions.unlabelled import tell_apart

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import is_table
 from shiftmetrics._core.validation import describe
-from shiftmetrics.decisions.audit_result import SampleChanges
 from shiftmetrics.decisions.labelled import (
     LabelledAccuracy,
     ModeAccuracy,
@@ -24,6 +23,7 @@ from shiftmetrics.decisions.labels import is_missing, labels_of_table
 from shiftmetrics.decisions.matching import as_strings
 from shiftmetrics.decisions.model_outputs import ModelOutputs, model_outputs
 from shiftmetrics.decisions.plan import LabelPlan, digest_of, draw_plan, plan_from_text
+from shiftmetrics.decisions.sample_changes import SampleChanges
 from shiftmetrics.decisions.tipping import LEAST_LABELS, Tipping, tipping_fraction
 from shiftmetrics.decisions.unlabelled import UnlabelledAccuracy, estimate_without_labels
 

@@ -31,7 +31,8 @@ from shiftmetrics.tools.cli.config import read_config
 from shiftmetrics.tools.cli.errors import message_of
 from shiftmetrics.tools.cli.options import OPENING, Opening
 from shiftmetrics.tools.cli.results import read_result_files
-from shiftmetrics.tools.cli.samples import read_sample, read_vector
+from shiftmetrics.tools.cli.row_values import read_vector
+from shiftmetrics.tools.cli.samples import read_sample
 from shiftmetrics.tools.rules import read_rules
 
 TOKENS = [

@@ -8,11 +8,10 @@ from typing import Any
 from shiftmetrics._core.files import atomic_path
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions import DiffResult, diff_models
-from shiftmetrics.decisions.model_outputs import prediction_table
 from shiftmetrics.encoding.roles import as_frame
 from shiftmetrics.tools.cli.decision_tables import check_new_table, read_table
 from shiftmetrics.tools.cli.forms import parse_pairs
-from shiftmetrics.tools.cli.objects import check_model, load_object
+from shiftmetrics.tools.cli.objects import check_model, load_object, predicted_rows
 from shiftmetrics.tools.cli.outputs import CommandAnswer, Job
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import parse_source
@@ -146,11 +145,7 @@ def _predicted(models: dict[str, str], data: Any, named: list[str], notes: list[
     for argument, text in models.items():
         model, warnings = load_object(text, argument)
         notes += warnings
-        try:
-            tables.append(prediction_table(model, frame, named))
-        except (TypeError, ValueError) as error:
-            # of two models it has to be said which one
-            raise type(error)(f"{argument}: {error}") from error
+        tables.append(predicted_rows(model, frame, argument, named))
     return tables
 
 

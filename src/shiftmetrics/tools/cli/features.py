@@ -9,12 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from shiftmetrics.tools.cli.readers import read_source
-from shiftmetrics.tools.cli.samples import (
-    Sample,
-    read_row_values,
-    require_column,
-    split_names,
-)
+from shiftmetrics.tools.cli.row_values import read_row_values, require_column
+from shiftmetrics.tools.cli.samples import Sample, split_names
 from shiftmetrics.tools.cli.sources import Source, looks_like_source, parse_source
 from shiftmetrics.views.report import is_image_batch
 

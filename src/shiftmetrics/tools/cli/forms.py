@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from shiftmetrics.tools.cli.samples import read_vector, split_names
+from shiftmetrics.tools.cli.row_values import read_vector
+from shiftmetrics.tools.cli.samples import split_names
 from shiftmetrics.tools.cli.sources import looks_like_source
 
 KEYS = {"id_column": "id", "page": "output"}

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import is_table, to_numpy
+from shiftmetrics._core.arrays import is_in_chunks, is_table, to_numpy
 from shiftmetrics._core.validation import needs
 from shiftmetrics.tools.cli.options import OPENING
 
@@ -170,6 +170,26 @@ def _attribute(text: str, argument: str) -> Any:
     finally:
         sys.path.remove(here)
     return found
+
+
+def predicted_rows(model: Any, content: Any, argument: str, named: list[str]) -> Any:
+    """Return what a model predicts for the rows of a file, beside its ids, labels and the columns that are named.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the file is no table, or the model cannot read it; the message begins with ``argument``.
+    """
+    from shiftmetrics.decisions.model_outputs import prediction_table
+    from shiftmetrics.encoding.roles import as_frame
+
+    if is_in_chunks(content):
+        raise ValueError(f"{argument} must be one file for a model, got several.")
+    try:
+        return prediction_table(model, as_frame(content, argument), named)
+    except (TypeError, ValueError) as error:
+        # of two models, or two files, it has to be said which one
+        raise type(error)(f"{argument}: {error}") from error
 
 
 def as_content(value: Any, argument: str) -> Any:

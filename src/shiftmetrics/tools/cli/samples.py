@@ -8,18 +8,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from shiftmetrics._core.arrays import as_array, is_in_chunks
 from shiftmetrics._core.tables import Align, align_tables
-from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics._core.validation import describe
+from shiftmetrics.tools.cli.objects import predicted_rows
 from shiftmetrics.tools.cli.readers import read_source
-from shiftmetrics.tools.cli.sources import Source, looks_like_source, parse_source
+from shiftmetrics.tools.cli.row_values import Values, read_rows, require_column
+from shiftmetrics.tools.cli.sources import Source, parse_source
 
 if TYPE_CHECKING:
     from shiftmetrics.tools.cli.suspects import Role
-
-Values = npt.NDArray[Any]
 
 
 @dataclass(kw_only=True)
@@ -114,7 +113,10 @@ def read_sample(
     content = read_source(source)
     if model is not None:
         named = [id_column, *row_options.values()]
-        content = _predicted(model, content, argument, [name for name in named if name])
+        if not hasattr(model, "predict_proba"):
+            got = type(model).__name__
+            raise TypeError(describe("--model", "a classifier with predict_proba", got))
+        content = predicted_rows(model, content, argument, [name for name in named if name])
     if is_in_chunks(content):
         given = {"--id": id_column, **{f"--{name}": value for name, value in row_options.items()}}
         refuse_options(
@@ -193,23 +195,6 @@ def _table_sample(
     return Sample(source=source, values=frame, notes=notes, **held)
 
 
-def _predicted(model: Any, content: Any, argument: str, named: list[str]) -> Any:
-    """Return the probabilities that a model gives the rows of a file, beside its ids, labels and named columns."""
-    from shiftmetrics.decisions.model_outputs import prediction_table
-    from shiftmetrics.encoding.roles import as_frame
-
-    if is_in_chunks(content):
-        raise ValueError(f"{argument} must be one file for a --model, got several.")
-    if not hasattr(model, "predict_proba"):
-        got = type(model).__name__
-        raise TypeError(describe("--model", "a classifier with predict_proba", got))
-    try:
-        return prediction_table(model, as_frame(content, argument), named)
-    except (TypeError, ValueError) as error:
-        # of two files it has to be said which one
-        raise type(error)(f"{argument}: {error}") from error
-
-
 def _columns_of(frame: Any, named: Mapping[str, str | None]) -> list[str]:
     """Return the columns of a table that were named as something else than what to measure."""
     return [name for name in set(named.values()) if name is not None and name in frame.columns]
@@ -238,80 +223,6 @@ def read_scores(
     return [first, *others]
 
 
-def read_rows(
-    frame: Any | None,
-    row_options: dict[str, str | None],
-    *,
-    ids: Any = None,
-    required: bool = False,
-) -> dict[str, Any]:
-    """Return one value a row for each option, by the name of the option; see `read_row_values`."""
-    return {
-        name: read_row_values(text, f"--{name}", frame, ids=ids, required=required)
-        for name, text in row_options.items()
-    }
-
-
-def read_row_values(
-    text: str | None, option: str, frame: Any | None, *, ids: Any = None, required: bool = False
-) -> Values | None:
-    """Take a column of the table, or else a file, as one value a row.
-
-    A file of two columns, ids and values, is brought into the order of ``ids``.
-
-    Returns
-    -------
-    ndarray or None
-        None without ``text``, or where the table lacks the column and it is not ``required``.
-
-    Raises
-    ------
-    ValueError
-        If there is no such column and ``text`` is no file.
-    """
-    # a column of the table comes before a file of that name
-    if text is None:
-        return None
-    if frame is not None and text in frame.columns:
-        return cast(Values, frame[text].to_numpy())
-    if looks_like_source(text):
-        return read_vector(text, option, ids)
-    if frame is None:
-        raise ValueError(
-            f"{option} must be a file here, because arrays have no named columns; got {text!r}."
-        )
-    if required:
-        require_column(frame.columns, text, option, "FILE")
-    return None
-
-
-def read_vector(text: str, argument: str, ids: Any = None) -> Values:
-    """Read a file that holds one number or word for each row, or the id of a row and one for each of ``ids``.
-
-    Raises
-    ------
-    ValueError
-        If it holds several columns, or nothing for one of the ids.
-    """
-    content = read_source(parse_source(text, argument))
-    if ids is not None and hasattr(content, "columns") and content.shape[1] == 2:
-        from shiftmetrics.decisions.labels import labels_of_table
-
-        found = labels_of_table(content, np.asarray(ids))
-        if not found.known.all():
-            first = np.asarray(ids)[~found.known][0]
-            got = f"none for {(~found.known).sum()} of {len(ids)}, such as {first!s}"
-            raise ValueError(describe(argument, "a file with a value for each row", got))
-        return np.array(found.values.tolist())
-    # a table of one column is a column
-    values = np.asarray(content.to_numpy() if hasattr(content, "to_numpy") else content)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise ValueError(f"{argument} must be a file of one value a row, got shape {values.shape}.")
-    return values
-
-
 def refuse_options(given: Mapping[str, Any], rule: str) -> None:
     """Raise a ValueError for the first option that was given."""
     for option, value in given.items():
@@ -322,15 +233,6 @@ def refuse_options(given: Mapping[str, Any], rule: str) -> None:
 def split_names(text: str) -> list[str]:
     """Split ``a,b,c`` as csv does, so that a quoted name may hold a comma."""
     return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
-
-
-def require_column(names: Any, name: str, option: str, argument: str) -> str:
-    """Return ``name`` if it is among the names of the columns, else raise a ValueError that lists these."""
-    if name not in names:
-        raise ValueError(
-            f"{option} must name a column of {argument}, got {name!r}; it has {first_few(map(str, names), 8)}."
-        )
-    return name
 
 
 def align_samples(first: Sample, second: Sample, *, align: Align, rows: bool) -> None:

@@ -19,7 +19,8 @@ from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion, 
 from shiftmetrics.tools.cli.decision_tables import read_table
 from shiftmetrics.tools.cli.objects import check_model, load_object
 from shiftmetrics.tools.cli.outputs import CommandAnswer, Job
-from shiftmetrics.tools.cli.samples import Sample, read_rows, refuse_options, require_column
+from shiftmetrics.tools.cli.row_values import read_rows, require_column
+from shiftmetrics.tools.cli.samples import Sample, refuse_options
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import Source, parse_source
 from shiftmetrics.tools.cli.suspects import refuse_text
