@@ -60,7 +60,7 @@ def test_metrics_are_the_finite_numbers_of_a_result(result) -> None:
 
 
 def test_numbers_that_are_not_finite_are_left_out() -> None:
-    unreachable = stability_criterion(FixedLoss([0.0, 1.0, 0.0, 0.0]), 2.0)
+    unreachable = stability_criterion(FixedLoss([0.0, 1.5, 0.0, 0.0]), 2.0)
     assert unreachable.value == math.inf
     assert "value" not in metrics_of(unreachable)
 

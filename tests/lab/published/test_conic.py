@@ -91,7 +91,7 @@ def test_both_routes_agree(
     ("loss", "threshold", "status"),
     [
         (FixedLoss([0.0, 1.0]), 0.4, "already_at_risk"),
-        (FixedLoss([0.0, 1.0]), 1.5, "unattainable"),
+        (FixedLoss([0.0, 1.2]), 1.5, "unattainable"),
         (FixedLoss([0.0, 1.0]), 1.0, "boundary"),
         (SquaredLoss([0.0, 0.0], 2.0), 1.0, "boundary"),
     ],
