@@ -103,41 +103,38 @@ class AuditResult(LeadingVerdict, Drawn, Result):
     def _replaced_sentence(self) -> str:
         # A new code or unit of a column makes all samples new; which samples are, the other columns tell.
         names = [change.column for change in self.changes.replaced]
-        which = (
-            "One column has"
-            if len(names) == 1
-            else f"{_count(len(names)).capitalize()} columns have"
-        )
+        verb = "has" if len(names) == 1 else "have"
+        which = f"{_columns(len(names))} {verb}"
         return f"{which} other values in every sample: {_named(names)} ({p_words(self.p_value)})."
 
     def _apart_sentence(self) -> str:
         """Say what the other columns show where some have other values in every sample."""
-        new = self.changes.new
-        p_value = self.changes.novelty_p_value
-        if new:
-            modes = "in one mode" if len(new) == 1 else f"in {_count(len(new))} modes"
-            fraction = min(1.0, sum(mode.fraction for mode in new))
-            return (
-                f"By the other columns {format_percent(fraction)} of the samples are new, {modes}."
-            )
-        if self.changes.gradual:
-            return f"The other columns have no new mode, but a change: {self.changes.gradual}."
-        if p_value <= LEVEL * SEARCH:
-            rows = ", ".join(self.changes.first_rows[:3])
-            return (
-                f"By the other columns something is new ({p_words(p_value)}); no single clear mode; "
-                f"look first at samples {rows}."
-            )
-        return f"By the other columns nothing is shown to be new ({p_words(p_value)})."
+        changes = self.changes
+        p = p_words(changes.novelty_p_value)
+        if changes.new:
+            amount = format_percent(changes.fraction_in_modes)
+            return f"By the other columns {amount} of the samples are new, {self._in_modes()}."
+        if changes.gradual:
+            return f"The other columns have no new mode, but a change: {changes.gradual}."
+        if changes.novelty_p_value <= LEVEL * SEARCH:
+            return f"By the other columns something is new ({p}); {self._first_rows()}."
+        return f"By the other columns nothing is shown to be new ({p})."
+
+    def _in_modes(self) -> str:
+        n = len(self.changes.new)
+        return "in one mode" if n == 1 else f"in {_count(n)} modes"
+
+    def _first_rows(self) -> str:
+        rows = ", ".join(self.changes.first_rows[:3])
+        return f"no single clear mode; look first at samples {rows}"
 
     def _changes_sentence(self) -> str:
         # Modes first: they say which samples. Then what the search shows without a mode, and single columns.
         changes = self.changes
         p = p_words(self.p_value)
         if changes.new:
-            n = len(changes.new)
-            modes = "in one mode" if n == 1 else f"in {_count(n)} modes"
-            return f"{format_percent(self.new_fraction)} of the samples are new, {modes} ({p})."
+            amount = format_percent(self.new_fraction)
+            return f"{amount} of the samples are new, {self._in_modes()} ({p})."
         if self.verdict == "NO CHANGE SHOWN":
             if not changes.columns:
                 return f"No new mode is shown ({p})."
@@ -146,16 +143,14 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         if changes.gradual:
             return f"No new mode, but a change ({p}): {changes.gradual}."
         if changes.novelty_p_value <= LEVEL * SEARCH:
-            rows = ", ".join(changes.first_rows[:3])
-            return f"Something is new ({p}); no single clear mode; look first at samples {rows}."
+            return f"Something is new ({p}); {self._first_rows()}."
         # The first of these that is shown: a part of the reference that is gone, then single columns.
         if changes.missing:
             return f"A mode of the reference is missing: {changes.missing[0].description} ({p})."
         if not columns:
             return f"Something of the reference is missing ({p}); no single clear mode."
         first = columns[0]
-        n = len(columns)
-        which = "One column" if n == 1 else f"{_count(n).capitalize()} columns"
+        which = _columns(len(columns))
         return f"{which} of {len(changes.columns)} changed, most of all {first.column}: {first.text} ({p})."
 
     @property
@@ -316,6 +311,10 @@ def p_words(p_value: float) -> str:
 
 def _named(names: list[str]) -> str:
     return first_few(names, _NAMED_COLUMNS, show=str)
+
+
+def _columns(n: int) -> str:
+    return "One column" if n == 1 else f"{_count(n).capitalize()} columns"
 
 
 def _count(n: int) -> str:

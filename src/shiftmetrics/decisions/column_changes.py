@@ -22,6 +22,8 @@ COMPARED = ("number", "category", "date")
 """Roles of the columns that are compared by themselves."""
 _NAMED_LEVELS = 3
 _REPLACED = 0.99
+CHANGED_LEVEL = 0.01
+"""Level at which columns are said to change, all of them together."""
 _FEW_SAMPLES = 200
 _LEAST_EXPECTED = 5.0
 """Expected count from which a level has a cell of its own in the test of a category."""
@@ -57,9 +59,14 @@ class ColumnChange(Record):
     text: str = ""
 
     @property
+    def is_shown(self) -> bool:
+        """Whether the column is shown to have changed by itself."""
+        return self.p_value <= CHANGED_LEVEL
+
+    @property
     def is_replaced(self) -> bool:
         """Whether nearly every sample has a value that the reference lacks: a new code or unit, or a new world."""
-        return self.effect >= _REPLACED and self.p_value <= 0.01
+        return self.is_shown and self.effect >= _REPLACED
 
 
 def column_changes(

@@ -8,7 +8,6 @@ from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.record import Record
 from shiftmetrics.decisions.column_changes import ColumnChange
 from shiftmetrics.decisions.new_modes import TableMode
-from shiftmetrics.decisions.search import COLUMNS, LEVEL
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,6 +71,11 @@ class SampleChanges(Record):
     column_notes: tuple[str, ...] = ()
 
     @property
+    def fraction_in_modes(self) -> float:
+        """Fraction of the current samples that new modes hold."""
+        return min(1.0, sum(mode.fraction for mode in self.new))
+
+    @property
     def n_changed(self) -> int:
         """How many columns changed by themselves."""
         return len(self.changed_columns())
@@ -83,4 +87,4 @@ class SampleChanges(Record):
 
     def changed_columns(self) -> tuple[ColumnChange, ...]:
         """Return the columns that changed by themselves: at a level of 1 % for all of them together."""
-        return tuple(change for change in self.columns if change.p_value <= LEVEL * COLUMNS)
+        return tuple(change for change in self.columns if change.is_shown)

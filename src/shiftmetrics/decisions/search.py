@@ -12,6 +12,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.options import check_memory_limit
 from shiftmetrics._core.result import Interval
+from shiftmetrics.decisions.column_changes import CHANGED_LEVEL
 from shiftmetrics.decisions.conditions import ModeRows, condition_modes
 from shiftmetrics.decisions.labelled import clopper_pearson
 from shiftmetrics.decisions.new_modes import MOST_CONTRASTS, TableMode, contrasts_of, nearest_rows
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEVEL = 0.05
-SEARCH, CONDITIONS, COLUMNS = 0.6, 0.1, 0.2
+SEARCH, CONDITIONS, COLUMNS = 0.6, 0.1, CHANGED_LEVEL / LEVEL
 """Parts of the level of an audit: of the search for both sides, of the conditions of each side, of the columns.
 
 Conditions and columns that changed have p-values far below any level; the search has some hundred permutations.

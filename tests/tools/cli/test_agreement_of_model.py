@@ -72,7 +72,9 @@ def test_whole_numbers_in_every_column_are_rows(run, tmp_path):
     assert "whole numbers in every column" in done.output
 
 
-@pytest.mark.parametrize("kind", ["logits", "log probabilities", "votes", "one-hot"])
+@pytest.mark.parametrize(
+    "kind", ["logits", "log probabilities", "votes", "one-hot", "constant classes"]
+)
 def test_scores_of_every_kind_pass(run, tmp_path, kind):
     rng = np.random.default_rng(0)
     logits = 8 * rng.normal(size=(60, 5)) + np.array([0, 0, 0, 0, -30])
@@ -80,6 +82,7 @@ def test_scores_of_every_kind_pass(run, tmp_path, kind):
     scores = {
         "logits": logits,
         "log probabilities": log_probabilities,
+        "constant classes": logits * np.array([1, 1, 0, 0, 0]),
         "votes": rng.multinomial(25, np.ones(5) / 5, 60),
         "one-hot": np.eye(5)[rng.integers(0, 5, 60)].astype(int),
     }[kind]

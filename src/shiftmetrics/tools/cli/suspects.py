@@ -130,11 +130,14 @@ def _unlike_scores(frame: Any) -> str | None:
     if (values == np.round(values)).all() and np.ptp(sums) > 0.0:
         return "whole numbers in every column"
     spreads = values.std(axis=0)
-    if spreads.max() > _MOST_UNLIKE * np.median(spreads):
+    # classes that are never predicted may have one score in all rows
+    varying = spreads[spreads > 0.0]
+    if not len(varying):
+        return None
+    times = spreads.max() / np.median(varying)
+    if times > _MOST_UNLIKE:
         widest = frame.columns[int(spreads.argmax())]
-        return (
-            f"{widest!r} spreads {spreads.max() / np.median(spreads):.0f} times as wide as others"
-        )
+        return f"{widest!r} spreads {times:.0f} times as wide as others"
     return None
 
 

@@ -83,5 +83,6 @@ def draw_changes(result: DiffResult, ax: Any = None) -> Any:
     integer_ticks(ax.xaxis)
     ax.set_xlabel("rows")
     ax.set_title("Predictions that changed", loc="left")
-    legend_beside_bars(ax)
+    if counts:
+        legend_beside_bars(ax)
     return ax

@@ -22,7 +22,7 @@ def audit_verdict(result: AuditResult) -> Verdict:
     meaning = f"of {result.n_samples:,} samples, {p_words(result.p_value)}"
     if result.changes.replaced:
         # by a column with other values in every sample all are new, which tells none from another
-        new = min(1.0, sum(mode.fraction for mode in result.changes.new))
+        new = result.changes.fraction_in_modes
         meaning = f"of {result.n_samples:,} samples, by the other columns"
     figures = [KeyFigure(name="New", value=percent(new), meaning=meaning)]
     if result.changes.new:
