@@ -104,8 +104,11 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         # A new code or unit of a column makes all samples new; which samples are, the other columns tell.
         names = [change.column for change in self.changes.replaced]
         verb = "has" if len(names) == 1 else "have"
-        which = f"{_columns(len(names))} {verb}"
-        return f"{which} other values in every sample: {_named(names)} ({p_words(self.p_value)})."
+        # An effect of 1 leaves no value in common, up to the rounding of fractions.
+        every = min(change.effect for change in self.changes.replaced) > 1.0 - 1e-9
+        where = "in every sample" if every else "in nearly every sample"
+        which = f"{_columns(len(names))} {verb} other values {where}"
+        return f"{which}: {_named(names)} ({p_words(self.p_value)})."
 
     def _apart_sentence(self) -> str:
         """Say what the other columns show where some have other values in every sample."""
@@ -228,7 +231,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
             return [*self.model_notes(), *changes.column_notes, *self.warnings[1:]]
         # The modes follow the headline line by line, with what is missing and the columns that changed most.
         sentences = [self.mode_line(place) for place in range(len(changes.new))]
-        if changes.replaced:
+        if changes.others_tell:
             sentences.insert(0, self._apart_sentence())
         if self.labelled is not None and self.labelled.is_worse:
             sentences.insert(0, self._changes_sentence())

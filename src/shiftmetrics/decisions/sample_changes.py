@@ -85,6 +85,11 @@ class SampleChanges(Record):
         """The columns of which nearly every sample has a value that the reference lacks."""
         return tuple(change for change in self.columns if change.is_replaced)
 
+    @property
+    def others_tell(self) -> bool:
+        """Whether the modes are those of the columns that are not replaced: there are some of both."""
+        return 0 < len(self.replaced) < len(self.columns)
+
     def changed_columns(self) -> tuple[ColumnChange, ...]:
         """Return the columns that changed by themselves: at a level of 1 % for all of them together."""
         return tuple(change for change in self.columns if change.is_shown)

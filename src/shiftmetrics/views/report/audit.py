@@ -20,7 +20,7 @@ def audit_verdict(result: AuditResult) -> Verdict:
     """Return the decision with the fraction that is new, the p-value, and what is known of the model."""
     new = result.new_fraction
     meaning = f"of {result.n_samples:,} samples, {p_words(result.p_value)}"
-    if result.changes.replaced:
+    if result.changes.others_tell:
         # by a column with other values in every sample all are new, which tells none from another
         new = result.changes.fraction_in_modes
         meaning = f"of {result.n_samples:,} samples, by the other columns"
