@@ -31,7 +31,7 @@ from shiftmetrics._core.result import Result
 from shiftmetrics.agreement import agreement_curves, agreement_matrix
 from shiftmetrics.comparison import compare_agreement
 from shiftmetrics.novelty import NoveltyResampling
-from shiftmetrics.tools.rules import Rule, check_results, read_rules
+from shiftmetrics.rules import Rule, check_results, read_rules
 
 RNG = np.random.default_rng(0)
 REFERENCE = RNG.normal(size=(40, 3))

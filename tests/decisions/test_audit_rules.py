@@ -6,7 +6,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from shiftmetrics.decisions import audit_samples
-from shiftmetrics.tools.rules import Rule, check_results
+from shiftmetrics.rules import Rule, check_results
 
 
 @pytest.fixture(scope="module")

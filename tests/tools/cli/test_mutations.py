@@ -27,13 +27,13 @@ from PIL import Image
 from shiftmetrics import Result, posterior_agreement
 from shiftmetrics._core.documents import read_results, write_results
 from shiftmetrics.lab.datasets.dataset import image_files
+from shiftmetrics.rules import read_rules
 from shiftmetrics.tools.cli.config import read_config
 from shiftmetrics.tools.cli.errors import message_of
 from shiftmetrics.tools.cli.options import OPENING, Opening
 from shiftmetrics.tools.cli.results import read_result_files
 from shiftmetrics.tools.cli.row_values import read_vector
 from shiftmetrics.tools.cli.samples import read_sample
-from shiftmetrics.tools.rules import read_rules
 
 TOKENS = [
     b"", b"\x00", b"\xff", b'"', b"'", b"\n", b"\r\n", b",", b";;", b"|", b"1e999", b"-", b"nan", b"1,5", b"5%",

@@ -9,11 +9,11 @@ import pytest
 from shiftmetrics import Result
 from shiftmetrics._core.documents import write_results
 from shiftmetrics.lab.distances import output_distance
+from shiftmetrics.rules import Rule, check_results
 from shiftmetrics.stability import FixedLoss, stability_criterion
 from shiftmetrics.tools.cli.outputs import check_outputs
 from shiftmetrics.tools.cli.results import read_result_files
 from shiftmetrics.tools.cli.sources import Source
-from shiftmetrics.tools.rules import Rule, check_results
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from shiftmetrics.tools.rules import Rule, check_results
+from shiftmetrics.rules import Rule, check_results
 from shiftmetrics.views import Context
 from shiftmetrics.views.report import document, render_report
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from shiftmetrics.rules import RulesResult, check_results, read_rules
 from shiftmetrics.tools.cli.errors import fail, reader_may_leave
 from shiftmetrics.tools.cli.outputs import (
     check_outputs,
@@ -20,7 +21,6 @@ from shiftmetrics.tools.cli.outputs import (
 from shiftmetrics.tools.cli.results import read_result_files
 from shiftmetrics.tools.cli.signature import command
 from shiftmetrics.tools.cli.sources import Source
-from shiftmetrics.tools.rules import RulesResult, check_results, read_rules
 from shiftmetrics.views import Context, write_report
 
 STYLES = {"passed": "green", "failed": "bold red", "warned": "yellow", "error": "bold red"}

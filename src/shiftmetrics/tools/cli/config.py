@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from shiftmetrics._core.validation import check_integer, check_keys, describe
+from shiftmetrics.rules import Rule, read_rules
+from shiftmetrics.rules.rule import check_names, read_toml
 from shiftmetrics.tools.cli.agreement import agreement
 from shiftmetrics.tools.cli.audit import audit
 from shiftmetrics.tools.cli.compare import compare
@@ -21,8 +23,6 @@ from shiftmetrics.tools.cli.novelty import novelty
 from shiftmetrics.tools.cli.options import TITLE
 from shiftmetrics.tools.cli.signature import click_command
 from shiftmetrics.tools.cli.stability import stability
-from shiftmetrics.tools.rules import Rule, read_rules
-from shiftmetrics.tools.rules.rule import check_names, read_toml
 
 KINDS = {
     "diff": diff,

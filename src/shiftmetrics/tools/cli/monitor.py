@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from shiftmetrics.decisions import MonitorResult, MonitorState, Passport, monitor_batch
+from shiftmetrics.rules import Rule, RulesResult
+from shiftmetrics.rules.outcomes import Ended, Outcome
 from shiftmetrics.tools.cli.decision_tables import read_table
 from shiftmetrics.tools.cli.objects import check_model, load_object
 from shiftmetrics.tools.cli.outputs import CommandAnswer, Job
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import Source, parse_source
-from shiftmetrics.tools.rules import Rule, RulesResult
-from shiftmetrics.tools.rules.outcomes import Ended, Outcome
 from shiftmetrics.views import Context
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import typer
 
 from shiftmetrics._core.result import Result
+from shiftmetrics.rules import check_results
 from shiftmetrics.tools.cli.check import show_outcomes
 from shiftmetrics.tools.cli.config import Config, Measurement, prepare, read_config
 from shiftmetrics.tools.cli.errors import EXIT_ERROR, message_of, reader_may_leave, say_error
 from shiftmetrics.tools.cli.outputs import CommandAnswer, check_outputs, command_line, say
 from shiftmetrics.tools.cli.signature import command
 from shiftmetrics.tools.cli.sources import Source
-from shiftmetrics.tools.rules import check_results
 from shiftmetrics.views import Context, Rows, write_report
 
 REPORT, JUNIT = "report.html", "junit.xml"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shiftmetrics.tools.rules import RulesResult
+    from shiftmetrics.rules import RulesResult
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ class Context:
     command : str
         The command line that made the page.
     rules : RulesResult, optional
-        How rules on the results ended, from `shiftmetrics.tools.rules.check_results`.
+        How rules on the results ended, from `shiftmetrics.rules.check_results`.
     """
 
     description: str = ""

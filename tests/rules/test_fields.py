@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics.tools.rules.fields import find, read
+from shiftmetrics.rules.fields import find, read
 
 
 def look(result, path, using=None):

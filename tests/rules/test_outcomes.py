@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from shiftmetrics.tools.rules import Rule, check_results
+from shiftmetrics.rules import Rule, check_results
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from typing import Any
 
 from shiftmetrics._core.result import Result, Status, format_number
 from shiftmetrics._core.validation import describe
-from shiftmetrics.tools.rules.fields import Place, Reading, find, read
-from shiftmetrics.tools.rules.outcomes import Ended, Outcome, RulesResult
-from shiftmetrics.tools.rules.rule import Rule, nearest_names
+from shiftmetrics.rules.fields import Place, Reading, find, read
+from shiftmetrics.rules.outcomes import Ended, Outcome, RulesResult
+from shiftmetrics.rules.rule import Rule, nearest_names
 
 
 def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> RulesResult:
@@ -39,7 +39,7 @@ def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> Rules
     Examples
     --------
     >>> from shiftmetrics import posterior_agreement
-    >>> from shiftmetrics.tools.rules import Rule, check_results
+    >>> from shiftmetrics.rules import Rule, check_results
     >>> scores = [[4.0, 0.0], [0.0, 3.0], [2.0, 0.0], [0.0, 5.0]]
     >>> result = posterior_agreement(scores, scores)
     >>> checked = check_results({"noise": result}, [Rule(measure="posterior_agreement", at_most=0.1)])

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import shiftmetrics
 from shiftmetrics import Result
 from shiftmetrics._core.result import Status
+from shiftmetrics.rules import Rule, check_results
+from shiftmetrics.rules.fields import find
 from shiftmetrics.stability import FixedLoss, worst_case_risk
-from shiftmetrics.tools.rules import Rule, check_results
-from shiftmetrics.tools.rules.fields import find
 
 finite = st.floats(-1e6, 1e6)
 small = st.floats(0, 1e3)

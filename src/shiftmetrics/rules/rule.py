@@ -66,7 +66,7 @@ class Rule(Record):
 
     Examples
     --------
-    >>> from shiftmetrics.tools.rules import Rule
+    >>> from shiftmetrics.rules import Rule
     >>> Rule(measure="posterior_agreement", field="normalized", at_least=0.8).name
     'posterior_agreement: normalized at least 0.8'
     """
@@ -171,7 +171,7 @@ def read_rules(source: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[Rule
 
     Examples
     --------
-    >>> from shiftmetrics.tools.rules import read_rules
+    >>> from shiftmetrics.rules import read_rules
     >>> rules = read_rules({"rule": [{"measure": "posterior_agreement", "field": "normalized", "at_least": 0.8}]})
     >>> rules[0].bound_in_words()
     'at least 0.8'

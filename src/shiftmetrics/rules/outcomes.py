@@ -14,7 +14,7 @@ from typing import Literal
 from shiftmetrics._core.documents import SCHEMA_VERSION
 from shiftmetrics._core.files import MARK, WRITTEN_BY, atomic_path, write_text
 from shiftmetrics._core.record import Record, encode
-from shiftmetrics.tools.rules.rule import Rule
+from shiftmetrics.rules.rule import Rule
 
 Ended = Literal["passed", "failed", "warned", "error"]
 
@@ -164,7 +164,7 @@ class RulesResult(Record):
         --------
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from shiftmetrics.tools.rules import Rule, check_results
+        >>> from shiftmetrics.rules import Rule, check_results
         >>> checked = check_results({}, [Rule(measure="stability", at_least=0.1)])
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     checked.to_junit(Path(folder) / "junit.xml")

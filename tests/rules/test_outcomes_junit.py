@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics.tools.rules import Rule, check_results
+from shiftmetrics.rules import Rule, check_results
 
 # Of the schema that Jenkins publishes for its JUnit plugin: attributes that must be there, then those that may.
 ATTRIBUTES = {

@@ -11,7 +11,7 @@ import numpy as np
 
 from shiftmetrics._core.record import Record, public_names
 from shiftmetrics._core.result import Interval
-from shiftmetrics.tools.rules.rule import Using, nearest_names
+from shiftmetrics.rules.rule import Using, nearest_names
 
 MAIN = ("value", "difference", "stability")
 """Fields whose interval, error and bounds carry no name before them: ``interval`` is that of ``value``."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shiftmetrics.tools.rules import read_rules
+from shiftmetrics.rules import read_rules
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "gates.md"
 BLOCKS = re.findall(
@@ -20,7 +20,7 @@ def test_every_block_is_a_file_of_rules(position, tmp_path):
 
 
 def test_every_key_is_explained():
-    from shiftmetrics.tools.rules.rule import KEYS
+    from shiftmetrics.rules.rule import KEYS
 
     table = PAGE.read_text(encoding="utf-8").partition("## What a rule says")[2].partition("##")[0]
     assert set(KEYS) <= set(re.findall(r"`(\w+)`", table))

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from shiftmetrics.tools.rules import Rule
+from shiftmetrics.rules import Rule
 
 
 @pytest.mark.parametrize(

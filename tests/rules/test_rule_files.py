@@ -2,7 +2,7 @@
 
 import pytest
 
-from shiftmetrics.tools.rules import Rule, read_rules
+from shiftmetrics.rules import Rule, read_rules
 
 GOOD = """
 [[rule]]

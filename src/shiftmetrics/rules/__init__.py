@@ -5,8 +5,8 @@ of an interval; numerical error; and what a search may have missed, by its certi
 checked is an error, never a pass.
 """
 
-from shiftmetrics.tools.rules.checking import check_results
-from shiftmetrics.tools.rules.outcomes import RulesResult
-from shiftmetrics.tools.rules.rule import Rule, read_rules
+from shiftmetrics.rules.checking import check_results
+from shiftmetrics.rules.outcomes import RulesResult
+from shiftmetrics.rules.rule import Rule, read_rules
 
 __all__ = ["Rule", "RulesResult", "check_results", "read_rules"]
