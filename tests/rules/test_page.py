@@ -7,7 +7,7 @@ import pytest
 
 from shiftmetrics.rules import read_rules
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "gates.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "gates.md"
 BLOCKS = re.findall(
     r"^```toml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
 )
