@@ -6,6 +6,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from shiftmetrics.decisions import audit_samples
+from shiftmetrics.decisions.new_modes import TableMode
+from shiftmetrics.decisions.sample_changes import SampleChanges
 from shiftmetrics.rules import Rule, check_results
 
 
@@ -61,3 +63,20 @@ def test_the_estimate_without_labels_is_no_ground_for_a_gate(audited, field):
     outcome = ended(audited, field=field, at_least=0.0)
     assert outcome.ended == "failed"  # although every accuracy is at least 0
     assert "labelled.interval.low" in outcome.text
+
+
+def test_samples_of_two_modes_count_once():
+    def mode(rows: list[int]) -> TableMode:
+        return TableMode(
+            missing=False, fraction=len(rows) / 10, other_fraction=0.0, rows=np.array(rows),
+            order=np.array(rows), names=np.array(rows, dtype=str), p_value=0.01, contrasts=(),
+        )  # fmt: skip
+
+    def changes(*modes: TableMode) -> SampleChanges:
+        return SampleChanges(
+            novelty_p_value=0.01, new=modes, missing=(), columns=(), auc=0.5,
+            unmatched_fraction=0.0, first_rows=(),
+        )  # fmt: skip
+
+    assert changes(mode([0, 1, 2, 3]), mode([2, 3, 4])).fraction_in_modes == pytest.approx(0.5)
+    assert changes().fraction_in_modes == 0.0

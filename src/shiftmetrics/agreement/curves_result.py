@@ -87,7 +87,7 @@ class AgreementCurvesResult(Drawn, Result):
     """
 
     measure = "agreement_curves"
-    title = "Agreement over shift power and ratio"
+    title = "Agreement over the levels of a shift"
     higher_is_better = True
 
     powers: tuple[Power, ...]
@@ -126,12 +126,18 @@ class AgreementCurvesResult(Drawn, Result):
 
     def headline(self) -> str:
         """Return one sentence with what is left at the end of the curves."""
-        at = f"ratio {format_number(float(self.ratios[-1]))}"
+        level = self.powers[-1]
+        if not isinstance(level, str):
+            level = format_number(level)
+        at = ""
         if len(self.powers) > 1:
-            at += f" and power {self.powers[-1]}"
+            at = f"At the level {level} of the shift, "
+        if self.ratios[-1] < 1.0:
+            at += f"with {format_percent(float(self.ratios[-1]))} of the samples shifted, "
         kept = format_percent(float(self.afr_p.value[-1, -1]))
         last = format_percent(float(self.normalized[-1, -1]))
-        return f"At {at} {kept} of the predictions are unchanged, with {last} of the agreement that is possible."
+        text = f"{at}{kept} of the predictions are unchanged, with {last} of the agreement that is possible."
+        return text[0].upper() + text[1:]
 
     def to_frame(self) -> Any:
         """Return a tidy pandas DataFrame: one row for each power and ratio."""

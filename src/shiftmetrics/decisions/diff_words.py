@@ -135,7 +135,7 @@ def next_steps(result: DiffFigures) -> list[str]:
     plan = result.plan
     steps: list[str] = []
     if result.verdict == "WORSE":
-        steps.append("Look at the rows that broke, and keep the old model until they are mended.")
+        steps.append("Keep the old model until the rows that broke are mended.")
     elif result.verdict == "SAFE":
         steps.append("Ship it.")
     # Without labels: the plan. With some that do not decide: how many would.

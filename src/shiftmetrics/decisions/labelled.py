@@ -67,10 +67,10 @@ class LabelledAccuracy(Record):
         """Say the accuracy and its change with their intervals."""
         low, high = self.interval.low, self.interval.high
         right = format_percent(self.accuracy)
-        text = f"{right} of all {self.n_labelled} samples are right"
+        text = f"{right} of all {self.n_labelled:,} samples are right"
         if low < high:
             text = (
-                f"{right} of {self.n_labelled} labelled samples are right "
+                f"{right} of {self.n_labelled:,} labelled samples are right "
                 f"({format_percent(low)} to {format_percent(high)} of all)"
             )
         if self.change_interval is None:
@@ -101,7 +101,7 @@ class ModeAccuracy(Record):
         """Say the accuracy with its interval."""
         low, high = self.interval.low, self.interval.high
         verb = "is" if self.n_right == 1 else "are"
-        text = f"In mode {self.mode + 1}, {self.n_right} of {self.n_labelled} labelled samples {verb} right"
+        text = f"In mode {self.mode + 1}, {self.n_right:,} of {self.n_labelled:,} labelled samples {verb} right"
         if low == high:  # all members are labelled
             return text + "."
         return f"{text} ({format_percent(low)} to {format_percent(high)} of its members)."

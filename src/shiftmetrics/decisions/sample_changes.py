@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.record import Record
 from shiftmetrics.decisions.column_changes import ColumnChange
@@ -72,8 +74,12 @@ class SampleChanges(Record):
 
     @property
     def fraction_in_modes(self) -> float:
-        """Fraction of the current samples that new modes hold."""
-        return min(1.0, sum(mode.fraction for mode in self.new))
+        """Fraction of the current samples that are in one of the new modes, which may overlap."""
+        if not self.new:
+            return 0.0
+        first = self.new[0]
+        members = np.unique(np.concatenate([mode.rows for mode in self.new]))
+        return len(members) * first.fraction / first.n_members
 
     @property
     def n_changed(self) -> int:

@@ -13,6 +13,7 @@ from shiftmetrics._core.result import Result, format_number
 from shiftmetrics.stability.losses.base import Kind
 from shiftmetrics.stability.shift import ShiftPlan, Slopes
 from shiftmetrics.stability.words import (
+    current_risk,
     halves_in_words,
     risk_in_words,
     risk_name,
@@ -110,7 +111,7 @@ class StabilityResult(Drawn, Result):
             budget = format_number(settings["budget"])
             return f"At worst {worst} within a budget of {budget}: {self.shift_in_words()}."
         reached = risk_number(self.plan.risk, settings)
-        now = risk_number(self.base_risk, settings)
+        now = current_risk(self.base_risk, reached, settings)
         start = f"The {risk_name(settings)} reaches {reached} (currently {now})"
         change = self.plan.named_change
         group = ""

@@ -59,10 +59,17 @@ def risk_in_words(risk: float, settings: Mapping[str, Any], now: float | None = 
     """Return such as ``an error rate of 25 % (currently 5 %)``."""
     name = risk_name(settings)
     article = "an" if name.startswith("error") else "a"
-    text = f"{article} {name} of {risk_number(risk, settings)}"
-    if now is None:
-        return text
-    return f"{text} (currently {risk_number(now, settings)})"
+    reached = risk_number(risk, settings)
+    text = f"{article} {name} of {reached}"
+    return text if now is None else f"{text} (currently {current_risk(now, reached, settings)})"
+
+
+def current_risk(risk: float, reached: str, settings: Mapping[str, Any]) -> str:
+    """Return a risk beside the one that is reached: an error rate with two digits that tell them apart."""
+    number = format_percent(risk)
+    if number == reached or not settings.get("errors"):
+        return risk_number(risk, settings)
+    return number
 
 
 def shift_in_words(

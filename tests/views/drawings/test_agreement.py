@@ -53,7 +53,7 @@ def test_curves_are_the_numbers():
     assert len({line.get_color() for line in axes.get_lines()}) == 2
     axes = plot(CURVES["a"], x="ratio", y="afr_t")
     np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), CURVES["a"].afr_t.value[-1])
-    assert "power 1" in axes.get_title(loc="left")
+    assert "level 1" in axes.get_title(loc="left")
     with pytest.raises(ValueError, match="y must be"):
         plot(CURVES["a"], y="beta")
 

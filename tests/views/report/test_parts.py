@@ -50,7 +50,7 @@ def test_curves_over_levels_of_a_shift_have_their_chart():
     assert str(percent(curves.normalized[2, 0])).replace(" ", "\N{NO-BREAK SPACE}") in page
     assert facts_of(curves)[-1].value == percent(curves.normalized[2, 0])
     over_ratios = render_report(agreement_curves(shifted[0.5], clean, ratios=[0.0, 0.5, 1.0]))
-    assert ">Ratio</th>" in over_ratios
+    assert ">Shifted</th>" in over_ratios
 
 
 def test_results_without_a_section_print_their_value():

@@ -123,7 +123,7 @@ def model_stability(
     >>> model = LogisticRegression(max_iter=1000).fit(X, y)
     >>> result = model_stability(model, X, y, 0.3, perturbation=Perturbation(bounds="data"))
     >>> print(result.headline())
-    The error rate reaches 30 % (currently 2.67 %) if ... % of the samples change by at most ... standard...
+    The error rate reaches 30 % (currently 2.7 %) if ... % of the samples change by at most ... standard...
     >>> result.kind, result.search.route
     ('exact', 'linear')
     >>> result.changed_rows().columns.equals(X.columns)

@@ -142,7 +142,8 @@ def read_sample(
     # the classes of a model may be numbers
     if model is None and source.suffix in (".csv", ".csv.gz") and list(content.columns) == places:
         sample.notes.insert(
-            0, f"{argument} names its columns 0 to {places[-1]}, or has no header line."
+            0,
+            f"Columns are named 0 to {places[-1]}; a file without a header line loses its first row.",
         )
     return sample
 

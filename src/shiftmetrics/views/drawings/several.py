@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.result import format_percent
 from shiftmetrics._core.validation import check_choice, describe
 from shiftmetrics.agreement import AgreementCurvesResult, AgreementMatrixResult
 from shiftmetrics.comparison.result import ComparisonResult
@@ -26,8 +27,8 @@ from shiftmetrics.views.drawings.style import (
 QUANTITIES = {
     "normalized": "agreement / its ceiling",
     "agreement": "agreement (nats)",
-    "afr_p": "unchanged predictions (AFR_P)",
-    "afr_t": "right predictions (AFR_T)",
+    "afr_p": "unchanged predictions",
+    "afr_t": "right predictions",
 }
 
 NUMBERS_UP_TO = 12
@@ -56,11 +57,15 @@ def draw_curves(
     # the level that is not on the axis is held at its end
     at: tuple[Any, Any] = (-1, slice(None))
     levels = result.ratios
-    held = f", power {result.powers[-1]}" if len(result.powers) > 1 else ""
+    held = f", level {result.powers[-1]}" if len(result.powers) > 1 else ""
     if over_powers:
         at = (slice(None), -1)
         levels = result.powers
-        held = f", ratio {result.ratios[-1]:g}" if len(result.ratios) > 1 else ""
+        held = (
+            f", {format_percent(float(result.ratios[-1]))} shifted"
+            if len(result.ratios) > 1
+            else ""
+        )
     # named levels lie at 0, 1, ...
     places = np.arange(len(levels), dtype=np.float64)
     if not any(isinstance(level, str) for level in levels):
@@ -78,7 +83,7 @@ def draw_curves(
     if over_powers:
         ax.set_xticks(places, [str(level) for level in levels])
     ax.set(
-        xlabel="power of the shift" if over_powers else "ratio of shifted samples",
+        xlabel="level of the shift" if over_powers else "fraction of shifted samples",
         ylabel=QUANTITIES[y],
         title=f"{quantity[0].upper()}{quantity[1:]} as the shift grows{held}",
     )

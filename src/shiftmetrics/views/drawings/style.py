@@ -59,7 +59,10 @@ def band(ax: Any, x: FloatArray, low: FloatArray, high: FloatArray, color: str) 
 
 def legend_beside_bars(ax: Any) -> None:
     """Draw a legend at the right of horizontal bars, which leave room for it."""
-    ax.set_xlim(right=1.7 * ax.get_xlim()[1])
+    # the room has no ticks: no fraction is above 100 %
+    right = ax.get_xlim()[1]
+    ax.set_xticks([tick for tick in ax.get_xticks() if 0.0 <= tick <= right])
+    ax.set_xlim(right=1.7 * right)
     ax.legend(loc="center right")
 
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from shiftmetrics.agreement import AgreementCurvesResult, PosteriorAgreementResult
 from shiftmetrics.views.drawings.agreement import posteriors
-from shiftmetrics.views.report.parts import Entry, Fact, Number, cell_of, number, percent, reports
+from shiftmetrics.views.report.parts import Entry, Fact, cell_of, number, percent, reports
 from shiftmetrics.views.report.sides import Side
 
 MOST_LEVELS = 40
@@ -113,8 +113,8 @@ def fill_curves(entry: Entry) -> None:
     levels = result.to_frame().round(9)
     lines = [
         {
-            "Power": cell_of(level["power"]),
-            "Ratio": Number(cell_of(level["ratio"])),
+            "Level": cell_of(level["power"]),
+            "Shifted": percent(level["ratio"]),
             "Agreement (nats)": number(level["agreement"]),
             "Of its ceiling": percent(level["normalized"]),
             "Unchanged": percent(level["afr_p"]),

@@ -26,8 +26,7 @@ def audit_verdict(result: AuditResult) -> Verdict:
         meaning = f"of {result.n_samples:,} samples, by the other columns"
     figures = [KeyFigure(name="New", value=percent(new), meaning=meaning)]
     if result.changes.new:
-        n_rows = sum(mode.n_members for mode in result.changes.new)
-        meaning = f"{n_rows:,} samples"
+        meaning = f"with {percent(result.changes.fraction_in_modes)} of the samples"
         figures.append(KeyFigure(name="Modes", value=str(len(result.changes.new)), meaning=meaning))
     meaning = f"of {len(result.changes.columns)}"
     figures.append(
@@ -36,6 +35,8 @@ def audit_verdict(result: AuditResult) -> Verdict:
     labelled = result.labelled
     if labelled is not None:
         ends = f"{percent(labelled.interval.low)} to {percent(labelled.interval.high)}"
+        if labelled.interval.low == labelled.interval.high:
+            ends = f"of all {labelled.n_labelled:,} samples"
         figures.append(KeyFigure(name="Accuracy", value=percent(labelled.accuracy), meaning=ends))
     elif result.unlabelled is not None:
         value = "not known"

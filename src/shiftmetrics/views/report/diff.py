@@ -49,8 +49,6 @@ def _more_steps(result: DiffResult) -> list[str]:
         steps.append("Fill in the labels of the changed rows, and compare again with them.")
     elif result.verdict == "SAFE":
         steps.append("Compare the next model in the same way: the exit code is 0 where it is safe.")
-    elif result.verdict == "WORSE":
-        steps.append("Compare again once the new model is mended.")
     return steps
 
 
