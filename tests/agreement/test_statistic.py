@@ -147,8 +147,7 @@ def test_limits() -> None:
         limits.predicted + limits.reference_predicted,
         sum(np.bincount(x.argmax(axis=1), minlength=4) for x in (first, second)),
     )
-    assert limits.pair_spread == np.ptp(a + b, axis=1).max()
-    assert limits.single_spread == max(np.ptp(a, axis=1).max(), np.ptp(b, axis=1).max())
+    assert limits.spread == max(np.ptp(part, axis=1).max() for part in (a, b, a + b))
     assert limits.value == -math.inf
 
 

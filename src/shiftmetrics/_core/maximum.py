@@ -80,7 +80,6 @@ def maximize_difference(
     atol: float,
     max_evaluations: int,
     guesses: Sequence[float] = (),
-    rates: tuple[float, float] = (math.inf, math.inf),
     rounding: Callable[[FloatArray], FloatArray] = np.zeros_like,
 ) -> Maximum:
     """Maximise ``plus - minus`` over ``[0, inf]`` by branch and bound.
@@ -99,9 +98,6 @@ def maximize_difference(
         Points after which to give up, with the gap reached so far.
     guesses : sequence of float, optional
         Points to evaluate first, such as those of a solve on part of the data. Only speed depends on them.
-    rates : (float, float), optional
-        Bounds of ``|plus'''| / plus''`` and ``|minus'''| / minus''``: the largest spread of the scores for sums
-        of log-partition functions. Default: nothing is known.
     rounding : callable, optional
         Maps points to the rounding error of each part there: the bounds are not driven below it.
 
@@ -119,7 +115,7 @@ def maximize_difference(
             wanted = wanted[: max_evaluations - nodes.n_evaluations]
             nodes = nodes.insert(wanted, evaluate(wanted))
             n_passes += 1
-        bounds = upper_bounds(nodes, tail, rates)
+        bounds = upper_bounds(nodes, tail)
         error = rounding(nodes.x) + 4.0 * UNIT_ROUNDOFF * nodes.size
         noise = _noise(error)
         # Ties go to the ends: a rounding error above the value at 0 is no maximum.
@@ -135,7 +131,7 @@ def maximize_difference(
         wanted = np.empty(0)
         if nodes.n_evaluations < max_evaluations:
             best_node = None if at_end else top
-            wanted = next_points(nodes, bounds, best, best_node, error[0], atol + noise, rates)
+            wanted = next_points(nodes, bounds, best, best_node, error[0], atol + noise)
         if not wanted.size:
             break
     if at_end:
@@ -163,7 +159,7 @@ def _noise(error: FloatArray) -> FloatArray:
     """Return the rounding error of the bound of each interval, from that of a part at its ends.
 
     The chord errs by at most the larger end, a tangent by its value and by slope times width (together twice
-    that), the curvature terms by less: four times covers them.
+    that): four times covers them.
     """
     return np.asarray(4.0 * np.maximum(error, np.append(error[1:], error[-1])))
 
@@ -175,7 +171,6 @@ def next_points(
     top: int | None,
     error: float,
     slack: FloatArray,
-    rates: tuple[float, float],
 ) -> FloatArray:
     """Choose what to evaluate next: nothing when every bound is within ``slack`` of the best value.
 
@@ -212,7 +207,7 @@ def next_points(
         else:
             pieces: list[float] = []
             if settled:
-                pieces = _pieces(nodes, bounds, int(i), target, float(slack[i]), max(rates))
+                pieces = _pieces(nodes, bounds, int(i), target, float(slack[i]))
             if not pieces:
                 pieces = _cut(x[i], x[i + 1], float(bounds.kink[i]))
             points.extend(pieces)
@@ -255,12 +250,6 @@ def _peak(nodes: Nodes, top: int, beyond: float, hope: float) -> Peak | None:
     if not 0.0 < t < 1.0:
         t = 0.5
     x = left + t * width
-    # Close to the peak the slopes at three nodes say more: the step shrinks faster than linearly.
-    if 0 < top < len(nodes.x) - 1:
-        step = _secant_step(nodes.x[top - 1 : top + 2], nodes.slope[top - 1 : top + 2])
-        stepped = nodes.x[top] + step
-        if left < stepped < left + width and abs(stepped - x) < 0.1 * width:
-            x = stepped
     step = abs(float(x - nodes.x[top]))
     if step <= 1e-8 * x:
         return None
@@ -268,26 +257,12 @@ def _peak(nodes: Nodes, top: int, beyond: float, hope: float) -> Peak | None:
     return Peak(float(x), step, abs(float(nodes.slope[top])) * step / 2.0, i)
 
 
-def _secant_step(x: FloatArray, slope: FloatArray) -> float:
-    """Return the step from the middle one of three points to the nearer root of the parabola of their slopes."""
-    # Newton's divided differences of the slopes.
-    before, after = np.diff(slope) / np.diff(x)
-    bend = (after - before) / (x[2] - x[0])
-    rate = before + bend * (x[1] - x[0])  # derivative of the parabola at the middle point
-    inside = rate**2 - 4.0 * bend * slope[1]
-    if rate >= 0.0 or inside < 0.0:
-        return math.nan
-    return float(-2.0 * slope[1] / (rate - math.sqrt(inside)))
-
-
 def _hermite(step: float, rise: float, fall: float) -> tuple[float, float]:
     """Coefficients of t^2 and t^3 of the cubic on [0, 1] with slopes ``rise`` and ``fall`` that climbs ``step``."""
     return 3.0 * step - 2.0 * rise - fall, rise + fall - 2.0 * step
 
 
-def _pieces(
-    nodes: Nodes, bounds: Bounds, i: int, target: float, slack: float, rate: float
-) -> list[float]:
+def _pieces(nodes: Nodes, bounds: Bounds, i: int, target: float, slack: float) -> list[float]:
     """Cut interval ``i`` so that, by a cubic model of F, every piece meets the target; empty if out of reach."""
     left = nodes.x[i]
     width = nodes.x[i + 1] - left
@@ -297,16 +272,9 @@ def _pieces(
     square, cube = _hermite(nodes.value[i + 1] - nodes.value[i], rise, fall)
     model = nodes.value[i] + t * (rise + t * (square + t * cube))
     room = np.maximum(target - model, 0.0) + 0.9 * slack
-    # The bound of a piece, a fraction v of the interval, exceeds F by about over * v^2, and by less where v is so
-    # small that the curvatures hardly change.
+    # The bound of a piece, a fraction v of the interval, exceeds F by about over * v^2.
     over = bounds.value[i] - float(np.interp((bounds.kink[i] - left) / width, t, model))
-    scale = room / max(float(over), 1e-300)
-    fraction = np.sqrt(scale)
-    if rate > 0.0:
-        for _ in range(5):
-            fraction = np.sqrt(
-                scale * math.expm1(-rate * width) / np.expm1(-rate * width * fraction)
-            )
+    fraction = np.sqrt(room / max(float(over), 1e-300))
     # There are 1 / v pieces of fraction v in the interval: the integral of that density is their number, and its
     # equal steps are the cuts.
     density = 1.0 / fraction

@@ -130,7 +130,6 @@ class Channel(SymmetricChannel):
             Tail(-eps * self.most_flips, limit, -math.inf),
             atol=ATOL,
             max_evaluations=200,
-            rates=(2.0, 1.0),
         )
         return found.x, found.value
 

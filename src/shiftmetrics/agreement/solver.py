@@ -86,7 +86,6 @@ def solve_agreement(
         atol=atol,
         max_evaluations=max_iter,
         guesses=guesses,
-        rates=(limits.pair_spread, limits.single_spread),
         rounding=lambda betas: rounding_error(betas, limits, prior),
     )
 

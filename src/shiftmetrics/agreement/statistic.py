@@ -125,8 +125,8 @@ class AgreementLimits(PredictionSums, Statistic):
         Sum of log pi(A and B) over the rows with a predicted class in common.
     n_identical : float
         Number of rows whose scores are equal up to a constant.
-    pair_spread, single_spread : float
-        Largest max - min of a row, of a + b and of a or b. Their law is the maximum, not the sum.
+    spread : float
+        Largest max - min of a row, of a, b or a + b. Its law is the maximum, not the sum.
     """
 
     n_rows: float
@@ -135,18 +135,13 @@ class AgreementLimits(PredictionSums, Statistic):
     single_limit: float
     pair_limit: float
     n_identical: float
-    pair_spread: float
-    single_spread: float
+    spread: float
 
     def __add__(self, other: Self) -> Self:
         total = super().__add__(other)
         if total is NotImplemented:
             return total
-        return dataclasses.replace(
-            total,
-            pair_spread=max(self.pair_spread, other.pair_spread),
-            single_spread=max(self.single_spread, other.single_spread),
-        )
+        return dataclasses.replace(total, spread=max(self.spread, other.spread))
 
     @property
     def value(self) -> float:
@@ -185,7 +180,7 @@ def survey(
     pairs = pairs.replace(scale=1.0)
     limits = limits_of(pairs, executor=executor)
     # Where scores are huge or tiny, once more in a scale of their size.
-    spread = max(limits.pair_spread, limits.single_spread)
+    spread = limits.spread
     if not (spread == 0.0 or 1e-150 < spread < 1e150):
         exponent = math.frexp(spread)[1] if math.isfinite(spread) else 1000
         pairs = pairs.replace(scale=2.0 ** -max(-1000, min(1000, exponent)))
@@ -286,14 +281,14 @@ def _limits_of_block(pairs: ScorePairs, block: Array, rows: slice) -> AgreementL
     masses = largest @ prior
     top, n_largest = _served(block, largest)
     low = xp.min(block, axis=2)
-    high = xp.max(block[2, ...], axis=1)
+    high = xp.max(block, axis=2)
     agrees = masses[2, ...] > 0.0
-    one = xp.ones_like(high)
+    one = xp.ones_like(high[2, ...])
     # What each row adds; one product with the weights sums all of it.
     per_row = [
         one,
         block[2, ...] @ prior,
-        high,
+        high[2, ...],
         xp.log(masses[0, ...]) + xp.log(masses[1, ...]),
         xp.log(xp.where(agrees, masses[2, ...], one)),
         xp.where(agrees, 0.0 * one, one),
@@ -320,8 +315,7 @@ def _limits_of_block(pairs: ScorePairs, block: Array, rows: slice) -> AgreementL
         n_identical=float(xp.count_nonzero(xp.all(block[0, ...] == block[1, ...], axis=1))),
         predicted=predicted[0],
         reference_predicted=predicted[1],
-        pair_spread=float(xp.max(high - low[2, ...])),
-        single_spread=float(xp.max(-low[:2, ...])),
+        spread=float(xp.max(high - low)),
     )
 
 

@@ -128,7 +128,7 @@ def label_agreement(
     )
     labels = align_rows(scores, labels, "labels", pairing)
     columns = label_columns(labels, "labels", scores, pairs.n_classes, pairs.n_samples)
-    pairs, limits = survey(pairs, executor=computing.executor)
+    pairs, _ = survey(pairs, executor=computing.executor)
     posteriors = _oracle(pairs, np.unique(columns), confidence)
     used = np.cumsum(pairs.prior > 0.0) - 1  # place of each class among those of positive prior
 
@@ -139,7 +139,6 @@ def label_agreement(
         pairs,
         0,
         offset,
-        spread=limits.single_spread,
         atol=computing.atol or 0.0,
         max_iter=computing.max_iter or 0,
         executor=computing.executor,

@@ -80,7 +80,6 @@ def solve_one_side(
     side: int,
     offset: Offset,
     *,
-    spread: float,
     atol: float,
     max_iter: int = 200,
     guesses: Sequence[float] = (),
@@ -96,8 +95,6 @@ def solve_one_side(
         Whose beta: 0 for scores, 1 for reference scores.
     offset : callable
         The other side; see `fixed_at`.
-    spread : float
-        At least the largest max - min of a row of this side.
     atol, max_iter, guesses, executor
         As in `solve_agreement`.
     """
@@ -135,7 +132,6 @@ def solve_one_side(
         atol=atol,
         max_evaluations=max_iter,
         guesses=guesses,
-        rates=(spread, spread),
         rounding=rounding,
     )
 

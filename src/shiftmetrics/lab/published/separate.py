@@ -21,7 +21,7 @@ from shiftmetrics._core.result import Status, format_number
 from shiftmetrics.agreement.posterior import posterior_agreement
 from shiftmetrics.agreement.result import BOUNDARY, MAX_ITER, NO_AGREEMENT, PosteriorAgreementResult
 from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
-from shiftmetrics.agreement.statistic import AgreementLimits, survey
+from shiftmetrics.agreement.statistic import survey
 from shiftmetrics.lab.published.one_sided import fixed_at, solve_one_side
 
 LOCAL = Status(
@@ -141,10 +141,10 @@ def model_agreement(
         )
         return _model_agreement(ends, BOUNDARY, result)
     pairs = prepare_pairs(scores, reference_scores, **{**options, "prior": result.prior})
-    pairs, limits = survey(pairs, executor=executor)
+    pairs, _ = survey(pairs, executor=executor)
     start, max_turns = result.beta / pairs.scale, computing.max_iter or 0
     ends = solve_two_betas(
-        pairs, limits, start, result.value, atol=atol, max_turns=max_turns, executor=executor
+        pairs, start, result.value, atol=atol, max_turns=max_turns, executor=executor
     )
     status = MAX_ITER if not ends.settled else NO_AGREEMENT if ends.value <= 0.0 else LOCAL
     ends = ends._replace(
@@ -168,7 +168,6 @@ def _model_agreement(
 
 def solve_two_betas(
     pairs: ScorePairs,
-    limits: AgreementLimits,
     common_beta: float,
     common_value: float,
     *,
@@ -180,7 +179,7 @@ def solve_two_betas(
 
     Parameters
     ----------
-    pairs, limits : ScorePairs, AgreementLimits
+    pairs : ScorePairs
         As `survey` returns them.
     common_beta, common_value : float
         Their certified maximum over one beta for both sides.
@@ -200,16 +199,16 @@ def solve_two_betas(
     starts += [factor / margin for factor in STARTS] if margin > 0.0 else []
     ends: list[SeparateBetas] = []
     for start in starts:
-        ends.append(_take_turns(pilot, limits, start, max(atol, 1e-5), max_turns, executor))
+        ends.append(_take_turns(pilot, start, max(atol, 1e-5), max_turns, executor))
         if ends[-1].value >= most_agreement(pairs) - atol:
             break  # nothing agrees more
     if not ends:
         return SeparateBetas(0.0, 0.0, 0.0, 0.0, settled=True)
     place = int(np.argmax([end.value for end in ends]))
     start = ends[place].reference_beta or starts[place]  # a flat side is no start
-    full = _take_turns(pairs, limits, start, atol, max_turns, executor)
+    full = _take_turns(pairs, start, atol, max_turns, executor)
     if full.value < common_value:  # the pilot misled: start from the certified one
-        full = _take_turns(pairs, limits, common_beta, atol, max_turns, executor)
+        full = _take_turns(pairs, common_beta, atol, max_turns, executor)
     return full
 
 
@@ -220,7 +219,6 @@ def most_agreement(pairs: ScorePairs) -> float:
 
 def _take_turns(
     pairs: ScorePairs,
-    limits: AgreementLimits,
     reference_beta: float,
     atol: float,
     max_turns: int,
@@ -234,7 +232,6 @@ def _take_turns(
             pairs,
             side,
             fixed_at(pairs, 1 - side, betas[1 - side]),
-            spread=limits.single_spread,
             atol=atol / 2.0,
             guesses=[betas[side]] if turn > 1 else [],
             executor=executor,
