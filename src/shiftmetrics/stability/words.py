@@ -101,5 +101,6 @@ def halves_in_words(base_losses: FloatArray, settings: Mapping[str, Any]) -> str
     apart = _MEAN_GAP * standard_error
     size = f"{two_digits(apart)} in their means"
     if settings.get("errors"):
-        size = f"{two_digits(100.0 * apart)} percentage points of the error rate"
+        points = two_digits(100.0 * apart)
+        size = f"{points} percentage {'point' if points == '1' else 'points'} of the error rate"
     return f"For comparison: two random halves of this sample differ by {size} on the average."
