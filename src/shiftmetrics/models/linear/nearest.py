@@ -151,7 +151,8 @@ def _nearest_ways(
             if not geometry.whole.any():
                 place = rival.path.place_of_gain(need)
                 best.improve(number, plan, place, relaxed, best.steps * 0.0)
-            else:
+            # With integer steps no way is shorter than the relaxed one: most plans are left out by that.
+            elif (least < best.distance).any():
                 exact &= _whole_steps(best, geometry, number, rival, plan, need)
     return _Ways(geometry, rivals, best, floor, exact)
 

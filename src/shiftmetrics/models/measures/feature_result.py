@@ -155,12 +155,13 @@ class FeatureStabilityResult(Drawn, Result):
                 text += f" Next: {_listed(others)}."
         else:
             highest = max(self.features, key=lambda part: part.risk)
-            text = (
-                f"No feature alone brings {self._what} to {threshold} (currently {now}): "
-                f"`{highest.feature}` reaches {self._risk(highest.risk)}."
-            )
+            text = f"No feature alone brings {self._what} to {threshold} (currently {now})"
+            if self.has_effect(highest):
+                text += f": `{highest.feature}` reaches {self._risk(highest.risk)}"
+            text += "."
         best = self.most_important
-        if best.permutation_importance > 0.0:
+        # Below that it is rounding.
+        if round(best.permutation_importance, 12) > 0.0:
             text += (
                 f" Most important: `{best.feature}`, {self._importance(best)} when it is permuted."
             )
