@@ -5,6 +5,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import typing
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -142,6 +143,26 @@ def test_every_name_stands_in_the_reference() -> None:
         encoding="utf-8"
     )
     assert set(PUBLIC) <= set(re.findall(r"^   (\w+)$", reference, flags=re.MULTILINE))
+
+
+def held_by(cls: type) -> Iterator[type]:
+    """Yield the records that the shown fields of a record hold, and what these hold."""
+    hints = typing.get_type_hints(cls)
+    open_hints = [hints[field.name] for field in dataclasses.fields(cls) if field.repr]
+    while open_hints:
+        hint = open_hints.pop()
+        if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+            yield hint
+            yield from held_by(hint)
+        open_hints += typing.get_args(hint)
+
+
+@pytest.mark.parametrize("cls", results(), ids=lambda cls: cls.__name__)
+def test_every_part_of_a_result_stands_in_the_reference(cls: type[Result]) -> None:
+    pages = (Path(__file__).parents[1] / "docs" / "api").glob("*.rst")
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    listed = set(re.findall(r"^   (?:\w+\.)*(\w+)$", text, flags=re.MULTILINE))
+    assert {part.__name__ for part in held_by(cls)} <= listed
 
 
 @pytest.mark.parametrize("cls", results(), ids=lambda cls: cls.__name__)

@@ -291,6 +291,12 @@ def test_unrelated_rows_are_said_to_agree_by_chance() -> None:
     # A heavy shift of the same rows leaves more than chance, and few rows cannot tell.
     assert posterior_agreement(reference + 4 * rng.normal(size=(500, 4)), reference).warnings == ()
     assert posterior_agreement(rng.permutation(reference[:20]), reference[:20]).warnings == ()
+    # Of ten classes a kappa of 0.4 in 40 rows is no chance: its standard error is 0.05, not 1 / sqrt(40).
+    ten = np.eye(10)[np.arange(40) % 10]
+    half = np.where(np.arange(40)[:, None] % 20 < 9, ten, np.roll(ten, 1, axis=0))
+    result = posterior_agreement(half, ten)
+    assert 0.3 < result.changes.kappa < 3.0 / math.sqrt(40)
+    assert result.warnings == ()
 
 
 def test_related_rows_are_rarely_called_unrelated() -> None:

@@ -336,11 +336,16 @@ def _warnings(pairs: ScorePairs, limits: AgreementLimits, *, predicted: bool) ->
             "without saying anything about a shift. Check that the shifted sample was given."
         )
         return (identical, *pairs.warnings)
-    # The kappa of independent predictions has a standard error of about 1 / sqrt(n).
-    if limits.n_rows >= _LEAST_ROWS and abs(limits.kappa) <= 3.0 / math.sqrt(limits.n_rows):
+    # The standard error of the kappa of independent predictions (Fleiss, Cohen, Everitt 1969): 1 / sqrt(n) for two
+    # classes, less for more.
+    fractions = limits.class_fractions
+    chance = float(fractions @ fractions)
+    spread = chance + chance**2 - 2.0 * float((fractions**3).sum())
+    error = math.sqrt(max(spread, 0.0) / limits.n_rows) / (1.0 - chance)
+    if limits.n_rows >= _LEAST_ROWS and abs(limits.kappa) <= 3.0 * error:
         unrelated = (
-            f"The predictions of both samples agree as little as those of unrelated rows (kappa {limits.kappa:.2f}): "
-            "check that both hold the same rows in the same order."
+            "The predictions of both samples agree no more than those of unrelated rows may "
+            f"(kappa {limits.kappa:.2f}): check that both hold the same rows in the same order."
         )
         return (unrelated, *pairs.warnings)
     return pairs.warnings

@@ -19,6 +19,7 @@ from shiftmetrics.views.drawings.style import (
     REFERENCE,
     TEST,
     band,
+    cut,
     mark,
     name_rows,
     new_axes,
@@ -102,7 +103,8 @@ def draw_matrix(result: Any, ax: Any = None) -> Any:
     # groups of names that agree show as blocks
     order = _similar_side_by_side(values)
     shown = np.ma.masked_invalid(values[np.ix_(order, order)])
-    names = [result.names[k] for k in order]
+    names = [cut(str(result.names[k])) for k in order]
+    letters = sum(map(len, names))
     side = min(9.0, 2.4 + 0.3 * n)
     ax = new_axes(ax, width=side + 0.8, height=side)
     image = ax.imshow(shown, cmap="viridis")
@@ -114,7 +116,7 @@ def draw_matrix(result: Any, ax: Any = None) -> Any:
             color = INK if brightness > READABLE else "white"
             number = f"{shown[row, column]:.2f}"
             ax.text(column, row, number, ha="center", va="center", color=color, fontsize=9)
-    ax.set_xticks(range(n), names, rotation=90 if n > 4 else 0)
+    ax.set_xticks(range(n), names, rotation=90 if letters > 40 else 0)
     ax.set_yticks(range(n), names)
     ax.tick_params(length=0, labelcolor=INK)
     ax.grid(visible=False)

@@ -108,8 +108,7 @@ def line_at(
 def name_rows(ax: Any, names: Sequence[Any]) -> Any:
     """Name the places 0, 1, ... from the top of the axes down, and return them."""
     places = np.arange(len(names))
-    # long names are cut, not the axes
-    ax.set_yticks(places, [_cut(str(name)) for name in names])
+    ax.set_yticks(places, [cut(str(name)) for name in names])
     ax.tick_params(axis="y", labelcolor=INK)
     # the first row on top
     ax.set_ylim(len(names) - 0.3, -0.7)
@@ -118,8 +117,12 @@ def name_rows(ax: Any, names: Sequence[Any]) -> Any:
     return places
 
 
-def _cut(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
+def cut(name: str, longest: int = LONGEST_NAME) -> str:
+    """Cut a long name in its middle: where many are long, they often differ at the end."""
+    if len(name) <= longest:
+        return name
+    half = longest // 2
+    return f"{name[:half]}…{name[-half:]}"
 
 
 def percent_axes(ax: Any, which: str) -> None:

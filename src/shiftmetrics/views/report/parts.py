@@ -14,6 +14,7 @@ import numpy as np
 from markupsafe import Markup
 
 from shiftmetrics._core.result import Result, format_number, format_percent
+from shiftmetrics.views.drawings.style import cut
 from shiftmetrics.views.loading import load_views
 from shiftmetrics.views.report.context import Rows
 from shiftmetrics.views.report.pictures import inline_figure
@@ -54,7 +55,7 @@ def short(text: Any) -> Any:
     # the whole word shows when the pointer rests on it
     if isinstance(text, Markup) or max(map(len, text.split()), default=0) <= LONGEST_WORD:
         return text
-    return Markup('<span title="{}">{}…</span>').format(text, text[:LONGEST_WORD])
+    return Markup('<span title="{}">{}</span>').format(text, cut(text, LONGEST_WORD))
 
 
 def cell_of(value: Any) -> str:
