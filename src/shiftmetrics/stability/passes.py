@@ -87,7 +87,7 @@ class AtRisk:
         lifted = loss.lift(self.risk, rows)
         if lifted is None:
             raise TypeError(f"{type(loss).__name__} has a largest dual, so it must implement lift.")
-        return lifted
+        return Transform(np.zeros_like(lifted.loss), *lifted)
 
 
 @dataclass(frozen=True, eq=False)

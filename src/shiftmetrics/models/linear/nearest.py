@@ -18,7 +18,7 @@ from shiftmetrics.stability.losses import ZeroOneLoss
 
 _CELL_BYTES = 200  # of a number of a row, for each score
 _BLOCK_BYTES = 1 << 24
-_MOST_STEPS = 400  # of one number of integer steps, enumerated
+_MOST_STEPS = 400  # of one of two numbers of integer steps, enumerated
 _MOST_COMBINED = 6  # numbers of integer steps whose roundings are all tried
 _NEAR = 1e-150  # a row on the boundary: not an error yet, and its square is still above 0
 _NUDGES = (
@@ -157,6 +157,9 @@ def _nearest_ways(
     return _Ways(geometry, rivals, best, floor, exact)
 
 
+# The squared distance is convex in the steps of a single number, and least at its relaxed change: so the whole number
+# below or above that one is exact. Of two numbers that alone may change, all steps of one are tried. Of more, the
+# relaxed change is rounded in several ways: a heuristic, whose error the relaxation bounds.
 def _whole_steps(
     best: NearestPlan,
     geometry: Geometry,
@@ -165,22 +168,44 @@ def _whole_steps(
     plan: FlipPlan,
     need: FloatArray,
 ) -> bool:
-    """Improve by ways that respect integer steps; return True if all ways were tried."""
+    """Improve by ways that respect integer steps; return True if none is shorter."""
     slopes, room = geometry.whole_slopes(rival)
     length = 1.0 / geometry.problem.domain.unit[geometry.whole]  # distance of one step
     alone = not rival.smooth.slopes.any()
     n_numbers = slopes.shape[1]
-    # One number, or two where nothing else changes: all its steps can be tried.
-    if n_numbers == 1 or (n_numbers == 2 and alone):
-        seen = True
-        for steps in _enumerated(best, slopes, room, length, need, alone=alone):
-            if steps is None:
-                seen = False
-                break
-            _improve(best, number, rival, plan, need, steps, slopes, length)
-        if seen:
-            return True
-    # Round the relaxed change in several ways, and let the other numbers make up for the rest.
+
+    def missing(steps: FloatArray) -> FloatArray:
+        gained = (steps * slopes).sum(axis=1)
+        return np.maximum(need - gained, 0.0)
+
+    def improve(steps: FloatArray) -> None:
+        """Keep these steps where they are nearer, with what the other numbers must add, beyond rounding."""
+        left = missing(steps)
+        left[left <= 1e-12 * np.abs(need)] = 0.0
+        place = rival.smooth.place_of_gain(left)
+        of_steps = (steps * length) ** 2
+        squared = of_steps.sum(axis=1) + rival.smooth.squared_of_gain(left)
+        best.improve(number, plan, place, squared, steps)
+
+    def made_up(steps: FloatArray, column: int) -> FloatArray:
+        """Return the steps with as many more of one number as reach the error."""
+        full = steps.copy()
+        left = room[:, column] - steps[:, column]
+        full[:, column] += _enough(missing(steps), slopes[:, column], left)
+        return full
+
+    if alone and n_numbers == 2:
+        first = int(np.argmax(length))  # the number of which fewer steps fit into a distance
+        most = _enough(need, slopes[:, first], room[:, first])
+        # Ever more of its steps, while they are nearer than the best way.
+        for count in range(_MOST_STEPS + 1):
+            nearer = count * length[first] < best.distance
+            open_rows = (count <= most) & nearer
+            if not open_rows.any():
+                return True
+            steps = np.zeros_like(slopes)
+            steps[:, first] = np.where(open_rows, float(count), 0.0)
+            improve(made_up(steps, 1 - first))
     relaxed = rival.path.place_of_gain(need)
     with np.errstate(invalid="ignore", over="ignore"):
         ideal = slopes * relaxed[:, None] / length**2
@@ -191,20 +216,12 @@ def _whole_steps(
         rounded = np.floor(ideal + 1e-9) + shift
         steps = np.clip(rounded, 0.0, room)
         if not alone:
-            _improve(best, number, rival, plan, need, steps, slopes, length)
+            improve(steps)
             continue
         # Nothing changes smoothly: one number makes up for the rest, each in turn.
-        gained = (steps * slopes).sum(axis=1)
-        missing = np.maximum(need - gained, 0.0)
         for column in range(n_numbers):
-            full = steps.copy()
-            left = room[:, column] - steps[:, column]
-            full[:, column] += _enough(missing, slopes[:, column], left)
-            _improve(best, number, rival, plan, need, full, slopes, length)
-    rounded_up = np.ceil(ideal - 1e-9)
-    up = np.minimum(rounded_up, room)
-    _improve(best, number, rival, plan, need, up, slopes, length)
-    return False
+            improve(made_up(steps, column))
+    return n_numbers == 1
 
 
 def _roundings(ideal: FloatArray) -> Iterator[FloatArray]:
@@ -225,72 +242,6 @@ def _roundings(ideal: FloatArray) -> Iterator[FloatArray]:
         around = (0, 1)
     for shifts in itertools.product(around, repeat=n_numbers):
         yield np.array(shifts, dtype=np.float64)
-
-
-def _improve(
-    best: NearestPlan,
-    number: int,
-    rival: Rival,
-    plan: FlipPlan,
-    need: FloatArray,
-    steps: FloatArray,
-    slopes: FloatArray,
-    length: FloatArray,
-) -> None:
-    """Keep these steps where they are nearer, with what the other numbers must add, beyond rounding."""
-    gained = (steps * slopes).sum(axis=1)
-    left = np.maximum(need - gained, 0.0)
-    left[left <= 1e-12 * np.abs(need)] = 0.0
-    place = rival.smooth.place_of_gain(left)
-    of_steps = (steps * length) ** 2
-    squared = of_steps.sum(axis=1)
-    squared += rival.smooth.squared_of_gain(left)
-    best.improve(number, plan, place, squared, steps)
-
-
-def _enumerated(
-    best: NearestPlan,
-    slopes: FloatArray,
-    room: FloatArray,
-    length: FloatArray,
-    need: FloatArray,
-    *,
-    alone: bool,
-) -> Iterator[FloatArray | None]:
-    """Yield all steps of one number that may be part of the nearest way, or None when there are too many.
-
-    What is left is for the numbers that change smoothly, or for the other number of integer steps where nothing else
-    changes: that one then takes as few steps as reach the error.
-    """
-    first = int(np.argmax(length))  # the number of which fewer steps fit into a distance
-    # Each alone first, so that there is a way to compare with.
-    for column in {first, slopes.shape[1] - 1 - first}:
-        steps = np.zeros_like(slopes)
-        steps[:, column] = _enough(need, slopes[:, column], room[:, column])
-        yield steps
-    yield np.zeros_like(slopes)
-    other = None
-    if slopes.shape[1] == 2:
-        other = 1 - first
-    if alone and other is None:
-        return
-    # Then ever more steps of the first, while they are nearer than the best way.
-    most = _enough(need, slopes[:, first], room[:, first])
-    for count in range(_MOST_STEPS + 2):
-        nearer = count * length[first] < best.distance
-        open_rows = (count <= most) & nearer
-        if not open_rows.any():
-            return
-        if count > _MOST_STEPS:
-            yield None
-            return
-        steps = np.zeros_like(slopes)
-        steps[:, first] = np.where(open_rows, float(count), 0.0)
-        if other is not None:
-            gained = steps[:, first] * slopes[:, first]
-            left = np.maximum(need - gained, 0.0)
-            steps[:, other] = _enough(left, slopes[:, other], room[:, other])
-        yield steps
 
 
 def _enough(need: FloatArray, slope: FloatArray, room: FloatArray) -> FloatArray:

@@ -9,9 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray
+from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray
 from shiftmetrics._core.validation import check_choice
-from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform
+from shiftmetrics.stability.losses.base import KINDS, Kind, Loss, Reach, Transform, nearest_best
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -33,7 +33,7 @@ class AlternativesLoss(Loss):
 
     Notes
     -----
-    ``choice`` counts ``part + n_parts * choice within the part``.
+    ``choice`` is the position of the part.
 
     Examples
     --------
@@ -78,16 +78,17 @@ class AlternativesLoss(Loss):
     def _rest(self, rows: slice) -> Reach:
         # Only the parts that a sample starts with are open to it.
         places = [part._rest(rows) for part in self.parts]
-        losses = np.stack([place.loss for place in places])
-        scores = np.where(self.offsets[rows].T == 0.0, losses, -math.inf)
-        return Reach(*self._best(scores, places, rows)[1:])
+        return self._highest(places, rows, self.offsets[rows] == 0.0)
+
+    def _reach(self, rows: slice) -> Reach:
+        places = [part._reach(rows) for part in self.parts]
+        return self._highest(places, rows, np.isfinite(self.offsets[rows]))
 
     def _perturbed(self, dual: float, theta1: float, rows: slice) -> Transform:
         places = [self._part(k, dual, theta1, rows) for k in range(len(self.parts))]
-        values = np.stack([place.value for place in places])
-        with np.errstate(over="ignore"):
-            scores = values - theta1 * self.offsets[rows].T ** 2
-        return self._best(scores, [Reach(*place[1:]) for place in places], rows)
+        values = np.stack([place.value for place in places], axis=1)
+        scores = values - theta1 * self._squared_offsets(rows)
+        return self._best(scores, places, rows)
 
     def _part(self, k: int, dual: float, theta1: float, rows: slice) -> Transform:
         """Return the worst case of a part, at value -inf for the samples that it cannot serve."""
@@ -98,61 +99,49 @@ class AlternativesLoss(Loss):
             wanted &= (offsets == 0.0) | (self.from_ratio[rows, k] < dual / theta1)
         if wanted.all():
             return part.transform(dual, theta1, rows)
-        n_rows = len(wanted)
-        full = Transform(
-            np.full(n_rows, -math.inf),
-            np.zeros(n_rows),
-            np.zeros(n_rows),
-            np.zeros(n_rows, dtype=np.int64),
-        )
+        value = np.full(len(wanted), -math.inf)
+        loss = np.zeros(len(wanted))
+        squared = np.zeros(len(wanted))
         where = np.flatnonzero(wanted)
         if where.size:
             some = part.take(where + rows.indices(self.n_samples)[0])
             found = some.transform(dual, theta1, slice(0, where.size))
-            for array, values in zip(full, found, strict=True):
-                if array is not None and values is not None:
-                    array[where] = values
-        return full
+            value[where] = found.value
+            loss[where] = found.loss
+            squared[where] = found.squared_distance
+        return Transform(value, loss, squared)
 
-    def _reach(self, rows: slice) -> Reach:
-        places = [part.reach(0.0, rows) for part in self.parts]
-        losses = np.stack([place.loss for place in places])
-        scores = np.where(np.isfinite(self.offsets[rows].T), losses, -math.inf)
-        return Reach(*self._best(scores, places, rows)[1:])
+    def _highest(self, places: Sequence[Reach], rows: slice, is_open: BoolArray) -> Reach:
+        """Return for each sample the highest loss of the parts that are open to it."""
+        losses = np.stack([place.loss for place in places], axis=1)
+        best = self._best(np.where(is_open, losses, -math.inf), places, rows)
+        return Reach(*best[1:])
 
-    def _best(self, scores: FloatArray, places: Sequence[Reach], rows: slice) -> Transform:
+    def _best(
+        self, scores: FloatArray, places: Sequence[Reach | Transform], rows: slice
+    ) -> Transform:
         """Return for each sample the part of the highest score, the nearest among equals."""
-        losses = np.stack([place.loss for place in places])
-        squared = np.stack([place.squared_distance for place in places])
-        choices = np.zeros(losses.shape, dtype=np.int64)
-        for k, place in enumerate(places):
-            if place.choice is not None:
-                choices[k] = place.choice
+        losses = np.stack([place.loss for place in places], axis=1)
+        squared = np.stack([place.squared_distance for place in places], axis=1)
+        return Transform(*nearest_best(scores, losses, squared + self._squared_offsets(rows)))
+
+    def _squared_offsets(self, rows: slice) -> FloatArray:
         with np.errstate(over="ignore"):
-            squared = squared + self.offsets[rows].T ** 2
-        part = np.where(scores == scores.max(axis=0), squared, math.inf).argmin(axis=0)
-        best = (part, np.arange(len(part)))
-        choice = part + len(self.parts) * choices[best]
-        return Transform(scores[best], losses[best], squared[best], choice)
+            squared: FloatArray = self.offsets[rows] ** 2
+        return squared
 
     def largest_dual(self, theta1: float) -> float:
         """Return the least of the parts' largest dual prices."""
         return min(part.largest_dual(theta1) for part in self.parts)
 
-    def lift(self, risk: float, rows: slice) -> Transform | None:
+    def lift(self, risk: float, rows: slice) -> Reach | None:
         """Return the cheapest changes that raise every sample to the loss ``risk``."""
-        nowhere = Reach(*[np.full(len(self.offsets[rows]), math.inf)] * 2)
-        places = []
-        for part in self.parts:
-            lifted = part.lift(risk, rows)
-            places.append(nowhere if lifted is None else Reach(*lifted[1:3]))
-        if all(place is nowhere for place in places):
+        lifted = [part.lift(risk, rows) for part in self.parts]
+        places = [place for place in lifted if place is not None]
+        if len(places) < len(lifted):
             return None
-        squared = np.stack([place.squared_distance for place in places])
-        with np.errstate(over="ignore"):
-            squared = squared + self.offsets[rows].T ** 2
-        best = self._best(-squared, places, rows)
-        return best._replace(value=np.zeros_like(best.value))
+        equal = np.zeros(self.offsets[rows].shape)
+        return Reach(*self._best(equal, places, rows)[1:])
 
     def take(self, rows: IntArray) -> Self:
         """Return the loss of some of the samples."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, BoolArray, FloatArray, IntArray
 from shiftmetrics._core.validation import check_vector
-from shiftmetrics.stability.losses.base import Loss, Reach, Transform, pick
+from shiftmetrics.stability.losses.base import Loss, Reach, Transform, best_columns
 from shiftmetrics.stability.losses.linear import _lower_root, _softplus
 
 
@@ -242,8 +242,7 @@ class BoundedLoss(Loss):
             squared = np.maximum((gain + shift) ** 2 / slopes + constant, 0.0)
             loss = self._loss(scores[:, None] + gain)
             value = np.where(usable, dual * loss - theta1 * squared, -np.inf)
-            segment = value.argmax(axis=1)
-            found = pick([value, loss, squared], segment)
+            found = best_columns(value, loss, squared)[:3]
             better = found[0] > best.value
             best = Transform(
                 *[np.where(better, *pair) for pair in zip(found, best[:3], strict=True)]
@@ -306,9 +305,9 @@ class BoundedSquaredLoss(BoundedLoss):
         with np.errstate(divide="ignore", invalid="ignore"):
             return [np.where(stiffness > 0.0, dual * scores / stiffness, 0.0)]
 
-    def lift(self, risk: float, rows: slice) -> Transform | None:
+    def lift(self, risk: float, rows: slice) -> Reach | None:
         """Return the changes that raise every sample to the loss ``risk``."""
-        scores, path = self.scores[rows], self.path.take(rows)
+        scores = self.scores[rows]
         gain = np.maximum(math.sqrt(risk) - scores, 0.0)
-        squared = path.squared_of_gain(gain)
-        return Transform(np.zeros_like(scores), np.full_like(scores, risk), squared)
+        squared = self.path.take(rows).squared_of_gain(gain)
+        return Reach(np.full_like(scores, risk), squared)

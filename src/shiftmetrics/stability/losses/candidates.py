@@ -17,7 +17,16 @@ from shiftmetrics._core.validation import (
     describe,
     refuse_where,
 )
-from shiftmetrics.stability.losses.base import FARTHEST, KINDS, Kind, Loss, Reach, Transform, pick
+from shiftmetrics.stability.losses.base import (
+    FARTHEST,
+    KINDS,
+    Kind,
+    Loss,
+    Reach,
+    Transform,
+    best_columns,
+    nearest_best,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,25 +67,16 @@ class CandidateLoss(Loss):
     losses: Array
     distances: Array
     kind: Kind = field(default="upper_bound", kw_only=True)
-    # Whether a distance is inf.
-    padded: bool = field(default=False, init=False)
-    # Whether another point than the sample itself is at distance 0.
-    free_moves: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         check_choice(self.kind, "kind", KINDS)
-        losses, distances, padded, zeros = _checked(self.losses, self.distances)
+        losses, distances = _checked(self.losses, self.distances)
         first = distances[:, 0]
         remedy = "Put the current loss of each sample first, at distance 0."
         refuse_where(first != 0.0, first, "distances", "0 in column 0, the sample itself", remedy)
-        fields = {
-            "losses": losses,
-            "distances": distances,
-            "padded": padded,
-            "free_moves": zeros > len(first),
-        }
-        for name, value in {**fields, "row_bytes": 32 * int(losses.shape[1])}.items():
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "losses", losses)
+        object.__setattr__(self, "distances", distances)
+        object.__setattr__(self, "row_bytes", 32 * int(losses.shape[1]))
 
     @property
     def n_candidates(self) -> int:
@@ -96,7 +96,7 @@ class CandidateLoss(Loss):
         ValueError
             If the shapes do not match, or a value is not allowed.
         """
-        losses, distances, *_ = _checked(losses, distances)
+        losses, distances = _checked(losses, distances)
         if losses.shape[0] != self.n_samples:
             raise ValueError(
                 describe("losses", f"of {self.n_samples} samples", f"{losses.shape[0]} samples")
@@ -112,41 +112,26 @@ class CandidateLoss(Loss):
         return self._rest(rows).loss
 
     def _rest(self, rows: slice) -> Reach:
-        if self.free_moves:
-            # A sample is at the worst of the points that cost nothing.
-            losses, squared = self._block(rows)
-            worst = np.where(squared == 0.0, losses, -math.inf).argmax(axis=1)
-            return Reach(*self._at(rows, worst))
-        loss = float64_rows(self.losses, rows)[:, 0]
-        return Reach(loss, np.zeros_like(loss), np.zeros(len(loss), dtype=np.int64))
+        # A sample is at the worst of the points that cost nothing.
+        losses, squared = self._block(rows)
+        free = np.where(squared == 0.0, losses, -math.inf)
+        return Reach(*best_columns(free, losses, squared)[1:])
 
     def _perturbed(self, dual: float, theta1: float, rows: slice) -> Transform:
-        # the maximum over the candidates j of h l_j - theta1 d_j^2
+        # The maximum over the candidates j of h l_j - theta1 d_j^2.
         losses, squared = self._block(rows)
-        scores = dual * losses - theta1 * squared
-        column = scores.argmax(axis=1)
-        value, loss, distance = pick([scores, losses, squared], column)
-        return Transform(value, loss, distance, column)
+        return Transform(*best_columns(dual * losses - theta1 * squared, losses, squared))
 
     def _reach(self, rows: slice) -> Reach:
-        # the nearest of the candidates with the highest loss
+        # The nearest of the candidates with the highest loss.
         losses, squared = self._block(rows)
-        reachable = np.where(np.isinf(squared), -math.inf, losses)
-        highest = reachable.max(axis=1, keepdims=True)
-        nearest = np.where(reachable == highest, squared, math.inf).argmin(axis=1)
-        return Reach(*self._at(rows, nearest))
-
-    def _at(self, rows: slice, column: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Return loss, squared distance and position of one candidate of each sample."""
-        loss, squared = pick(list(self._block(rows)), column)
-        return loss, squared, column
+        possible = np.where(np.isinf(squared), -math.inf, losses)
+        return Reach(*nearest_best(possible, losses, squared)[1:])
 
     def _block(self, rows: slice) -> tuple[FloatArray, FloatArray]:
         """Return losses and squared distances as float64; padding has loss 0 at distance inf."""
-        losses = float64_rows(self.losses, rows)
         distances = float64_rows(self.distances, rows)
-        if self.padded:
-            losses = np.where(np.isinf(distances), 0.0, losses)
+        losses = np.where(np.isinf(distances), 0.0, float64_rows(self.losses, rows))
         return losses, distances * distances
 
     def take(self, rows: IntArray) -> Self:
@@ -158,12 +143,10 @@ class CandidateLoss(Loss):
         return {**super().describe(), "n_candidates": self.n_candidates}
 
 
-def _checked(losses: Any, distances: Any) -> tuple[Array, Array, bool, int]:
-    """Return both as matrices, whether a distance is inf, and how many are 0."""
+def _checked(losses: Any, distances: Any) -> tuple[Array, Array]:
+    """Return both as matrices of one shape."""
     losses, distances = _columns(losses, "losses"), _columns(distances, "distances")
     check_same_shape(losses, distances, "losses", "distances")
-    padded = False
-    zeros = 0
     # Block by block, so that no copy of all candidates is made.
     for rows in row_blocks(int(losses.shape[0]), 16 * int(losses.shape[1])):
         values = float64_rows(losses, rows)
@@ -179,9 +162,7 @@ def _checked(losses: Any, distances: Any) -> tuple[Array, Array, bool, int]:
         bad = ~(np.isfinite(values) & (values >= 0.0) | unreachable)
         expected = "finite and at least 0 wherever the distance is finite"
         refuse_where(bad, values, "losses", expected, first_row=rows.start)
-        padded |= bool(unreachable.any())
-        zeros += int(np.count_nonzero(lengths == 0.0))
-    return losses, distances, padded, zeros
+    return losses, distances
 
 
 def _columns(value: Any, argument: str) -> Array:

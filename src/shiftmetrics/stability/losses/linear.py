@@ -168,25 +168,14 @@ def _lower_root(margins: FloatArray, gain: float | FloatArray) -> FloatArray:
     """
     point = np.minimum(-margins, 0.0)
     for _ in range(_NEWTON_STEPS):
-        # In place, because this loop is most of the time of a solve.
-        sigmoid = np.exp(point)
-        sigmoid /= 1.0 + sigmoid
-        slope = sigmoid - 1.0
-        slope *= sigmoid
-        slope *= gain
-        slope += 1.0
-        if np.max(gain) >= 4.0:
-            # Two roots may meet, at margin = gain / 2 and gain = 4.
-            np.maximum(slope, 1e-12, out=slope)
-        sigmoid *= gain
-        sigmoid -= margins
-        sigmoid -= point
-        sigmoid /= slope
-        # The array now holds the step, which ends at 0.
-        np.minimum(sigmoid, -point, out=sigmoid)
-        point += sigmoid
-        sigmoid += _NEWTON_TOLERANCE * point
-        if sigmoid.max() <= _NEWTON_TOLERANCE:
+        decay = np.exp(point)
+        sigmoid = decay / (1.0 + decay)
+        # Two roots may meet, at margin = gain / 2 and gain = 4: there the slope is 0.
+        slope = np.maximum(1.0 - gain * sigmoid * (1.0 - sigmoid), 1e-12)
+        step = (gain * sigmoid - margins - point) / slope
+        step = np.minimum(step, -point)
+        point = point + step
+        if (step + _NEWTON_TOLERANCE * point).max() <= _NEWTON_TOLERANCE:
             break
     return point
 
@@ -241,9 +230,8 @@ class SquaredLoss(_LinearLoss):
         step = dual / (pole - dual) / self.weight_norm
         return Transform((dual * growth) * base, (growth * growth) * base, (step * step) * base)
 
-    def lift(self, risk: float, rows: slice) -> Transform | None:
+    def lift(self, risk: float, rows: slice) -> Reach | None:
         """Return the changes that raise every sample to the loss ``risk``."""
         residuals = np.abs(self.residuals[rows])
-        target = math.sqrt(risk)
-        loss = np.full_like(residuals, risk)
-        return Transform(np.zeros_like(loss), loss, ((target - residuals) / self.weight_norm) ** 2)
+        change = (math.sqrt(risk) - residuals) / self.weight_norm
+        return Reach(np.full_like(residuals, risk), change * change)

@@ -11,7 +11,7 @@ import numpy as np
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, as_array, float64_rows, to_numpy
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.validation import check_matrix, check_same_shape, check_vector, refuse_where
-from shiftmetrics.stability.losses.base import Loss, Reach, Transform, pick
+from shiftmetrics.stability.losses.base import Loss, Reach, Transform, best_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +78,7 @@ class PiecewiseLinearLoss(Loss):
         return self._rest(rows).loss
 
     def _rest(self, rows: slice) -> Reach:
-        values = float64_rows(self.values, rows)
-        piece = values.argmax(axis=1)
-        (loss,) = pick([values], piece)
+        loss, piece = best_columns(float64_rows(self.values, rows))
         return Reach(loss, np.zeros_like(loss), piece)
 
     def _perturbed(self, dual: float, theta1: float, rows: slice) -> Transform:
@@ -90,8 +88,8 @@ class PiecewiseLinearLoss(Loss):
         gains = norms * norms * (dual / (2.0 * theta1))
         # h u_k + h^2 |a_k|^2 / (4 theta1)
         scores = dual * (values + 0.5 * gains)
-        piece = scores.argmax(axis=1)
-        value, loss, gain = pick([scores, values, np.broadcast_to(gains, values.shape)], piece)
+        gains = np.broadcast_to(gains, values.shape)
+        value, loss, gain, piece = best_columns(scores, values, gains)
         # |h a / (2 theta1)|^2 = gain h / (2 theta1)
         return Transform(value, loss + gain, gain * (dual / (2.0 * theta1)), piece)
 
