@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, as_like, namespace
+from shiftmetrics._core.arrays import Array, as_like, namespace
 
 FEW_CLASSES = 50
 """Up to here, sums over the classes of a row are too short for the processor's vector units."""
@@ -160,7 +160,8 @@ def _moments(
     weighted = terms
     for order in range(derivatives):
         if factors:
-            sums = _sum_of_products(terms, factors[order])
+            # The loop of einsum is along the rows, where these are the long axis.
+            sums = np.einsum("srk,srk->sr", terms, factors[order])
             if _is_uniform(prior):
                 sums *= prior[0]
         else:
@@ -170,12 +171,3 @@ def _moments(
     if derivatives > 1:
         parts[2] = parts[2] - parts[1] * parts[1]
     return parts
-
-
-def _sum_of_products(terms: FloatArray, factor: FloatArray) -> FloatArray:
-    """Return the sums over classes of the products, of shape (3, n_rows)."""
-    if terms.shape[2] > FEW_CLASSES:
-        # A dot product for each row: half the time of einsum.
-        return np.asarray(np.matmul(terms[..., None, :], factor[..., None])[..., 0, 0])
-    # The loop of einsum is along the rows, which are the long axis.
-    return np.asarray(np.einsum("srk,srk->sr", terms, factor))

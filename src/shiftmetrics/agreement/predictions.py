@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +14,26 @@ from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement.scores import ScorePairs
 
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+
+def predicted_classes(pairs: ScorePairs, executor: Executor | None = None) -> IntArray:
+    """Return the class of the largest score (ties: the first) of each shifted and each reference row: (2, n_samples).
+
+    Classes are numbered among those of positive prior.
+    """
+
+    def top(rows: slice) -> IntArray:
+        return to_float64(pairs.block(rows)[:2, ...]).argmax(axis=2)
+
+    parts = map_blocks(top, pairs.slices(), executor=executor)
+    return np.concatenate(list(parts), axis=1)
+
 
 def predicted_columns(pairs: ScorePairs) -> tuple[IntArray, IntArray]:
     """Return the column of the largest score (ties: the first) of each shifted and each reference row."""
-    slices = pairs.slices()
-    parts = list(
-        map_blocks(lambda rows: to_float64(pairs.block(rows)[:2, ...]).argmax(axis=2), slices)
-    )
-    top = np.concatenate(parts, axis=1)
+    top = predicted_classes(pairs)
     shifted, reference = top if pairs.classes is None else pairs.classes[top]
     return shifted, reference
 

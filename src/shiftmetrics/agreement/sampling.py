@@ -32,6 +32,7 @@ from shiftmetrics._core.confidence import (
 from shiftmetrics._core.maximum import Maximum
 from shiftmetrics._core.options import Resampling
 from shiftmetrics._core.result import Interval
+from shiftmetrics.agreement.predictions import predicted_classes
 from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.agreement.statistic import block_agreement, row_agreement
 
@@ -81,16 +82,15 @@ def sample_agreement(
     """
     # The same weights for the sample as it is, and with half a unit more of the worst or the best pair.
     units = ResamplingUnits.of(resampling.groups, pairs.n_samples)
-    resamples = _Resamples(pairs, best, resampling, units, predicted=predicted, executor=executor)
-    betas = _first_betas(best)
-    fixed = 0.0 < best.x < math.inf and not refit_beta
-    betas = np.asarray([best.x]) if fixed else betas
-    values, _ = resamples.maxima(betas, None, fixed=fixed)
+    resamples = _Resamples(
+        pairs, best, resampling, units, predicted=predicted, refit=refit_beta, executor=executor
+    )
+    values, _ = resamples.maxima(None)
     if pairs.classes is not None and len(pairs.classes) < 2:
         return SampledAgreement(None, None, values)
     worst, top = resamples.extremes(value)
-    low, ceiling_low = resamples.maxima(betas, worst, fixed=fixed)
-    high, ceiling_high = resamples.maxima(betas, top, fixed=fixed)
+    low, ceiling_low = resamples.maxima(worst)
+    high, ceiling_high = resamples.maxima(top)
     # Where nothing varies above, all of the error probability lies below.
     two_sided = float(np.ptp(high)) > ATOL
     confidence_level = (
@@ -168,9 +168,15 @@ class _Resamples:
         units: ResamplingUnits,
         *,
         predicted: bool,
+        refit: bool,
         executor: Executor | None,
     ) -> None:
-        self.pairs, self.best, self.units, self.executor = pairs, best, units, executor
+        self.pairs = pairs
+        self.best = best
+        self.units = units
+        self.executor = executor
+        # A beta of 0 or infinity is an end of the search: it is never kept.
+        self.refit = refit or not 0.0 < best.x < math.inf
         n = pairs.n_samples
         self.bootstrap = BootstrapWeights(units.n_units, resampling.n_resamples, resampling.rng)
         shape = 1.0 if math.isinf(best.x) else HALF
@@ -181,11 +187,14 @@ class _Resamples:
         # Towards infinite beta a pair that disagrees has minus infinity: it is counted, not added.
         limits = row_agreement(pairs, math.inf, executor=executor)
         disagrees = np.isneginf(limits)
-        self.prior_effect = _prior_influence(pairs, best.x, executor) if predicted else np.zeros(n)
+        top = predicted_classes(pairs, executor)
+        self.prior_effect = np.zeros(n)
+        if predicted:
+            # What each pair's predictions add to the agreement through the predicted prior, to first order.
+            self.prior_effect = _prior_slope(pairs, best.x, executor)[top].mean(axis=0)
         self.mean_shift = float(np.average(self.prior_effect, weights=self.weights))
         # The ceiling is the mean of -log(prior) of the predicted classes.
-        prior = pairs.prior[pairs.prior > 0.0]
-        ceiling = _of_predicted(pairs, -np.log(prior), executor)
+        ceiling = -np.log(pairs.prior[pairs.prior > 0.0])[top].mean(axis=0)
         self.mean_ceiling = float(np.average(ceiling, weights=self.weights))
         limited = np.where(disagrees, 0.0, limits)
         parts = np.stack([np.ones(n), disagrees, limited, self.prior_effect, ceiling])
@@ -195,9 +204,7 @@ class _Resamples:
         )
         self.known: dict[float, FloatArray] = {}
 
-    def maxima(
-        self, betas: FloatArray, unit: _Unit | None, *, fixed: bool = False
-    ) -> tuple[FloatArray, FloatArray]:
+    def maxima(self, unit: _Unit | None) -> tuple[FloatArray, FloatArray]:
         """Return the agreement of each resample, with more of one unit or without, and the change of its ceiling."""
         more = np.zeros(len(self.one_more)) if unit is None else self.one_more
         of_unit = np.zeros(5) if unit is None else unit.fixed
@@ -210,10 +217,11 @@ class _Resamples:
             both = total / weight[:, None]
             return both[:, : len(betas)], both[:, len(betas) :]
 
-        at_limit = np.where(disagreeing > 0.0, -math.inf, limit / weight)
-        values = (
-            np.maximum(sums(betas)[0][:, 0], 0.0) if fixed else _maximise(sums, betas, at_limit)
-        )
+        if self.refit:
+            at_limit = np.where(disagreeing > 0.0, -math.inf, limit / weight)
+            values = _maximise(sums, _first_betas(self.best), at_limit)
+        else:
+            values = np.maximum(sums(np.array([self.best.x]))[0][:, 0], 0.0)
         corrected = np.maximum(values + shift / weight - self.mean_shift, 0.0)
         return np.where(values > 0.0, corrected, values), ceiling / weight - self.mean_ceiling
 
@@ -372,13 +380,12 @@ def _piecewise_maximum(
     return np.where(smooth, peak, top), left, right
 
 
-def _prior_influence(pairs: ScorePairs, beta: float, executor: Executor | None) -> FloatArray:
-    """Return what each pair's predictions add to the agreement through the predicted prior, to first order.
+def _prior_slope(pairs: ScorePairs, beta: float, executor: Executor | None) -> FloatArray:
+    """Return the derivative of the agreement by the prior of each class.
 
     The derivative of the mean of L(a + b) - L(a) - L(b) by pi_k is that of the posteriors over pi_k.
     """
     prior = pairs.prior[pairs.prior > 0.0]
-    slices = pairs.slices()
 
     def mean_change(rows: slice) -> FloatArray:
         block = to_float64(pairs.block(rows))
@@ -386,15 +393,5 @@ def _prior_influence(pairs: ScorePairs, beta: float, executor: Executor | None) 
         weights = np.ones(len(block[0])) if pairs.weights is None else pairs.weights[rows]
         return np.asarray(weights @ (terms[2] - terms[0] - terms[1]))
 
-    change = sum(map_blocks(mean_change, slices, executor=executor)) / pairs.n_samples
-    return _of_predicted(pairs, change / prior, executor)
-
-
-def _of_predicted(pairs: ScorePairs, of_class: FloatArray, executor: Executor | None) -> FloatArray:
-    """Return what belongs to the predicted classes of each pair, on average over both samples."""
-
-    def kernel(rows: slice) -> FloatArray:
-        predicted = to_float64(pairs.block(rows)[:2, ...]).argmax(axis=2)
-        return np.asarray(of_class[predicted].mean(axis=0))
-
-    return np.concatenate(list(map_blocks(kernel, pairs.slices(), executor=executor)))
+    change = sum(map_blocks(mean_change, pairs.slices(), executor=executor)) / pairs.n_samples
+    return np.asarray(change / prior)

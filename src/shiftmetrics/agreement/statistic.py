@@ -14,7 +14,6 @@ import numpy as np
 from shiftmetrics._core.arrays import (
     Array,
     FloatArray,
-    as_like,
     namespace,
     to_float64,
     to_numpy,
@@ -170,7 +169,8 @@ def evaluator(
 
 def limits_of(pairs: ScorePairs, *, executor: Executor | None = None) -> AgreementLimits:
     """Return the `AgreementLimits` of the pairs: one pass."""
-    return map_reduce(lambda rows: _block_limits(pairs, rows), pairs.slices(), executor=executor)
+    kernel = functools.partial(_block_limits, pairs)
+    return map_reduce(kernel, pairs.slices(), executor=executor)
 
 
 def survey(
@@ -218,14 +218,14 @@ def confident_changes(pairs: ScorePairs, beta: float, *, executor: Executor | No
     def kernel(rows: slice) -> FloatArray:
         block = pairs.block(rows)
         xp, prior = namespace(block), pairs.prior_vector(block)
-        top, _ = _served(block, _of_largest(pairs, block))
+        top = xp.argmax(block[:2, ...], axis=2)
         # The posterior of the predicted class: its prior over exp(L), since its score is 0.
         if math.isfinite(beta):
             with np.errstate(**VANISHING):
                 (parts,) = log_partitions(block, prior, [beta], derivatives=0)
             total = xp.exp(parts[0][:2, :])
         else:
-            total = _of_largest(pairs, block)[:2, ...] @ prior
+            total = _of_largest(block)[:2, ...] @ prior
         own = xp.reshape(xp.take(prior, xp.reshape(top, (-1,))), total.shape)
         confident = xp.all(own >= CONFIDENT * total, axis=0) & (top[0, :] != top[1, :])
         weights = to_float64(pairs.row_weights(rows, block))
@@ -240,22 +240,24 @@ def block_agreement(
     pairs: ScorePairs, rows: slice, betas: Sequence[float]
 ) -> tuple[FloatArray, FloatArray]:
     """Return f and its derivative by beta for a slice of pairs, each of shape (n_betas, n_rows)."""
-    block = pairs.block(rows)
-    xp = namespace(block)
-    found = log_partitions(block, pairs.prior_vector(block), betas, buffer=pairs.buffer_of(block))
-    with np.errstate(**VANISHING):
-        parts = [difference(part) for parts in found for part in parts]
-    both = to_float64(xp.stack(parts))
+    parts = [difference(part) for part in _log_partitions(pairs, pairs.block(rows), betas)]
+    both = to_float64(namespace(*parts).stack(parts))
     return both[::2], both[1::2]
+
+
+def _log_partitions(pairs: ScorePairs, block: Array, betas: Sequence[float]) -> list[Array]:
+    """Return L of the planes of a block and its derivative, in turns for each beta, each of shape (3, n_rows)."""
+    prior = pairs.prior_vector(block)
+    with np.errstate(**VANISHING):
+        found = log_partitions(block, prior, betas, buffer=pairs.buffer_of(block))
+        return [part for parts in found for part in parts]
 
 
 def _block_statistic(pairs: ScorePairs, rows: slice, betas: Sequence[float]) -> AgreementStatistic:
     block = pairs.block(rows)
     weights = pairs.row_weights(rows, block)
     xp = namespace(block)
-    found = log_partitions(block, pairs.prior_vector(block), betas, buffer=pairs.buffer_of(block))
-    with np.errstate(**VANISHING):
-        sums = [part @ weights for parts in found for part in parts]
+    sums = [part @ weights for part in _log_partitions(pairs, block, betas)]
     # One transfer from the device: sums of values and of slopes, in turns, each of shape (3,).
     values, slopes = to_float64(xp.stack(sums)).reshape(len(betas), 2, 3).transpose(1, 0, 2)
     return AgreementStatistic(
@@ -267,19 +269,17 @@ def _block_statistic(pairs: ScorePairs, rows: slice, betas: Sequence[float]) -> 
     )
 
 
+@np.errstate(over="ignore", invalid="ignore")  # scores of 1e308: `survey` scales them down
 def _block_limits(pairs: ScorePairs, rows: slice) -> AgreementLimits:
-    with np.errstate(over="ignore", invalid="ignore"):  # scores of 1e308: `survey` scales them down
-        return _limits_of_block(pairs, pairs.block(rows), rows)
-
-
-def _limits_of_block(pairs: ScorePairs, block: Array, rows: slice) -> AgreementLimits:
+    block = pairs.block(rows)
     xp = namespace(block)
     weights = pairs.row_weights(rows, block)
     prior = pairs.prior_vector(block)
-    # The sets of classes with the largest score, and the served predictions.
-    largest = _of_largest(pairs, block)
+    # The sets of classes with the largest score, and the predictions as served: the first of equal scores.
+    largest = _of_largest(block)
     masses = largest @ prior
-    top, n_largest = _served(block, largest)
+    n_largest = xp.sum(largest[:2, ...], axis=2)
+    top = xp.argmax(block[:2, ...], axis=2)
     low = xp.min(block, axis=2)
     high = xp.max(block, axis=2)
     agrees = masses[2, ...] > 0.0
@@ -319,31 +319,15 @@ def _limits_of_block(pairs: ScorePairs, block: Array, rows: slice) -> AgreementL
     )
 
 
-def _of_largest(pairs: ScorePairs, block: Array) -> Array:
+def _of_largest(block: Array) -> Array:
     """Return the indicators of the sets A, B and (A and B) of classes with the largest score, as float64."""
-    if isinstance(block, np.ndarray):
-        best: Array = pairs.plane_buffer("terms", block.shape[1:])
-        np.equal(block[:2], 0.0, out=best[:2])
-        np.multiply(best[0], best[1], out=best[2])
-        return best
     xp = namespace(block)
     best = xp.astype(block[:2, ...] == 0.0, xp.float64)
     return xp.concat([best, best[:1, ...] * best[1:, ...]])
 
 
-def _served(block: Array, largest: Array) -> tuple[Array, Array]:
-    """Return the predictions as served, the first of equal scores, and how many are equal, of shape (2, n_rows)."""
-    xp = namespace(block)
-    places = as_like(np.arange(block.shape[2], dtype=np.float64), block)
-    n_largest = largest[:2, ...] @ xp.ones_like(places)
-    # Where no class is tied, the place of the largest score is a sum over indicators: much faster than argmax.
-    if bool(xp.any(n_largest > 1.5)):
-        return xp.argmax(block[:2, ...], axis=2), n_largest
-    return xp.astype(largest[:2, ...] @ places, xp.int64), n_largest
-
-
 def _rows_at_infinity(pairs: ScorePairs, rows: slice) -> FloatArray:
     block = pairs.block(rows)
-    masses = to_float64(_of_largest(pairs, block) @ pairs.prior_vector(block))
+    masses = to_float64(_of_largest(block) @ pairs.prior_vector(block))
     with np.errstate(divide="ignore"):
         return np.asarray(difference(np.log(masses)))

@@ -162,11 +162,9 @@ def _separation(values: FloatArray, labels: BoolArray) -> FloatArray:
 
 def areas_under_roc(values: FloatArray, labels: BoolArray) -> FloatArray:
     """Return for each column of values the chance that a labelled one is larger than another, ties by half."""
-    found = np.empty(values.shape[1])
-    for number, column in enumerate(values.T):
-        others = np.sort(column[~labels])
-        below = np.searchsorted(others, column[labels], side="left")
-        not_above = np.searchsorted(others, column[labels], side="right")
-        outranked = 0.5 * (below + not_above)
-        found[number] = outranked.mean() / len(others)
-    return found
+    from scipy.stats import rankdata
+
+    # Mann and Whitney: the labelled ones' mean rank, less what it is among themselves, over the number of others.
+    n_labelled = int(labels.sum())
+    ranks = rankdata(values, axis=0)[labels].mean(axis=0)
+    return np.asarray((ranks - (n_labelled + 1) / 2.0) / (len(labels) - n_labelled))

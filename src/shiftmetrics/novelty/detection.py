@@ -13,6 +13,7 @@ from shiftmetrics._core.result import Interval
 from shiftmetrics.novelty.amounts import Frequencies, ModeSides, sorted_modes
 from shiftmetrics.novelty.bandwidth import MAX_ROWS, bandwidth_by_rule
 from shiftmetrics.novelty.crossfit import fraction_interval
+from shiftmetrics.novelty.gate import side_p_values
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.kernels import DirectionKernel, Kernel
 from shiftmetrics.novelty.membership import FoundMode, ModeFunction, members_of
@@ -105,9 +106,10 @@ def detect(
     )
     # 2. Is anything new or missing? Only then is it asked what: a gradual change of columns, or modes.
     tested, n_resamples = search.gated()
+    p_values = side_p_values(tested)
     gradual = NoveltyChanges()
     rounds: list[list[ModeFunction]] = []
-    if min(tested.p_values) <= alpha:
+    if min(p_values) <= alpha:
         if problem.eta == 1.0:
             gradual = search.gradual_changes(tested, columns)
         if not gradual.are_gradual:
@@ -117,14 +119,14 @@ def detect(
     if problem.eta > 1.0:
         judged = _confirmed(found, frequencies, ~is_searched, problem.eta, alpha)
     else:
-        p_values = tested.p_values
         held_out = np.zeros(gram.n_rows, bool)
         if p_values[0] <= alpha and not gradual.are_gradual:
             held_out[rows] = search.crossfitted()
         modes = sorted_modes(found, held_out, frequencies, alpha)
+        left = p_values
         if rounds:
-            p_values = _of_what_is_left(p_values, found, modes, search, rows)
-        judged = _Judged(modes, p_values, held_out, is_searched)
+            left = _of_what_is_left(p_values, found, modes, search, rows)
+        judged = _Judged(modes, left, held_out, is_searched)
     modes = judged.modes
     # 4. How much is new, by samples that had no part in saying so.
     missing = members_of(modes.missing, gram.n_rows, missing=True)
@@ -139,7 +141,7 @@ def detect(
     fraction = 0.0
     if modes.new:
         fraction = frequencies.excess(new)
-    elif tested.p_values[0] <= alpha and judged.held_out.any() and not modes.changed:
+    elif p_values[0] <= alpha and judged.held_out.any() and not modes.changed:
         fraction = counted.excess(judged.held_out)
     # 5. The modes in the words of the columns.
     described = []

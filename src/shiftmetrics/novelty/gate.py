@@ -15,10 +15,6 @@ scan 136.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
-
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float64
@@ -46,32 +42,12 @@ _TOGETHER = 16
 """Permutations that are scanned at a time."""
 
 
-@dataclass(frozen=True, eq=False)
-class GateStatistics:
-    """The statistic of each side for each permutation, of the true labels first.
-
-    Attributes
-    ----------
-    values : ndarray of shape (2, n_permutations)
-        Of what is new, and of what is missing.
-    """
-
-    values: FloatArray
-
-    @property
-    def p_values(self) -> tuple[float, float]:
-        """The p-values of both sides, which hold together."""
-        # The larger side of each permutation is what either side has to beat.
-        largest = self.values.max(axis=0)
-        reached = (largest >= self.values[:, :1] - 1e-9).mean(axis=1)
-        return float(reached[0]), float(reached[1])
-
-
-class Scan(Protocol):
-    """Places where one side may be more frequent."""
-
-    def scanned(self, labels: BoolArray) -> FloatArray:
-        """Return the largest log likelihood ratio of both sides: (2, n_permutations)."""
+def side_p_values(values: FloatArray) -> tuple[float, float]:
+    """Return the p-values of both sides, which hold together, from their statistics: (2, n_permutations)."""
+    # The larger side of each permutation is what either side has to beat.
+    largest = values.max(axis=0)
+    reached = (largest >= values[:, :1] - 1e-9).mean(axis=1)
+    return float(reached[0]), float(reached[1])
 
 
 class Gate:
@@ -114,13 +90,11 @@ class Gate:
         ]
         tree = _WardTree(points[self._order], weights, rng)
         # Families of scans: the widths of the kernel, the columns, the tree.
-        families: list[Sequence[Scan]] = [self._rankings[:n_widths]]
-        families.append(self._rankings[n_widths:])
-        families.append([tree])
+        families = [self._rankings[:n_widths], self._rankings[n_widths:], [tree]]
         self._families = [family for family in families if family]
 
-    def statistics(self, labels: BoolArray) -> GateStatistics:
-        """Return the statistics of both sides.
+    def statistics(self, labels: BoolArray) -> FloatArray:
+        """Return the statistics of what is new and of what is missing: (2, n_permutations).
 
         Parameters
         ----------
@@ -143,7 +117,7 @@ class Gate:
                 # takes nothing from the others.
                 largest = np.max(scores, axis=0)
                 total += np.maximum(largest, 0.0)
-        return GateStatistics(total)
+        return total
 
     def row_scores(self) -> FloatArray:
         """Return how new each row looks to the classifiers, which do not know its label."""
@@ -172,10 +146,10 @@ class _Ranking:
         labels = np.take_along_axis(labels, order, axis=1)
         weights = self._weights[order]
         # The first m places for what is new, the last m for what is missing.
-        last = np.full(len(self._counts), len(self._weights))
-        new = _largest_ratio(labels, weights, last - last, self._counts)
-        missing = _largest_ratio(~labels, weights, last - self._counts, last)
-        return np.stack([new, missing])
+        n_rows = len(self._weights)
+        highest = np.zeros_like(self._counts), self._counts
+        lowest = n_rows - self._counts, np.full_like(self._counts, n_rows)
+        return _largest_ratios(labels, weights, highest, lowest)
 
 
 class _WardTree:
@@ -213,25 +187,28 @@ class _WardTree:
 
     def scanned(self, labels: BoolArray) -> FloatArray:
         """Return the largest ratios over the nodes."""
-        if not len(self._start):
-            return np.zeros((2, len(labels)))
+        nodes = self._start, self._stop
         weights = self._weights[None, self._rows]
-        labels = labels[:, self._rows]
-        new = _largest_ratio(labels, weights, self._start, self._stop)
-        missing = _largest_ratio(~labels, weights, self._start, self._stop)
-        return np.stack([new, missing])
+        return _largest_ratios(labels[:, self._rows], weights, nodes, nodes)
 
 
-def _largest_ratio(
-    labels: BoolArray, weights: FloatArray, start: IntArray, stop: IntArray
+def _largest_ratios(
+    labels: BoolArray,
+    weights: FloatArray,
+    new: tuple[IntArray, IntArray],
+    missing: tuple[IntArray, IntArray],
 ) -> FloatArray:
-    """Return the largest log likelihood ratio of the labelled samples over places start to stop of an order."""
-    labelled = _cumulated(labels * weights)
+    """Return the largest log likelihood ratio of each side over places of an order, from starts to stops."""
     everything = _cumulated(weights)
-    inside = labelled[:, stop] - labelled[:, start]
-    size = everything[:, stop] - everything[:, start]
-    ratios = likelihood_ratio(inside, size, labelled[:, -1:], everything[:, -1:])
-    return np.asarray(ratios.max(axis=1))
+    largest = np.zeros((2, len(labels)))
+    for side, (start, stop) in enumerate((new, missing)):
+        of_side = ~labels if side else labels
+        labelled = _cumulated(of_side * weights)
+        inside = labelled[:, stop] - labelled[:, start]
+        size = everything[:, stop] - everything[:, start]
+        ratios = likelihood_ratio(inside, size, labelled[:, -1:], everything[:, -1:])
+        largest[side] = ratios.max(axis=1, initial=0.0)
+    return largest
 
 
 def likelihood_ratio(

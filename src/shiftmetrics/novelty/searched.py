@@ -12,7 +12,7 @@ from shiftmetrics.novelty.changes import column_changes, is_gradual, matched
 from shiftmetrics.novelty.correlations import correlated, correlation_changes
 from shiftmetrics.novelty.crossfit import N_FOLDS, crossfitted_members
 from shiftmetrics.novelty.dependence import duplicate_warnings, order_warnings
-from shiftmetrics.novelty.gate import Gate, GateStatistics
+from shiftmetrics.novelty.gate import Gate, side_p_values
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.membership import ModeFunction
 from shiftmetrics.novelty.options import NoveltyResampling
@@ -62,14 +62,14 @@ class SearchedSamples:
             executor=self._problem.executor,
         )
 
-    def gated(self) -> tuple[GateStatistics, int]:
+    def gated(self) -> tuple[FloatArray, int]:
         """Return the statistics of the gate, and the number of permutations: more where it is close."""
         in_test = self.space.gram.in_test
         n_resamples = self._options.n_resamples
         self._labels = np.vstack([in_test, self._permuted(n_resamples)])
         tested = self._gate.statistics(self._labels)
         # Near the level a verdict would depend on the seed: more permutations settle it.
-        if any(near_level(p, n_resamples, self._alpha) for p in tested.p_values):
+        if any(near_level(p, n_resamples, self._alpha) for p in side_p_values(tested)):
             more = self._permuted((MORE_RESAMPLES - 1) * (n_resamples + 1))
             self._labels = np.vstack([self._labels, more])
             tested = self._gate.statistics(self._labels)
@@ -86,7 +86,7 @@ class SearchedSamples:
         space = self._space_of(gram.subset(kept))
         left = Gate(space, self._weights[kept], self._rng)
         permuted = self._permuted(self._options.n_resamples, kept)
-        return left.statistics(np.vstack([in_test, permuted])).p_values
+        return side_p_values(left.statistics(np.vstack([in_test, permuted])))
 
     def _permuted(self, n_resamples: int, rows: IntArray | None = None) -> BoolArray:
         """Return permuted labels of some rows, by default of all: pairs are swapped, groups stay together."""
@@ -101,7 +101,7 @@ class SearchedSamples:
         of_group[together] = in_test
         return permuted_labels(of_group, None, n_resamples, self._rng)[:, together]
 
-    def gradual_changes(self, tested: GateStatistics, columns: tuple[str, ...]) -> NoveltyChanges:
+    def gradual_changes(self, tested: FloatArray, columns: tuple[str, ...]) -> NoveltyChanges:
         """Return the columns, and pairs of them, that changed gradually where the gate sees nothing else."""
         gram = self.space.gram
         in_test = gram.in_test
@@ -115,18 +115,18 @@ class SearchedSamples:
             return NoveltyChanges()
         # Undo the changes in the reference, and ask the gate again with the same labels.
         undone = matched(features, in_test, columns, changes, self._rng)
-        before = tested.values[:, 0].max()
-        if changes and self._gated_with(undone).values[:, 0].max() <= GRADUAL * before:
+        before = tested[:, 0].max()
+        if changes and self._gated_with(undone)[:, 0].max() <= GRADUAL * before:
             return NoveltyChanges(columns=changes)
         pairs = correlation_changes(*sides, columns, self._alpha)
         if pairs:
             left = self._gated_with(correlated(undone, in_test, columns, pairs))
             # A linear map undoes more than shifts and spreads do: nothing may be left that is significant.
-            if left.values[:, 0].max() <= GRADUAL * before and min(left.p_values) > self._alpha:
+            if left[:, 0].max() <= GRADUAL * before and min(side_p_values(left)) > self._alpha:
                 return NoveltyChanges(columns=changes, correlations=pairs)
         return NoveltyChanges()
 
-    def _gated_with(self, features: FloatArray) -> GateStatistics:
+    def _gated_with(self, features: FloatArray) -> FloatArray:
         """Return the statistics of the gate with other features of the same samples."""
         in_test = self.space.gram.in_test
         space = self._space_of(Gram(features[in_test], features[~in_test], self.space.gram.kernel))
