@@ -458,3 +458,23 @@ def test_the_error_bound_holds_in_extended_precision(
         exact = t * (np.sum((b + s * a - 1) ** 2) + (n - len(a))) / n
     assert abs(result.value - float(exact)) <= result.error_bound + 1e-18
     assert result.error_bound <= 1e-9 * result.value + 1e-13 * max(theta2, 1.0)
+
+
+def test_without_a_threshold_it_is_ten_points_more_errors() -> None:
+    rng = np.random.default_rng(0)
+    distances = np.maximum(rng.normal(1.0, 1.0, 60), 0.0)
+    weights = rng.uniform(0.5, 2.0, 60)
+    now = float(np.average(distances == 0.0, weights=weights))
+    default = stability_criterion(ZeroOneLoss(distances), sample_weight=weights)
+    assert default.equals(
+        stability_criterion(ZeroOneLoss(distances), now + 0.1, sample_weight=weights)
+    )
+    # no error rate is above 1
+    nearly_all = np.where(np.arange(60) < 57, 0.0, 1.0)
+    assert stability_criterion(ZeroOneLoss(nearly_all)).settings["threshold"] == 1.0
+
+
+def test_only_an_error_rate_has_a_default_threshold(golden: Callable[[str], Loss]) -> None:
+    for name in ("hinge", "logistic"):
+        with pytest.raises(ValueError, match="threshold must be given"):
+            stability_criterion(golden(name))

@@ -34,9 +34,13 @@ _OPPOSITE: dict[Kind, Kind] = {
 }
 
 
+MORE_ERRORS = 0.1
+"""How much higher an error rate is at the threshold, where none is given."""
+
+
 def stability_criterion(
     loss: Loss,
-    threshold: float,
+    threshold: float | None = None,
     *,
     theta1: float = 0.4,
     theta2: float = 0.4,
@@ -59,8 +63,9 @@ def stability_criterion(
         `SquaredLoss`, `PiecewiseLinearLoss` or `CandidateLoss`. The first two accept out-of-core data of Dask: only
         sums leave the workers, and one number of each sample for the standard error; the result then has no rows. The
         others read such data into memory.
-    threshold : float
-        The risk (mean loss) that counts as broken, r; at least 0.
+    threshold : float, optional
+        The risk (mean loss) that counts as broken, r; at least 0. Default: an error rate 10 points above the current
+        one, where losses are 0 and 1.
     theta1 : float, default 0.4
         Price of data corruption; inf forbids samples to change.
     theta2 : float, default 0.4
@@ -117,10 +122,13 @@ def stability_criterion(
     >>> print(result.headline())
     The error rate reaches 50 % (currently 20 %) if 24 % of the samples change by at most 0.54 in units of ...
     """
-    threshold = check_number(threshold, "threshold", low=0.0)
+    if threshold is not None:
+        threshold = check_number(threshold, "threshold", low=0.0)
     prices = Prices(theta1, theta2, divergence)
     with counted_passes("stability", computing) as on_pass:
         problem = StabilityProblem.of(loss, sample_weight, prices, resampling, computing, on_pass)
+        if threshold is None:
+            threshold = _clearly_worse(problem)
         return least_shift(problem, threshold)
 
 
@@ -234,11 +242,24 @@ def least_shift(
     )
 
 
-def _check_error_rate(problem: StabilityProblem, threshold: float) -> None:
-    """Refuse a threshold above 1 for losses of 0 and 1: 40 for 40 % is a common slip."""
+def _clearly_worse(problem: StabilityProblem) -> float:
+    """Return the threshold where none is given: more errors than now, by a number that needs no explanation."""
+    if not _has_error_rate(problem):
+        expected = "given for losses other than 0 and 1"
+        raise ValueError(describe("threshold", expected, "None"))
+    return min(problem.dual.baseline.risk + MORE_ERRORS, 1.0)
+
+
+def _has_error_rate(problem: StabilityProblem) -> bool:
+    """Return True if the losses are 0 and 1, and the risk is a rate."""
     baseline = problem.dual.baseline
     binary = problem.whole.may_count_errors and baseline.not_binary == 0.0
-    if threshold > 1.0 and binary and baseline.top <= 1.0:
+    return binary and baseline.top <= 1.0
+
+
+def _check_error_rate(problem: StabilityProblem, threshold: float) -> None:
+    """Refuse a threshold above 1 for losses of 0 and 1: 40 for 40 % is a common slip."""
+    if threshold > 1.0 and _has_error_rate(problem):
         remedy = "Write a percentage as a fraction: 0.2 for 20 %."
         raise ValueError(
             describe("threshold", "an error rate from 0 to 1", f"{threshold:g}", remedy)

@@ -315,3 +315,28 @@ def test_progress_is_shown_and_can_be_switched_off(
     model_stability(model, X, y, threshold, loss=loss, computing=replace(search, progress=False))
     feature_stability(model, X, y, 0.4, computing=Computing(progress=False))
     assert capsys.readouterr().err == ""
+
+
+def test_without_a_threshold_it_is_ten_points_more_errors(mixed: Mixed) -> None:
+    model, X, y = mixed
+    now = float(np.mean(model.predict(X) != y))
+    default = model_stability(model, X, y)
+    assert default.settings["threshold"] == pytest.approx(now + 0.1)
+    assert default.value == model_stability(model, X, y, default.settings["threshold"]).value
+    halves = np.arange(len(y)) % 2
+    of_features = feature_stability(model, X, y, perturbation=Perturbation(by=halves))
+    given = feature_stability(
+        model, X, y, default.settings["threshold"], perturbation=Perturbation(by=halves)
+    )
+    assert of_features.settings["threshold"] == default.settings["threshold"]
+    # subgroups are held to the threshold of all samples
+    for one, other in zip(of_features.features, given.features, strict=True):
+        assert one.value == other.value
+    for one, other in zip(of_features.subgroups, given.subgroups, strict=True):
+        assert (one.feature, one.value) == (other.feature, other.value)
+    for loss in ("log_loss", "hinge"):
+        with pytest.raises(ValueError, match="threshold must be given"):
+            model_stability(model, X, y, loss=loss)
+    first, second = np.unique(y)
+    with pytest.raises(ValueError, match="threshold must be given"):
+        model_stability(Decision(model, costs={first: 1.0, second: 5.0}), X, y)

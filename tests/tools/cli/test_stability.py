@@ -151,7 +151,7 @@ def test_boundaries_are_answers(run, folder, threshold, price, status):
             ["runs.npz:noisy", "-r", "0.4", "--losses", "3"],
             "--losses must name a column of FILE, got '3'; it has '0'",
         ),
-        (["distances.npy", "--distances", "0"], "Missing option '--threshold'"),
+        (["distances.npy", "--losses", "0"], "--threshold must be given"),
         (["distances.npy", "--distances", "0", "-r", "high"], "'--threshold'"),
         (["distances.npy", "--distances", "0", "-r", "40"], "--threshold must be an error rate"),
         (["distances.npy", "--distances", "0", "-r", "nan"], "--threshold must be"),

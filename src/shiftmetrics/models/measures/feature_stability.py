@@ -43,7 +43,7 @@ def feature_stability(
     model: Any,
     X: Any,
     y: Any,
-    threshold: float,
+    threshold: float | None = None,
     *,
     loss: LossName = "zero_one",
     theta1: float = 0.4,
@@ -69,8 +69,9 @@ def feature_stability(
         Samples as the model takes them.
     y : array_like of shape (n_samples,) or None
         Labels, or values for ``loss="squared"``; None for the model's own predictions.
-    threshold : float
-        The risk (mean loss) that counts as broken.
+    threshold : float, optional
+        The risk (mean loss) that counts as broken. Default: an error rate 10 points above the current one, for the
+        0/1 loss without costs.
     loss : {"zero_one", "hinge", "log_loss", "squared"}, default "zero_one"
         What a sample loses.
     theta1, theta2 : float, default 0.4 and inf
@@ -215,7 +216,7 @@ def feature_stability(
         n_samples=problem.n_samples,
         settings=settings_of(
             **problem.settings(),
-            threshold=float(threshold),
+            threshold=solver.threshold,
             theta1=theta1,
             theta2=theta2,
             divergence=divergence,
@@ -239,8 +240,8 @@ class _FeatureSolver:
     ----------
     problem : ModelProblem
         The model and its samples, with all that may change.
-    threshold : float
-        The risk threshold.
+    threshold : float or None
+        The risk threshold; None until the first solution says it.
     options : dict
         Arguments of `stability_criterion`.
     subgroups : dict of str to array
@@ -252,7 +253,7 @@ class _FeatureSolver:
     def __init__(
         self,
         problem: ModelProblem,
-        threshold: float,
+        threshold: float | None,
         options: dict[str, Any],
         subgroups: dict[str, IntArray],
         target: Any,
@@ -287,6 +288,7 @@ class _FeatureSolver:
             worst_case = worst_case.at_any_price()
         options = self._options_of(EVERYONE)
         solution = solve_in_rounds(problem, worst_case, self.threshold, options)
+        self.threshold = float(solution.solved.settings["threshold"])
         shifted_samples(problem, solution, options["sample_weight"])
         # A route may know the risks at all values; else the model is asked.
         risks = worst_case.value_risks

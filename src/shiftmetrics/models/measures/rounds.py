@@ -39,7 +39,7 @@ class SolvedRounds(NamedTuple):
 
 
 def solve_in_rounds(
-    problem: ModelProblem, found: WorstCase, threshold: float, options: Mapping[str, Any]
+    problem: ModelProblem, found: WorstCase, threshold: float | None, options: Mapping[str, Any]
 ) -> SolvedRounds:
     """Solve, refine at the dual price, and solve again until nothing better is found.
 
@@ -49,8 +49,8 @@ def solve_in_rounds(
         The model and its samples.
     found : WorstCase
         What a route found first.
-    threshold : float
-        The risk threshold.
+    threshold : float or None
+        The risk threshold; None for that of `stability_criterion`.
     options : mapping
         Arguments of `stability_criterion`.
     """
@@ -66,7 +66,7 @@ def solve_in_rounds(
             if better is None:
                 break
             found = better
-            known.append(_risk_and_gap(found, rounds[-1], threshold, options))
+            known.append(_risk_and_gap(found, rounds[-1], options))
             rounds.append(stability_criterion(found.loss, threshold, **quiet))
             queries.append(problem.count.rows)
             bar.update()
@@ -88,7 +88,7 @@ def solve_in_rounds(
 
 
 def _risk_and_gap(
-    found: WorstCase, solved: StabilityResult, threshold: float, options: Mapping[str, Any]
+    found: WorstCase, solved: StabilityResult, options: Mapping[str, Any]
 ) -> tuple[float, float]:
     """Return the risk at the dual price of a solution, and what it may fall by, among the points found since."""
     dual = solved.slopes.threshold
@@ -102,7 +102,7 @@ def _risk_and_gap(
         computing=options["computing"],
     )
     moment = problem.dual.moment(dual)
-    bound = dual * threshold - moment.conjugate
+    bound = dual * solved.settings["threshold"] - moment.conjugate
     return moment.risk, max(solved.value - bound, 0.0)
 
 

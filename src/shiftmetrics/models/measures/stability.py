@@ -39,7 +39,7 @@ def model_stability(
     model: Any,
     X: Any,
     y: Any,
-    threshold: float,
+    threshold: float | None = None,
     *,
     loss: LossName = "zero_one",
     theta1: float = 0.4,
@@ -70,8 +70,9 @@ def model_stability(
         memory, except for trees with few cells.
     y : array_like of shape (n_samples,) or None
         Labels, or values for ``loss="squared"``; None for the model's own predictions.
-    threshold : float
-        The risk (mean loss) that counts as broken.
+    threshold : float, optional
+        The risk (mean loss) that counts as broken. Default: an error rate 10 points above the current one, for the
+        0/1 loss without costs.
     loss : {"zero_one", "hinge", "log_loss", "squared"}, default "zero_one"
         What a sample loses.
     theta1, theta2 : float, default 0.4

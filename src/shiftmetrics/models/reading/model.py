@@ -193,7 +193,7 @@ class ModelProblem:
 
     # What is refused once the threshold is known, and in the end.
 
-    def check_threshold(self, threshold: float) -> None:
+    def check_threshold(self, threshold: float | None) -> None:
         """Refuse a threshold that no error rate has, such as a percentage.
 
         Raises
@@ -201,8 +201,12 @@ class ModelProblem:
         ValueError
             If it is above the cost of an error, for the 0/1 loss.
         """
-        check_number(threshold, "threshold", low=0.0)
-        if self.loss != "zero_one":
+        if threshold is not None:
+            check_number(threshold, "threshold", low=0.0)
+        elif self.loss != "zero_one" or self.costs is not None:
+            expected = "given for losses other than 0 and 1"
+            raise ValueError(describe("threshold", expected, "None"))
+        if threshold is None or self.loss != "zero_one":
             return
         if self.costs is None:
             expected = "an error rate from 0 to 1"

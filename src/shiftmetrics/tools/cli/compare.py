@@ -12,8 +12,15 @@ from shiftmetrics._core.documents import read_results
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.tables import Align
 from shiftmetrics.comparison import compare_agreement, compare_results
+from shiftmetrics.tools.cli.objects import check_model, load_object
 from shiftmetrics.tools.cli.outputs import CommandAnswer, Job
-from shiftmetrics.tools.cli.samples import Sample, align_samples, read_scores, shared
+from shiftmetrics.tools.cli.samples import (
+    Sample,
+    align_samples,
+    read_scores,
+    refuse_options,
+    shared,
+)
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import Source
 from shiftmetrics.views import Context
@@ -33,6 +40,7 @@ def compare(
     shifted: list[str],
     *,
     call: Call,
+    data: str | None = None,
     reference: list[str] | None = None,
     labelled: list[str] | None = None,
     groups: str | None = None,
@@ -47,7 +55,8 @@ def compare(
     Without labels three or more models are ranked by the vote among them, two by how far each agrees with itself.
     With --label it is by accuracy and F1; with --labelled these are estimated from other rows. All files of SHIFTED
     and --reference hold the same rows; without --reference the vote is among the shifted predictions, and estimates
-    their accuracy. A model is called by its file, or by the NAME before it. Results of `stability` or
+    their accuracy. A model is called by its file, or by the NAME before it. With --data, SHIFTED are fitted models,
+    which are asked. Results of `stability` or
     `agreement --confidence-level`, written with --json, are ranked by their measure.
 
     Example: `shiftmetrics compare small=a.csv large=b.csv --reference a0.csv --reference b0.csv --id image`
@@ -56,12 +65,17 @@ def compare(
 
     Example: `shiftmetrics compare forest=forest.json logistic=logistic.json --report report.html`
 
+    Example: `shiftmetrics compare a.joblib b.joblib c.joblib --data shifted_rows.csv --label paid --trust`
+
     Parameters
     ----------
     shifted : [NAME=]SHIFTED
         Scores of each model on the shifted sample, two files or more; or results, written with --json.
+    data : FILE
+        Shifted rows that SHIFTED predict on, which are classifiers then: joblib or skops files, or module:attribute.
     reference : FILE
-        Scores of the same rows, unshifted: once for all models, or once for each, in their order.
+        Scores of the same rows, unshifted: once for all models, or once for each, in their order. With --data the
+        rows themselves.
     labelled : FILE
         Scores of other rows, unshifted, whose classes --label names: once for each model, in their order.
     label : COLUMN|FILE
@@ -89,9 +103,27 @@ def compare(
     options = {
         "id_column": id_column, "columns": columns, "label": label, "weight": weight, "groups": groups,
     }  # fmt: skip
-    typed = [(path, f"SHIFTED {path}") for path in paths.values()]
-    typed += [(path, f"--reference {path}") for path in references]
-    samples = read_scores(typed, align=align, **options)
+    typed = [(path, f"--reference {path}") for path in references]
+    versions: list[str] = []
+    if data is None:
+        typed = [*((path, f"SHIFTED {path}") for path in paths.values()), *typed]
+        samples = read_scores(typed, align=align, **options)
+    else:
+        refuse_options(
+            {"--labelled": labelled, "a second --reference": references[1:]}, "not go with --data"
+        )
+        asked = []
+        for path in paths.values():
+            check_model(path, "SHIFTED")
+            model, warnings = load_object(path, "SHIFTED")
+            versions += warnings
+            asked.append(
+                read_scores([(data, "--data"), *typed], align=align, model=model, **options)
+            )
+        # the shifted rows of every model, then their reference rows
+        samples = [sample for of_file in zip(*asked, strict=True) for sample in of_file]
+        for sample in samples[1:]:
+            align_samples(samples[0], sample, align=align, rows=False)
     models, baselines = samples[: len(paths)], samples[len(paths) :]
     known: list[Sample] = []
     if labelled:
@@ -121,7 +153,7 @@ def compare(
         if baselines:
             before = ", ".join(str(part.source) for part in baselines)
             description = f"{description[:-1]}, set against the same rows in {before}."
-        notes = [note for sample in [*samples, *known] for note in sample.notes]
+        notes = [*versions, *(note for sample in [*samples, *known] for note in sample.notes)]
         return _answer(result, "Models under shift", description, notes)
 
     return Job(inputs=[sample.source for sample in [*samples, *known]], compute=compute)

@@ -21,8 +21,8 @@ SKOPS_SUFFIX = ".skops"
 MODEL_SUFFIXES = (".joblib", ".pkl", ".pickle", SKOPS_SUFFIX)
 
 PREDICT_FIRST = (
-    "Of a model its predictions are measured: save model.predict_proba(X) as a file "
-    "(`diff OLD NEW --data FILE` asks the models itself)."
+    "Of a model its predictions are measured: save model.predict_proba(X) as a file, or let it be asked: "
+    "`diff` and `compare` take --data FILE, `agreement` takes --model FILE."
 )
 """What to do with a model where a file of numbers is asked for."""
 

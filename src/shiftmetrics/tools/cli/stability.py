@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import as_array
+from shiftmetrics._core.result import format_percent
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.models import feature_stability as stability_of_features
 from shiftmetrics.models import model_stability
@@ -80,7 +81,7 @@ def stability(
     model : MODEL
         A fitted model: a file of skops or joblib, or module:attribute. Opening the last two needs --trust.
     target : COLUMN|FILE
-        What the model predicts.
+        What the model predicts; --label does as well.
     feature_stability
         Also what changes of each feature alone do; without reweighting unless --theta2 is given.
     curve
@@ -95,6 +96,7 @@ def stability(
         return _of_numbers(file, call, losses, distances, id_column, beside, curve=curve)
     refuse_options({"--losses": losses, "--distances": distances}, "not go with --model")
     call.refuse_all_but(model_stability, rule="not go with --model")
+    target = target or label
     if target is None:
         raise ValueError("--target COLUMN must say what the model predicts, next to --model.")
     check_model(model)
@@ -132,10 +134,20 @@ def stability(
         }
         description = f"{_name_of(fitted)} on {result.n_samples:,} rows in {source}."
         context = Context(description=description, facts=facts, rows={str(source): shown})
-        notes = [*notes, *sample.notes]
+        notes = [*notes, *sample.notes, *_default_threshold(call, result)]
         return CommandAnswer(results=results, title=TITLE, context=context, notes=notes)
 
     return Job(inputs=[source], compute=compute)
+
+
+def _default_threshold(call: Call, result: Any) -> list[str]:
+    """Say which threshold was taken, where none is typed."""
+    if call["threshold"] is not None:
+        return []
+    taken = format_percent(result.settings["threshold"])
+    return [
+        f"Broken is an error rate of {taken}, 10 points more than now: --threshold takes another."
+    ]
 
 
 def _of_numbers(
@@ -169,7 +181,8 @@ def _of_numbers(
             results |= _curve(call, result, loss, sample)
         description = f"{what.capitalize()} of {len(values):,} rows in {name}."
         context = Context(description=description, rows={name: rows})
-        return CommandAnswer(results=results, title=TITLE, context=context, notes=sample.notes)
+        notes = [*sample.notes, *_default_threshold(call, result)]
+        return CommandAnswer(results=results, title=TITLE, context=context, notes=notes)
 
     return Job(inputs=[source], compute=compute)
 
@@ -234,7 +247,7 @@ def _rows_of(sample: Sample) -> Rows:
 def _curve(call: Call, result: Any, loss: Any, sample: Sample) -> dict[str, Any]:
     """Return the stability over thresholds, from the base risk to beyond the threshold."""
     start = result.base_risk
-    threshold = call["threshold"]
+    threshold = result.settings["threshold"]
     # a quarter of the way to the threshold each; where that is short, of the base risk
     step = max(threshold - start, 0.25 * max(start, 1e-3)) / 4
     thresholds = np.array([*(start + np.arange(1, 9) * step), threshold])
