@@ -67,6 +67,15 @@ def test_the_answer_comes_first_and_the_files_hold_it(run, place, typed, tmp_pat
     assert "What to do now" in page
 
 
+def test_a_column_that_holds_the_classes_of_the_model_is_named(run, place):
+    model = ["--model", place / "model.joblib", "--trust"]
+    files = [place / "reference.csv", place / "labelled.csv"]
+    assert "--label paid says how often" in run("audit", *files, *model).stdout
+    # named already, or without a model to ask
+    assert "says how often" not in run("audit", *files, *model, "--label", "paid").stdout
+    assert "says how often" not in run("audit", *files).stdout
+
+
 @pytest.mark.slow
 def test_a_plan_is_written_filled_in_and_answered(run, place, typed, tmp_path):
     model = ["--model", place / "model.joblib", "--trust"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from shiftmetrics._core.class_names import class_key
 from shiftmetrics._core.files import atomic_path
 from shiftmetrics.decisions import AuditResult, audit_samples
 from shiftmetrics.tools.cli.decision_tables import check_new_table, read_table
@@ -107,6 +108,8 @@ def audit(
                 rows_to_label(result, contents[1]).to_csv(temporary, index=False)
         elif result.changes.new or result.plan is not None:
             notes.append("--rows new_rows.csv writes the rows to look at and to label.")
+        if call["label"] is None and labels is None:
+            notes.extend(_labels_not_named(models, contents[1]))
         names = [str(source) for source in sources[:2]]
         return CommandAnswer(
             results={result.title: result},
@@ -117,6 +120,24 @@ def audit(
         )
 
     return Job(inputs=sources, compute=compute)
+
+
+def _labels_not_named(models: list[Any], current: Any) -> list[str]:
+    """Name the columns that no model was fitted on and that hold its classes: most likely the labels."""
+    notes = []
+    for model in models:
+        features = getattr(model, "feature_names_in_", None)
+        classes = set(map(class_key, getattr(model, "classes_", ())))
+        if features is None or not classes or not hasattr(current, "columns"):
+            continue
+        for name in current.columns.difference(features, sort=False):
+            # a column of gaps holds no classes
+            held = set(map(class_key, current[name].dropna().unique()))
+            if held and held <= classes:
+                notes.append(
+                    f"If {name} holds true labels, --label {name} says how often the model is right."
+                )
+    return list(dict.fromkeys(notes))
 
 
 def rows_to_label(result: AuditResult, current: Any) -> Any:
