@@ -37,6 +37,7 @@ _COMPARED_ROWS = 10_000
 _COLUMN_ROWS = 200_000
 """Samples of each side whose columns are compared one by one."""
 _NEWEST = 10
+_BEYOND_COPIES = 1e-6
 
 
 def audit_samples(
@@ -180,19 +181,21 @@ def audit_samples(
     if models:
         says = judged(models, before, now, changes, None if text is None else drawn, threshold)
 
-    # The 5 % of the verdict are divided between modes and columns. What labels show goes first, and copies void every
-    # p-value.
+    # The 5 % of the verdict are divided between modes and columns. What labels show goes first. Copies void
+    # p-values: if all evidence counts four times, 0.03 becomes 1e-6.
     column_p = min([change.p_value for change in changed], default=1.0)
     p_value = min(1.0, found.p_value, column_p / COLUMNS)
-    copies = _copies(base, sample, encoder)
+    dependent = _copies(base, sample, encoder)
+    if not found.new and p_value > _BEYOND_COPIES:
+        dependent += found.warnings
     if says.labelled is not None and says.labelled.is_worse:
         verdict = "WORSE"
-    elif copies:
-        verdict = "CANNOT TELL"
-    elif p_value <= LEVEL:
-        verdict = "CHANGED"
-    else:
+    elif p_value > LEVEL:
         verdict = "NO CHANGE SHOWN"
+    elif dependent:
+        verdict = "CANNOT TELL"
+    else:
+        verdict = "CHANGED"
     return AuditResult(
         value=found.interval.low,
         error_bound=0.0,
@@ -208,7 +211,7 @@ def audit_samples(
             threshold=threshold,
             rng=seed,
         ),
-        warnings=(*copies, *found.warnings, *says.warnings),
+        warnings=tuple(dict.fromkeys((*dependent, *found.warnings, *says.warnings))),
         verdict=verdict,
         new_fraction=found.fraction,
         p_value=p_value,

@@ -49,7 +49,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         Lower limit of the fraction of the current sample that is new; 0 where nothing is shown to be.
     verdict : str
         "WORSE" where labels show that the model is worse; else "CHANGED" or "NO CHANGE SHOWN"; "CANNOT TELL" where
-        every row of a sample stands several times, so that no p-value holds.
+        every row of a sample stands several times, or rows depend on each other and the evidence is not overwhelming.
     new_fraction : float
         About how much of the current sample is new.
     p_value : float
@@ -145,7 +145,8 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         columns = changes.changed_columns()
         if changes.gradual:
             return f"No new mode, but a change ({p}): {changes.gradual}."
-        if changes.novelty_p_value <= LEVEL * SEARCH:
+        # A column that changed explains most of what has no mode, unless held-out samples show that some are new.
+        if changes.novelty_p_value <= LEVEL * SEARCH and (self.value > 0.0 or not columns):
             return f"Something is new ({p}); {self._first_rows()}."
         # The first of these that is shown: a part of the reference that is gone, then single columns.
         if changes.missing:
@@ -187,7 +188,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
                 "Give the model that serves these samples, too, to see what is known of its accuracy."
             )
         if self.verdict == "CANNOT TELL":
-            steps = ["Drop the copies, and audit again."]
+            steps = ["Drop copies, or rows that follow from those before them, and audit again."]
         if not steps and self.verdict == "CHANGED":
             steps.append("Look at what changed; the labels do not show that the model is worse.")
         if not steps:

@@ -6,7 +6,7 @@ conditions are counted exactly; the search for modes by kernels goes on among th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -96,16 +96,20 @@ def condition_modes(
         if p_value <= alpha:
             met.append(replace(condition, p_value=p_value))
     # The most frequent condition names the mode, and the rarer ones join it.
-    met.sort(key=lambda condition: -len(condition.own))
+    return joined(met)
+
+
+def joined(found: Iterable[ModeRows]) -> list[ModeRows]:
+    """Return modes by size; those that nearly the same samples meet, or samples of a larger one, are one mode."""
     modes: list[ModeRows] = []
-    for condition in met:
+    for part in sorted(found, key=lambda part: -len(part.own)):
         for place, mode in enumerate(modes):
-            shared = len(np.intersect1d(condition.own, mode.own, assume_unique=True))
-            if shared >= _SAME_ROWS * min(len(condition.own), len(mode.own)):
-                modes[place] = _joined(mode, condition, shared)
+            shared = len(np.intersect1d(part.own, mode.own, assume_unique=True))
+            if shared >= _SAME_ROWS * min(len(part.own), len(mode.own)):
+                modes[place] = _joined(mode, part, shared)
                 break
         else:
-            modes.append(condition)
+            modes.append(part)
     return modes
 
 
@@ -122,14 +126,13 @@ def _p_value(condition: ModeRows, n_own: int, n_other: int) -> float:
 
 
 def _joined(mode: ModeRows, condition: ModeRows, shared: int) -> ModeRows:
-    """Add a condition to a mode: its samples become members where both are nearly the same."""
-    # A rarer condition that only part of the mode meets describes it, and adds no samples.
-    either = len(condition.own) + len(mode.own) - shared
-    own, other = mode.own, mode.other
-    if shared >= _ALIKE * either:
-        own = np.union1d(own, condition.own)
-        other = np.union1d(other, condition.other)
+    """Add a condition to a mode; it defines the mode, too, where both are nearly the same samples."""
     p_value = min(mode.p_value, condition.p_value)
+    either = len(condition.own) + len(mode.own) - shared
+    if shared < _ALIKE * either:
+        return replace(mode, p_value=p_value)
+    own = np.union1d(mode.own, condition.own)
+    other = np.union1d(mode.other, condition.other)
     return ModeRows(own, other, p_value, (*mode.contrasts, *condition.contrasts))
 
 

@@ -170,14 +170,22 @@ def _of_levels(column: Column, inside: pd.Series, near: pd.Series, other: pd.Ser
     apart = [float((own == each).mean() - (theirs == each).mean()) for each in levels]
     highest = int(np.argmax(apart))
     level = str(levels[highest])
-    # What a reader compares it with is the whole other side.
-    everywhere = level_counts(other).get(level, 0) / len(other)
+    effect = apart[highest]
+    text = level_in_words(column, level)
+    # What a reader compares it with is the whole other side. Levels that it lacks may stand out together only: more
+    # of them than any other sample has, which are as many as levels that stand once (Good and Turing).
+    counts = level_counts(other)
+    unknown = ~np.isin(own, counts.index.to_numpy(str))
+    more = float(unknown.mean() - (counts == 1).sum() / len(other))
+    if more > effect:
+        effect = more
+        text = f"{column.name} with levels of their own, such as {level_counts(inside[unknown]).index[0]}"
     return Contrast(
         column=str(column.name),
-        effect=apart[highest],
+        effect=effect,
         inside=format_percent(float((own == level).mean())),
-        outside=format_percent(everywhere),
-        text=level_in_words(column, level),
+        outside=format_percent(counts.get(level, 0) / len(other)),
+        text=text,
     )
 
 
@@ -214,14 +222,14 @@ def _of_numbers(column: Column, inside: pd.Series, near: pd.Series, other: pd.Se
     sides = [ordered_values(column.role, part.dropna()) for part in (inside, near, other)]
     if all(len(side) for side in sides):
         effect = float(ks_2samp(sides[0], sides[1], method="asymp").statistic)
-    # A column whose cells are missing differs by that, or not at all.
-    if gaps > effect or not all(len(side) for side in sides):
+    # A column whose cells are missing, or no longer, differs by that, or not at all.
+    if abs(gaps) > effect or not all(len(side) for side in sides):
         return Contrast(
             column=str(column.name),
-            effect=max(gaps, 0.0),
+            effect=abs(gaps),
             inside=f"missing in {format_percent(inside.isna().mean())}",
             outside=f"missing in {format_percent(other.isna().mean())}",
-            text=f"{column.name} missing",
+            text=f"{column.name} {'missing' if gaps > 0.0 else 'not missing'}",
         )
     median, elsewhere = (in_words(column.role, float(np.median(sides[side]))) for side in (0, 2))
     return Contrast(

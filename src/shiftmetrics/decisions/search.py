@@ -13,7 +13,7 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.options import check_memory_limit
 from shiftmetrics._core.result import Interval
 from shiftmetrics.decisions.column_changes import CHANGED_LEVEL
-from shiftmetrics.decisions.conditions import ModeRows, condition_modes
+from shiftmetrics.decisions.conditions import ModeRows, condition_modes, joined
 from shiftmetrics.decisions.labelled import clopper_pearson
 from shiftmetrics.decisions.new_modes import MOST_CONTRASTS, TableMode, contrasts_of, nearest_rows
 from shiftmetrics.encoding import TableEncoder
@@ -109,8 +109,9 @@ def find_modes(
     elif min(len(current), len(reference)) < _LEAST:
         warning = "A search for modes needs at least two samples on both sides."
         searched = _Shown(warnings=(warning,))
-    new = [*conditions.new, *searched.new]
-    missing = [*conditions.missing, *searched.missing]
+    # The members that the search finds among all samples may hold those that conditions have set aside.
+    new = joined([*conditions.new, *searched.new])
+    missing = joined([*conditions.missing, *searched.missing])
     newest = np.concatenate([left[:0], *(mode.own for mode in new), searched.newest])
     # 3. The modes in the words of the columns.
     described = [_described(mode, current, reference, encoder, rng) for mode in new]
@@ -178,7 +179,8 @@ def _by_conditions(encoder: TableEncoder, reference: pd.DataFrame, current: pd.D
         new=new,
         missing=missing,
         p_value=min([1.0, *(mode.p_value for mode in (*new, *missing))]),
-        fraction=sum(_excess(mode, current, reference) for mode in new),
+        # By how much all of them together are more frequent than in the reference.
+        fraction=max(0.0, len(base_left) / len(reference) - len(left) / len(current)),
         lower_limit=max(limits, default=0.0),
     )
 
@@ -260,7 +262,7 @@ def detected(
 
 def _of_samples(warning: str) -> str:
     """Say a warning of the search in the words of an audit, which takes no groups of samples."""
-    warning = re.sub(r"(: then|, or) pass resampling=.*", ".", warning)
+    warning = re.sub(r"(: then|, or) say which samples.*", ".", warning)
     warning = warning.replace("of features", "of the current sample")
     return warning.replace("of reference", "of the reference")
 
@@ -278,11 +280,6 @@ def at_most(rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
     if len(rows) <= n:
         return rows
     return np.sort(rng.choice(rows, n, replace=False))
-
-
-def _excess(mode: ModeRows, own: pd.DataFrame, other: pd.DataFrame) -> float:
-    """Return how much more frequent a mode is on its own side."""
-    return max(0.0, len(mode.own) / len(own) - len(mode.other) / len(other))
 
 
 def _least_excess(

@@ -227,6 +227,13 @@ class TableEncoder(Record):
                 sentences.append(f"Read `{column.name}` as text.")
             elif column.role == "date":
                 sentences.append(f"Read `{column.name}` as a date.")
+        for part in self.parts:
+            # Such as prices with a sign of currency: the user may know how to read them.
+            if isinstance(part, CategoryPart) and not part.levels:
+                levels = f"{len(part.rare):,} levels, all of them rare"
+                sentences.append(
+                    f"Read `{part.name}` as a category of {levels}: no mode shows in it."
+                )
         return sentences
 
 

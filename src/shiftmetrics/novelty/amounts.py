@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.confidence import rate_ratio_p_value
-from shiftmetrics.novelty.crossfit import RARE
+from shiftmetrics.novelty.crossfit import RARE, fraction_interval
 from shiftmetrics.novelty.membership import FoundMode, members_of
 
 _UNSEEN = 0.05
@@ -81,6 +81,14 @@ class Frequencies:
             size, other_size = other_size, size
         return rate_ratio_p_value(own * size, other * other_size, size, other_size, times)
 
+    def is_confirmed(self, held_out: BoolArray, alpha: float, *, missing: bool) -> bool:
+        """Return whether members by scores that they had no part in show that a fraction is new, or missing."""
+        fractions = self._of_own_and_other(held_out, missing=missing)
+        sizes = self.sizes()
+        if missing:
+            sizes = sizes[::-1]
+        return fraction_interval(*fractions, *sizes, 1.0 - alpha).low > 0.0
+
     def _of_own_and_other(self, members: BoolArray, *, missing: bool) -> tuple[float, float]:
         """Return the fractions of the sample that has the members in excess, and of the other one."""
         test, reference = self.of(members)
@@ -97,12 +105,15 @@ class ModeSides:
 
 
 def sorted_modes(
-    found: list[FoundMode], held_out: BoolArray, frequencies: Frequencies, alpha: float
+    found: list[FoundMode], held_out: list[BoolArray], frequencies: Frequencies, alpha: float
 ) -> ModeSides:
     """Sort the modes that were found by what may be said of them.
 
-    A mode is new where its core is rare in the reference in absolute terms, and missing the other way round. But
-    where a fraction s of the sample is new, all that is known is only 1 - s times as frequent as in the reference: a
+    A mode is new where its core is rare in the reference in absolute terms, and missing the other way round. A piece
+    of a mode that only became more frequent may lack samples of the other side by chance, and was found by that
+    chance: so held-out samples must show, too, that something is new, or missing.
+
+    Where a fraction s of the sample is new, all that is known is only 1 - s times as frequent as in the reference: a
     mode is less frequent, or missing, beyond the largest plausible s. So with what is more frequent where the
     reference has modes in excess.
     """
@@ -110,10 +121,11 @@ def sorted_modes(
     sizes = frequencies.sizes()
     for missing in (False, True):
         # What the other side has in excess dilutes this one, whether it is named or only counted.
-        others = members_of(found, len(held_out), missing=not missing)
+        others = members_of(found, len(held_out[0]), missing=not missing)
         if missing:
-            others |= held_out
+            others |= held_out[0]
         excess = frequencies.excess(others, missing=not missing)
+        confirmed = frequencies.is_confirmed(held_out[missing], alpha, missing=missing)
         times = 1.0 / (1.0 - largest_fraction(excess, sizes[0] if missing else sizes[1]))
         for mode in found:
             if mode.function.missing != missing:
@@ -123,7 +135,7 @@ def sorted_modes(
             rare = frequencies.rarity(mode)
             if missing:
                 rare *= times
-            if rare <= RARE and (beyond <= alpha or not missing):
+            if confirmed and rare <= RARE and (beyond <= alpha or not missing):
                 (sides.missing if missing else sides.new).append(mode)
             elif beyond <= alpha:
                 sides.changed.append(mode)

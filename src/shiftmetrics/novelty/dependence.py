@@ -11,6 +11,9 @@ from shiftmetrics._core.arrays import FloatArray
 _DUPLICATED = 0.05
 """Fraction of a sample's rows that are copies, from which it is said."""
 
+_BY_CHANCE = 3.0
+"""Times as many rows as repeat within a sample may stand in both: twice are expected of rows of few values."""
+
 _APART = 10
 """Places apart, at which rows count as far from each other."""
 
@@ -32,26 +35,33 @@ def duplicate_warnings(test: FloatArray, reference: FloatArray) -> tuple[str, ..
     test, reference : ndarray of shape (n_rows, n_columns)
         Rows of both samples.
     """
+    everything = np.concatenate([test, reference])
+    # Of so few combinations of values rows must repeat.
+    if math.prod(len(np.unique(column)) for column in everything.T) < 10 * len(everything):
+        return ()
+    place = np.unique(everything, axis=0, return_inverse=True)[1].reshape(-1)
+    sides = place[: len(test)], place[len(test) :]
+    common = np.intersect1d(*sides)
     found = []
-    distinct = []
-    for name, rows in (("features", test), ("reference", reference)):
-        unique, counts = np.unique(rows, axis=0, return_counts=True)
-        distinct.append(unique)
-        # Few values make equal rows without any copying, as in a table of categories.
-        copied = 1.0 - len(unique) / len(rows)
-        if copied < _DUPLICATED or _is_discrete(rows):
+    fractions = []
+    n_distinct = []
+    for name, own, other in (("features", *sides), ("reference", *sides[::-1])):
+        counts = np.unique(own, return_counts=True)[1]
+        copied = 1.0 - len(counts) / len(own)
+        fractions.append(copied)
+        n_distinct.append(len(counts))
+        # Rows of few values are equal by chance: within a sample half as often as across two of its size.
+        across = np.isin(own, common).mean() * max(1.0, len(own) / len(other))
+        if copied < _DUPLICATED or copied <= across:
             continue
         if counts.min() == counts.max():
             found.append(f"every row of {name} stands {counts[0]} times")
         else:
             found.append(f"{100.0 * copied:.0f} % of the rows of {name} are copies of others")
-    # Rows that stand in both samples: distinct rows of each, taken together, that repeat.
-    both = np.concatenate(distinct)
-    common = len(both) - len(np.unique(both, axis=0))
-    fraction = common / min(map(len, distinct))
-    if fraction >= _DUPLICATED and not _is_discrete(test):
+    fraction = len(common) / min(n_distinct)
+    if fraction >= max(_DUPLICATED, _BY_CHANCE * max(fractions)):
         found.append(
-            f"{common} rows stand in both samples ({100.0 * fraction:.0f} % of the smaller)"
+            f"{len(common)} rows stand in both samples ({100.0 * fraction:.0f} % of the smaller)"
         )
     if not found:
         return ()
@@ -87,13 +97,3 @@ def order_warnings(scores: tuple[FloatArray, FloatArray]) -> tuple[str, ...]:
                 f"the p-values assume independent samples, and are too small if they are not: then {_GROUPS}.",
             )
     return ()
-
-
-def _is_discrete(rows: FloatArray) -> bool:
-    """Return whether equal rows are no surprise: the columns have so few values that rows must repeat."""
-    values = 1.0
-    for column in rows.T:
-        values *= len(np.unique(column))
-        if values > 10.0 * len(rows):
-            return False
-    return True

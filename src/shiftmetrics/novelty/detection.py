@@ -119,14 +119,15 @@ def detect(
     if problem.eta > 1.0:
         judged = _confirmed(found, frequencies, ~is_searched, problem.eta, alpha)
     else:
-        held_out = np.zeros(gram.n_rows, bool)
-        if p_values[0] <= alpha and not gradual.are_gradual:
-            held_out[rows] = search.crossfitted()
+        held_out = [np.zeros(gram.n_rows, bool) for _ in p_values]
+        for side, members in enumerate(held_out):
+            if p_values[side] <= alpha and not gradual.are_gradual:
+                members[rows] = search.crossfitted(missing=bool(side))
         modes = sorted_modes(found, held_out, frequencies, alpha)
         left = p_values
         if rounds:
             left = _of_what_is_left(p_values, found, modes, search, rows)
-        judged = _Judged(modes, left, held_out, is_searched)
+        judged = _Judged(modes, left, held_out[0], is_searched)
     modes = judged.modes
     # 4. How much is new, by samples that had no part in saying so.
     missing = members_of(modes.missing, gram.n_rows, missing=True)

@@ -146,19 +146,19 @@ class SearchedSamples:
             report=report,
         )
 
-    def crossfitted(self) -> BoolArray:
-        """Return which samples are members by scores that they had no part in."""
-        in_test = self.space.gram.in_test
+    def crossfitted(self, *, missing: bool) -> BoolArray:
+        """Return which samples are new, or missing, by scores that they had no part in."""
+        own = self.space.gram.in_test != missing
         # Whole groups go to one fold, so that no sample has a copy in the fold whose classifier scores it.
-        folds = np.empty(len(in_test), dtype=np.int64)
+        folds = np.empty(len(own), dtype=np.int64)
         if self._together is None:
-            for side in (in_test, ~in_test):
+            for side in (own, ~own):
                 folds[side] = self._rng.permutation(np.arange(side.sum()) % N_FOLDS)
         else:
             n_groups = int(self._together.max()) + 1
             folds[:] = self._rng.permutation(np.arange(n_groups) % N_FOLDS)[self._together]
         return crossfitted_members(
-            self._gate.fitted, in_test, folds, self._weights, self._options.confidence_level
+            self._gate.fitted, own, folds, self._weights, self._options.confidence_level
         )
 
     def independent(self, side: int) -> float:
