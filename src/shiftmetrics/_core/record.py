@@ -18,6 +18,14 @@ from shiftmetrics._core.lazy import load_all_names
 
 _KINDS = {np.float64: "fiub", np.int64: "iu", np.bool_: "b"}
 
+_SCALARS: dict[Any, Any] = {
+    float: int | float,
+    int: int,
+    bool: bool,
+    str: str,
+    types.NoneType: types.NoneType,
+}
+
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
@@ -198,13 +206,10 @@ def _fits(value: Any, hint: Any) -> bool:
         return len(value) == len(parts) and all(map(_fits, value, parts))
     if origin in (dict, Mapping):
         return isinstance(value, Mapping) and all(_fits(part, parts[1]) for part in value.values())
-    if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if hint is types.NoneType:
-        return value is None
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    if hint in (str, bool) or (isinstance(hint, type) and issubclass(hint, Record)):
+    if hint in _SCALARS:
+        # True and False are integers of Python.
+        return isinstance(value, _SCALARS[hint]) and isinstance(value, bool) == (hint is bool)
+    if isinstance(hint, type) and issubclass(hint, Record):
         return isinstance(value, hint)
     return True
 

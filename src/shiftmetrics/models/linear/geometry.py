@@ -181,52 +181,35 @@ class Geometry:
 
     def plans(self, rival: Rival) -> Iterator[FlipPlan]:
         """Yield all numbers of flips, none first."""
-        # Among flips of one price, those that gain most come first: sort them, and sum up what they gain.
-        sorted_gains = []
-        orders = []
-        sums = []
-        none = np.zeros((self.n_samples, 1))
-        for groups, _ in self.price_classes:
+        # Among flips of one price, those that gain most come first.
+        sorted_classes = []
+        for groups, price in self.price_classes:
             gains = rival.gains[:, groups]
             order = np.argsort(-gains, axis=1, kind="stable")
             gains = np.take_along_axis(gains, order, axis=1)
-            sorted_gains.append(gains)
-            orders.append(np.array(groups)[order])
-            so_far = gains.cumsum(axis=1)
-            sums.append(np.concatenate([none, so_far], axis=1))
+            sorted_classes.append((price**2, gains, np.array(groups)[order]))
         # A plan is a number of flips at each price.
-        choices = []
-        for groups, _ in self.price_classes:
-            choices.append(range(len(groups) + 1))
-        prices = np.array([flip.distance for flip in self.flips])
-        squares = prices**2
-        shape = (self.n_samples, len(self.flips))
+        numbers = [range(len(groups) + 1) for groups, _ in self.price_classes]
+        squares = np.array([flip.distance**2 for flip in self.flips])
         row = np.arange(self.n_samples)[:, None]
-        for counts in itertools.product(*choices):
+        for counts in itertools.product(*numbers):
             gain = np.zeros(self.n_samples)
-            least = 0.0
             ratio = np.zeros(self.n_samples)
-            flipped = np.zeros(shape, dtype=np.bool_)
-            for k, count in enumerate(counts):
-                price = self.price_classes[k][1]
-                gain = gain + sums[k][:, count]
-                least += count * price**2
-                if count:
-                    # The last flip of these gains least: it is the one least worth its price.
-                    last = sorted_gains[k][:, count - 1]
-                    with np.errstate(divide="ignore", invalid="ignore"):
-                        own_ratio = price**2 / last
-                        ratio = np.maximum(ratio, own_ratio)
-                taken = orders[k][:, :count]
-                flipped[row, taken] = True
-            squared = np.zeros(self.n_samples)
-            if self.flips:
-                squared = flipped @ squares
+            least = 0.0
+            flipped = np.zeros((self.n_samples, len(self.flips)), dtype=np.bool_)
+            for count, (square, gains, order) in zip(counts, sorted_classes, strict=True):
+                if count == 0:
+                    continue
+                gain += gains[:, :count].sum(axis=1)
+                least += count * square
+                # The last flip of these gains least: it is the one least worth its price.
+                ratio = np.maximum(ratio, square / gains[:, count - 1])
+                flipped[row, order[:, :count]] = True
             # Rows without so many flips that help have no such plan.
             never = np.isneginf(gain)
             yield FlipPlan(
                 gain=gain,
-                distance=np.where(never, np.inf, np.sqrt(squared)),
+                distance=np.where(never, np.inf, np.sqrt(flipped @ squares)),
                 least_distance=np.where(never, np.inf, math.sqrt(least)),
                 from_ratio=np.where(never, np.inf, ratio),
                 flipped=flipped,

@@ -109,11 +109,7 @@ class ScorePath:
         place = np.broadcast_to(np.asarray(place, dtype=np.float64), (self.n_samples,))
         k = (self.starts[:, 1:] <= place[:, None]).sum(axis=1)
         start, gain, squared, slope = self._segment(k)
-        active = slope > 0.0
-        with np.errstate(invalid="ignore"):
-            gain = gain + np.where(active, slope * (place - start), 0.0)
-            squared = squared + np.where(active, slope * (place**2 - start**2), 0.0)
-        return gain, squared
+        return gain + slope * (place - start), squared + slope * (place**2 - start**2)
 
     def place_of_gain(self, gain: FloatArray) -> FloatArray:
         """Return where the gain of each sample is reached; inf where it is out of reach."""
@@ -201,13 +197,11 @@ class BoundedLoss(Loss):
         """Return the gains at which ``dual * loss - theta1 * gain^2 / slopes`` may be greatest, without bounds."""
 
     def _reach(self, rows: slice) -> Reach:
+        # A gain without a limit leads to any loss.
         gain, squared = self.path.take(rows).furthest()
         base = self.base(rows)
-        # A gain without a limit leads to any loss.
-        with np.errstate(invalid="ignore"):
-            highest = np.where(np.isinf(gain), math.inf, self._loss(self.scores[rows] + gain))
-        squared = np.where(highest > base, squared, 0.0)
-        return Reach(np.maximum(highest, base), squared)
+        highest = np.maximum(self._loss(self.scores[rows] + gain), base)
+        return Reach(highest, np.where(highest > base, squared, 0.0))
 
     def _perturbed(self, dual: float, theta1: float, rows: slice) -> Transform:
         """Return the best of no change, and of the best points of all segments.
@@ -235,19 +229,17 @@ class BoundedLoss(Loss):
         # Gains to try in every segment: both ends, and the stationary points.
         trials = [low, np.where(np.isfinite(high), high, low)]
         stationary = self._stationary(dual, theta1, scores[:, None] - shift, slopes)
-        trials.extend(np.clip(t - shift, low, high) for t in stationary)
-        base = self._loss(scores)
-        best = Transform(dual * base, base, np.zeros_like(base))
-        for gain in trials:
-            squared = np.maximum((gain + shift) ** 2 / slopes + constant, 0.0)
-            loss = self._loss(scores[:, None] + gain)
-            value = np.where(usable, dual * loss - theta1 * squared, -np.inf)
-            found = best_columns(value, loss, squared)[:3]
-            better = found[0] > best.value
-            best = Transform(
-                *[np.where(better, *pair) for pair in zip(found, best[:3], strict=True)]
-            )
-        return best
+        trials += [np.clip(t - shift, low, high) for t in stationary]
+        gains = np.stack(trials)  # (n_trials, n_rows, n_segments)
+        squared = np.maximum((gains + shift) ** 2 / slopes + constant, 0.0)
+        losses = self._loss(scores[:, None] + gains)
+        # The start of the first segment is no change at all, which is always possible.
+        possible = np.tile(usable, (len(trials), 1, 1))
+        possible[0, :, 0] = True
+        values = np.where(possible, dual * losses - theta1 * squared, -np.inf)
+        # Side by side, so that the best of all trials in all segments is that of a row.
+        together = [np.concatenate(part, axis=1) for part in (values, losses, squared)]
+        return Transform(*best_columns(*together)[:3])
 
 
 @dataclass(frozen=True, eq=False)
