@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import re
 import warnings
 from collections import Counter
@@ -212,7 +213,8 @@ def _read_json_lines(source: Source) -> Any:
         _reading(source, "a file of JSON lines"),
         io.BufferedReader(_Limited(source, JSON_CELL)) as file,
     ):
-        frame = pd.read_json(file, lines=True, convert_dates=False, dtype=False)
+        # line by line: pandas would take strings for dates
+        frame = pd.DataFrame([json.loads(line) for line in file if line.strip()])
     frame.columns = [str(name) for name in frame.columns]
     return frame
 
