@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from shiftmetrics._core.result import Interval, format_percent
+from shiftmetrics._core.result import Interval, format_number, format_percent
 from shiftmetrics.decisions.diff_records import DiffFigures, PartDifference
 
 MOST_SHOWN = 3
@@ -229,7 +229,10 @@ def evidence_sentences(result: DiffFigures) -> list[str]:
             "If labels were as likely as the mean of both models' probabilities says, new would be "
             f"{amount(result, abs(evidence.estimate))} {better}; that is an assumption, not a measurement."
         )
-    measures = [f"{part.name} {part.old:.3g} > {part.new:.3g}" for part in evidence.measures]
+    measures = []
+    for part in evidence.measures:
+        old, new = (format_number(float(f"{value:.3g}")) for value in (part.old, part.new))
+        measures.append(f"{part.name} {old} > {new}")
     if measures:
         sentences.append(f"{', '.join(measures)}.")
     return sentences
