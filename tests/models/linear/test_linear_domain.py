@@ -244,16 +244,60 @@ def test_whole_steps_against_enumeration(integer: list[int]) -> None:
         assert result.kind == "exact"
         assert (found[reached] <= expected[reached] * (1 + 1e-9)).all()
         np.testing.assert_allclose(found[reached], expected[reached], atol=0.01)
-    elif len(integer) == 2:
+    else:
         assert result.kind == "exact"
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-100)
-    else:
-        assert result.kind == "upper_bound"
-        assert result.lower_bound <= result.value
-        assert (found[reached] >= expected[reached] * (1 - 1e-9)).all()
-        assert np.mean(found[reached] > expected[reached] * (1 + 1e-9)) < 0.05, (
-            "nearly all are the nearest"
-        )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_steps_of_unlike_lengths_and_flips_against_enumeration(seed: int) -> None:
+    """Five numbers, some with many short steps or without an effect, beside two categories: all ways are tried."""
+    rng = np.random.default_rng(seed)
+    n_steps = rng.integers(1, [3, 5, 12, 40, 90])
+    X = pd.DataFrame({f"n{k}": rng.integers(0, most + 1, 40) for k, most in enumerate(n_steps)})
+    effects = rng.normal(size=5) / n_steps
+    X["site"] = rng.choice(["a", "b", "c"], 40)
+    X["smoker"] = rng.choice(["yes", "no"], 40)
+    score = X.iloc[:, :5] @ effects + 0.5 * (X["site"] == "b") + 0.3 * (X["smoker"] == "yes")
+    y = (score + 0.3 * rng.normal(size=40) > score.median()).astype(int)
+    encode = make_column_transformer((OneHotEncoder(), ["site", "smoker"]), remainder="passthrough")
+    model = make_pipeline(encode, LogisticRegression()).fit(X, y)
+    result = model_stability(model, X, y, 0.9, theta2=np.inf, resampling=None)
+    assert result.kind == "exact"
+
+    def score_at(name: str, values: Any) -> Any:
+        rows = pd.concat([X.iloc[:1]] * len(values), ignore_index=True)
+        rows[name] = list(values)
+        return model.decision_function(rows)
+
+    for row in range(0, 40, 4):
+        now = model.decision_function(X.iloc[[row]])[0]
+        sign = -1.0 if now > 0.0 else 1.0
+        ways = [(0.0, 0.0)]  # gain and squared distance, none as good and cheaper
+        for name in X:
+            values = np.unique(X[name])
+            if name.startswith("n"):
+                values = np.arange(X[name].min(), X[name].max() + 1)
+                unit = 1.0 / X[name].std(ddof=0)
+                squared = ((values - X[name][row]) * unit) ** 2
+            else:
+                fractions = X[name].value_counts(normalize=True)
+                squared = (values != X[name][row]) * 2.0 / (1.0 - (fractions**2).sum())
+            gains = sign * (score_at(name, values) - score_at(name, [X[name][row]]))
+            both = [
+                (squares + more, gain + added)
+                for gain, squares in ways
+                for added, more in zip(gains, squared, strict=True)
+            ]
+            ways = []
+            for squares, gain in sorted(both, key=lambda way: (way[0], -way[1])):
+                if not ways or gain > ways[-1][0] + 1e-12:
+                    ways.append((gain, squares))
+        reached = [squares for gain, squares in ways if gain >= abs(now) * (1.0 - 1e-10)]
+        expected = min(reached, default=np.inf) ** 0.5
+        if model.predict(X.iloc[[row]])[0] != y[row]:
+            expected = 0.0
+        np.testing.assert_allclose(result.loss.distances[row], expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("n_whole", [2, 7])
@@ -276,13 +320,17 @@ def test_numbers_with_and_without_whole_steps(
     free = model_stability(model, X, y, 0.6, perturbation=Perturbation(integer=()), **options)
     steps = (whole.changed.codes - X)[:, :n_whole]
     np.testing.assert_allclose(steps, np.rint(steps), atol=1e-9)
-    assert (whole.kind, free.kind) == ("upper_bound", "exact")
-    np.testing.assert_allclose(whole.lower_bound, free.value, rtol=1e-9)  # the relaxation
-    monkeypatch.setattr(nearest, "_MOST_COMBINED", 7)
-    every = model_stability(
+    assert free.kind == "exact"
+    assert free.value <= whole.value
+    # Not all ways: bounds from both sides, the lower one at least that of the relaxation.
+    monkeypatch.setattr(nearest, "_MOST_WAYS", 16)
+    fewer = model_stability(
         model, X, y, 0.6, perturbation=Perturbation(integer=range(n_whole)), **options
     )
-    assert free.value <= every.value <= whole.value <= 1.05 * every.value
+    assert fewer.kind == "upper_bound"
+    assert free.value * (1 - 1e-9) <= fewer.lower_bound
+    assert fewer.lower_bound <= whole.value * (1 + 1e-9)
+    assert whole.value * (1 - 1e-9) <= fewer.value <= 1.2 * whole.value
 
 
 @pytest.mark.parametrize("loss", ["zero_one", "hinge"])

@@ -1,9 +1,7 @@
-"""The nearest error of each row of a linear classifier: exact with bounds, flips and one number of integer steps."""
+"""The nearest error of each row of a linear classifier: exact with bounds, flips and integer steps."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +16,8 @@ from shiftmetrics.stability.losses import ZeroOneLoss
 
 _CELL_BYTES = 200  # of a number of a row, for each score
 _BLOCK_BYTES = 1 << 24
-_MOST_STEPS = 400  # of one of two numbers of integer steps, enumerated
-_MOST_COMBINED = 6  # numbers of integer steps whose roundings are all tried
+_MOST_WAYS = 1024  # of integer steps of a row, for each number of flips
+_ROWS_AT_ONCE = 128  # whose ways of integer steps are in memory
 _NEAR = 1e-150  # a row on the boundary: not an error yet, and its square is still above 0
 _NUDGES = (
     0.0,
@@ -55,20 +53,25 @@ class NearestPlan:
 
     def improve(
         self,
+        rows: IntArray,
         rival: int,
         plan: FlipPlan,
         place: FloatArray,
         squared: FloatArray,
         steps: FloatArray,
     ) -> None:
-        """Keep a way where it is shorter; ``squared`` is the squared distance of its changes of numbers."""
-        distance = np.sqrt(squared + plan.distance**2)
-        better = distance < self.distance
-        self.distance[better] = distance[better]
-        self.rival[better] = rival
-        self.flipped[better] = plan.flipped[better]
-        self.place[better] = place[better]
-        self.steps[better] = steps[better]
+        """Keep the shortest way of each row if it is shorter; ``squared`` is that of the changes of numbers."""
+        distance = np.sqrt(squared + plan.distance[rows] ** 2)
+        order = np.argsort(distance, kind="stable")
+        _, first = np.unique(rows[order], return_index=True)
+        shortest = order[first]
+        better = shortest[distance[shortest] < self.distance[rows[shortest]]]
+        row = rows[better]
+        self.distance[row] = distance[better]
+        self.rival[row] = rival
+        self.flipped[row] = plan.flipped[row]
+        self.place[row] = place[better]
+        self.steps[row] = steps[better]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,16 +87,13 @@ class _Ways:
     best : NearestPlan
         The shortest ways.
     floor : array of shape (n_rows,)
-        Lower bounds of their distances.
-    exact : bool
-        Whether no way is shorter.
+        No way that was not tried is shorter.
     """
 
     geometry: Geometry
     rivals: list[Rival]
     best: NearestPlan
     floor: FloatArray
-    exact: bool
 
 
 # Each row is searched by itself, in blocks: what a block needs is many times as large as its rows. Points are asked
@@ -103,10 +103,8 @@ def nearest_errors(problem: ModelProblem, scores: AdditiveScores) -> WorstCase:
     distances = np.empty(problem.n_samples)
     lower = np.empty(problem.n_samples)
     row_bytes = _CELL_BYTES * problem.domain.n_features * len(scores.intercept)
-    exact = True
     for block in row_blocks(problem.n_samples, row_bytes, block_bytes=_BLOCK_BYTES):
         ways = _nearest_ways(problem, scores, block)
-        exact &= ways.exact
         wrong = ways.geometry.problem.is_wrong(problem.codes[block], slice(None))
         # The infimum of distances beyond the boundary may be 0, where an error is not yet.
         nearest = np.maximum(ways.best.distance, _NEAR)
@@ -120,7 +118,7 @@ def nearest_errors(problem: ModelProblem, scores: AdditiveScores) -> WorstCase:
             placed[block] = _beyond(_nearest_ways(problem, scores, rows[block]))
         return placed
 
-    if exact or (distances <= lower * (1.0 + 1e-12)).all():
+    if (distances <= lower * (1.0 + 1e-12)).all():
         return WorstCase(ZeroOneLoss(distances), points)
     upper_loss = ZeroOneLoss(distances, kind="upper_bound")
     lower_loss = ZeroOneLoss(lower, kind="lower_bound")
@@ -137,7 +135,7 @@ def _nearest_ways(
     rivals = list(geometry.rivals())
     best = NearestPlan.unknown(geometry)
     floor = np.full(geometry.n_samples, np.inf)
-    exact = not geometry.joined
+    everyone = np.arange(geometry.n_samples)
     for number, rival in enumerate(rivals):
         for plan in geometry.plans(rival):
             # What numbers must add to the gap once these categories have changed, and how far that is.
@@ -147,109 +145,114 @@ def _nearest_ways(
             need = np.where(possible, missing, np.inf)
             relaxed = rival.path.squared_of_gain(need)
             least = np.sqrt(relaxed + plan.least_distance**2)
-            floor = np.minimum(floor, least)
+            known = np.zeros(geometry.n_samples, dtype=np.bool_)
             if not geometry.whole.any():
                 place = rival.path.place_of_gain(need)
-                best.improve(number, plan, place, relaxed, best.steps * 0.0)
-            # With integer steps no way is shorter than the relaxed one: most plans are left out by that.
-            elif (least < best.distance).any():
-                exact &= _whole_steps(best, geometry, number, rival, plan, need)
-    return _Ways(geometry, rivals, best, floor, exact)
+                best.improve(everyone, number, plan, place, relaxed, best.steps * 0.0)
+            else:
+                # No way of integer steps is shorter than the relaxed one: most plans are left out by that.
+                rows = np.flatnonzero(least < best.distance)
+                known[:] = True
+                for start in range(0, len(rows), _ROWS_AT_ONCE):
+                    part = rows[start : start + _ROWS_AT_ONCE]
+                    too_many = _integer_steps(best, geometry, number, rival, plan, need, part)
+                    known[part] = ~too_many
+                # Of joined prices this plan is not the only one.
+                known &= not geometry.joined
+            floor = np.minimum(floor, np.where(known, np.inf, least))
+    return _Ways(geometry, rivals, best, floor)
 
 
-# The squared distance is convex in the steps of a single number, and least at its relaxed change: so the whole number
-# below or above that one is exact. Of two numbers that alone may change, all steps of one are tried. Of more, the
-# relaxed change is rounded in several ways: a heuristic, whose error the relaxation bounds.
-def _whole_steps(
+# At the price p of the gap the relaxed change x* of a number of slope s minimizes x^2 - 2 p s x within its bounds. So
+# a way with the change x is longer than the relaxed one by at least the sum of (x - p s)^2 - (x* - p s)^2 over its
+# numbers, in squared distances (weak duality). A first way bounds that sum, which leaves few steps of each number:
+# all combinations are tried, the longest steps first. Where nothing changes smoothly, the shortest close the gap.
+def _integer_steps(
     best: NearestPlan,
     geometry: Geometry,
     number: int,
     rival: Rival,
     plan: FlipPlan,
     need: FloatArray,
-) -> bool:
-    """Improve by ways that respect integer steps; return True if none is shorter."""
-    slopes, room = geometry.whole_slopes(rival)
+    rows: IntArray,
+) -> BoolArray:
+    """Improve rows by ways of integer steps; return for which rows there were too many ways to try all."""
+    gain, room = geometry.whole_slopes(rival)
+    gain = gain[rows]
+    room = np.where(gain > 0.0, room[rows], 0.0)
     length = 1.0 / geometry.problem.domain.unit[geometry.whole]  # distance of one step
+    price = rival.path.place_of_gain(need)[rows]
+    relaxed = rival.path.squared_of_gain(need)[rows]
+    need = need[rows]
+    smooth = rival.smooth.take(rows)
     alone = not rival.smooth.slopes.any()
-    n_numbers = slopes.shape[1]
+    # In steps: p s, and x*.
+    free = gain * price[:, None] / length**2
+    nearest = np.minimum(free, room)
 
-    def missing(steps: FloatArray) -> FloatArray:
-        gained = (steps * slopes).sum(axis=1)
-        return np.maximum(need - gained, 0.0)
+    def closed(of: IntArray, steps: FloatArray, column: int) -> FloatArray:
+        """Let one number make up for what the others leave, as far as there is room."""
+        steps = steps.copy()
+        steps[:, column] = 0.0
+        gained = (steps * gain[of]).sum(axis=1)
+        left = np.maximum(need[of] - gained, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            count = np.ceil(left / gain[of, column] * (1.0 - 1e-12))
+        count = np.where(np.isfinite(count), count, 0.0)
+        steps[:, column] = np.minimum(count, room[of, column])
+        return steps
 
-    def improve(steps: FloatArray) -> None:
-        """Keep these steps where they are nearer, with what the other numbers must add, beyond rounding."""
-        left = missing(steps)
-        left[left <= 1e-12 * np.abs(need)] = 0.0
-        place = rival.smooth.place_of_gain(left)
+    def keep(of: IntArray, steps: FloatArray) -> None:
+        """Keep steps where they are nearer, with what the other numbers must add, beyond rounding."""
+        gained = (steps * gain[of]).sum(axis=1)
+        left = np.maximum(need[of] - gained, 0.0)
+        left[left <= 1e-12 * need[of]] = 0.0
+        path = smooth.take(of)
         of_steps = (steps * length) ** 2
-        squared = of_steps.sum(axis=1) + rival.smooth.squared_of_gain(left)
-        best.improve(number, plan, place, squared, steps)
+        squared = of_steps.sum(axis=1) + path.squared_of_gain(left)
+        best.improve(rows[of], number, plan, path.place_of_gain(left), squared, steps)
 
-    def made_up(steps: FloatArray, column: int) -> FloatArray:
-        """Return the steps with as many more of one number as reach the error."""
-        full = steps.copy()
-        left = room[:, column] - steps[:, column]
-        full[:, column] += _enough(missing(steps), slopes[:, column], left)
-        return full
-
-    if alone and n_numbers == 2:
-        first = int(np.argmax(length))  # the number of which fewer steps fit into a distance
-        most = _enough(need, slopes[:, first], room[:, first])
-        # Ever more of its steps, while they are nearer than the best way.
-        for count in range(_MOST_STEPS + 1):
-            nearer = count * length[first] < best.distance
-            open_rows = (count <= most) & nearer
-            if not open_rows.any():
-                return True
-            steps = np.zeros_like(slopes)
-            steps[:, first] = np.where(open_rows, float(count), 0.0)
-            improve(made_up(steps, 1 - first))
-    relaxed = rival.path.place_of_gain(need)
-    with np.errstate(invalid="ignore", over="ignore"):
-        ideal = slopes * relaxed[:, None] / length**2
-        ideal = np.where(slopes > 0.0, ideal, 0.0)
-        ideal = np.minimum(ideal, room)
-    ideal = np.where(np.isfinite(ideal), ideal, 0.0)
-    for shift in _roundings(ideal):
-        rounded = np.floor(ideal + 1e-9) + shift
-        steps = np.clip(rounded, 0.0, room)
-        if not alone:
-            improve(steps)
-            continue
-        # Nothing changes smoothly: one number makes up for the rest, each in turn.
-        for column in range(n_numbers):
-            improve(made_up(steps, column))
-    return n_numbers == 1
-
-
-def _roundings(ideal: FloatArray) -> Iterator[FloatArray]:
-    """Yield what to add to the whole part of each number: all combinations where they are few.
-
-    Of many numbers ever more are rounded up, those first whose whole part cuts off most.
-    """
-    n_numbers = ideal.shape[1]
-    if n_numbers > _MOST_COMBINED:
-        cut_off = np.floor(ideal + 1e-9) - ideal
-        order = cut_off.argsort(axis=1, kind="stable")
-        rank = order.argsort(axis=1, kind="stable")
-        for count in range(n_numbers + 1):
-            yield (rank < count).astype(np.float64)
-        return
-    around: tuple[int, ...] = (-1, 0, 1, 2)
-    if n_numbers > 3:
-        around = (0, 1)
-    for shifts in itertools.product(around, repeat=n_numbers):
-        yield np.array(shifts, dtype=np.float64)
-
-
-def _enough(need: FloatArray, slope: FloatArray, room: FloatArray) -> FloatArray:
-    """Return how many steps meet the need, at most those there is room for; 0 where none would help."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        steps = np.ceil(need / slope * (1.0 - 1e-12))
-    steps = np.where(np.isfinite(steps), steps, 0.0)
-    return np.minimum(steps, room)
+    # First ways: the relaxed one with ever more of its numbers rounded up.
+    of = np.arange(len(rows))
+    for up in np.linspace(1e-9, 1.0 - 1e-9, 5):
+        steps = np.floor(nearest + up)
+        keep(of, steps)
+        if alone:
+            for column in range(len(length)):
+                keep(of, closed(of, steps, column))
+    slack = best.distance[rows] ** 2 - plan.distance[rows] ** 2 - relaxed
+    order = np.argsort(-length, kind="stable")
+    if alone:
+        order, last = order[:-1], order[-1]
+    too_many = np.zeros(len(rows), dtype=np.bool_)
+    steps = np.zeros_like(nearest)
+    for column in order:
+        slack = np.maximum(slack, 0.0)
+        middle = free[of, column]
+        least = (nearest[of, column] - middle) ** 2
+        reach = np.sqrt(slack / length[column] ** 2 + least)
+        low = np.ceil(np.maximum(middle - reach, 0.0))
+        high = np.floor(np.minimum(middle + reach, room[of, column]))
+        # Of too many those around the relaxed change are tried.
+        most = np.maximum(_MOST_WAYS // np.bincount(of)[of], 1)
+        far = high - low >= most
+        too_many[of[far]] = True
+        around = np.ceil(nearest[of, column] - 0.5 * most)
+        low = np.where(far, np.maximum(low, around), low)
+        high = np.minimum(high, low + most - 1)
+        counts = np.maximum(high - low + 1, 0).astype(np.int64)
+        which = np.repeat(np.arange(len(of)), counts)
+        rank = np.arange(len(which)) - (np.cumsum(counts) - counts)[which]
+        step = low[which] + rank
+        longer = (step - middle[which]) ** 2 - least[which]
+        slack = slack[which] - longer * length[column] ** 2
+        of = of[which]
+        steps = steps[which]
+        steps[:, column] = step
+    if alone:
+        steps = closed(of, steps, last)
+    keep(of, steps)
+    return too_many
 
 
 def _beyond(ways: _Ways) -> FloatArray:
