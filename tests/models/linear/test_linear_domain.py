@@ -327,9 +327,11 @@ def test_numbers_with_and_without_whole_steps(
     fewer = model_stability(
         model, X, y, 0.6, perturbation=Perturbation(integer=range(n_whole)), **options
     )
-    assert fewer.kind == "upper_bound"
-    assert free.value * (1 - 1e-9) <= fewer.lower_bound
-    assert fewer.lower_bound <= whole.value * (1 + 1e-9)
+    least = fewer.lower_bound
+    if n_whole == 2:  # the rows that matter have few ways
+        assert fewer.kind == "exact"
+        least = fewer.value
+    assert free.value * (1 - 1e-9) <= least <= whole.value * (1 + 1e-9)
     assert whole.value * (1 - 1e-9) <= fewer.value <= 1.2 * whole.value
 
 

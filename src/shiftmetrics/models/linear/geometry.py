@@ -69,6 +69,8 @@ class FlipPlan:
         over ``theta1`` is below that, a plan without this flip is better.
     flipped : bool array of shape (n_samples, n_flips)
         Which groups flip.
+    cheapest : float
+        The least distance of so many flips, of any row.
     """
 
     gain: FloatArray
@@ -76,12 +78,19 @@ class FlipPlan:
     least_distance: FloatArray
     from_ratio: FloatArray
     flipped: BoolArray
+    cheapest: float
 
 
 class Geometry:
     """The rivals of all rows, and the flips that help them."""
 
-    def __init__(self, problem: ModelProblem, scores: AdditiveScores) -> None:
+    def __init__(
+        self,
+        problem: ModelProblem,
+        scores: AdditiveScores,
+        *,
+        most_plans: int = 0,
+    ) -> None:
         domain = problem.domain
         self.problem = problem
         self.scores = scores
@@ -105,7 +114,8 @@ class Geometry:
         self.up = np.where(self.missing, 0.0, up)
         self._stuck = [flip.is_stuck(problem.codes) for flip in self.flips]
         distances = [flip.distance for flip in self.flips]
-        self.price_classes, self.joined = _price_classes(distances)
+        most = max(most_plans, _MOST_ALTERNATIVES)
+        self.price_classes, self.joined = _price_classes(distances, most)
 
     @property
     def n_samples(self) -> int:
@@ -180,7 +190,7 @@ class Geometry:
         return gain, n_steps
 
     def plans(self, rival: Rival) -> Iterator[FlipPlan]:
-        """Yield all numbers of flips, none first."""
+        """Yield all numbers of flips, by their least distance: none first."""
         # Among flips of one price, those that gain most come first.
         sorted_classes = []
         for groups, price in self.price_classes:
@@ -192,16 +202,17 @@ class Geometry:
         numbers = [range(len(groups) + 1) for groups, _ in self.price_classes]
         squares = np.array([flip.distance**2 for flip in self.flips])
         row = np.arange(self.n_samples)[:, None]
-        for counts in itertools.product(*numbers):
+        plans = np.array(list(itertools.product(*numbers)), dtype=np.int64)
+        least_squares = plans @ np.array([price**2 for _, price in self.price_classes])
+        for place in np.argsort(least_squares, kind="stable"):
+            least = math.sqrt(least_squares[place])
             gain = np.zeros(self.n_samples)
             ratio = np.zeros(self.n_samples)
-            least = 0.0
             flipped = np.zeros((self.n_samples, len(self.flips)), dtype=np.bool_)
-            for count, (square, gains, order) in zip(counts, sorted_classes, strict=True):
+            for count, (square, gains, order) in zip(plans[place], sorted_classes, strict=True):
                 if count == 0:
                     continue
                 gain += gains[:, :count].sum(axis=1)
-                least += count * square
                 # The last flip of these gains least: it is the one least worth its price.
                 ratio = np.maximum(ratio, square / gains[:, count - 1])
                 flipped[row, order[:, :count]] = True
@@ -210,9 +221,10 @@ class Geometry:
             yield FlipPlan(
                 gain=gain,
                 distance=np.where(never, np.inf, np.sqrt(flipped @ squares)),
-                least_distance=np.where(never, np.inf, math.sqrt(least)),
+                least_distance=np.where(never, np.inf, least),
                 from_ratio=np.where(never, np.inf, ratio),
                 flipped=flipped,
+                cheapest=least,
             )
 
     def place(
@@ -258,7 +270,7 @@ PriceClass: TypeAlias = tuple[list[int], float]
 """Flips at one price: their positions, and the least distance among them."""
 
 
-def _price_classes(distances: list[float]) -> tuple[list[PriceClass], bool]:
+def _price_classes(distances: list[float], most: int) -> tuple[list[PriceClass], bool]:
     """Group flips of one distance; join neighbouring distances where there were too many plans.
 
     Returns the groups of each class with the least distance among them, and whether any were joined.
@@ -270,7 +282,7 @@ def _price_classes(distances: list[float]) -> tuple[list[PriceClass], bool]:
     joined = False
     while len(classes) > 1:
         n_plans = math.prod(len(groups) + 1 for groups, _ in classes)
-        if n_plans <= _MOST_ALTERNATIVES:
+        if n_plans <= most:
             break
         # The two neighbours whose distances differ by the smallest factor become one class.
         prices = np.array([price for _, price in classes])

@@ -16,6 +16,8 @@ from shiftmetrics.stability.losses import ZeroOneLoss
 
 _CELL_BYTES = 200  # of a number of a row, for each score
 _BLOCK_BYTES = 1 << 24
+_MOST_PLANS = 1 << 14  # numbers of flips at each price
+_MOST_PLANS_OF_ROWS = 1 << 23  # the same, times all rows
 _MOST_WAYS = 1024  # of integer steps of a row, for each number of flips
 _ROWS_AT_ONCE = 128  # whose ways of integer steps are in memory
 _NEAR = 1e-150  # a row on the boundary: not an error yet, and its square is still above 0
@@ -131,13 +133,18 @@ def _nearest_ways(
     rows: IntArray | slice,
 ) -> _Ways:
     """Search the nearest ways of some rows."""
-    geometry = Geometry(problem.with_samples(problem.codes[rows], problem.y[rows]), scores)
+    most = min(_MOST_PLANS, _MOST_PLANS_OF_ROWS // problem.n_samples)
+    problem = problem.with_samples(problem.codes[rows], problem.y[rows])
+    geometry = Geometry(problem, scores, most_plans=most)
     rivals = list(geometry.rivals())
     best = NearestPlan.unknown(geometry)
     floor = np.full(geometry.n_samples, np.inf)
     everyone = np.arange(geometry.n_samples)
     for number, rival in enumerate(rivals):
         for plan in geometry.plans(rival):
+            # These and all further flips are farther than what is known.
+            if (plan.cheapest >= best.distance).all():
+                break
             # What numbers must add to the gap once these categories have changed, and how far that is.
             possible = np.isfinite(plan.gain)
             gap = rival.gap + np.where(possible, plan.gain, 0.0)

@@ -176,7 +176,7 @@ def feature_stability(
             solution, whole, parts = solver.solve(groups[position], worst_case)
             searched = solution.found
             if groups[position].change == "columns":
-                warnings |= dict.fromkeys(searched.notes())
+                warnings |= dict.fromkeys(searched.notes(solution.solved.kind))
             else:  # where a scan of one column finds no error, there is none
                 warnings |= dict.fromkeys(searched.warnings)
             found.append(whole)

@@ -25,6 +25,8 @@ from shiftmetrics.stability.result import StabilityResult
 _MOST_ROUNDS = 50  # of a search that adds points at the present dual price
 _PUSHES = (1e-6, 1e-5, 1e-4, 1e-3)
 """Fractions of its way by which a sample goes on where the model, asked again with other rows, rounds otherwise."""
+_MEET = 1e-9
+"""Relative difference of two bounds that are one value."""
 _SLACK = 1e-3
 """How much of its risk, or cost, a shift may miss when the model predicts its samples again, in its own precision."""
 
@@ -74,6 +76,10 @@ def solve_in_rounds(
     lower = None
     if found.lower is not None:
         lower = stability_criterion(found.lower, threshold, **quiet).value
+        # Bounds from both sides that meet: samples that are not known exactly do not matter here.
+        if lower >= solved.value * (1.0 - _MEET):
+            solved = replace(solved, kind="exact")
+            lower = None
     if len(rounds) == 1:
         return SolvedRounds(solved, found, lower)
     known.append((solved.plan.risk, solved.error_bound))

@@ -203,7 +203,11 @@ def _result(
         "perturbation": perturbation.settings(),
         "computing": search.settings(),
     }
-    fields["warnings"] = (*problem.domain.warnings, *solution.found.notes(), *solved.warnings)
+    fields["warnings"] = (
+        *problem.domain.warnings,
+        *solution.found.notes(solved.kind),
+        *solved.warnings,
+    )
     record = SearchRecord(
         route=route,
         n_queries=problem.count.rows,

@@ -63,9 +63,9 @@ class WorstCase:
         """What the stability of ``loss`` is for the model."""
         return self.loss.kind
 
-    def notes(self) -> tuple[str, ...]:
-        """Return the warnings, and how many samples a search of errors left without one."""
-        if not isinstance(self.loss, ZeroOneLoss) or self.loss.kind != "upper_bound":
+    def notes(self, kind: Kind) -> tuple[str, ...]:
+        """Return the warnings of a stability of this kind, and how many samples a search left without an error."""
+        if not isinstance(self.loss, ZeroOneLoss) or kind != "upper_bound":
             return self.warnings
         distances = np.asarray(self.loss.distances)
         missing = int(np.isinf(distances).sum())
