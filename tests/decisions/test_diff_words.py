@@ -79,3 +79,35 @@ def test_next_steps_follow_from_what_is_known() -> None:
     looking = diff_models(old, new, plan="anytime", rng=0).to_frame()
     looking["label"] = [*labels[looking["id"][:10]], *[None] * (len(looking) - 10)]
     assert any("Label on" in step for step in diff_models(old, new, labels=looking).next_steps)
+
+
+@pytest.mark.parametrize("costs", [None, {"b": 3.0}])
+def test_what_few_labels_make_certain_is_said_by_which_model_is_better(costs) -> None:
+    # All changed rows but ten have labels, by which new is better; the worst that the ten can do is known.
+    rng = np.random.default_rng(3)
+    truth = rng.choice(["a", "b"], 400)
+    other = np.where(truth == "a", "b", "a")
+    old = np.where(rng.random(400) < 0.3, other, truth)
+    new = np.where(rng.random(400) < 0.1, other, truth)
+    labels = truth.astype(object)
+    hidden = np.flatnonzero(old != new)[:10]
+    labels[hidden] = None
+    labels[np.flatnonzero(old == new)[:1]] = None
+    result = diff_models(old, new, labels=labels, costs=costs)
+    cost = np.where((truth == "b") & (costs is not None), 3.0, 1.0)
+    gains = cost * ((old != truth).astype(float) - (new != truth))
+    gains[hidden] = 0.0
+    # A hidden row is worst where the old answer was right, and best where the new one is.
+    price = {"a": 1.0, "b": 1.0, **(costs or {})}
+    low = (gains.sum() - sum(price[answer] for answer in old[hidden])) / 400
+    high = (gains.sum() + sum(price[answer] for answer in new[hidden])) / 400
+    assert result.certain.low == pytest.approx(low, abs=1e-12)
+    assert 0.0 < low < high
+    ends = re.search(r"between ([\d.]+).* better and ([\d.]+).* better\.", result.sentence)
+    assert ends is not None
+    scale = 100.0 if costs is None else 1.0
+    assert [float(end) for end in ends.groups()] == pytest.approx(
+        [scale * low, scale * high], rel=0.06
+    )
+    n_fixed, n_broken = int((gains > 0.0).sum()), int((gains < 0.0).sum())
+    assert any(f"{n_fixed} errors fixed, {n_broken} new, of" in note for note in result.notes())

@@ -151,6 +151,13 @@ def test_states_survive_files_and_belong_to_one_passport(rng, model, tmp_path):
     state.save(path)
     assert MonitorState.load(path).equals(state)
     other = make_passport(table(rng, 300))
+    batch = table(rng, 60)
+    once = monitor_batch(other, batch)
+    path.write_text(once.state.text)
+    again = monitor_batch(other, batch, state=MonitorState.load(path))
+    assert [len(result.warnings) for result in (once, again)] == [0, 1]
+    assert again.warnings[0] in again.notes()
+    assert monitor_batch(other, table(rng, 60), state=once.state).warnings == ()
     with pytest.raises(ValueError, match=other.digest):
         monitor_batch(other, table(rng, 50), state=state)
 

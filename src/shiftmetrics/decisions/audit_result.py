@@ -112,42 +112,37 @@ class AuditResult(LeadingVerdict, Drawn, Result):
 
     def _apart_sentence(self) -> str:
         """Say what the other columns show where some have other values in every sample."""
+        p = p_words(self.changes.novelty_p_value)
+        shown = self._search_shows(self.changes.fraction_in_modes, p)
+        return f"By the other columns {shown or f'nothing is shown to be new ({p})'}."
+
+    def _search_shows(self, fraction: float, p: str) -> str:
+        """Say what the search shows: modes first, since they say which samples; empty where it shows nothing."""
         changes = self.changes
-        p = p_words(changes.novelty_p_value)
         if changes.new:
-            amount = format_percent(changes.fraction_in_modes)
-            return f"By the other columns {amount} of the samples are new, {self._in_modes()}."
+            n = len(changes.new)
+            modes = "one mode" if n == 1 else f"{n} modes"
+            return f"{format_percent(fraction)} of the samples are new, in {modes} ({p})"
         if changes.gradual:
-            return f"The other columns have no new mode, but a change: {changes.gradual}."
-        if changes.novelty_p_value <= LEVEL * SEARCH:
-            return f"By the other columns something is new ({p}); {self._first_rows()}."
-        return f"By the other columns nothing is shown to be new ({p})."
-
-    def _in_modes(self) -> str:
-        n = len(self.changes.new)
-        return "in one mode" if n == 1 else f"in {_count(n)} modes"
-
-    def _first_rows(self) -> str:
-        rows = ", ".join(self.changes.first_rows[:3])
-        return f"no single clear mode; look first at samples {rows}"
+            return f"no new mode is shown, but a change ({p}): {changes.gradual}"
+        # A column that changed explains most of what has no mode, unless held-out samples show that some are new.
+        is_new = changes.novelty_p_value <= LEVEL * SEARCH
+        if is_new and (self.value > 0.0 or not changes.n_changed):
+            rows = ", ".join(changes.first_rows[:3])
+            return f"something is new ({p}); no single clear mode; look first at samples {rows}"
+        return ""
 
     def _changes_sentence(self) -> str:
-        # Modes first: they say which samples. Then what the search shows without a mode, and single columns.
+        # What the search shows, then single columns.
         changes = self.changes
         p = p_words(self.p_value)
-        if changes.new:
-            amount = format_percent(self.new_fraction)
-            return f"{amount} of the samples are new, {self._in_modes()} ({p})."
+        if shown := self._search_shows(self.new_fraction, p):
+            return f"{shown[0].upper()}{shown[1:]}."
         if self.verdict == "NO CHANGE SHOWN":
             if not changes.columns:
                 return f"No new mode is shown ({p})."
             return f"Neither a new mode nor a change of one of {len(changes.columns)} columns is shown ({p})."
         columns = changes.changed_columns()
-        if changes.gradual:
-            return f"No new mode, but a change ({p}): {changes.gradual}."
-        # A column that changed explains most of what has no mode, unless held-out samples show that some are new.
-        if changes.novelty_p_value <= LEVEL * SEARCH and (self.value > 0.0 or not columns):
-            return f"Something is new ({p}); {self._first_rows()}."
         # The first of these that is shown: a part of the reference that is gone, then single columns.
         if changes.missing:
             return f"A mode of the reference is missing: {changes.missing[0].description} ({p})."
@@ -318,9 +313,4 @@ def _named(names: list[str]) -> str:
 
 
 def _columns(n: int) -> str:
-    return "One column" if n == 1 else f"{_count(n).capitalize()} columns"
-
-
-def _count(n: int) -> str:
-    words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-    return words[n] if n < len(words) else str(n)
+    return "One column" if n == 1 else f"{n} columns"

@@ -37,6 +37,11 @@ def findings(result: DiffFigures) -> list[str]:
     labelled = result.labelled
     if labelled is not None and labelled.p_value is not None:
         sentences.append(f"McNemar's exact test: p = {labelled.p_value:.2g}.")
+    if labelled is not None and result.interval is None:
+        text = (
+            "Without a plan they need not be of rows chosen at random, and say only what is certain"
+        )
+        sentences.append(f"Labels: {counted(result)}. {text}.")
     if labelled is not None and len(labelled.unused):
         n_unused = plural(len(labelled.unused), "label")
         sentences.append(
@@ -68,7 +73,7 @@ def certain(result: DiffFigures) -> str:
         return f"{metric} does not change, for certain."
     if math.isclose(high, -low):
         return f"{metric} changes by at most {amount(result, high)}, up or down."
-    return f"For certain, {metric[0].lower()}{metric[1:]} {change(result, low)} to {change(result, high)}."
+    return f"For certain, new is between {standing(result, low)} and {standing(result, high)}."
 
 
 def compared(result: DiffFigures) -> str:
@@ -81,10 +86,7 @@ def compared(result: DiffFigures) -> str:
             scores = f"{format_percent(labelled.old_score, 3)} to {format_percent(labelled.new_score, 3)}; "
         else:
             scores = f"{labelled.old_score:.3g} to {labelled.new_score:.3g}; "
-    if result.value == 0.0:
-        words = "new is as good as old"
-    else:
-        words = f"new is {amount(result, abs(result.value))} {'better' if result.value > 0.0 else 'worse'}"
+    words = f"new is {standing(result, result.value)}"
     # A point is known, with all labels of a plan.
     if result.interval.low == result.interval.high:
         return f"{words} ({scores}exactly, in these rows)"
@@ -143,7 +145,7 @@ def next_steps(result: DiffFigures) -> list[str]:
         steps.append(
             f"Label {plan.n_labels:,} of the {plan.n_population:,} for about "
             f"{amount(result, plan.half_width(plan.n_labels))} either way, all {plan.n_population:,} for the exact "
-            "answer: the changed rows, in order."
+            "answer: the changed rows, in order. With --peek you may stop once the answer is clear."
             if plan.n_labels < plan.n_population
             else f"Label the {plural(plan.n_population, 'changed row')} for the exact answer."
         )
@@ -257,11 +259,11 @@ def amount(result: DiffFigures, value: float) -> str:
     return f"{text} {'point' if text == '1' else 'points'}"
 
 
-def change(result: DiffFigures, value: float) -> str:
-    """Return a signed difference as a fall or a rise."""
+def standing(result: DiffFigures, value: float) -> str:
+    """Return a difference in words: of costs and errors, too, a positive one is better."""
     if value == 0.0:
-        return "stays as it is"
-    return f"{'rises' if value > 0.0 else 'falls'} by {amount(result, abs(value))}"
+        return "as good as old"
+    return f"{amount(result, abs(value))} {'better' if value > 0.0 else 'worse'}"
 
 
 def decimals(points: float) -> int:

@@ -21,6 +21,12 @@ _NOTHING_WATCHED = Status(
     ok=False,
 )
 
+_TOLD_APART = 50
+_REPEATED = (
+    "This batch has all counts of the one before: given twice, it counts twice. Go back to the state "
+    "before it."
+)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MonitorState(FileRecord):
@@ -36,6 +42,8 @@ class MonitorState(FileRecord):
         The alarms of the samples; empty where they are not watched.
     n_batches, n_samples : int
         What was seen so far.
+    last : BatchCounts or None
+        The counts of the last batch.
     """
 
     argument: ClassVar[str] = "state"
@@ -45,6 +53,7 @@ class MonitorState(FileRecord):
     rows: tuple[Alarm, ...]
     n_batches: int = 0
     n_samples: int = 0
+    last: BatchCounts | None = None
 
     @classmethod
     def start(cls, passport: Passport) -> MonitorState:
@@ -70,6 +79,7 @@ class MonitorState(FileRecord):
             rows=rows,
             n_batches=self.n_batches + 1,
             n_samples=self.n_samples + seen,
+            last=counts,
         )
 
     @property
@@ -161,7 +171,9 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
             sentences.append(self.note)
         if self.state.errors is None:
             sentences.append("Errors are not watched: the passport has no labels.")
-        return sentences
+        if self.exit_code:
+            sentences.append("The alarm stays: to watch on, start a new state.")
+        return [*sentences, *self.warnings]
 
 
 def monitor_batch(
@@ -210,13 +222,19 @@ def monitor_batch(
         got = f"the state of passport {state.passport}"
         raise ValueError(describe("state", f"that of passport {passport.digest}", got, remedy))
     counts = batch if isinstance(batch, BatchCounts) else passport.count(batch, model=model)
+    n_samples = counts.rows[0].n if counts.rows else counts.errors.n
+    warnings: tuple[str, ...] = ()
+    # Few samples have the same counts by chance; of fifty they rarely have those of all tests.
+    if n_samples >= _TOLD_APART and state.last is not None and counts.equals(state.last):
+        warnings = (_REPEATED,)
     state = state.update(counts)
     return MonitorResult(
         value=_p_value(state, passport.alpha),
         error_bound=0.0,
         status=_WATCHING if state.alarms else _NOTHING_WATCHED,
-        n_samples=counts.rows[0].n if counts.rows else counts.errors.n,
+        n_samples=n_samples,
         settings=settings_of(alpha=passport.alpha, passport=passport.digest),
+        warnings=warnings,
         verdict=_verdict(state),
         state=state,
         note=passport.note,

@@ -114,7 +114,9 @@ class TableEncoder(Record):
             if part is not None:
                 parts.append(part)
             elif column.role not in ("id", "left out"):
-                reason = "all its values are the same in both samples"
+                reason = "all its values are the same"
+                if base[column.name].nunique() > 1:
+                    reason = "hardly any of its values repeats"
                 found[place] = Column(column.name, "left out", reason)
         # 2. Nothing to compare: the reasons say why.
         if not parts:

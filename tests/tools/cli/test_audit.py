@@ -190,7 +190,7 @@ def test_the_example_is_what_the_first_page_shows(run, tmp_path, monkeypatch):
     result = run("audit", "reference.csv", "current.csv", "--time", "day")
     current = pd.read_csv("current.csv")
     riders = current["job"] == "delivery rider"
-    assert result.stdout.startswith("CHANGED  14 % of the samples are new, in two modes")
+    assert result.stdout.startswith("CHANGED  14 % of the samples are new, in 2 modes")
     assert f"job = delivery rider, hours above 58, age 23  {riders.sum()} samples" in result.stdout
     assert f"income missing  {current['income'].isna().sum()} samples" in result.stdout
     assert result.stdout.count("since 2024-10-16") == 2

@@ -113,10 +113,13 @@ def test_regressions_are_compared_by_their_outputs(run, wines):
         ("forest.joblib test.csv --data test.csv --trust", "NEW must be a file of kind .joblib"),
         ("forest.joblib gone.joblib --data test.csv --trust", "NEW must be an existing file"),
         ("forest.joblib svc.joblib --data gone.csv --trust", "--data must be an existing file"),
-        ("forest.joblib svc.joblib --data test.csv --label paid --trust", "the column 'paid'"),
+        (
+            "forest.joblib svc.joblib --data test.csv --label paid --trust",
+            "--label must name a column of --data, got 'paid'",
+        ),
         ("forest.joblib svc.joblib --data narrow.csv --trust", "OLD: model must be"),
         ("forest.joblib broken.joblib --data test.csv --trust", "NEW: model must be"),
-        ("forest.joblib svc.joblib --trust", "diff OLD NEW --data FILE"),
+        ("forest.joblib svc.joblib --trust", "--data FILE"),
     ],
 )
 def test_what_cannot_be_asked_is_one_sentence(run, wines, typed, said):

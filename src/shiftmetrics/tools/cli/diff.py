@@ -13,6 +13,7 @@ from shiftmetrics.tools.cli.decision_tables import check_new_table, read_table
 from shiftmetrics.tools.cli.forms import parse_pairs
 from shiftmetrics.tools.cli.objects import check_model, load_object, predicted_rows
 from shiftmetrics.tools.cli.outputs import CommandAnswer, Job
+from shiftmetrics.tools.cli.row_values import require_column
 from shiftmetrics.tools.cli.signature import Call, measuring
 from shiftmetrics.tools.cli.sources import parse_source
 from shiftmetrics.views import Context
@@ -21,9 +22,6 @@ WORDS = {
     "old": "OLD", "new": "NEW", "labels": "--label", "ids": "--id", "groups": "--group", "plan": "--plan",
     "costs": "--costs",
 }  # fmt: skip
-
-DOORS = {"labels": "--label", "ids": "--id", "groups": "--group"}
-"""Options that say what a column is."""
 
 
 @measuring({diff_models: None}, words=WORDS)
@@ -98,8 +96,8 @@ def diff(
     contents = [read_table(source) for source in sources]
     notes: list[str] = []
     if data is not None:
-        named = [name for name in (label, id_column, group) if name is not None]
-        contents[:1] = _predicted({"OLD": old, "NEW": new}, contents[0], named, notes)
+        options = {"--label": label, "--id": id_column, "--group": group}
+        contents[:1] = _predicted({"OLD": old, "NEW": new}, contents[0], options, notes)
     if changed is not None:
         check_new_table(changed, "--changed")
     # costs of errors, by the label of the row
@@ -134,13 +132,16 @@ def diff(
     return Job(inputs=sources, compute=compute)
 
 
-def _predicted(models: dict[str, str], data: Any, named: list[str], notes: list[str]) -> list[Any]:
-    """Return what both models predict, with the named columns of the data beside it."""
+def _predicted(
+    models: dict[str, str], data: Any, options: dict[str, str | None], notes: list[str]
+) -> list[Any]:
+    """Return what both models predict, with the columns of the data beside it that options name."""
     frame = as_frame(data, "--data")
-    for name in named:
-        if name not in frame:
-            known = first_few(frame.columns, 8)
-            raise ValueError(f"--data must have the column {name!r}, got none. Known: {known}.")
+    named = [
+        require_column(frame.columns, name, option, "--data")
+        for option, name in options.items()
+        if name is not None
+    ]
     tables = []
     for argument, text in models.items():
         model, warnings = load_object(text, argument)

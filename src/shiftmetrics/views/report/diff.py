@@ -34,8 +34,7 @@ def diff_verdict(result: DiffResult) -> Verdict:
 
 
 def _more_steps(result: DiffResult) -> list[str]:
-    """Return what else to do: where to look, and how to go on."""
-    # where to look comes before how to go on
+    """Return what else to do: where to look."""
     steps = []
     frequent = result.changes.frequent
     if result.labelled is not None and result.labelled.broken:
@@ -45,10 +44,6 @@ def _more_steps(result: DiffResult) -> list[str]:
         steps.append(f"Look at the {n_broken:,} that broke{where}.")
     elif frequent:
         steps.append(f"Look at the most frequent change, {frequent[0].old} > {frequent[0].new}.")
-    if result.plan is not None and result.verdict == "CANNOT TELL YET":
-        steps.append("Fill in the labels of the changed rows, and compare again with them.")
-    elif result.verdict == "SAFE":
-        steps.append("Compare the next model in the same way: the exit code is 0 where it is safe.")
     return steps
 
 
