@@ -19,7 +19,7 @@ from run_configurations import CONFIG, ONE
         ('"The spring release"', "4", "config.toml: title must be a string, got 4."),
         ("seed = 3", 'output = ""', "config.toml: output must be a string, got ''."),
         ("threshold", "treshold", "stability 'patients' must be a table of known keys, got 'treshold'. Did you"),
-        ("threshold = 0.4\n", "", "stability 'patients': Missing option '--threshold'"),
+        ('distances = "distance"\n', "", "stability 'patients': --losses COLUMN or --distances COLUMN"),
         ("threshold = 0.4", 'threshold = "much"', "stability 'patients': Invalid value for '--threshold'"),
         ("threshold = 0.4", "threshold = true", "threshold must be a string or a number"),
         ("curve = true", 'curve = "yes"', "curve must be true or false, got 'yes'."),
