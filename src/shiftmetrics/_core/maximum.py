@@ -138,8 +138,12 @@ def maximize_difference(
         x = math.inf
         error_at_best = float(error[0])
     else:
-        x = float(nodes.x[top])
         error_at_best = float(error[top])
+        if top > 0:
+            # Of values that are equal to rounding, the one with the least slope is nearest to the peak.
+            equal = nodes.value >= best - error_at_best
+            top = int(np.where(equal, np.abs(nodes.slope), math.inf).argmin())
+        x = float(nodes.x[top])
     gap_with_noise = max(0.0, float((bounds.value + noise).max()) - best)
     return Maximum(
         x=x,
@@ -224,7 +228,7 @@ def _known(points: FloatArray, x: FloatArray) -> BoolArray:
 
 
 def _peak(nodes: Nodes, top: int, beyond: float, hope: float) -> Peak | None:
-    """Return the peak beside the best node, or None when that node is the peak already, to eight digits.
+    """Return the peak beside the best node, or None when that node is the peak already, to ten digits.
 
     If F rises into the tail, all that is known is its bound: ``hope`` above the best value, kinked at ``beyond``.
     """
@@ -251,7 +255,7 @@ def _peak(nodes: Nodes, top: int, beyond: float, hope: float) -> Peak | None:
         t = 0.5
     x = left + t * width
     step = abs(float(x - nodes.x[top]))
-    if step <= 1e-8 * x:
+    if step <= 1e-10 * x:
         return None
     # F gains about half of slope times step, as a parabola does up to its vertex.
     return Peak(float(x), step, abs(float(nodes.slope[top])) * step / 2.0, i)
