@@ -25,7 +25,7 @@ def predicted_classes(pairs: ScorePairs, executor: Executor | None = None) -> In
     """
 
     def top(rows: slice) -> IntArray:
-        return to_float64(pairs.block(rows)[:2, ...]).argmax(axis=2)
+        return np.asarray(to_float64(pairs.block(rows)[:2, ...]).argmax(axis=2))
 
     parts = map_blocks(top, pairs.slices(), executor=executor)
     return np.concatenate(list(parts), axis=1)

@@ -15,6 +15,8 @@ scan 136.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float64
@@ -90,7 +92,7 @@ class Gate:
         ]
         tree = _WardTree(points[self._order], weights, rng)
         # Families of scans: the widths of the kernel, the columns, the tree.
-        families = [self._rankings[:n_widths], self._rankings[n_widths:], [tree]]
+        families: list[list[Any]] = [self._rankings[:n_widths], self._rankings[n_widths:], [tree]]
         self._families = [family for family in families if family]
 
     def statistics(self, labels: BoolArray) -> FloatArray:

@@ -34,9 +34,6 @@ _MATRIX_BYTES = 128
 
 _TILE_ROWS = 2048
 _NEGLIGIBLE = 1e-8
-_TOLERANCE = 1e-6
-_WHOLE = 600
-"""Up to so many landmarks all is found by a direct method, which is as fast."""
 
 
 def most_rows(n_columns: int, memory_limit: int) -> int:
@@ -186,14 +183,9 @@ class SearchSpace:
 def _projection(matrix: FloatArray, rank: int) -> FloatArray:
     """Return what turns similarities to the landmarks into coordinates: eigenvectors over roots of eigenvalues."""
     from scipy.linalg import eigh
-    from scipy.sparse.linalg import eigsh
 
+    eigenvalues, vectors = eigh(matrix, subset_by_index=(len(matrix) - rank, len(matrix) - 1))
     # Directions of the least eigenvalues are rounding: divided by their roots they would be noise of size 1.
-    if len(matrix) <= _WHOLE:
-        eigenvalues, vectors = eigh(matrix, subset_by_index=(len(matrix) - rank, len(matrix) - 1))
-    else:
-        start = np.random.default_rng(0).normal(size=len(matrix))
-        eigenvalues, vectors = eigsh(matrix, k=rank, which="LA", v0=start, tol=_TOLERANCE)
     kept = eigenvalues > _NEGLIGIBLE * eigenvalues.max()
     projection: FloatArray = vectors[:, kept] / np.sqrt(eigenvalues[kept])
     return projection

@@ -178,9 +178,6 @@ class Forest(Tree):
         the row get the head start: they win ties.
         """
         label = _beside(labels, outputs)
-        if self.n_outputs == 2:  # of two classes the other one is the best other one
-            second = outputs[..., 1] - outputs[..., 0]
-            return np.asarray(second * (2.0 * label - 1.0) - head_start * label)
         labelled = _taken(outputs, label)
         best = np.full(labelled.shape, -np.inf)
         for number in range(self.n_outputs):

@@ -191,7 +191,7 @@ def _integer_steps(
     price = rival.path.place_of_gain(need)[rows]
     relaxed = rival.path.squared_of_gain(need)[rows]
     need = need[rows]
-    smooth = rival.smooth.take(rows)
+    smooth = rival.smooth[rows]
     alone = not rival.smooth.slopes.any()
     # In steps: p s, and x*.
     free = gain * price[:, None] / length**2
@@ -214,7 +214,7 @@ def _integer_steps(
         gained = (steps * gain[of]).sum(axis=1)
         left = np.maximum(need[of] - gained, 0.0)
         left[left <= 1e-12 * need[of]] = 0.0
-        path = smooth.take(of)
+        path = smooth[of]
         of_steps = (steps * length) ** 2
         squared = of_steps.sum(axis=1) + path.squared_of_gain(left)
         best.improve(rows[of], number, plan, path.place_of_gain(left), squared, steps)

@@ -138,7 +138,7 @@ def closed_form(geometry: Geometry, *, kind: Kind = "exact", least: bool = False
             # What flips do not take of the distance is for the numbers.
             squared = distances[mine] ** 2 - loss.offsets[chosen, part] ** 2
             squared = np.maximum(squared, 0.0)
-            place = rival.path.take(chosen).place_of_squared(squared)
+            place = rival.path[chosen].place_of_squared(squared)
             placed[mine] = geometry.place(chosen, rival, flipped[chosen], place)
         return placed
 

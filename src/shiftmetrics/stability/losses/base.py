@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -44,8 +45,8 @@ class Reach(NamedTuple):
 class Loss(ABC):
     """Base of all losses: the labels of samples stay fixed while they change.
 
-    A new loss implements `base`, `_perturbed` and `_reach` (and `take`); everything else about stability is the
-    same for all. ``theta1 = inf`` and ``dual = 0`` never reach a subclass: there no sample changes.
+    A new loss, a dataclass of arrays, implements `base`, `_perturbed` and `_reach`; everything else about stability
+    is the same for all. ``theta1 = inf`` and ``dual = 0`` never reach a subclass: there no sample changes.
 
     Attributes
     ----------
@@ -84,9 +85,15 @@ class Loss(ABC):
     def _reach(self, rows: slice) -> Reach:
         """Return the highest losses that changes reach."""
 
-    @abstractmethod
     def take(self, rows: IntArray) -> Self:
-        """Return the loss of some of the samples, in that order."""
+        """Return the loss of some of the samples, in that order: those rows of every field that has rows."""
+        fields = {}
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            part = getattr(self, field.name)
+            if hasattr(part, "__getitem__") and not isinstance(part, str):
+                part = part[rows]
+            fields[field.name] = part
+        return type(self)(**fields)
 
     def _rest(self, rows: slice) -> Reach:
         """Return the losses of samples that stay as they are."""

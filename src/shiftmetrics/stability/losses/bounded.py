@@ -92,7 +92,7 @@ class ScorePath:
         last: IntArray = np.isfinite(self.starts).sum(axis=1) - 1
         return last
 
-    def take(self, rows: Any) -> Self:
+    def __getitem__(self, rows: Any) -> Self:
         """Return the paths of some samples, or of a slice."""
         return type(self)(
             self.starts[rows], self.gains[rows], self.squared[rows], self.slopes[rows]
@@ -102,7 +102,7 @@ class ScorePath:
         """Return the paths without the segments that start beyond ``place`` for every sample."""
         # the largest number of segments that any sample needs
         last = int((self.starts <= place).sum(axis=1).max())
-        return self.take((slice(None), slice(0, last)))
+        return self[:, :last]
 
     def at(self, place: float | FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return gain and squared distance at ``place``, a number or one for each sample."""
@@ -177,10 +177,6 @@ class BoundedLoss(Loss):
         )
         object.__setattr__(self, "row_bytes", 96 * self.path.starts.shape[1])
 
-    def take(self, rows: IntArray) -> Self:
-        """Return the loss of some of the samples."""
-        return type(self)(self.scores[rows], self.path.take(rows))
-
     def base(self, rows: slice) -> FloatArray:
         """Return the losses of ``rows`` before they change."""
         return self._loss(self.scores[rows])
@@ -198,7 +194,7 @@ class BoundedLoss(Loss):
 
     def _reach(self, rows: slice) -> Reach:
         # A gain without a limit leads to any loss.
-        gain, squared = self.path.take(rows).furthest()
+        gain, squared = self.path[rows].furthest()
         base = self.base(rows)
         highest = np.maximum(self._loss(self.scores[rows] + gain), base)
         return Reach(highest, np.where(highest > base, squared, 0.0))
@@ -210,7 +206,7 @@ class BoundedLoss(Loss):
         that starts off the sample: so the stationary points of the loss on a line are clipped to the segment, and its
         ends are tried as well.
         """
-        path = self.path.take(rows)
+        path = self.path[rows]
         scores = self.scores[rows]
         if self.gentle:
             # No sample goes beyond the place where the last unit of score is worth its price.
@@ -301,5 +297,5 @@ class BoundedSquaredLoss(BoundedLoss):
         """Return the changes that raise every sample to the loss ``risk``."""
         scores = self.scores[rows]
         gain = np.maximum(math.sqrt(risk) - scores, 0.0)
-        squared = self.path.take(rows).squared_of_gain(gain)
+        squared = self.path[rows].squared_of_gain(gain)
         return Reach(np.full_like(scores, risk), squared)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
-from shiftmetrics._core.arrays import Array, FloatArray, IntArray, float64_rows, is_in_chunks
+from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, is_in_chunks
 from shiftmetrics._core.blocks import map_reduce, row_blocks
 from shiftmetrics._core.chunk_readers import in_chunks
 from shiftmetrics._core.placement import placed
@@ -61,10 +61,6 @@ class FixedLoss(Loss):
 
     def _reach(self, rows: slice) -> Reach:
         return self._rest(rows)
-
-    def take(self, rows: IntArray) -> Self:
-        """Return the loss of some of the samples."""
-        return type(self)(self.losses[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,10 +123,6 @@ class ZeroOneLoss(Loss):
         squared = self._squared(rows)
         finite = np.isfinite(squared)
         return Reach(finite.astype(np.float64), np.where(finite, squared, 0.0))
-
-    def take(self, rows: IntArray) -> Self:
-        """Return the loss of some of the samples."""
-        return type(self)(self.distances[rows], kind=self.kind)
 
 
 def _checked(value: Any, argument: str, *, most: float, allow_inf: bool = False) -> Array:
