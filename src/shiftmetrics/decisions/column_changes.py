@@ -39,8 +39,8 @@ class ColumnChange(Record):
         Its name.
     effect : float
         From 0 to 1: the largest difference of the two distribution functions (numbers, dates; Kolmogorov and
-        Smirnov), or of the fractions of any set of levels (categories; total variation); or the change of the
-        fraction that is missing, where that is larger.
+        Smirnov), or of the fractions of any set of levels (categories; total variation, rare levels as one); or the
+        change of the fraction that is missing, where that is larger.
     p_value : float
         Of "both samples have one distribution", adjusted for the number of columns (Holm).
     missing : tuple of two floats
@@ -181,8 +181,9 @@ def _levels_change(column: Column, reference: pd.Series, current: pd.Series) -> 
     table = np.stack([side.reindex(levels, fill_value=0).to_numpy() for side in sides])
     fractions = table / table.sum(axis=1, keepdims=True)
     apart = fractions[1] - fractions[0]
-    # Half the sum of differences is the largest difference over all sets of levels.
-    effect = 0.5 * float(np.abs(apart).sum())
+    # Half the sum of differences is the largest difference over all sets of cells.
+    cells = _cells(table)
+    effect = 0.5 * float(np.abs(np.diff(cells / table.sum(axis=1, keepdims=True), axis=0)).sum())
     new = np.flatnonzero((table[0] == 0) & (levels != "missing"))
     new = new[np.argsort(-table[1, new], kind="stable")]
     words = []
@@ -193,25 +194,26 @@ def _levels_change(column: Column, reference: pd.Series, current: pd.Series) -> 
     return ColumnChange(
         column=str(column.name),
         effect=effect,
-        p_value=_one_distribution(table),
+        p_value=_one_distribution(cells),
         missing=(float(reference.isna().mean()), float(current.isna().mean())),
         new_levels=tuple(levels[new].tolist()),
         text="; ".join(words),
     )
 
 
-def _one_distribution(table: np.ndarray) -> float:
-    """Return the p-value of one distribution in both rows of a table of counts.
-
-    Levels that are too rare for the chi-squared test are counted in one cell; two cells get Fisher's exact test.
-    """
-    from scipy.stats import chi2_contingency, fisher_exact
-
+def _cells(table: np.ndarray) -> np.ndarray:
+    """Return a table of counts with the rare levels in one cell: of many that stand once, two samples share few."""
     # The count that a level is expected to have in the smaller sample, if it is as frequent in both.
     expected = table.sum(axis=0) * table.sum(axis=1).min() / table.sum()
     rare = expected < _LEAST_EXPECTED
     cells = np.column_stack([table[:, ~rare], table[:, rare].sum(axis=1)])
-    cells = cells[:, cells.sum(axis=0) > 0]
+    return cells[:, cells.sum(axis=0) > 0]
+
+
+def _one_distribution(cells: np.ndarray) -> float:
+    """Return the p-value of one distribution in both rows of a table of counts; of two cells by Fisher's test."""
+    from scipy.stats import chi2_contingency, fisher_exact
+
     if cells.shape[1] < 2:
         return 1.0
     if cells.shape[1] == 2:
