@@ -208,6 +208,22 @@ class Forest(Tree):
             return np.maximum(1.0 - margins, 0.0)
         return np.asarray(margins <= self.tolerance, dtype=np.float64)
 
+    def highest_losses(self, y: Array, loss: str) -> FloatArray:
+        """Return losses that no row exceeds, by its label or value: each tree at its highest, or lowest, leaf."""
+        inner = self.feature[:, None] >= 0
+        highest = np.maximum.reduceat(np.where(inner, -np.inf, self.value), self.roots)
+        lowest = np.minimum.reduceat(np.where(inner, np.inf, self.value), self.roots)
+        high = self.base + self.factor * highest.sum(axis=0)
+        low = self.base + self.factor * lowest.sum(axis=0)
+        outputs = np.tile(high, (len(y), 1))
+        if loss == "squared":
+            above = self.losses(outputs, y, loss)
+            below = self.losses(np.tile(low, (len(y), 1)), y, loss)
+            return np.maximum(above, below)
+        # The output of the label as low as it can be, the others as high.
+        outputs[np.arange(len(y)), y] = low[y]
+        return self.losses(outputs, y, loss)
+
     @classmethod
     def joined(
         cls,

@@ -29,8 +29,10 @@ from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss
 
 _FIRST_MOVES = 2  # best first moves, each on another axis, from which a search goes on, at _QUERIES
 _QUERIES = 500
-_PRICES = (0.1, 1.0, 10.0, 100.0)
-"""Dual prices to begin with, relative to the price of a move over the mean loss."""
+_PRICE = 0.1
+"""Dual price to begin with, relative to the price of a move over the mean loss."""
+_RISE = 1000.0
+"""How many times as high a price is tried where the threshold is out of reach."""
 
 
 class TreeRoute(Route):
@@ -154,26 +156,29 @@ class ForestAscent(Ascent):
         losses = grid.forest.losses(outputs, problem.y, problem.loss)
         super().__init__(problem, losses)
         self.grid = grid
-        self.base = max(float(losses.mean()), 1e-3)
-        self._last: tuple[slice, Neighbourhood] | None = None
+        self.price = _PRICE * problem.theta1 / max(float(losses.mean()), 1e-3)
+        self.has_risen = False
+        highest = grid.forest.highest_losses(problem.y, problem.loss)
+        self.most_gain = np.maximum(highest - losses, 0.0)
+        self._last: tuple[slice, float, Neighbourhood] | None = None
         bound = lower_loss(grid, problem.codes, problem.y, problem.loss)
         if bound is not None:
             self.lower = CandidateLoss(*bound, kind="lower_bound")
 
     def first(self) -> WorstCase:
-        """Climb at a few prices, each from where the last one led, so that the first solution has a choice."""
-        cells = self.grid.cells(self.problem.codes)
-        for relative in _PRICES:
-            price = relative * self.problem.theta1 / self.base
-            cells = self._climbed(cells, price)
-            self.add(*self._at(cells))
+        """Climb at a low price: few leaves are near enough to be worth their way."""
+        cells = self._climbed(self.grid.cells(self.problem.codes), self.price)
+        self.add(*self._at(cells))
         return self.worst_case()
 
     def price_at(self, dual: float) -> float | None:
-        """Return the dual price; None where it is not known."""
+        """Return the dual price; where it is not known, a high one, once."""
         if 0.0 < dual < np.inf:
             return dual
-        return None
+        if self.has_risen:
+            return None
+        self.has_risen = True
+        return self.price * _RISE
 
     def climb(self, start: FloatArray, best: BestPoints, price: float) -> None:
         """Climb at this price from all starts; the more queries are allowed, the more first moves."""
@@ -210,22 +215,26 @@ class ForestAscent(Ascent):
             self.problem.search.progress, "higher losses", n_samples, unit=" rows"
         ) as bar:
             for rows in self.grid.row_blocks(n_samples, row_bytes):
-                block = self._block(rows)
+                block = self._block(rows, price)
                 if isinstance(cells, int):
                     start = first_move(block, score, cells)
                 else:
-                    start = cells[rows]
+                    # Points of a higher price that are not worth their way any more begin anew.
+                    spent = block.spent(cells[rows]).sum(axis=1)
+                    worth_it = spent[:, None] <= block.limit[:, None]
+                    start = np.where(worth_it, cells[rows], block.start)
                 climbed.append(climb(block, start, score))
                 bar.update(rows.stop - rows.start)
         return np.concatenate(climbed)
 
-    def _block(self, rows: slice) -> Neighbourhood:
-        """Return the surroundings of a block of rows; those of the last block are kept."""
-        if self._last is None or self._last[0] != rows:
+    # No loss that a row can reach is worth a way beyond theta1 d^2 = price * (highest loss - present loss).
+    def _block(self, rows: slice, price: float) -> Neighbourhood:
+        """Return the surroundings of a block of rows at a price; the last ones are kept."""
+        if self._last is None or self._last[:2] != (rows, price):
             problem = self.problem
             standing = Standing.of(self.grid, problem.codes[rows])
             height_of = functools.partial(self.grid.forest.losses, loss=problem.loss)
-            limit = np.full(len(standing.cells), np.inf)
+            limit = price / problem.theta1 * self.most_gain[rows]
             block = Neighbourhood.of(standing, problem.y[rows], height_of, limit)
-            self._last = (rows, block)
-        return self._last[1]
+            self._last = (rows, price, block)
+        return self._last[2]
