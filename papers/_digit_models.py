@@ -20,8 +20,7 @@ from _mnist import mnist
 from shiftmetrics import Computing, Resampling
 from shiftmetrics.agreement import agreement_curves
 from shiftmetrics.attacks import AttackOptions, AttackResult
-from shiftmetrics.attacks.boundary import fmn
-from shiftmetrics.attacks.nearest import search_nearest
+from shiftmetrics.attacks.nearest import fmn, search_nearest
 from shiftmetrics.attacks.search import run_search
 from shiftmetrics.lab.attacks import apgd, pgd
 from shiftmetrics.lab.learners import ERM, Adversarial, fit

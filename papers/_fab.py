@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from shiftmetrics.attacks.boundary import NearestError
 from shiftmetrics.attacks.geometry import dual_norm, move_to_hyperplane, row_norm
+from shiftmetrics.attacks.nearest import NearestError
 from shiftmetrics.attacks.problem import AttackProblem
 
 _N_CANDIDATES = 10  # classes with the largest logits, among which the nearest boundary is sought

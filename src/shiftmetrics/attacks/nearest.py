@@ -1,22 +1,27 @@
-"""The nearest error of each sample, by the fast minimum-norm attack from several starts."""
+"""The nearest error of each sample, by the fast minimum-norm attack from several starts.
+
+Each start leads to the boundary; what is found is then shortened, and slid along the boundary.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
 
 from shiftmetrics._core.validation import check_integer
-from shiftmetrics.attacks.boundary import (
-    NearestError,
-    Run,
-    first_radius,
-    fmn,
-    shorten,
-    slide,
+from shiftmetrics.attacks.geometry import (
+    Norm,
+    dual_norm,
+    move_to_hyperplane,
+    project_ball,
+    row_norm,
+    steepest,
 )
-from shiftmetrics.attacks.geometry import Norm
+from shiftmetrics.attacks.model import margin_loss, smooth_margin_loss
 from shiftmetrics.attacks.problem import AttackOptions, AttackProblem
 from shiftmetrics.attacks.search import AttackResult, Search, run_search
 
@@ -166,3 +171,149 @@ def _moves_to_others(
     order = distance.topk(min(rank + 1, len(to)), dim=1, largest=False)
     perturbations = part.clip(to[order.indices[:, -1]] - from_)
     return torch.where(torch.isfinite(order.values[:, -1:]), perturbations, 0.0)
+
+
+class NearestError:
+    """The nearest error found so far for each row of a problem."""
+
+    def __init__(self, problem: AttackProblem) -> None:
+        self.perturbation = problem.zeros()
+        self.norm_of = problem.norm
+        self.norm = torch.full_like(self.perturbation[:, 0], torch.inf)
+
+    @property
+    def found(self) -> Tensor:
+        """Where an error is known."""
+        return torch.isfinite(self.norm)
+
+    def update(self, perturbation: Tensor, wrong: Tensor) -> Tensor:
+        """Keep ``perturbation`` where it is an error nearer than the best; return where that was so."""
+        length = row_norm(perturbation, self.norm_of)
+        better = wrong & (length < self.norm)
+        self.norm = torch.where(better, length, self.norm)
+        self.perturbation = torch.where(better[:, None], perturbation, self.perturbation)
+        return better
+
+
+Run: TypeAlias = Callable[[AttackProblem, NearestError, Tensor, int], None]
+"""``run(problem, nearest, start, n_steps)`` looks for nearer errors from a start and updates ``nearest``."""
+
+
+def fmn(
+    problem: AttackProblem,
+    nearest: NearestError,
+    start: Tensor,
+    n_steps: int,
+) -> None:
+    """Run the fast minimum-norm attack (arXiv:2102.12827, Algorithm 1).
+
+    Gradient steps are projected on a ball whose radius grows while there is no error and shrinks once there is one,
+    so that the perturbation ends on the boundary at its nearest point.
+    """
+    perturbation = start
+    radius = nearest.norm
+    for step in range(n_steps):
+        _, gradient, logits = problem.gradient(perturbation, smooth_margin_loss)
+        value = margin_loss(logits, problem.y)
+        gradient = problem.within(gradient, perturbation)
+        wrong = value > 0
+        nearest.update(perturbation, wrong)
+        shrink = _cosine(step, n_steps, 0.05, 0.001)
+        length = _cosine(step, n_steps, 1.0, 0.01)
+        # lines 5 to 11: the radius
+        longer = radius * (1.0 + shrink)
+        estimate = row_norm(perturbation, problem.norm) + _linear_distance(value, gradient, problem)
+        if step:
+            estimate = torch.maximum(estimate, longer)
+        outside = torch.where(nearest.found, longer, estimate)
+        inside = torch.minimum(radius * (1.0 - shrink), nearest.norm)
+        radius = torch.where(wrong, inside, outside)
+        # lines 12 to 14: the step
+        perturbation = perturbation + steepest(gradient, problem.norm) * (length * radius)[:, None]
+        perturbation = problem.clip(project_ball(perturbation, radius, problem.norm))
+    nearest.update(perturbation, problem.margins(perturbation) > 0)
+
+
+def _cosine(
+    step: int,
+    n_steps: int,
+    first: float,
+    last: float,
+) -> float:
+    """Return the value at ``step`` of a schedule that falls from ``first`` to ``last`` like a cosine."""
+    angle = math.pi * step / max(1, n_steps)
+    return last + 0.5 * (first - last) * (1.0 + math.cos(angle))
+
+
+def first_radius(problem: AttackProblem) -> Tensor:
+    """Return the distance to the boundary of each row by its first-order estimate, within the bounds."""
+    unmoved = problem.zeros()
+    value, gradient, _ = problem.gradient(unmoved, margin_loss)
+    return _linear_distance(value, problem.within(gradient, unmoved), problem)
+
+
+def _linear_distance(value: Tensor, gradient: Tensor, problem: AttackProblem) -> Tensor:
+    """Return ``-value / |gradient|``, at most what the bounds allow, and 1 where there is no gradient."""
+    slope = dual_norm(gradient, problem.norm)
+    distance = -value / slope.clamp_min(torch.finfo(slope.dtype).tiny)
+    known = (slope > 0) & torch.isfinite(distance)
+    return torch.minimum(torch.where(known, distance, 1.0), problem.reach())
+
+
+def shorten(problem: AttackProblem, nearest: NearestError, *, n_steps: int = 10) -> None:
+    """Halve the part of each line that ends in a known error until its nearest error is known to 0.1 %."""
+    # bisection between the sample (0) and the best perturbation (1)
+    end = nearest.perturbation
+    low = torch.zeros_like(nearest.norm)
+    high = torch.ones_like(nearest.norm)
+    for _ in range(n_steps):
+        middle = 0.5 * (low + high)
+        perturbation = middle[:, None] * end
+        wrong = (problem.margins(perturbation) > 0) & nearest.found
+        nearest.update(perturbation, wrong)
+        low = torch.where(wrong, low, middle)
+        high = torch.where(wrong, middle, high)
+
+
+def slide(problem: AttackProblem, nearest: NearestError, *, n_steps: int = 15) -> None:
+    """Turn each best perturbation towards the nearest point of the linearised boundary, as long as that shortens it.
+
+    The nearest point of the boundary is where its normal points back at the sample. Each step projects the sample on
+    the boundary linearised at the best perturbation, goes a fraction of the way there, and measures how far the
+    boundary is in that direction; the fraction doubles after a gain and halves after none. A heuristic: it finds a
+    local optimum along the boundary.
+    """
+    fraction = torch.ones_like(nearest.norm)
+    tiny = torch.finfo(fraction.dtype).tiny
+    for _ in range(n_steps):
+        perturbation = nearest.perturbation
+        # the linearised boundary is <normal, m> = <normal, perturbation> - value
+        value, normal, _ = problem.gradient(perturbation, margin_loss)
+        offset = (normal * perturbation).sum(dim=1) - value
+        target = move_to_hyperplane(problem.zeros(), normal, offset, *problem.box, problem.norm)
+        turned = perturbation + fraction[:, None] * (target - perturbation)
+        length = row_norm(turned, problem.norm).clamp_min(tiny)
+        # an error at 0.999 of the best length is a gain, which a few halvings increase
+        high = 0.999 * nearest.norm / length
+        low = torch.minimum(0.9 * high, torch.ones_like(high))
+        gained = _is_nearer(problem, nearest, turned, high)
+        if not bool(gained.any()) and bool((fraction < 0.05).all()):
+            break
+        for _ in range(3):
+            middle = 0.5 * (low + high)
+            wrong = _is_nearer(problem, nearest, turned, middle) & gained
+            low = torch.where(wrong, low, middle)
+            high = torch.where(wrong, middle, high)
+        fraction = torch.where(gained, (2.0 * fraction).clamp_max(1.0), 0.5 * fraction)
+
+
+def _is_nearer(
+    problem: AttackProblem,
+    nearest: NearestError,
+    direction: Tensor,
+    length: Tensor,
+) -> Tensor:
+    """Return where the direction is an error at this length, and keep the nearest."""
+    length = torch.where(nearest.found, length, 0.0)
+    perturbation = problem.clip(direction * length[:, None])
+    return nearest.update(perturbation, (problem.margins(perturbation) > 0) & nearest.found)
