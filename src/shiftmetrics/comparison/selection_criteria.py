@@ -89,7 +89,9 @@ def selection_criterion(
 ) -> SelectionCriterion:
     """Return a criterion other than agreement; ``from_kappas`` starts the vote from mean kappas."""
     if criterion == SOURCE_ACCURACY:
-        return _source_accuracy(classes)
+        assert classes.labelled is not None
+        right = classes.labelled.predictions == classes.labels
+        return lambda weights, others: np.asarray(right @ others / others.sum())
     if criterion not in (VOTE, *SCORES):
         return _by_scorer(criterion, classes, pairs)
     if criterion in SCORES and classes.labelled is not None:
@@ -106,17 +108,6 @@ def selection_criterion(
         weights = classes.weights * weights
         found = (confusion(target, part, classes.n_classes, weights) for part in classes.shifted)
         return np.array([score(part) for part in found])
-
-    return evaluate
-
-
-def _source_accuracy(classes: Classes) -> SelectionCriterion:
-    """Return the accuracy on the labelled rows."""
-    assert classes.labelled is not None
-    right = classes.labelled.predictions == classes.labels
-
-    def evaluate(weights: FloatArray, others: FloatArray) -> FloatArray:
-        return np.asarray(right @ others / others.sum())
 
     return evaluate
 
@@ -154,26 +145,26 @@ def _by_scorer(name: str, classes: Classes, pairs: Sequence[ScorePairs]) -> Sele
     scorer = get_scorer(name)
     estimators = []
     for part, columns in zip(pairs, classes.columns, strict=True):
-        scores = to_float64(part.block(slice(0, part.n_samples))[0]).copy()
-        estimators.append(
-            KnownScores(scores, columns if part.classes is None else columns[part.classes])
-        )
+        block = to_float64(part.block(slice(0, part.n_samples))[0]).copy()
+        used = columns if part.classes is None else columns[part.classes]
+        estimators.append(KnownScores(block, used))
     # Two scorers of probabilities have quick forms where all classes occur.
     widths = {len(model.classes_) for model in estimators}
     quick = resampled_scorer(name, classes.n_classes)
-    if quick is not None and widths == {len(np.unique(classes.labels))} == {classes.n_classes}:
-        scores_of = [quick(model, classes.labels) for model in estimators]
-        return lambda weights, others: np.array(
-            [score(classes.weights * weights) for score in scores_of]
-        )
+    all_occur = widths == {len(np.unique(classes.labels))} == {classes.n_classes}
     # The "inputs" of the scorer are row numbers, by which the classifier looks its scores up.
     rows = np.arange(len(classes.weights))
 
+    def score_of(model: KnownScores) -> Callable[[FloatArray], float]:
+        if quick is not None and all_occur:
+            return quick(model, classes.labels)
+        return lambda weights: scorer(model, rows, classes.labels, sample_weight=weights)
+
+    scores = [score_of(model) for model in estimators]
+
     def evaluate(weights: FloatArray, others: FloatArray) -> FloatArray:
         weights = classes.weights * weights
-        return np.array(
-            [scorer(model, rows, classes.labels, sample_weight=weights) for model in estimators]
-        )
+        return np.array([score(weights) for score in scores])
 
     return evaluate
 

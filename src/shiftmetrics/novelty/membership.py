@@ -193,6 +193,8 @@ def merged(
     are_one : callable
         Returns whether two groups of rows have no valley between them.
     """
+    from scipy.sparse.csgraph import connected_components
+
     functions = [part.function for part in found]
     if len(functions) < 2:
         return functions
@@ -208,7 +210,7 @@ def merged(
     own = [np.flatnonzero((of_row == place) & own_rows) for place in range(len(found))]
     for first, second in itertools.combinations(range(len(found)), 2):
         joined[first, second] |= are_one(own[first], own[second])
-    labels = _joined(joined | joined.T)
+    labels = connected_components(joined, directed=False)[1]
     together = []
     for label in dict.fromkeys(labels.tolist()):
         group = np.flatnonzero(labels == label)
@@ -252,13 +254,6 @@ def touching_fractions(
         nearest = others[similar.argmax(axis=0)]
         fractions[place] = [(flags[nearest] & near).mean() for flags in members]
     return fractions
-
-
-def _joined(touching: BoolArray) -> IntArray:
-    """Return a label for each mode: the same for all that are connected."""
-    from scipy.sparse.csgraph import connected_components
-
-    return np.asarray(connected_components(touching, directed=False)[1], dtype=np.int64)
 
 
 def thinned(rows: IntArray, most: int) -> IntArray:

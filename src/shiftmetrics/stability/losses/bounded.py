@@ -200,42 +200,41 @@ class BoundedLoss(Loss):
         return Reach(highest, np.where(highest > base, squared, 0.0))
 
     def _perturbed(self, dual: float, theta1: float, rows: slice) -> Transform:
-        """Return the best of no change, and of the best points of all segments.
+        """Return the best point of the path: the start of a segment, the first of which is no change, or one inside.
 
         Within a segment the squared distance is ``t^2 / slope + constant`` with ``t = gain + shift``, as on a line
-        that starts off the sample: so the stationary points of the loss on a line are clipped to the segment, and its
-        ends are tried as well.
+        that starts off the sample: so the stationary points of the loss on a line are clipped to the segment.
         """
         path = self.path[rows]
         scores = self.scores[rows]
         if self.gentle:
             # No sample goes beyond the place where the last unit of score is worth its price.
             path = path.until(dual / (2.0 * theta1))
-        # Segments that are never reached, or in which nothing changes, get harmless numbers and the value -inf.
-        usable = np.isfinite(path.starts) & (path.slopes > 0.0)
+        # Segments that are never reached get harmless numbers and the value -inf.
+        reached = np.isfinite(path.starts)
+        starts, gains, distances = (
+            np.where(reached, part, 0.0) for part in (path.starts, path.gains, path.squared)
+        )
+        # Nothing changes in the last segment where all features have a limit: it has a start and no inside.
+        usable = reached & (path.slopes > 0.0)
         slopes = np.where(usable, path.slopes, 1.0)
-        starts = np.where(usable, path.starts, 0.0)
-        low = np.where(usable, path.gains, 0.0)
-        high = np.full_like(low, np.inf)
-        high[:, :-1] = np.where(np.isfinite(path.starts[:, 1:]), path.gains[:, 1:], np.inf)
-        high = np.maximum(high, low)
         # The virtual start of the line of each segment.
-        shift = starts * slopes - low
-        constant = np.where(usable, path.squared, 0.0) - starts * starts * slopes
-        # Gains to try in every segment: both ends, and the stationary points.
-        trials = [low, np.where(np.isfinite(high), high, low)]
-        stationary = self._stationary(dual, theta1, scores[:, None] - shift, slopes)
-        trials += [np.clip(t - shift, low, high) for t in stationary]
-        gains = np.stack(trials)  # (n_trials, n_rows, n_segments)
-        squared = np.maximum((gains + shift) ** 2 / slopes + constant, 0.0)
+        shift = starts * slopes - gains
+        constant = distances - starts * starts * slopes
+        ends = np.full_like(slopes, np.inf)
+        ends[:, :-1] = np.where(reached[:, 1:], gains[:, 1:], np.inf)
+        # Points to try: gain, squared distance, and whether they exist.
+        points = [(gains, distances, reached)]
+        for t in self._stationary(dual, theta1, scores[:, None] - shift, slopes):
+            inside = np.clip(t - shift, gains, ends)
+            distance = np.maximum((inside + shift) ** 2 / slopes + constant, 0.0)
+            points.append((inside, distance, usable))
+        gains, distances, exist = (
+            np.concatenate(part, axis=1) for part in zip(*points, strict=True)
+        )
         losses = self._loss(scores[:, None] + gains)
-        # The start of the first segment is no change at all, which is always possible.
-        possible = np.tile(usable, (len(trials), 1, 1))
-        possible[0, :, 0] = True
-        values = np.where(possible, dual * losses - theta1 * squared, -np.inf)
-        # Side by side, so that the best of all trials in all segments is that of a row.
-        together = [np.concatenate(part, axis=1) for part in (values, losses, squared)]
-        return Transform(*best_columns(*together)[:3])
+        values = np.where(exist, dual * losses - theta1 * distances, -np.inf)
+        return Transform(*best_columns(values, losses, distances)[:3])
 
 
 @dataclass(frozen=True, eq=False)
