@@ -75,32 +75,6 @@ def climb(
     return ends
 
 
-def first_move(block: Neighbourhood, score: Score, rank: int) -> IntArray:
-    """Return the cells of each row after its best first move, or after the best one on yet another axis."""
-    n_rows = len(block.start)
-    cells = block.start.copy()
-    everyone = np.ones(n_rows, dtype=np.bool_)
-    outside = block.outside(cells)
-    moves = block.moves(cells, outside, everyone)
-    if not moves.row.size:
-        return cells
-    # Moves without a change of height lead nowhere.
-    gains = np.abs(moves.heights - moves.height)
-    changes = gains > block.grid.forest.tolerance
-    able = np.isfinite(moves.squared) & changes
-    scores = np.where(able, score(moves), -np.inf)
-    for _ in range(rank - 1):
-        position, _ = moves.best(scores, n_rows)
-        taken_axis = moves.axis[position]
-        on_taken = moves.axis == taken_axis[moves.row]
-        scores[on_taken] = -np.inf
-    position, highest = moves.best(scores, n_rows)
-    rows = np.flatnonzero(highest > -np.inf)
-    taken = position[rows]
-    cells[rows, moves.axis[taken]] = moves.cell[taken]
-    return cells
-
-
 def _nearest_error(moves: Moves) -> FloatArray:
     """Prefer the nearest error."""
     nearness = 1.0 / (1.0 + moves.squared)

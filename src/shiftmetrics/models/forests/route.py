@@ -14,7 +14,7 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.options import progress_bar
 from shiftmetrics.models.forests import exact
 from shiftmetrics.models.forests.choice_scan import NotTheModel
-from shiftmetrics.models.forests.climbing import climb, first_move, worth
+from shiftmetrics.models.forests.climbing import climb, worth
 from shiftmetrics.models.forests.from_model import grid_of_problem
 from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.forests.loss_bounds import lower_loss
@@ -27,8 +27,6 @@ from shiftmetrics.models.search.importance import Draws
 from shiftmetrics.models.search.worst_case import Ascent, BestPoints, Route, WorstCase
 from shiftmetrics.stability.losses import CandidateLoss, ZeroOneLoss
 
-_FIRST_MOVES = 2  # best first moves, each on another axis, from which a search goes on, at _QUERIES
-_QUERIES = 500
 _PRICE = 0.1
 """Dual price to begin with, relative to the price of a move over the mean loss."""
 _RISE = 1000.0
@@ -148,7 +146,7 @@ def _of_errors(errors: ErrorSearch, theta1: float) -> WorstCase:
 
 
 class ForestAscent(Ascent):
-    """Ascent over the cells of a grid: from the best points, from the rows and from other first moves."""
+    """Ascent over the cells of a grid: from the best points and from the rows."""
 
     def __init__(self, problem: ModelProblem, grid: Grid) -> None:
         cells = grid.cells(problem.codes)
@@ -181,15 +179,11 @@ class ForestAscent(Ascent):
         return self.price * _RISE
 
     def climb(self, start: FloatArray, best: BestPoints, price: float) -> None:
-        """Climb at this price from all starts; the more queries are allowed, the more first moves."""
+        """Climb at this price from the best points and from the rows."""
         problem = self.problem
         grid = self.grid
         everyone = np.arange(problem.n_samples)
-        n_first = max(_FIRST_MOVES, problem.search.n_queries * _FIRST_MOVES // _QUERIES)
-        # The best first move is that of the rows themselves.
-        n_ranks = min(n_first, len(grid.active))
-        ranks = range(2, 2 + n_ranks)
-        for cells in (grid.cells(start), grid.cells(problem.codes), *ranks):
+        for cells in (grid.cells(start), grid.cells(problem.codes)):
             climbed = self._climbed(cells, price)
             points, losses, distances = self._at(climbed)
             values = price * losses - problem.theta1 * distances * distances
@@ -205,8 +199,8 @@ class ForestAscent(Ascent):
         distances = problem.domain.distances(points, problem.codes)
         return points, losses, distances
 
-    def _climbed(self, cells: IntArray | int, price: float) -> IntArray:
-        """Climb at a price, from cells or from the best first move of this rank of each row."""
+    def _climbed(self, cells: IntArray, price: float) -> IntArray:
+        """Climb at a price."""
         n_samples = self.problem.n_samples
         score = worth(self.problem.theta1 / price)
         row_bytes = 64 * (1 + self.grid.forest.n_outputs) * len(self.grid.axis_of_cell)
@@ -216,13 +210,10 @@ class ForestAscent(Ascent):
         ) as bar:
             for rows in self.grid.row_blocks(n_samples, row_bytes):
                 block = self._block(rows, price)
-                if isinstance(cells, int):
-                    start = first_move(block, score, cells)
-                else:
-                    # Points of a higher price that are not worth their way any more begin anew.
-                    spent = block.spent(cells[rows]).sum(axis=1)
-                    worth_it = spent[:, None] <= block.limit[:, None]
-                    start = np.where(worth_it, cells[rows], block.start)
+                # Points of a higher price that are not worth their way any more begin anew.
+                spent = block.spent(cells[rows]).sum(axis=1)
+                worth_it = spent[:, None] <= block.limit[:, None]
+                start = np.where(worth_it, cells[rows], block.start)
                 climbed.append(climb(block, start, score))
                 bar.update(rows.stop - rows.start)
         return np.concatenate(climbed)
