@@ -58,11 +58,9 @@ def audit_verdict(result: AuditResult) -> Verdict:
 
 
 def audit_facts(result: AuditResult) -> list[Fact]:
-    """Return the figures of the audit."""
+    """Return the figures that the first screen of an audit lacks."""
     changes = result.changes
     return [
-        Fact("new, about", percent(result.new_fraction), "of the current samples"),
-        Fact("p-value", number(result.p_value), "of one source, over modes and columns"),
         Fact("told apart", number(changes.auc), "cross-validated AUC of trees; .5 is not at all"),
         Fact("without counterpart", percent(changes.unmatched_fraction), "of the current samples"),
     ]
@@ -155,12 +153,7 @@ def monitor_verdict(result: MonitorResult) -> Verdict:
     )
 
 
-def monitor_facts(result: MonitorResult) -> list[Fact]:
-    """Return the figures of the monitor."""
-    return [Fact("batches", number(float(result.state.n_batches)), "since the passport")]
-
-
-@reports("audit", MonitorResult, facts=monitor_facts)
+@reports("audit", MonitorResult)
 def fill_monitor(entry: Entry) -> None:
     """Show each alarm."""
     result: MonitorResult = entry.result
