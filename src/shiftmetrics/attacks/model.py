@@ -147,5 +147,5 @@ def check_differentiable(logits_of: Callable[[Tensor], Tensor], x: Tensor, y: Te
             f"The model's gradient in its input is 0 at each of the first {len(x)} row(s), so attacks find no "
             "direction. Look for rounding, steps or saturated scores inside it.",
             UserWarning,
-            stacklevel=6,
+            stacklevel=4,
         )

@@ -118,8 +118,10 @@ def run_search(
     **settings
         The attack's other arguments, for the settings of the result.
     """
-    norm, options = check_choice(norm, "norm", NORMS), options_of(options)
-    logits_of, rng = checked(model), check_rng(options.rng)
+    norm = check_choice(norm, "norm", NORMS)
+    options = options_of(options)
+    logits_of = checked(model)
+    rng = check_rng(options.rng)
     perturbed: list[Tensor] = []
     wrong: list[Tensor] = []
     # In evaluation mode; tensors made in torch's inference mode would have no gradient.
@@ -133,7 +135,12 @@ def run_search(
                 # Each batch has its own seed, so that its search repeats whatever the others do.
                 generator = torch.Generator(device=part.x.device)
                 generator.manual_seed(int(rng.integers(2**62)))
-                _check_model(part, try_gradient=needs_gradient and start == 0)
+                # The model must answer the rows as they are, and a gradient lead back to them.
+                logits = part.logits(part.zeros())
+                check_labels(part.y, logits.shape[1])
+                check_logits(logits)
+                if needs_gradient and start == 0:
+                    check_differentiable(logits_of, part.x[:8], part.y[:8])
                 # Distances and errors are those of the model at the inputs found, not of the search.
                 perturbation = search(part, generator)
                 x_adv = _pushed(part, perturbation) if push else part.settled(perturbation)
@@ -152,15 +159,6 @@ def run_search(
             norm=norm, strength=strength, torch=torch.__version__, **options.settings(), **settings
         ),
     )
-
-
-def _check_model(problem: AttackProblem, *, try_gradient: bool) -> None:
-    """Check the model's logits of unmoved rows and, if wanted, that a gradient leads back to the inputs."""
-    logits = problem.logits(problem.zeros())
-    check_labels(problem.y, logits.shape[1])
-    check_logits(logits)
-    if try_gradient:
-        check_differentiable(problem.model, problem.x[:8], problem.y[:8])
 
 
 def _pushed(problem: AttackProblem, perturbation: Tensor) -> Tensor:

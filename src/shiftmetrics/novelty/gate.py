@@ -239,9 +239,7 @@ def _entropy(part: FloatArray, whole: FloatArray) -> FloatArray:
 
 def _cumulated(values: FloatArray) -> FloatArray:
     """Return the sums up to each place of each row, 0 before the first."""
-    sums = np.zeros((len(values), values.shape[1] + 1))
-    np.cumsum(values, axis=1, out=sums[:, 1:])
-    return sums
+    return np.pad(values.cumsum(axis=1), ((0, 0), (1, 0)))
 
 
 def _directions(points: FloatArray) -> FloatArray:

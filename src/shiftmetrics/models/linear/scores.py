@@ -12,7 +12,7 @@ from typing import Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics.models.reading.model import ModelProblem
 
 _STEP = 64.0  # standard deviations
@@ -158,9 +158,11 @@ def points_to_check(problem: ModelProblem) -> FloatArray:
     flipping = problem.domain.categorical
     # Some complete rows, and some with missing cells.
     incomplete = np.isnan(problem.codes).any(axis=1)
-    complete_rows = _some(np.flatnonzero(~incomplete), rng)
-    incomplete_rows = _some(np.flatnonzero(incomplete), rng)
-    rows = np.concatenate([complete_rows, incomplete_rows])
+    parts = []
+    for chosen in (~incomplete, incomplete):
+        shuffled = rng.permutation(np.flatnonzero(chosen))
+        parts.append(shuffled[:_CHECKED_ROWS])
+    rows = np.concatenate(parts)
     near = problem.codes[rows]
     # Points between two rows each.
     drawn = rng.random((len(near), 1))
@@ -182,9 +184,3 @@ def points_to_check(problem: ModelProblem) -> FloatArray:
             flip.put(placed, states)
             far[whole] = placed
     return np.concatenate([near, between, far])
-
-
-def _some(rows: IntArray, rng: np.random.Generator) -> IntArray:
-    if len(rows) <= _CHECKED_ROWS:
-        return rows
-    return rng.choice(rows, _CHECKED_ROWS, replace=False)

@@ -148,9 +148,8 @@ class ScorePath:
 
 def _from_zero(steps: FloatArray, wanted: BoolArray) -> FloatArray:
     """Return the sums of the wanted steps of each sample, from 0 on."""
-    sums = np.zeros((len(steps), steps.shape[1] + 1))
-    np.cumsum(np.where(wanted, steps, 0.0), axis=1, out=sums[:, 1:])
-    return sums
+    sums = np.where(wanted, steps, 0.0).cumsum(axis=1)
+    return np.pad(sums, ((0, 0), (1, 0)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -131,7 +131,7 @@ class CandidateLoss(Loss):
         return Reach(*best_columns(free, losses, squared)[1:])
 
     def _perturbed(self, dual: float, theta1: float, rows: slice) -> Transform:
-        # The maximum over the candidates j of h l_j - theta1 d_j^2.
+        # The maximum over the candidates j of h l_j - theta1 d_j^2; padding, at distance inf, is worth -inf.
         losses, squared = self._block(rows)
         return Transform(*best_columns(dual * losses - theta1 * squared, losses, squared))
 
@@ -255,6 +255,10 @@ class AlternativesLoss(Loss):
         best = self._best(np.where(is_open, losses, -math.inf), places, rows)
         return Reach(*best[1:])
 
+    # All questions to a sample are one: in which open part is a score highest? At rest the score is the loss, among
+    # the parts it starts with; in reach likewise, among all it may switch to; at a dual price h it is what the loss
+    # is worth, h l - theta1 (d^2 + offset^2). An offset only adds to the squared distance, so each part is solved by
+    # itself.
     def _best(
         self, scores: FloatArray, places: Sequence[Reach | Transform], rows: slice
     ) -> Transform:
