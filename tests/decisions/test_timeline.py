@@ -35,6 +35,28 @@ def test_each_sample_has_its_period_and_gaps_have_none():
     np.testing.assert_array_equal(np.flatnonzero(periods.counts()), [0, 24, 48])
 
 
+@pytest.mark.parametrize(
+    "zone", ["+02:00", "-0800", " +05:30", "Z", "", "Europe/Berlin", "America/New_York"]
+)
+def test_days_are_those_of_the_clock_that_was_read(zone):
+    # Half an hour after midnight, and half an hour before it: of one day in every zone.
+    clock = [
+        f"2025-04-{day:02d}T{time}" for day in range(1, 15) for time in ("00:30:00", "23:30:00")
+    ]
+    times = pd.Series(clock)
+    if "/" in zone:
+        times = pd.to_datetime(times).dt.tz_localize(zone)
+    else:
+        times += zone
+    periods = periods_of(times)
+    assert periods.labels == tuple(f"2025-04-{day:02d}" for day in range(1, 15))
+    np.testing.assert_array_equal(periods.counts(), 2)
+    # Two clocks in one column, such as before and after the change to summer time.
+    if zone == "+02:00":
+        times.iloc[:6] = [time.replace("+02:00", "+01:00") for time in times.iloc[:6]]
+        np.testing.assert_array_equal(periods_of(times).counts(), 2)
+
+
 def test_numbers_are_periods_too():
     years = periods_of(pd.Series([2015, 2016, 2016, 2018]))
     assert years.labels == ("2015", "2016", "2018")

@@ -115,7 +115,7 @@ def periods_of(times: pd.Series) -> Periods:
         remedy = "Write dates as 2024-10-16."
         raise ValueError(describe("time", expected, value=wrong.iloc[0], remedy=remedy))
     # Each time is placed once: a million samples may be of thirty days.
-    codes, distinct = pd.factorize(pd.to_datetime(dates, utc=True).dt.tz_localize(None))
+    codes, distinct = pd.factorize(dates)
     unit, cut = _calendar(pd.Series(distinct))
     first = cut.min()
     last = cut.max()

@@ -257,8 +257,6 @@ def _dates(values: pd.Series) -> pd.Series:
     if dates is None:
         got = f"{known.iloc[0]!r}" if len(known) else "none"
         raise ValueError(describe(f"column {values.name!r}", "of dates", got))
-    if getattr(dates.dtype, "tz", None) is not None:
-        dates = dates.dt.tz_convert("UTC").dt.tz_localize(None)
     # By position: the index of a table may repeat.
     full = pd.Series(pd.NaT, index=range(len(values)), dtype="datetime64[ns]", name=values.name)
     full[values.notna().to_numpy()] = dates.to_numpy(dtype="datetime64[ns]")

@@ -28,6 +28,8 @@ _REPEATS = 0.5
 _CODES = 50
 _STRAYS = 3
 """Distinct numbers up to which, and distinct words beyond which, a column that mixes both is one of codes."""
+_ZONE = r"(:\d\d(?:\.\d+)?)\s?(?:[+-]\d\d:?\d\d|Z)$"
+"""The end of a time of the day, and the zone behind it."""
 _SEEN = 2_000
 """Values that are read to tell dates and text."""
 
@@ -175,13 +177,15 @@ def _kind(values: pd.Series) -> str:
 def read_dates(values: pd.Series) -> pd.Series | None:
     """Return strings as dates, or None where one of them is no date.
 
+    The clock counts as it was read: a day begins at midnight where it was written, in whatever zone of time.
     Bare numbers such as "2019" or "10" are no dates: pandas would read them as years or nanoseconds.
     """
     import pandas as pd
 
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
-        return values
-    text = values.astype(str)
+        plain: pd.Series = values.dt.tz_localize(None)
+        return plain
+    text = values.astype(str).str.replace(_ZONE, r"\1", regex=True)
     if not text.str.contains(r"\d[-/.: ]\d", regex=True).all():
         return None
     try:
