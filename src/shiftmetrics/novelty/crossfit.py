@@ -114,10 +114,8 @@ def _best_threshold(
     fractions = []
     sizes = []
     for side in (labels, ~labels):
-        order = np.argsort(scores[side])
-        below = np.concatenate([[0.0], np.cumsum(weights[side][order])])
-        place = np.searchsorted(scores[side][order], thresholds, side="right")
-        fractions.append(1.0 - below[place] / below[-1])
+        above = scores[side][:, None] > thresholds
+        fractions.append(weights[side] @ above / weights[side].sum())
         sizes.append(float(side.sum()))
     bounds = lower_bound(fractions[0], fractions[1], sizes[0], sizes[1], confidence_level)
     # What is frequent in the reference is not new, however much more of it the sample has.

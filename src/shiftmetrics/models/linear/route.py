@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.linear.geometry import Geometry
@@ -217,9 +218,7 @@ class _LinearAscent(Ascent):
         if problem.loss == "squared":
             slope = 2.0 * (scores - np.asarray(problem.y)[:, None])
         elif problem.loss == "log_loss":
-            highest = scores.max(axis=1, keepdims=True)
-            slope = np.exp(scores - highest)
-            slope /= slope.sum(axis=1, keepdims=True)
+            slope = softmax(scores, axis=1)
             slope[everyone, problem.y] -= 1.0
         else:
             rivals = scores.copy()
