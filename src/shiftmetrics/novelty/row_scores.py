@@ -22,10 +22,10 @@ from shiftmetrics._core.arrays import (
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.neighbours import nearest_neighbours
 from shiftmetrics.novelty.basis import Function
+from shiftmetrics.novelty.gate import RidgeClassifier
 from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.membership import ModeFunction
 from shiftmetrics.novelty.permutations import RIDGE
-from shiftmetrics.novelty.ridge import RidgeClassifier
 from shiftmetrics.novelty.space import SearchSpace
 
 N_NEIGHBOURS = 15
