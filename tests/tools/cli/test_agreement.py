@@ -244,3 +244,12 @@ def test_an_interval_draws_groups_together(run, fails, folder):
     assert "--confidence-level must be" in fails(
         *arguments, "--columns", ",".join(columns), "--confidence-level", 95
     )
+
+
+@pytest.mark.parametrize("column", ["label", "prediction", "which"])
+def test_predicted_classes_without_scores_are_for_diff(fails, folder, column):
+    for name, classes in (("before.csv", "abcabc"), ("after.csv", "abcaba")):
+        frame = pd.DataFrame({"image": [f"i{k}" for k in range(6)], column: list(classes)})
+        frame.to_csv(folder / name, index=False)
+    after, before = str(folder / "after.csv"), str(folder / "before.csv")
+    assert "`shiftmetrics diff" in fails("agreement", after, before)

@@ -174,7 +174,9 @@ def _table_sample(
     # ids: rows must not pair by their place
     for what, found_in in (("id", find_id), ("label", find_label)):
         if named.get(what) is None and (what == "id" or not chosen):
-            name = found_in(content.drop(columns=[*chosen, *_columns_of(content, named)]))
+            rest = content.drop(columns=[*chosen, *_columns_of(content, named)])
+            # what is left alone is to be measured
+            name = found_in(rest) if rest.shape[1] > 1 else None
             named[what] = name
             if name is not None:
                 notes.append(f"Took {name} as the {what}.")

@@ -107,9 +107,13 @@ def refuse_suspect_columns(frame: Any, argument: str, role: Role) -> None:
         if suspect is None:
             continue
         option = {"a row id": "--id", "a label": "--label", "a weight": "--weight"}[suspect]
-        raise ValueError(
-            f"{argument} must hold {role} only, got the column {name!r}, which looks like {suspect}. "
+        remedy = (
             f"Say so with {option} {shlex.quote(name)}, or list the columns to take with --columns."
+        )
+        if role == "scores" and len(kinds) == 1:
+            remedy = "For predicted classes without scores there is `shiftmetrics diff REFERENCE SHIFTED`."
+        raise ValueError(
+            f"{argument} must hold {role} only, got the column {name!r}, which looks like {suspect}. {remedy}"
         )
     if role == "scores" and (reason := _unlike_scores(frame)) is not None:
         raise ValueError(
