@@ -13,7 +13,6 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from scipy.special import logsumexp, softmax
 
 from optional import array_api_strict, torch
 from shiftmetrics._core.arrays import (
@@ -23,7 +22,6 @@ from shiftmetrics._core.arrays import (
     float64_rows,
     is_labelled,
     is_table,
-    log_partition,
     namespace,
     to_float64,
     to_numpy,
@@ -248,36 +246,6 @@ def test_arrays_of_the_standard_reach_numpy() -> None:
     for dtype in ("float32", "int16", "bool"):
         array = array_api_strict.asarray([[0, 1]], dtype=getattr(array_api_strict, dtype))
         assert to_numpy(array).dtype == np.dtype(dtype)
-
-
-@given(st.integers(0, 1000), st.sampled_from([0.0, 1e-8, 0.3, 1.0, 50.0, 1e6]))
-def test_log_partition_and_its_slope(seed: int, factor: float) -> None:
-    rng = np.random.default_rng(seed)
-    scores, weights = rng.normal(size=(6, 5)) * 30, rng.dirichlet(np.ones(5))
-    value, slope = log_partition(scores, weights, factor)
-    np.testing.assert_allclose(
-        value, logsumexp(factor * scores, axis=1, b=weights), rtol=1e-12, atol=1e-12
-    )
-    tilted = softmax(factor * scores + np.log(weights), axis=1)
-    np.testing.assert_allclose(slope, np.sum(tilted * scores, axis=1), rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("offset", [-1e300, 0.0, 1e300])
-def test_no_scale_overflows(offset: float) -> None:
-    value, slope = log_partition(
-        np.full((2, 3), offset), np.full(3, 1 / 3), 1e5 if offset == 0.0 else 1.0
-    )
-    np.testing.assert_allclose(value, offset)
-    np.testing.assert_allclose(slope, offset)
-
-
-def test_libraries_agree() -> None:
-    scores, weights = np.random.default_rng(0).normal(size=(20, 4)), np.array([0.1, 0.2, 0.3, 0.4])
-    expected = log_partition(scores, weights, 2.5)
-    for asarray in (torch.asarray, array_api_strict.asarray):
-        found = log_partition(asarray(scores), asarray(weights), 2.5)
-        for mine, other in zip(expected, found, strict=True):
-            np.testing.assert_allclose(to_float64(other), mine, rtol=1e-14)
 
 
 def test_entropy() -> None:

@@ -245,36 +245,6 @@ UNIT_ROUNDOFF = 2.0**-53
 """Largest relative error of one rounded float64 operation."""
 
 
-def log_partition(scores: Array, weights: Array, factor: float) -> tuple[Array, Array]:
-    """Log-partition function of each row and its derivative with respect to ``factor``.
-
-    Each row is shifted by its own maximum, so no scale of the scores overflows or vanishes.
-
-    Parameters
-    ----------
-    scores : array of shape (n_rows, n_classes)
-        Finite float64 values of any array library.
-    weights : array of shape (n_classes,)
-        Positive.
-    factor : float
-        Non-negative and finite.
-
-    Returns
-    -------
-    value, slope : array of shape (n_rows,)
-        ``log(sum_k weights[k] exp(factor scores[:, k]))``, and the mean of the scores under that distribution.
-    """
-    xp = namespace(scores)
-    top = xp.max(scores, axis=-1, keepdims=True)
-    below = scores - top
-    # log sum_k w_k exp(f s_k) = f max(s) + log sum_k w_k exp(f (s_k - max(s)))
-    terms = xp.exp(factor * below)
-    total = terms @ weights
-    value = factor * top[..., 0] + xp.log(total)
-    slope = top[..., 0] + (terms * below) @ weights / total
-    return value, slope
-
-
 def directions(rows: Array) -> Array:
     """Scale rows to length 1: by their largest entry first, so that no square overflows. Rows of zeros stay zero."""
     xp = namespace(rows)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftmetrics._core.arrays import UNIT_ROUNDOFF, FloatArray, log_partition, to_float64
+from shiftmetrics._core.arrays import UNIT_ROUNDOFF, FloatArray, to_float64
 from shiftmetrics._core.blocks import Statistic, map_blocks, map_reduce
 from shiftmetrics._core.convex_difference import Samples, Tail
 from shiftmetrics._core.maximum import Maximum, maximize_difference
@@ -22,6 +22,21 @@ from shiftmetrics.agreement.statistic import AgreementStatistic
 
 Offset = Callable[[slice, FloatArray], FloatArray]
 """Maps a slice of rows and its centred block [a, b] to log(q / pi) of the fixed side: (n_rows, n_classes)."""
+
+
+def log_partition(
+    scores: FloatArray, prior: FloatArray, beta: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return ``log sum_k prior_k exp(beta scores_k)`` of each row, and its derivative by beta.
+
+    Each row is shifted by its own maximum, so no scale of the scores overflows or vanishes.
+    """
+    top = scores.max(axis=1)
+    below = scores - top[:, None]
+    terms = np.exp(beta * below)
+    total = terms @ prior
+    value = beta * top + np.log(total)
+    return value, top + (terms * below) @ prior / total
 
 
 @dataclass(frozen=True, eq=False)
