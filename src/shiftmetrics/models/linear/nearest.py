@@ -221,7 +221,7 @@ def _integer_steps(
 
     # First ways: the relaxed one with ever more of its numbers rounded up.
     of = np.arange(len(rows))
-    for up in np.linspace(1e-9, 1.0 - 1e-9, 5):
+    for up in np.linspace(1e-9, 1.0 - 1e-9, 5 + len(length) // 4):
         steps = np.floor(nearest + up)
         keep(of, steps)
         if alone:
