@@ -124,7 +124,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
             modes = "one mode" if n == 1 else f"{n} modes"
             return f"{format_percent(fraction)} of the samples are new, in {modes} ({p})"
         if changes.gradual:
-            return f"no new mode is shown, but a change ({p}): {changes.gradual}"
+            return f"no new mode, but a change ({p}): {changes.gradual}"
         # A column that changed explains most of what has no mode, unless held-out samples show that some are new.
         is_new = changes.novelty_p_value <= LEVEL * SEARCH
         if is_new and (self.value > 0.0 or not changes.n_changed):
