@@ -109,6 +109,8 @@ def contrasts(
         tried = [_discriminant(scaled[:, [*chosen, one]], labels) for one in left]
         scores = np.stack(tried, axis=1)
         areas = areas_under_roc(scores, labels)
+        if np.isnan(areas).any():  # values that overflow part nothing
+            break
         best = int(areas.argmax())
         if not chosen:
             # Of columns that part them alone without an error, the one in which they are furthest apart.
