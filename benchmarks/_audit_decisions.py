@@ -28,9 +28,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from shiftmetrics import kernel_entropic_novelty
 from shiftmetrics._core.options import Computing
 from shiftmetrics.decisions import audit_samples, make_passport
-from shiftmetrics.decisions.alarm import Alarm
-from shiftmetrics.decisions.monitor import MonitorState
-from shiftmetrics.decisions.unlabelled import estimate_without_labels
+from shiftmetrics.decisions.audit.unlabelled import estimate_without_labels
+from shiftmetrics.decisions.monitor.alarm import Alarm
+from shiftmetrics.decisions.monitor.monitor import MonitorState
 from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.novelty import NoveltyResampling
 

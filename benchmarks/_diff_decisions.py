@@ -27,10 +27,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from shiftmetrics import Interval
-from shiftmetrics.decisions.anytime import difference_sequence
-from shiftmetrics.decisions.diff import verdict_of
-from shiftmetrics.decisions.exact import Outcomes, difference_interval
-from shiftmetrics.decisions.paired import future_interval
+from shiftmetrics.decisions.diff.diff import verdict_of
+from shiftmetrics.decisions.labelling.anytime import difference_sequence
+from shiftmetrics.decisions.labelling.exact import Outcomes, difference_interval
+from shiftmetrics.decisions.labelling.paired import future_interval
 
 LABELS = (20, 50, 100, 200)
 ALLOW = 0.01

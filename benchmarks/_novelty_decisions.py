@@ -27,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from shiftmetrics import kernel_entropic_novelty
 from shiftmetrics._core.options import Computing
 from shiftmetrics.novelty import NoveltyResampling
-from shiftmetrics.novelty.contrast import nearest_known
+from shiftmetrics.novelty.modes.contrast import nearest_known
 
 Method = Callable[[tasks.Case, int], Answer]
 

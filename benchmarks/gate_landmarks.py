@@ -15,8 +15,10 @@ import _novelty_tasks as tasks
 import numpy as np
 from _machine import table
 
-from shiftmetrics.novelty import bandwidth, gate, gram, kernels, permutations, space
+from shiftmetrics.novelty import bandwidth
 from shiftmetrics.novelty.inputs import column_units
+from shiftmetrics.novelty.modes import gate, permutations, space
+from shiftmetrics.novelty.score import gram, kernels
 
 N_ROWS = 1200
 """Of each sample."""

@@ -22,7 +22,7 @@ from sklearn.neural_network import MLPClassifier
 
 from shiftmetrics.lab.novelty_studies import bandwidth_sweep
 from shiftmetrics.novelty import choose_bandwidth
-from shiftmetrics.novelty.spectrum import entropy
+from shiftmetrics.novelty.score.spectrum import entropy
 
 FEATURES = ("pixels", "PCA", "network")
 GENERATIONS = (0, 1, 2, 4, 6, 9, 12, 14, 17, 19)

@@ -7,14 +7,10 @@ from unittest import mock
 import numpy as np
 
 from shiftmetrics import Computing
-from shiftmetrics.novelty import (
-    NoveltyResampling,
-    NoveltyResult,
-    kernel_entropic_novelty,
-    routes,
-)
-from shiftmetrics.novelty.basis import ScoreBasis
-from shiftmetrics.novelty.routes import solve
+from shiftmetrics.novelty import NoveltyResampling, NoveltyResult, kernel_entropic_novelty
+from shiftmetrics.novelty.score import routes
+from shiftmetrics.novelty.score.basis import ScoreBasis
+from shiftmetrics.novelty.score.routes import solve
 
 RESAMPLING = ("n_resamples", "confidence_level", "paired", "groups", "rng")
 COMPUTING = ("rtol", "memory_limit", "executor")

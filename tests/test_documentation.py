@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import pytest
 
-from shiftmetrics.tools.cli import main
+from shiftmetrics.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -98,7 +98,7 @@ def test_a_new_command_option(capsys: pytest.CaptureFixture[str]) -> None:
     import typer
     from typer.testing import CliRunner
 
-    from shiftmetrics.tools.cli.signature import command
+    from shiftmetrics.cli.signature import command
 
     @command
     def greet(name: str, *, times: int = 1) -> None:

@@ -17,7 +17,7 @@ from shiftmetrics._core.result import Result, Status
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "shiftmetrics"
-WINGS = ("lab", "adapters", "tools")
+WINGS = ("lab", "adapters", "cli")
 """Packages that may import the laboratory: itself, and the other two inside functions."""
 
 MOST_NAMES = {"lab": 48, "adapters": 11, "": 140}

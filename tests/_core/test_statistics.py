@@ -123,7 +123,7 @@ def plan() -> Mapper:
 
 
 def novelty_moments() -> Mapper:
-    from shiftmetrics.novelty.spectrum import Moments
+    from shiftmetrics.novelty.score.spectrum import Moments
 
     rng = np.random.default_rng(0)
     coordinates = rng.normal(size=(ROWS, 3))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shiftmetrics.decisions.alarm import Alarm
+from shiftmetrics.decisions.monitor.alarm import Alarm
 
 ODDS = [1.1, 1.2, 1.35, 1.5, 1.75, 2, 2.5, 3, 4, 6, 10]
 

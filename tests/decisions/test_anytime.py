@@ -4,7 +4,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from shiftmetrics.decisions.anytime import GRID_SIZE, STAKES, difference_sequence, mean_sequence
+from shiftmetrics.decisions.labelling.anytime import (
+    GRID_SIZE,
+    STAKES,
+    difference_sequence,
+    mean_sequence,
+)
 
 Values = npt.NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from shiftmetrics._core.result import format_percent
 from shiftmetrics.decisions import AuditResult, audit_samples
-from shiftmetrics.decisions.audit_result import p_words
-from shiftmetrics.decisions.new_modes import contrasts_of
-from shiftmetrics.decisions.search import find_modes
+from shiftmetrics.decisions.audit.new_modes import contrasts_of
+from shiftmetrics.decisions.audit.result import p_words
+from shiftmetrics.decisions.audit.search import find_modes
 from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.encoding.roles import Column
 

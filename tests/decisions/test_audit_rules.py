@@ -6,8 +6,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from shiftmetrics.decisions import audit_samples
-from shiftmetrics.decisions.new_modes import TableMode
-from shiftmetrics.decisions.sample_changes import SampleChanges
+from shiftmetrics.decisions.audit.new_modes import TableMode
+from shiftmetrics.decisions.audit.sample_changes import SampleChanges
 from shiftmetrics.rules import Rule, check_results
 
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from shiftmetrics.decisions import audit_samples
-from shiftmetrics.decisions.conditions import ModeRows, joined
-from shiftmetrics.decisions.new_modes import contrasts_of
+from shiftmetrics.decisions.audit.conditions import ModeRows, joined
+from shiftmetrics.decisions.audit.new_modes import contrasts_of
 from shiftmetrics.encoding import TableEncoder
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from shiftmetrics.decisions.column_changes import column_changes, holm
+from shiftmetrics.decisions.audit.column_changes import column_changes, holm
 from shiftmetrics.encoding import TableEncoder
 
 

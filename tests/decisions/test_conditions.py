@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from shiftmetrics.decisions.conditions import condition_modes
+from shiftmetrics.decisions.audit.conditions import condition_modes
 from shiftmetrics.encoding import TableEncoder
 
 

@@ -18,8 +18,8 @@ from sklearn.metrics import (
 
 from shiftmetrics import diff_models
 from shiftmetrics.decisions import DiffResult
-from shiftmetrics.decisions.exact import Outcomes, difference_interval
-from shiftmetrics.decisions.paired import future_interval, mcnemar_p_value
+from shiftmetrics.decisions.labelling.exact import Outcomes, difference_interval
+from shiftmetrics.decisions.labelling.paired import future_interval, mcnemar_p_value
 
 Labels = npt.NDArray[Any]
 

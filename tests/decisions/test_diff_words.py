@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from shiftmetrics import diff_models
 from shiftmetrics._core.result import format_percent
-from shiftmetrics.decisions.diff_words import rounded
-from shiftmetrics.decisions.paired import mcnemar_p_value
+from shiftmetrics.decisions.diff.words import rounded
+from shiftmetrics.decisions.labelling.paired import mcnemar_p_value
 
 
 @given(st.integers(1, 10**6 - 1), st.integers(2, 3))

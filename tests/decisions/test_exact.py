@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
-from shiftmetrics.decisions.exact import Draw, Outcomes, count_interval, difference_interval
+from shiftmetrics.decisions.labelling.exact import (
+    Draw,
+    Outcomes,
+    count_interval,
+    difference_interval,
+)
 
 
 def samples(population: tuple[int, int, int], n_drawn: int) -> Iterator[tuple[Outcomes, float]]:

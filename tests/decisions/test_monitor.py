@@ -8,10 +8,10 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from shiftmetrics.decisions.alarm import Alarm
-from shiftmetrics.decisions.monitor import MonitorState, monitor_batch
-from shiftmetrics.decisions.passport import Passport
-from shiftmetrics.decisions.profile import make_passport
+from shiftmetrics.decisions.monitor.alarm import Alarm
+from shiftmetrics.decisions.monitor.monitor import MonitorState, monitor_batch
+from shiftmetrics.decisions.monitor.passport import Passport
+from shiftmetrics.decisions.monitor.profile import make_passport
 
 JOBS = ["cook", "nurse", "clerk"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, multinomial
 
-from shiftmetrics.decisions.paired import (
+from shiftmetrics.decisions.labelling.paired import (
     difference_of_rates,
     future_interval,
     mcnemar_p_value,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shiftmetrics.decisions.plan import (
+from shiftmetrics.decisions.labelling.plan import (
     LabelPlan,
     digest_of,
     draw_plan,

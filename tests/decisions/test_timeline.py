@@ -4,7 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics.decisions.timeline import MOST_PERIODS, change_point, periods_of, split_gains
+from shiftmetrics.decisions.audit.timeline import (
+    MOST_PERIODS,
+    change_point,
+    periods_of,
+    split_gains,
+)
 
 
 def days(n_days, a_day, start="2024-10-01"):

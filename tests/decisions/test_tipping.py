@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from shiftmetrics.decisions.tipping import WIDEST, tipping_fraction
+from shiftmetrics.decisions.audit.tipping import WIDEST, tipping_fraction
 
 
 def test_the_fraction_where_the_mixture_passes_the_threshold():

@@ -5,7 +5,7 @@ import pytest
 from sklearn.isotonic import IsotonicRegression
 
 from shiftmetrics._core.result import format_percent
-from shiftmetrics.decisions.unlabelled import (
+from shiftmetrics.decisions.audit.unlabelled import (
     Calibration,
     estimate_without_labels,
     log_probabilities,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calls import novelty
-from shiftmetrics.novelty import space
+from shiftmetrics.novelty.modes import space
 
 
 def planted(

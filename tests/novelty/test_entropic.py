@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import oracles
 from calls import both_ways, novelty
-from shiftmetrics.novelty.solution import CERTIFIED, EXACT
+from shiftmetrics.novelty.score.solution import CERTIFIED, EXACT
 
 ROUTES = ("dense", "landmarks")
 ANGLES = np.arange(8) * np.pi / 4

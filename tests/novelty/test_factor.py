@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics.novelty.factor import Factor, pivoted_factor
-from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.kernels import CallableKernel, CosineKernel, GaussianKernel
+from shiftmetrics.novelty.score.factor import Factor, pivoted_factor
+from shiftmetrics.novelty.score.gram import Gram
+from shiftmetrics.novelty.score.kernels import CallableKernel, CosineKernel, GaussianKernel
 
 
 def gram_of(

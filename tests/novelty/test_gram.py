@@ -7,8 +7,8 @@ import pytest
 
 import oracles
 from optional import torch
-from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.kernels import CallableKernel, CosineKernel, GaussianKernel
+from shiftmetrics.novelty.score.gram import Gram
+from shiftmetrics.novelty.score.kernels import CallableKernel, CosineKernel, GaussianKernel
 
 N_TEST, N_REFERENCE, COLUMNS = 37, 53, 5
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shiftmetrics.novelty.routes import METHODS
+from shiftmetrics.novelty.score.routes import METHODS
 
 TESTS = Path(__file__).parents[1]
 SCRIPT = """

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from calls import both_ways, eigenmodes, novelty
 from optional import array_api_strict, torch
-from shiftmetrics.novelty.kernels import GaussianKernel
+from shiftmetrics.novelty.score.kernels import GaussianKernel
 
 ROUTES = ("dense", "landmarks")
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import oracles
 from optional import array_api_strict, torch
-from shiftmetrics.novelty.kernels import EPSILON, CallableKernel, CosineKernel, GaussianKernel
+from shiftmetrics.novelty.score.kernels import EPSILON, CallableKernel, CosineKernel, GaussianKernel
 
 
 @given(

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 import calls
 from calls import eigenmodes
 from optional import torch
-from shiftmetrics.novelty import routes
-from shiftmetrics.novelty.basis import PivotBasis
-from shiftmetrics.novelty.factor import pivoted_factor
-from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.kernels import GaussianKernel
-from shiftmetrics.novelty.solution import CERTIFIED, EXACT, RANK_LIMITED
+from shiftmetrics.novelty.score import routes
+from shiftmetrics.novelty.score.basis import PivotBasis
+from shiftmetrics.novelty.score.factor import pivoted_factor
+from shiftmetrics.novelty.score.gram import Gram
+from shiftmetrics.novelty.score.kernels import GaussianKernel
+from shiftmetrics.novelty.score.solution import CERTIFIED, EXACT, RANK_LIMITED
 
 
 def novelty(features, reference, **options):

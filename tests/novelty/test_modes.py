@@ -10,11 +10,11 @@ import oracles
 from calls import novelty
 from optional import torch
 from shiftmetrics.novelty import NoveltyResult
-from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.halves import _is_gap, are_one
-from shiftmetrics.novelty.kernels import GaussianKernel
-from shiftmetrics.novelty.modes import N_EXEMPLARS, Mode
-from shiftmetrics.novelty.space import SearchSpace
+from shiftmetrics.novelty.modes.halves import _is_gap, are_one
+from shiftmetrics.novelty.modes.modes import N_EXEMPLARS, Mode
+from shiftmetrics.novelty.modes.space import SearchSpace
+from shiftmetrics.novelty.score.gram import Gram
+from shiftmetrics.novelty.score.kernels import GaussianKernel
 
 
 def clusters(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

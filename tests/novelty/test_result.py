@@ -7,7 +7,7 @@ import pytest
 
 from calls import novelty
 from shiftmetrics.novelty import NoveltyResult
-from shiftmetrics.novelty.solution import EXACT, RANK_LIMITED, SAMPLED
+from shiftmetrics.novelty.score.solution import EXACT, RANK_LIMITED, SAMPLED
 
 ROUTES = ("dense", "landmarks")
 ANGLES = np.arange(8) * np.pi / 4

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from calls import both_ways, novelty
-from shiftmetrics.novelty import routes
-from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.kernels import GaussianKernel
-from shiftmetrics.novelty.routes import METHODS
-from shiftmetrics.novelty.solution import CERTIFIED, EXACT, RANK_LIMITED, NoveltyProblem
+from shiftmetrics.novelty.score import routes
+from shiftmetrics.novelty.score.gram import Gram
+from shiftmetrics.novelty.score.kernels import GaussianKernel
+from shiftmetrics.novelty.score.routes import METHODS
+from shiftmetrics.novelty.score.solution import CERTIFIED, EXACT, RANK_LIMITED, NoveltyProblem
 
 GAUSSIAN = [method for method in METHODS if method != "cosine"]
 

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from shiftmetrics.novelty.basis import PivotBasis
-from shiftmetrics.novelty.factor import Factor, pivoted_factor
-from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.kernels import GaussianKernel
-from shiftmetrics.novelty.solution import NoveltyProblem, solve_dense
-from shiftmetrics.novelty.spectrum import (
+from shiftmetrics.novelty.score.basis import PivotBasis
+from shiftmetrics.novelty.score.factor import Factor, pivoted_factor
+from shiftmetrics.novelty.score.gram import Gram
+from shiftmetrics.novelty.score.kernels import GaussianKernel
+from shiftmetrics.novelty.score.solution import NoveltyProblem, solve_dense
+from shiftmetrics.novelty.score.spectrum import (
     eigenvalues_and_vectors,
     entropy,
     entropy_slack,

@@ -6,10 +6,10 @@ import pytest
 
 from calls import novelty
 from shiftmetrics import kernel_entropic_novelty
-from shiftmetrics.novelty.changes import column_changes, is_gradual, smoothed
-from shiftmetrics.novelty.crossfit import crossfitted_members, lower_bound
 from shiftmetrics.novelty.dependence import duplicate_warnings, order_warnings
-from shiftmetrics.novelty.gate import likelihood_ratio
+from shiftmetrics.novelty.modes.changes import column_changes, is_gradual, smoothed
+from shiftmetrics.novelty.modes.crossfit import crossfitted_members, lower_bound
+from shiftmetrics.novelty.modes.gate import likelihood_ratio
 
 NAMES = [f"c{number}" for number in range(5)]
 

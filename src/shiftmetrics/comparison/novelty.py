@@ -15,13 +15,13 @@ from shiftmetrics.comparison.models import measure_each, model_names
 from shiftmetrics.comparison.ranking import rank_results
 from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.novelty import NoveltyResampling, choose_bandwidth, kernel_entropic_novelty
-from shiftmetrics.novelty.gram import rows_at
 from shiftmetrics.novelty.inputs import (
     check_samples,
     column_units,
     units_warning,
 )
 from shiftmetrics.novelty.options import novelty_resampling_of
+from shiftmetrics.novelty.score.gram import rows_at
 
 Criterion = Callable[[Any, Any], Any]
 """From a sample and the reference to a number, or to a result with a value."""

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 from shiftmetrics._core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from shiftmetrics.decisions.audit import audit_samples
-    from shiftmetrics.decisions.audit_result import AuditResult
-    from shiftmetrics.decisions.diff import diff_models
-    from shiftmetrics.decisions.diff_result import DiffResult
-    from shiftmetrics.decisions.monitor import MonitorResult, MonitorState, monitor_batch
-    from shiftmetrics.decisions.passport import Passport
-    from shiftmetrics.decisions.profile import make_passport
+    from shiftmetrics.decisions.audit.audit import audit_samples
+    from shiftmetrics.decisions.audit.result import AuditResult
+    from shiftmetrics.decisions.diff.diff import diff_models
+    from shiftmetrics.decisions.diff.result import DiffResult
+    from shiftmetrics.decisions.monitor.monitor import MonitorResult, MonitorState, monitor_batch
+    from shiftmetrics.decisions.monitor.passport import Passport
+    from shiftmetrics.decisions.monitor.profile import make_passport
 
 __all__ = [
     "AuditResult",
@@ -26,15 +26,15 @@ __all__ = [
 ]
 
 _HOME = {
-    "AuditResult": "audit_result",
-    "DiffResult": "diff_result",
-    "MonitorResult": "monitor",
-    "MonitorState": "monitor",
-    "Passport": "passport",
-    "audit_samples": "audit",
-    "diff_models": "diff",
-    "make_passport": "profile",
-    "monitor_batch": "monitor",
+    "AuditResult": "audit.result",
+    "DiffResult": "diff.result",
+    "MonitorResult": "monitor.monitor",
+    "MonitorState": "monitor.monitor",
+    "Passport": "monitor.passport",
+    "audit_samples": "audit.audit",
+    "diff_models": "diff.diff",
+    "make_passport": "monitor.profile",
+    "monitor_batch": "monitor.monitor",
 }
 """Where each name is: a comparison of two files need not wait for what an audit imports."""
 

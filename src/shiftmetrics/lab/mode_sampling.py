@@ -14,7 +14,7 @@ from shiftmetrics._core.validation import (
     check_rng,
     describe,
 )
-from shiftmetrics.novelty.modes import Mode, Sample
+from shiftmetrics.novelty.modes.modes import Mode, Sample
 
 
 def sample_mode(

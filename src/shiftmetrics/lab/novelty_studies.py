@@ -16,10 +16,10 @@ from shiftmetrics._core.result import format_number
 from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
 from shiftmetrics.lab.permuted_scores import permuted_scores
 from shiftmetrics.novelty.bandwidth import check_distances, choose_bandwidth
-from shiftmetrics.novelty.factor import Factor, pivoted_factor
-from shiftmetrics.novelty.gram import Gram, rows_at
 from shiftmetrics.novelty.inputs import check_eta, check_samples, column_units
-from shiftmetrics.novelty.kernels import GaussianKernel
+from shiftmetrics.novelty.score.factor import Factor, pivoted_factor
+from shiftmetrics.novelty.score.gram import Gram, rows_at
+from shiftmetrics.novelty.score.kernels import GaussianKernel
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import MUTED, TEST, mark, new_axes
 

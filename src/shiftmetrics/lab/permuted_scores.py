@@ -9,9 +9,9 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.blocks import one_blas_thread
-from shiftmetrics.novelty.factor import Factor
-from shiftmetrics.novelty.kernels import EPSILON
-from shiftmetrics.novelty.spectrum import entropy
+from shiftmetrics.novelty.score.factor import Factor
+from shiftmetrics.novelty.score.kernels import EPSILON
+from shiftmetrics.novelty.score.spectrum import entropy
 
 _EQUAL = 1e-12
 """Permutations of equal rows score the same up to this: they count as reaching the observed score."""

@@ -10,22 +10,22 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, take_rows, to_float64
 from shiftmetrics._core.result import Interval
-from shiftmetrics.novelty.amounts import Frequencies, ModeSides, sorted_modes
 from shiftmetrics.novelty.bandwidth import MAX_ROWS, bandwidth_by_rule
-from shiftmetrics.novelty.crossfit import fraction_interval
-from shiftmetrics.novelty.gate import side_p_values
-from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.kernels import DirectionKernel, Kernel
-from shiftmetrics.novelty.membership import FoundMode, ModeFunction, members_of
-from shiftmetrics.novelty.modes import Mode, describe_mode
+from shiftmetrics.novelty.modes.amounts import Frequencies, ModeSides, sorted_modes
+from shiftmetrics.novelty.modes.crossfit import fraction_interval
+from shiftmetrics.novelty.modes.gate import side_p_values
+from shiftmetrics.novelty.modes.membership import FoundMode, ModeFunction, members_of
+from shiftmetrics.novelty.modes.modes import Mode, describe_mode
+from shiftmetrics.novelty.modes.permutations import searched_rows
+from shiftmetrics.novelty.modes.row_scores import RowScorer
+from shiftmetrics.novelty.modes.search import found_in
+from shiftmetrics.novelty.modes.space import most_rows
 from shiftmetrics.novelty.options import NoveltyResampling
-from shiftmetrics.novelty.permutations import searched_rows
 from shiftmetrics.novelty.result_parts import NoveltyChanges, NoveltyTest
-from shiftmetrics.novelty.row_scores import RowScorer
-from shiftmetrics.novelty.search import found_in
+from shiftmetrics.novelty.score.gram import Gram
+from shiftmetrics.novelty.score.kernels import DirectionKernel, Kernel
+from shiftmetrics.novelty.score.solution import NoveltyProblem
 from shiftmetrics.novelty.searched import SearchedSamples
-from shiftmetrics.novelty.solution import NoveltyProblem
-from shiftmetrics.novelty.space import most_rows
 
 _ALL_MISSING = 0.9
 """Fraction of the reference that is missing, beyond which the rest is too little to compare with."""

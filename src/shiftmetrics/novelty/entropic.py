@@ -20,7 +20,6 @@ from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.encoding.encoder import encoded_tables
 from shiftmetrics.novelty.bandwidth import bandwidth_of
 from shiftmetrics.novelty.detection import detect
-from shiftmetrics.novelty.gram import Gram
 from shiftmetrics.novelty.inputs import (
     KernelChoice,
     check_eta,
@@ -36,8 +35,9 @@ from shiftmetrics.novelty.inputs import (
 from shiftmetrics.novelty.options import NoveltyResampling, novelty_resampling_of
 from shiftmetrics.novelty.result import NoveltyResult, NoveltySource
 from shiftmetrics.novelty.result_parts import NoveltyScore
-from shiftmetrics.novelty.routes import Method, check_method, solve
-from shiftmetrics.novelty.solution import NoveltyProblem, cautions, status_of
+from shiftmetrics.novelty.score.gram import Gram
+from shiftmetrics.novelty.score.routes import Method, check_method, solve
+from shiftmetrics.novelty.score.solution import NoveltyProblem, cautions, status_of
 
 
 def kernel_entropic_novelty(

@@ -28,7 +28,7 @@ from shiftmetrics._core.validation import (
     check_weights,
     describe,
 )
-from shiftmetrics.novelty.kernels import CallableKernel, CosineKernel, GaussianKernel, Kernel
+from shiftmetrics.novelty.score.kernels import CallableKernel, CosineKernel, GaussianKernel, Kernel
 
 KernelChoice = Literal["gaussian", "cosine"] | Callable[[Any, Any], Any]
 

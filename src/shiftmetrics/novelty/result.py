@@ -13,12 +13,12 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.confidence import normal_interval
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Interval, Result, Status, format_number, format_percent
-from shiftmetrics.novelty.basis import Route, ScoreBasis
-from shiftmetrics.novelty.modes import Mode
+from shiftmetrics.novelty.modes.modes import Mode
+from shiftmetrics.novelty.modes.row_scores import RowScorer
 from shiftmetrics.novelty.result_parts import NoveltyChanges, NoveltyScore, NoveltyTest
-from shiftmetrics.novelty.routes import solve
-from shiftmetrics.novelty.row_scores import RowScorer
-from shiftmetrics.novelty.solution import NoveltyProblem
+from shiftmetrics.novelty.score.basis import Route, ScoreBasis
+from shiftmetrics.novelty.score.routes import solve
+from shiftmetrics.novelty.score.solution import NoveltyProblem
 
 _SHOWN = 3
 """Modes whose samples stand in the headline."""

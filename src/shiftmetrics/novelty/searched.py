@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float64
-from shiftmetrics.novelty.changes import column_changes, is_gradual, matched
-from shiftmetrics.novelty.correlations import correlated, correlation_changes
-from shiftmetrics.novelty.crossfit import N_FOLDS, crossfitted_members
 from shiftmetrics.novelty.dependence import duplicate_warnings, order_warnings
-from shiftmetrics.novelty.gate import Gate, side_p_values
-from shiftmetrics.novelty.gram import Gram
-from shiftmetrics.novelty.membership import ModeFunction
+from shiftmetrics.novelty.modes.changes import column_changes, is_gradual, matched
+from shiftmetrics.novelty.modes.correlations import correlated, correlation_changes
+from shiftmetrics.novelty.modes.crossfit import N_FOLDS, crossfitted_members
+from shiftmetrics.novelty.modes.gate import Gate, side_p_values
+from shiftmetrics.novelty.modes.membership import ModeFunction
+from shiftmetrics.novelty.modes.permutations import make_units, permuted_labels
+from shiftmetrics.novelty.modes.search import LEAST_ROWS, MORE_RESAMPLES, find_modes, near_level
+from shiftmetrics.novelty.modes.space import SearchSpace
 from shiftmetrics.novelty.options import NoveltyResampling
-from shiftmetrics.novelty.permutations import make_units, permuted_labels
 from shiftmetrics.novelty.result_parts import NoveltyChanges
-from shiftmetrics.novelty.search import LEAST_ROWS, MORE_RESAMPLES, find_modes, near_level
-from shiftmetrics.novelty.solution import NoveltyProblem
-from shiftmetrics.novelty.space import SearchSpace
+from shiftmetrics.novelty.score.gram import Gram
+from shiftmetrics.novelty.score.solution import NoveltyProblem
 
 GRADUAL = 0.42
 """A change is gradual where undoing it leaves at most so much of the gate's statistic."""

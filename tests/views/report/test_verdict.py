@@ -7,8 +7,8 @@ import pytest
 
 from shiftmetrics import Result
 from shiftmetrics._core.result import Status
+from shiftmetrics.cli.outputs import show
 from shiftmetrics.stability import FixedLoss, stability_criterion
-from shiftmetrics.tools.cli.outputs import show
 from shiftmetrics.views import Context
 from shiftmetrics.views.report import render_report
 from shiftmetrics.views.report.verdict import KeyFigure, Verdict, verdict_of, verdicts

@@ -34,8 +34,8 @@ from shiftmetrics.lab.distances.features import mean_row
 from shiftmetrics.lab.distances.inputs import Kind, distributions
 from shiftmetrics.lab.result import COMPUTED, LabResult
 from shiftmetrics.novelty.bandwidth import choose_bandwidth
-from shiftmetrics.novelty.kernels import EPSILON, CosineKernel, GaussianKernel, Kernel
-from shiftmetrics.novelty.spectrum import entropy_slack
+from shiftmetrics.novelty.score.kernels import EPSILON, CosineKernel, GaussianKernel, Kernel
+from shiftmetrics.novelty.score.spectrum import entropy_slack
 
 KernelName = Literal["gaussian", "cosine"]
 

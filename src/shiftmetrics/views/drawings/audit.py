@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics.decisions.audit_result import AuditResult
-from shiftmetrics.decisions.monitor import MonitorResult
+from shiftmetrics.decisions.audit.result import AuditResult
+from shiftmetrics.decisions.monitor.monitor import MonitorResult
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import (
     BAD,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shiftmetrics.decisions.diff_result import DiffResult
+from shiftmetrics.decisions.diff.result import DiffResult
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import (
     BAD,

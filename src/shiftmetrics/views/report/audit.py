@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from shiftmetrics.decisions.audit_result import AuditResult, p_words
-from shiftmetrics.decisions.monitor import MonitorResult
-from shiftmetrics.decisions.new_modes import TableMode
+from shiftmetrics.decisions.audit.new_modes import TableMode
+from shiftmetrics.decisions.audit.result import AuditResult, p_words
+from shiftmetrics.decisions.monitor.monitor import MonitorResult
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
 from shiftmetrics.views.report.verdict import TONES, KeyFigure, Verdict, verdicts
 

@@ -6,9 +6,9 @@ import dataclasses
 from typing import Any
 
 from shiftmetrics._core.result import Interval, format_number
-from shiftmetrics.decisions.diff_records import EFFECTS
-from shiftmetrics.decisions.diff_result import DiffResult
-from shiftmetrics.decisions.diff_words import decimals, evidence_sentences
+from shiftmetrics.decisions.diff.records import EFFECTS
+from shiftmetrics.decisions.diff.result import DiffResult
+from shiftmetrics.decisions.diff.words import decimals, evidence_sentences
 from shiftmetrics.views.report.parts import Entry, Fact, Number, percent, reports
 from shiftmetrics.views.report.verdict import KeyFigure, Verdict, plain_verdict, verdicts
 

@@ -1,0 +1,41 @@
+"""The ``shiftmetrics`` command: files in, a readable answer, JSON and an HTML report out.
+
+Each command is imported when it is used, so that ``--help`` and ``--version`` start fast. Exit codes: 0 done, 1 a
+rule failed, 2 an error (one line on stderr), 130 interrupted.
+"""
+
+import os
+import signal
+import sys
+from typing import Any
+
+
+def main() -> None:
+    """Run the command line; the installed script points here."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupted)
+    _open_streams()
+    from shiftmetrics.cli.app import app
+
+    app(prog_name="shiftmetrics")
+
+
+def _open_streams() -> None:
+    """Give a closed standard output or error a place where what is written is lost, and no more than that.
+
+    Else the next file that is opened would take its number, and get what libraries print.
+    """
+    number = os.open(os.devnull, os.O_RDWR)
+    while number <= 2:
+        number = os.dup(number)
+    os.close(number)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115 - stays open
+
+
+def _interrupted(*_: Any) -> None:
+    """Leave at once: an exception could be lost, or become a traceback, in imports and in other threads."""
+    for file in getattr(sys.modules.get("shiftmetrics._core.files"), "UNFINISHED", ()):
+        file.unlink(missing_ok=True)
+    os._exit(130)

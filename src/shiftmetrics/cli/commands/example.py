@@ -1,0 +1,48 @@
+"""The command ``shiftmetrics example NAME``: small files to try a command on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from shiftmetrics.cli.outputs import say
+from shiftmetrics.cli.signature import command
+
+NEXT = {
+    "diff": "shiftmetrics diff {0} {1}\nshiftmetrics diff {0} {1} --labels {2} --allow 0.01",
+    "audit": "shiftmetrics audit {0} {1} --time day",
+}
+"""What to type with the files."""
+
+FILES = {"diff": ("old.csv", "new.csv", "labels.csv"), "audit": ("reference.csv", "current.csv")}
+
+
+@command
+def example(name: Literal["diff", "audit"], *, output: Path = Path(), quiet: bool = False) -> None:
+    """Write small files to try a command on.
+
+    `diff` gets the predictions of two classifiers for the same 899 of scikit-learn's handwritten digits, and the
+    labels; `audit` gets made-up records of a month, and of the one after it.
+
+    Example: `shiftmetrics example diff`
+
+    Parameters
+    ----------
+    name : NAME
+        The command: diff or audit.
+    output : FOLDER
+        Where the files go. Default: the present folder.
+    """
+    if not output.is_dir():
+        raise ValueError(f"--output must be a folder that exists, got {str(output)!r}.")
+    # an example must not replace what is somebody's own
+    for file in FILES[name]:
+        if (output / file).exists():
+            raise ValueError(f"--output must not hold {file} yet, got {str(output)!r}.")
+    if name == "diff":
+        from shiftmetrics.lab.demo.predictions import write_predictions as write
+    else:
+        from shiftmetrics.lab.demo.records import write_records as write
+    files = [str(file) for file in write(output)]
+    if not quiet:
+        say(f"Wrote {', '.join(files)}. Now type:\n\n{NEXT[name].format(*files)}")

@@ -1,0 +1,111 @@
+"""The command ``shiftmetrics monitor PASSPORT BATCH...``: alarms that allow for looking every time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from shiftmetrics.cli.inputs.decision_tables import read_table
+from shiftmetrics.cli.inputs.objects import check_model, load_object
+from shiftmetrics.cli.inputs.sources import Source, parse_source
+from shiftmetrics.cli.outputs import CommandAnswer, Job
+from shiftmetrics.cli.signature import Call, measuring
+from shiftmetrics.decisions import MonitorResult, MonitorState, Passport, monitor_batch
+from shiftmetrics.rules import Rule, RulesResult
+from shiftmetrics.rules.outcomes import Ended, Outcome
+from shiftmetrics.views import Context
+
+
+@measuring(
+    {}, words={"passport": "PASSPORT", "batch": "BATCH", "model": "--model", "state": "--state"}
+)
+def monitor(
+    passport: str,
+    batch: list[str],
+    *,
+    call: Call,
+    model: str | None = None,
+    state: Path | None = None,
+    junit: Path | None = None,
+) -> Job:
+    """Hold a batch against a passport: whether errors have risen, or the rows have changed.
+
+    The state file remembers a few numbers between batches and no row. At most 5 % of monitors ever raise an alarm
+    without a change, however often one looks. Several files are the parts of one batch, such as those of workers.
+
+    Exit codes: 0 no alarm, 1 an alarm, 2 an error; after an error the state is as before.
+
+    Example: `shiftmetrics monitor passport.json monday.csv --state state.json`
+
+    Parameters
+    ----------
+    passport : PASSPORT
+        What `shiftmetrics passport` wrote.
+    batch : BATCH
+        New rows: one file, or the parts of a batch.
+    model : MODEL
+        The classifier of the passport, where it watches one.
+    state : FILE.json
+        What is remembered between batches. Default: the name of the passport with .state.json.
+    junit : FILE.xml
+        Write the alarms as JUnit XML, for CI to show.
+    """
+    known = call(Passport.load, _existing(passport, "PASSPORT"))
+    place = state or Path(passport).with_suffix(".state.json")
+    before = call(MonitorState.load, place) if place.exists() else None
+    if model is not None:
+        check_model(model)
+    sources = [parse_source(text, "BATCH") for text in batch]
+    tables = [read_table(source) for source in sources]
+    opened: Any = None
+    notes: list[str] = []
+    if model is not None:
+        opened, notes = load_object(model, "--model")
+
+    def compute() -> CommandAnswer:
+        counts = call(known.count, tables[0], model=opened)
+        for table in tables[1:]:
+            counts += call(known.count, table, model=opened)
+        result = call(lambda: monitor_batch(known, counts, state=before))
+        if junit is not None:
+            _as_outcomes(result).to_junit(junit)
+        result.state.save(place)
+        return CommandAnswer(
+            results={result.title: result},
+            title=f"Monitor of {passport}",
+            context=Context(description=f"{', '.join(map(str, sources))} held against {passport}."),
+            notes=notes,
+            exit_code=result.exit_code,
+            written={"State": place, "JUnit": junit},
+        )
+
+    return Job(inputs=[Source(argument="PASSPORT", path=Path(passport)), *sources], compute=compute)
+
+
+def _as_outcomes(result: MonitorResult) -> RulesResult:
+    """Return the alarms as outcomes of rules, which JUnit files show."""
+    outcomes = []
+    for alarm in result.state.alarms:
+        text = f"{alarm.n_hits} of {alarm.n_samples}, allowed {alarm.allowed:.3g}."
+        if alarm.raised:
+            text = f"Alarm at batch {alarm.raised_at}: {text}"
+        rule = Rule(name=alarm.name, measure="monitor", field="value", at_least=alarm.alpha)
+        ended: Ended = "failed" if alarm.raised else "passed"
+        outcomes.append(
+            Outcome(
+                rule=rule,
+                result=result.title,
+                measure="monitor",
+                ended=ended,
+                value=alarm.rate,
+                text=text,
+            )
+        )
+    return RulesResult(outcomes=tuple(outcomes))
+
+
+def _existing(text: str, argument: str) -> Path:
+    path = Path(text)
+    if not path.is_file():
+        raise ValueError(f"{argument} must be an existing file, got {text!r}, which is not there.")
+    return path

@@ -1,0 +1,52 @@
+"""The command ``shiftmetrics report RESULTS...``: one page from any number of results that other commands wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from shiftmetrics.cli.inputs.results import read_result_files
+from shiftmetrics.cli.options import TITLE
+from shiftmetrics.cli.outputs import check_outputs, say
+from shiftmetrics.cli.signature import command
+from shiftmetrics.views import Context, write_report
+
+
+@command
+def report(
+    results: list[str],
+    *,
+    page: Path,
+    title: str = TITLE,
+    quiet: bool = False,
+) -> None:
+    """Write one self-contained HTML page of any number of results.
+
+    The page shows what results hold. What needs the rows themselves, such as the pairs that agree least, is shown by
+    the command that measures, and by `shiftmetrics run`.
+
+    `shiftmetrics check --report` writes the same page with the outcomes of rules.
+
+    Example: `shiftmetrics report agreement.json stability.json --output report.html`
+
+    Example: `shiftmetrics report results/ --title "Release 4" --output report.html`
+
+    Parameters
+    ----------
+    page : FILE.html
+        The page.
+    title : TEXT
+        Title of the page.
+    """
+    read = read_result_files(results)
+    # the page must not replace a result
+    check_outputs({"--output": page}, read.sources)
+    write_report(
+        read.results, page, title=title, context=Context(facts={"Results": ", ".join(results)})
+    )
+    if quiet:
+        return
+    for name, result in read.results.items():
+        say(f"{name}: {result.headline()}")
+    for note in read.notes:
+        say(f"Note: {note}")
+    say(f"Report: {page}")

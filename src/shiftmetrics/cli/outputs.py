@@ -1,0 +1,315 @@
+"""Where results go: the terminal, a JSON file, an HTML report. All paths are checked before anything is computed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shiftmetrics._core.documents import has_foreign_archive, write_results
+from shiftmetrics._core.drawing import printable
+from shiftmetrics._core.files import is_ours, is_stream
+from shiftmetrics._core.result import Result
+from shiftmetrics.cli.inputs.sources import ARRAY_SUFFIXES, TABLE_SUFFIXES, Source
+from shiftmetrics.views import Context
+
+if TYPE_CHECKING:
+    from shiftmetrics.views.report import Verdict
+
+KINDS = {
+    "--json": "json",
+    "--junit": "xml",
+    "JUnit": "xml",
+    "--report": "html",
+    "Its report": "html",
+    ".json": "json",
+    ".toml": "toml",
+}
+"""The kind of file that an option writes, or else what a suffix stands for; all others are pages."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandAnswer:
+    """What a command has measured.
+
+    Attributes
+    ----------
+    results : dict of str to Result
+        The main result first.
+    title : str
+        Of the report.
+    context : Context
+        What the report shows beside the results.
+    notes : sequence of str
+        What the user should know about the inputs.
+    exit_code : int
+        What the program ends with.
+    written : mapping of str to path
+        Files that the command has written, by what they hold.
+    """
+
+    results: Mapping[str, Result]
+    title: str = ""
+    context: Context = field(default_factory=Context)
+    notes: Sequence[str] = ()
+    exit_code: int = 0
+    written: Mapping[str, Path | None] = field(default_factory=dict)
+
+    def renamed(self, name: str) -> CommandAnswer:
+        """Return the answer with the main result called ``name``, and those beside it by that and their own name."""
+        main = next(iter(self.results))
+        results, rows = {}, {}
+        for old, result in self.results.items():
+            new = name if old == main else f"{name}: {old}"
+            results[new] = result
+            if old in self.context.rows:
+                rows[new] = self.context.rows[old]
+        return replace(self, results=results, context=replace(self.context, rows=rows))
+
+    def write_json(self, path: Path) -> None:
+        """Write the results; the main one gets the name of the file. Standard output gets nothing else."""
+        if is_stdout(path):
+            results = self.results
+            if len(results) == 1:
+                say(next(iter(results.values())).to_json())
+            else:
+                say(write_results(results))
+            return
+        results = self.renamed(path.stem).results
+        if len(results) == 1:
+            results[path.stem].to_json(path)
+        else:
+            write_results(results, path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A command whose inputs are read and checked.
+
+    Attributes
+    ----------
+    inputs : sequence of Source
+        The files that were read, or will be.
+    compute : callable
+        Returns the answer.
+    json, report : Path or None
+        Where it goes.
+    quiet : bool
+        Whether nothing is printed.
+    verbose : bool
+        Whether the figures behind the answer are printed too.
+    """
+
+    inputs: Sequence[Source]
+    compute: Callable[[], CommandAnswer]
+    json: Path | None = None
+    report: Path | None = None
+    quiet: bool = False
+    verbose: bool = False
+
+    def finish(self) -> int:
+        """Compute, write the files, then print the results; return the exit code.
+
+        Raises
+        ------
+        ValueError
+            If a file would overwrite an input, or looks like data.
+        """
+        from shiftmetrics.views import write_report
+
+        check_outputs({"--json": self.json, "--report": self.report}, self.inputs)
+        answer = self.compute()
+        context = replace(answer.context, command=command_line())
+        # files first: a reader of the output that leaves early, such as `head`, must not cost a file
+        if self.report is not None:
+            write_report(answer.results, self.report, title=answer.title, context=context)
+        if self.json is not None:
+            answer.write_json(self.json)
+        if not self.quiet and not is_stdout(self.json):
+            show(answer.results, answer.notes, verbose=self.verbose)
+            say_files({**answer.written, "JSON": self.json, "Report": self.report})
+        return answer.exit_code
+
+
+def command_line() -> str:
+    """Return what was typed, as it can be typed again."""
+    return shlex.join(["shiftmetrics", *sys.argv[1:]])
+
+
+def check_outputs(
+    outputs: Mapping[str, Path | None], inputs: Iterable[Source], *, has_arrays: bool = True
+) -> None:
+    """Refuse paths that cannot be written, that are one another, or that would replace an input or a foreign file.
+
+    Parameters
+    ----------
+    outputs : mapping of str to path
+        By their options.
+    inputs : iterable of Source
+        What is read.
+    has_arrays : bool, default True
+        Whether ``--json`` has arrays, which go to an ``.npz`` file of the same name.
+
+    Raises
+    ------
+    ValueError
+        The first path that is refused.
+    """
+    taken = {source.path.resolve(): source.argument for source in reversed(list(inputs))}
+    options: dict[Path, str] = {}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        if is_stdout(path):
+            if option != "--json":
+                raise ValueError(
+                    f"{option} must be a file, got the standard output, which takes --json alone."
+                )
+            continue
+        got = f"got {str(path)!r}"
+        if path.is_dir():
+            raise ValueError(f"{option} must be a file, got the folder {str(path)!r}.")
+        if path.name.lower().endswith((*TABLE_SUFFIXES, *ARRAY_SUFFIXES)):
+            raise ValueError(f"{option} must not end like a data file, {got}.")
+        if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
+            raise ValueError(f"{option} must be in a folder that exists and can be written, {got}.")
+        targets = [path]
+        if option == "--json" and has_arrays and not is_stream(path):
+            targets.append(path.with_suffix(".npz"))
+        for target in targets:
+            if target.resolve() in taken:
+                argument = taken[target.resolve()]
+                raise ValueError(
+                    f"{option} {path} would overwrite {argument}, {target.name}. Choose another name."
+                )
+        # an empty file and a device, such as /dev/null, hold nothing that could be lost
+        foreign = []
+        kind = KINDS.get(option) or KINDS.get(path.suffix, "html")
+        if path.is_file() and path.stat().st_size > 0 and not is_ours(path, kind):
+            foreign.append(path)
+        if len(targets) > 1 and has_foreign_archive(path):
+            foreign.append(targets[1])
+        if foreign:
+            raise ValueError(
+                f"{option} must not replace a file that shiftmetrics did not write, got {str(foreign[0])!r}. "
+                "Move it away, or choose another name."
+            )
+        same = options.setdefault(path.resolve(), option)
+        if same != option:
+            raise ValueError(f"{same} and {option} must be two files, {got} twice.")
+
+
+def is_stdout(path: Path | None) -> bool:
+    """Return True for ``-`` and for every other name of standard output, such as /dev/stdout."""
+    if path is None:
+        return False
+    if str(path) == "-":
+        return True
+    try:
+        return os.path.samestat(path.stat(), os.fstat(sys.stdout.fileno()))
+    except (AttributeError, OSError, ValueError):  # no such file, or an output that is no file
+        return False
+
+
+def say(line: str) -> None:
+    """Print one line, at once."""
+    sys.stdout.write(printable(line) + "\n")
+    sys.stdout.flush()
+
+
+def say_files(written: Mapping[str, Path | None]) -> None:
+    """Print where the files are."""
+    for what, path in written.items():
+        if path is not None:
+            say(f"{what}: {path}")
+
+
+def show(
+    results: Mapping[str, Result], notes: Sequence[str] = (), *, verbose: bool = False
+) -> None:
+    """Print each result: its sentence, a table of figures, then its notes and warnings.
+
+    ``verbose`` adds the figures behind the answer.
+    """
+    from shiftmetrics.views.report import facts_of, verdict_of
+
+    console = new_console()
+    for name, result in results.items():
+        verdict = verdict_of(result)
+        if verdict is not None:
+            show_verdict(verdict, result, console)
+        else:
+            if len(results) > 1:
+                console.print(line_of(name, "bold"))
+            console.print(line_of(result.headline()))
+        facts = [fact for fact in facts_of(result) if verbose or fact.is_answer]
+        lines = [(fact.name, fact.value, fact.meaning) for fact in facts if not fact.said]
+        print_table(console, ("", "value", "meaning"), lines)
+        if verdict is None:
+            for sentence in result.notes():
+                warns = sentence.startswith(("Warning", "Status"))
+                console.print(line_of(sentence, "yellow" if warns else ""))
+        for sentence in result.details() if verbose else ():
+            if not sentence.startswith("Interval:"):  # the table has it
+                console.print(line_of(sentence, "dim"))
+    # two files say the same of a column of one name
+    for note in dict.fromkeys(notes):
+        console.print(line_of(f"Note: {note}", "dim"))
+
+
+def line_of(text: str, style: str = "") -> Any:
+    """Return a line for a console: whatever a file or a name holds in it is text, and no command."""
+    from rich.text import Text
+
+    return Text(printable(text), style=style)
+
+
+def show_verdict(verdict: Verdict, result: Result, console: Any) -> None:
+    """Print a decision: the verdict in its colour with one sentence, what was found, and what to do now."""
+    from rich.text import Text
+
+    style = {"good": "bold green", "bad": "bold red", "open": "bold yellow"}[verdict.tone]
+    console.print(Text.assemble((verdict.word, style), printable(f"  {verdict.sentence}")))
+    for sentence in verdict.findings:
+        console.print(line_of(sentence, "dim"))
+    for step in verdict.steps:
+        console.print(line_of(step, "bold"))
+    for warning in result.warnings:
+        console.print(line_of(f"Warning: {warning}", "yellow"))
+
+
+def print_table(
+    console: Any,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    styles: Mapping[str, str] | None = None,
+) -> None:
+    """Print a table; when the output is a file or a pipe, tab-separated lines without any decoration.
+
+    ``styles`` colours cells of the first column by their text.
+    """
+    if not console.is_terminal:
+        for row in rows:  # not by rich, which would turn tabs into spaces
+            say("\t".join(" ".join(cell.split()) for cell in row).rstrip())
+    elif rows:
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Column, Table
+
+        columns = [Column(name, overflow="fold") for name in header]
+        table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False, show_header=any(header))
+        for first, *others in rows:
+            table.add_row(line_of(first, (styles or {}).get(first, "")), *map(line_of, others))
+        console.print(table)
+
+
+def new_console() -> Any:
+    """Return a console on stdout: colours on a terminal only, and no wrapping in a pipe."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.soft_wrap = not console.is_terminal
+    return console

@@ -1,0 +1,1 @@
+"""What changed in a table, since when, and whether a model is worse on it."""

@@ -1,0 +1,215 @@
+"""Conditions on single columns that one side meets and the other hardly does: new levels, gaps, values out of range.
+
+A sample whose job is one that the reference never had is new for certain, and no search has to be asked. Such
+conditions are counted exactly; the search for modes by kernels goes on among the other samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shiftmetrics._core.arrays import IntArray
+from shiftmetrics._core.result import format_percent
+from shiftmetrics.decisions.audit.column_changes import COMPARED, in_words, ordered_values
+from shiftmetrics.decisions.audit.new_modes import Contrast, level_in_words
+from shiftmetrics.encoding.categories import level_codes, level_counts
+from shiftmetrics.encoding.roles import Column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_TIMES = 5.0
+"""How many times as frequent as in the other side a condition must be for its samples to count as new."""
+_SAME_ROWS = 0.8
+"""Fraction of the samples of the rarer of two conditions that meet both, from which they are one mode."""
+_ALIKE = 0.5
+"""Samples that meet both over samples that meet either, from which both conditions define the mode."""
+_NO_ROWS: IntArray = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class ModeRows:
+    """The rows of a mode on both sides, before the mode is described.
+
+    Attributes
+    ----------
+    own, other : arrays of int
+        Its rows on the side that has it, and on the other side.
+    p_value : float
+        Of "as frequent on both sides", adjusted for all that was tried.
+    contrasts : tuple of Contrast
+        The conditions on single columns that define it; none for a mode that the search found.
+    """
+
+    own: IntArray
+    other: IntArray
+    p_value: float = 1.0
+    contrasts: tuple[Contrast, ...] = ()
+
+
+def condition_modes(
+    columns: Sequence[Column],
+    own: pd.DataFrame,
+    other: pd.DataFrame,
+    *,
+    alpha: float = 0.025,
+    rows: tuple[IntArray | slice, IntArray | slice] = (slice(None), slice(None)),
+) -> list[ModeRows]:
+    """Return the modes of a side that single columns show.
+
+    Each condition has Fisher's one-sided test, by Bonferroni over all conditions that were tried. Those that the
+    same samples meet become one mode.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        The columns and their roles.
+    own, other : DataFrame
+        The side under test, and the one it is compared with.
+    alpha : float, default 0.025
+        Level of all conditions together.
+    rows : pair of arrays of int, optional
+        The rows of both sides that take part. Default: all. Rows of the result are places among them.
+    """
+    # All conditions that could be met, most of which are not: each of them counts in the correction.
+    tried = []
+    n_own = len(own.index[rows[0]])
+    n_other = len(other.index[rows[1]])
+    for column in columns:
+        if column.role not in COMPARED:
+            continue
+        # Column by column: of a million rows a copy of the tables would take most of the memory.
+        mine = own[column.name].iloc[rows[0]]
+        theirs = other[column.name].iloc[rows[1]]
+        if column.role == "category":
+            tried += _levels(column, mine, theirs)
+        else:
+            tried += _gaps(column, mine, theirs)
+            tried += _out_of_range(column, mine, theirs)
+    met = []
+    for condition in tried:
+        p_value = len(tried) * _p_value(condition, n_own, n_other)
+        if p_value <= alpha:
+            met.append(replace(condition, p_value=p_value))
+    # The most frequent condition names the mode, and the rarer ones join it.
+    return joined(met)
+
+
+def joined(found: Iterable[ModeRows]) -> list[ModeRows]:
+    """Return modes by size; those that nearly the same samples meet, or samples of a larger one, are one mode."""
+    modes: list[ModeRows] = []
+    for part in sorted(found, key=lambda part: -len(part.own)):
+        for place, mode in enumerate(modes):
+            shared = len(np.intersect1d(part.own, mode.own, assume_unique=True))
+            if shared >= _SAME_ROWS * min(len(part.own), len(mode.own)):
+                modes[place] = _joined(mode, part, shared)
+                break
+        else:
+            modes.append(part)
+    return modes
+
+
+def _p_value(condition: ModeRows, n_own: int, n_other: int) -> float:
+    """Return Fisher's one-sided p-value; 1 where the condition is not several times as frequent."""
+    from scipy.stats import hypergeom
+
+    # The probability that k or more of those who meet it stand on this side, if sides were assigned at random.
+    k = len(condition.own)
+    other = len(condition.other)
+    if k * n_other < _TIMES * other * n_own:
+        return 1.0
+    return float(hypergeom.sf(k - 1, n_own + n_other, k + other, n_own))
+
+
+def _joined(mode: ModeRows, condition: ModeRows, shared: int) -> ModeRows:
+    """Add a condition to a mode; it defines the mode, too, where both are nearly the same samples."""
+    p_value = min(mode.p_value, condition.p_value)
+    either = len(condition.own) + len(mode.own) - shared
+    if shared < _ALIKE * either:
+        return replace(mode, p_value=p_value)
+    own = np.union1d(mode.own, condition.own)
+    other = np.union1d(mode.other, condition.other)
+    return ModeRows(own, other, p_value, (*mode.contrasts, *condition.contrasts))
+
+
+def _condition(
+    column: Column, text: str, own: IntArray, other: IntArray, *, inside: str, outside: str
+) -> ModeRows:
+    contrast = Contrast(
+        column=str(column.name), effect=1.0, inside=inside, outside=outside, text=text
+    )
+    return ModeRows(own, other, contrasts=(contrast,))
+
+
+def _levels(column: Column, own: pd.Series, other: pd.Series) -> list[ModeRows]:
+    """Return one condition for each level of a side."""
+    own_codes, own_names = level_codes(own)
+    other_codes, other_names = level_codes(other)
+    counts = level_counts(own).sort_index()
+    others = level_counts(other)
+    found = []
+    for level, n_own in counts.items():
+        n_others = int(others.get(level, 0))
+        rows = ModeRows(_NO_ROWS, _NO_ROWS)
+        # Most levels are as frequent on both sides: their rows are not looked up.
+        if n_own * len(other) >= _TIMES * n_others * len(own):
+            rows = _condition(
+                column,
+                level_in_words(column, str(level)),
+                _rows_of_level(own_codes, own_names, str(level)),
+                _rows_of_level(other_codes, other_names, str(level)),
+                inside="100 %",
+                outside=format_percent(n_others / len(other)),
+            )
+        found.append(rows)
+    return found
+
+
+def _rows_of_level(codes: IntArray, names: Sequence[str], level: str) -> IntArray:
+    """Return the rows of a level, from the codes of all cells and the names of the codes."""
+    places = [place for place, name in enumerate(names) if name == level]
+    return np.flatnonzero(np.isin(codes, places))
+
+
+def _gaps(column: Column, own: pd.Series, other: pd.Series) -> list[ModeRows]:
+    """Return the condition that a cell is missing."""
+    rows = np.flatnonzero(own.isna())
+    others = np.flatnonzero(other.isna())
+    if not len(rows):
+        return []
+    text = level_in_words(column, "missing")
+    outside = f"missing in {format_percent(len(others) / len(other))}"
+    return [_condition(column, text, rows, others, inside="missing in 100 %", outside=outside)]
+
+
+def _out_of_range(column: Column, own: pd.Series, other: pd.Series) -> list[ModeRows]:
+    """Return the conditions of lying above, or below, all values of the other side.
+
+    Their p-value is exact although the limit is taken from the data: that the k largest of all values are of one
+    side has the probability of Fisher's table with k and none.
+    """
+    rows = np.flatnonzero(own.notna())
+    values = ordered_values(column.role, own.iloc[rows])
+    known = ordered_values(column.role, other.dropna())
+    # Infinite values are no numbers to compare with: such a column is left to the search.
+    if not len(known) or len(values) != len(rows):
+        return []
+    found = []
+    for word, opposite, limit, beyond in (
+        ("above", "at most", known.max(), values > known.max()),
+        ("below", "at least", known.min(), values < known.min()),
+    ):
+        if not beyond.any():
+            continue
+        shown = in_words(column.role, float(limit))
+        inside = in_words(column.role, float(np.median(values[beyond])))
+        outside = f"{opposite} {shown}"
+        text = f"{column.name} {word} {shown}"
+        found.append(
+            _condition(column, text, rows[beyond], _NO_ROWS, inside=inside, outside=outside)
+        )
+    return found

@@ -1,0 +1,316 @@
+"""The result of an audit: what changed in the samples, since when, and what that means for a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.result import Result, Status, format_percent
+from shiftmetrics._core.validation import first_few
+from shiftmetrics.decisions.audit.labelled import (
+    LabelledAccuracy,
+    ModeAccuracy,
+    expected_half_width,
+    labels_for_accuracy,
+)
+from shiftmetrics.decisions.audit.sample_changes import SampleChanges
+from shiftmetrics.decisions.audit.search import LEVEL, SEARCH
+from shiftmetrics.decisions.audit.tipping import Tipping
+from shiftmetrics.decisions.audit.unlabelled import UnlabelledAccuracy
+from shiftmetrics.decisions.labelling.plan import LabelPlan
+from shiftmetrics.decisions.leading_verdict import LeadingVerdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NAMED_COLUMNS = 3
+_NO_GATE = Status(
+    "estimated",
+    "An estimate without labels holds only while answers mean what they meant.",
+    "Label some samples and bound labelled.interval.low, or bound changes.unmatched_fraction.",
+    ok=False,
+)
+_ADVISED_LABELS = 30
+_USUAL_ACCURACY = 0.8
+_PLANNED = 0.03
+"""Half width of the accuracy for which labels are planned."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AuditResult(LeadingVerdict, Drawn, Result):
+    """What changed in a sample against a reference, since when, and whether a model is worse on it.
+
+    Attributes
+    ----------
+    value : float
+        Lower limit of the fraction of the current sample that is new; 0 where nothing is shown to be.
+    verdict : str
+        "WORSE" where labels show that the model is worse; else "CHANGED" or "NO CHANGE SHOWN"; "CANNOT TELL" where
+        every row of a sample stands several times, or rows depend on each other and the evidence is not overwhelming.
+    new_fraction : float
+        About how much of the current sample is new.
+    p_value : float
+        Of "both samples have one source", over modes and columns together.
+    changes : SampleChanges
+        Modes, columns, times.
+    unlabelled : UnlabelledAccuracy or None
+        What can be said of the model's accuracy without labels.
+    labelled : LabelledAccuracy or None
+        What labels say of it.
+    inside : tuple of ModeAccuracy
+        What labels say of it inside new modes.
+    tipping : tuple of Tipping
+        How large each new mode may become before errors pass a threshold; only what is narrow enough to help.
+    plan : LabelPlan or None
+        Which samples to label.
+    """
+
+    measure = "audit"
+    title = "fraction of new samples, lower limit"
+    higher_is_better = False
+    rule_field = "interval.low"
+
+    verdict: str
+    new_fraction: float
+    p_value: float
+    changes: SampleChanges
+    unlabelled: UnlabelledAccuracy | None = None
+    labelled: LabelledAccuracy | None = None
+    inside: tuple[ModeAccuracy, ...] = ()
+    tipping: tuple[Tipping, ...] = ()
+    plan: LabelPlan | None = None
+
+    def status_of(self, field: str) -> Status | None:
+        """Refuse rules on the estimate without labels: no gate may stand on what a change of answers would void."""
+        if field.startswith("unlabelled.") and field != "unlabelled.unmatched_fraction":
+            return _NO_GATE
+        return self.status
+
+    @property
+    def sentence(self) -> str:
+        """What follows the verdict: the worst thing first."""
+        if self.labelled is not None and self.labelled.is_worse:
+            return self.labelled.sentence()
+        if self.verdict == "CANNOT TELL":
+            return self.warnings[0]
+        if self.changes.replaced:
+            return self._replaced_sentence()
+        return self._changes_sentence()
+
+    def _replaced_sentence(self) -> str:
+        # A new code or unit of a column makes all samples new; which samples are, the other columns tell.
+        names = [change.column for change in self.changes.replaced]
+        verb = "has" if len(names) == 1 else "have"
+        # An effect of 1 leaves no value in common, up to the rounding of fractions.
+        every = min(change.effect for change in self.changes.replaced) > 1.0 - 1e-9
+        where = "in every sample" if every else "in nearly every sample"
+        which = f"{_columns(len(names))} {verb} other values {where}"
+        return f"{which}: {_named(names)} ({p_words(self.p_value)})."
+
+    def _apart_sentence(self) -> str:
+        """Say what the other columns show where some have other values in every sample."""
+        p = p_words(self.changes.novelty_p_value)
+        shown = self._search_shows(self.changes.fraction_in_modes, p)
+        return f"By the other columns {shown or f'nothing is shown to be new ({p})'}."
+
+    def _search_shows(self, fraction: float, p: str) -> str:
+        """Say what the search shows: modes first, since they say which samples; empty where it shows nothing."""
+        changes = self.changes
+        if changes.new:
+            n = len(changes.new)
+            modes = "one mode" if n == 1 else f"{n} modes"
+            return f"{format_percent(fraction)} of the samples are new, in {modes} ({p})"
+        if changes.gradual:
+            return f"no new mode, but a change ({p}): {changes.gradual}"
+        # A column that changed explains most of what has no mode, unless held-out samples show that some are new.
+        is_new = changes.novelty_p_value <= LEVEL * SEARCH
+        if is_new and (self.value > 0.0 or not changes.n_changed):
+            rows = ", ".join(changes.first_rows[:3])
+            return f"something is new ({p}); no single clear mode; look first at samples {rows}"
+        return ""
+
+    def _changes_sentence(self) -> str:
+        # What the search shows, then single columns.
+        changes = self.changes
+        p = p_words(self.p_value)
+        if shown := self._search_shows(self.new_fraction, p):
+            return f"{shown[0].upper()}{shown[1:]}."
+        if self.verdict == "NO CHANGE SHOWN":
+            if not changes.columns:
+                return f"No new mode is shown ({p})."
+            return f"Neither a new mode nor a change of one of {len(changes.columns)} columns is shown ({p})."
+        columns = changes.changed_columns()
+        # The first of these that is shown: a part of the reference that is gone, then single columns.
+        if changes.missing:
+            return f"A mode of the reference is missing: {changes.missing[0].description} ({p})."
+        if not columns:
+            return f"Something of the reference is missing ({p}); no single clear mode."
+        first = columns[0]
+        which = _columns(len(columns))
+        return f"{which} of {len(changes.columns)} changed, most of all {first.column}: {first.text} ({p})."
+
+    @property
+    def next_steps(self) -> list[str]:
+        """What to do now, in at most three steps."""
+        steps = []
+        # Thirty labels inside a mode tell its accuracy to about 15 points: enough to see whether it is a problem.
+        labels_inside = max([part.n_labelled for part in self.inside], default=0)
+        if self.changes.replaced:
+            named = _named([change.column for change in self.changes.replaced])
+            steps.append(
+                f"If {named} only tells the samples apart, leave it out (--exclude); if its code or unit changed, or "
+                "its values are gone, mend that. Then audit again."
+            )
+        if self.changes.new and labels_inside < _ADVISED_LABELS:
+            n = min(_ADVISED_LABELS, self.changes.new[0].n_members)
+            steps.append(
+                f"Look at the samples of mode 1, and label {n} of them, in the order of the file."
+            )
+        elif self.verdict == "CHANGED" and self.changes.n_changed and not self.changes.replaced:
+            steps.append("Look at the columns that changed.")
+        is_open = self.settings["has_model"] and self.verdict == "CHANGED"
+        if self.labelled is None and (is_open or self.plan is not None):
+            steps.append(self._label_step())
+        if self.labelled is not None and self.labelled.is_worse:
+            steps.append("Hold the model back, or retrain it with labelled samples of now.")
+        elif self.labelled is not None and self.labelled.is_open(_PLANNED):
+            steps.append(self._more_labels_step(self.labelled))
+        if self.verdict == "CHANGED" and not self.settings["has_model"]:
+            steps.append(
+                "Give the model that serves these samples, too, to see what is known of its accuracy."
+            )
+        if self.verdict == "CANNOT TELL":
+            steps = ["Drop copies, or rows that follow from those before them, and audit again."]
+        if not steps and self.verdict == "CHANGED":
+            steps.append("Look at what changed; the labels do not show that the model is worse.")
+        if not steps:
+            steps.append("Nothing to do.")
+        return steps
+
+    def _more_labels_step(self, labelled: LabelledAccuracy) -> str:
+        """Say how many labels are missing for an accuracy to 3 points."""
+        # A few labels tell the accuracy too badly to plan with it.
+        expected = labelled.accuracy if labelled.n_labelled >= _ADVISED_LABELS else _USUAL_ACCURACY
+        enough = labels_for_accuracy(self.n_samples, expected, _PLANNED)
+        more = enough - labelled.n_labelled
+        if more <= 0:
+            return "Give a larger labelled reference: its own accuracy is not known well enough."
+        return f"Label {more:,} more samples chosen at random to know the accuracy to 3 points."
+
+    def _label_step(self) -> str:
+        """Say how many labels tell the accuracy, and how well."""
+        if self.plan is not None and self.plan.mode == "anytime":
+            return (
+                "Label samples in the order of the plan; the interval is valid after any of them."
+            )
+        # Without an estimate the plan is for four right answers of five: few models are worse, and need more labels.
+        expected = _USUAL_ACCURACY
+        if self.unlabelled is not None:
+            expected = self.unlabelled.estimate
+        enough = labels_for_accuracy(self.n_samples, expected, _PLANNED)
+        if self.plan is None:
+            return f"Label {enough} samples chosen at random to know the accuracy to 3 points."
+        n = self.plan.n_labels
+        points = 100 * expected_half_width(self.n_samples, n, expected)
+        return (
+            f"Label {n} samples chosen at random to know the accuracy to about {points:.0f} points; "
+            f"3 points take {enough}."
+        )
+
+    def notes(self) -> list[str]:
+        """Return the modes, the columns, what is known of the model, and which columns were used."""
+        changes = self.changes
+        if self.verdict == "CANNOT TELL":
+            return [*self.model_notes(), *changes.column_notes, *self.warnings[1:]]
+        # The modes follow the headline line by line, with what is missing and the columns that changed most.
+        sentences = [self.mode_line(place) for place in range(len(changes.new))]
+        if changes.others_tell:
+            sentences.insert(0, self._apart_sentence())
+        if self.labelled is not None and self.labelled.is_worse:
+            sentences.insert(0, self._changes_sentence())
+        sentences += [
+            f"Missing: {format_percent(mode.fraction)} of the reference, {mode.description}."
+            for mode in changes.missing
+        ]
+        for change in changes.changed_columns()[:_NAMED_COLUMNS]:
+            new = ""
+            if change.new_levels:
+                new = f"; new: {', '.join(change.new_levels[:3])}"
+            sentences.append(f"{change.column}: {change.text}{new} (effect {change.effect:.2f}).")
+        sentences += self.model_notes()
+        return [*sentences, *changes.column_notes, *self.warnings]
+
+    def model_notes(self) -> list[str]:
+        """Return what is known of the model: by labels, without them, and inside new modes."""
+        # With labels the estimate without them is of no use any more.
+        sentences = []
+        if self.labelled is not None and not self.labelled.is_worse:
+            sentences.append(self.labelled.sentence())
+        if self.unlabelled is not None and self.labelled is None:
+            sentences.append(self.unlabelled.sentence())
+            sentences.append(self.unlabelled.assumption)
+        sentences += [part.sentence() for part in self.inside]
+        if self.settings["has_model"] and self.changes.new and not self.inside:
+            sentences.append(
+                "The reference lacks the new modes: the accuracy there cannot be told without labels."
+            )
+        sentences += [text for text in (tipping.sentence() for tipping in self.tipping) if text]
+        return sentences
+
+    def mode_line(self, place: int) -> str:
+        """Return one line of a new mode: its fraction, since when, what it is, and how many samples."""
+        mode = self.changes.new[place]
+        # A date is said where the fraction is shown to have changed at all.
+        since = ""
+        if mode.change is not None and mode.change.p_value <= 0.05:
+            change = mode.change
+            since = f"since {change.period} ({format_percent(change.before)} > {format_percent(change.after)})  "
+        # The headline counts what exceeds the reference: a mode that stands there too is larger.
+        before = ""
+        if mode.other_fraction > 0.0:
+            before = f", was {format_percent(mode.other_fraction)}"
+        return (
+            f"{place + 1}  {format_percent(mode.fraction)}{before}  {since}{mode.description}  "
+            f"{mode.n_members} samples"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the samples of the new modes in random order within each: mode, order, id, label (empty), row.
+
+        The first n of a mode are a random sample of it, to label.
+        """
+        import pandas as pd
+
+        parts = []
+        for place, mode in enumerate(self.changes.new):
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "mode": place + 1,
+                        "order": np.arange(1, mode.n_members + 1),
+                        "id": mode.names,
+                        "label": "",
+                        "row": mode.order,
+                    }
+                )
+            )
+        columns = ["mode", "order", "id", "label", "row"]
+        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+
+
+def p_words(p_value: float) -> str:
+    """Return a p-value in words: "p = 0.012", "p < 0.001"."""
+    if p_value < 0.001:
+        return "p < 0.001"
+    return f"p = {p_value:.2g}"
+
+
+def _named(names: list[str]) -> str:
+    return first_few(names, _NAMED_COLUMNS, show=str)
+
+
+def _columns(n: int) -> str:
+    return "One column" if n == 1 else f"{n} columns"

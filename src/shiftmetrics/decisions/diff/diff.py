@@ -1,0 +1,328 @@
+"""Is the new model safe to ship? The public function that compares the predictions of two models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.result import Interval, settings_of
+from shiftmetrics._core.validation import check_integer, check_number, describe
+from shiftmetrics.decisions.diff.changes import labelled_rows, prediction_diff
+from shiftmetrics.decisions.diff.evidence import evidence_of_classes, evidence_of_outputs
+from shiftmetrics.decisions.diff.gains import (
+    Gains,
+    future_difference,
+    gains_of_classes,
+    gains_of_outputs,
+    sampled_difference,
+)
+from shiftmetrics.decisions.diff.parts import differences_by_part
+from shiftmetrics.decisions.diff.records import PartDifference
+from shiftmetrics.decisions.diff.result import (
+    BOUNDED,
+    LABELLED,
+    SAMPLED,
+    UNCHANGED,
+    UNLABELLED,
+    DiffResult,
+)
+from shiftmetrics.decisions.labelling.plan import (
+    LabelPlan,
+    Mode,
+    draw_plan,
+    plan_from_text,
+    planned_labels,
+)
+from shiftmetrics.decisions.predictions.pairs import ClassPair, OutputPair
+from shiftmetrics.decisions.predictions.reading import read_pair
+
+QUARTER = 0.25
+"""Half width of the interval that labels are planned for by default, as a fraction of the certain bound."""
+
+ROUNDING = 1e-12
+"""Rounding error of a mean."""
+
+
+def diff_models(
+    old: Any,
+    new: Any,
+    *,
+    labels: Any = None,
+    allow: float | None = None,
+    ids: Any = None,
+    inner: bool = False,
+    threshold: float | None = None,
+    tolerance: float | None = None,
+    costs: Mapping[Any, float] | None = None,
+    groups: Any = None,
+    plan: Any = None,
+    rng: Any = None,
+) -> DiffResult:
+    """Compare the predictions of two models on the same rows, and say whether the new one is safe to ship.
+
+    Only rows whose prediction changes can change the accuracy, so the accuracy changes by at most
+    their fraction: this is certain, and needs no labels. Labels of a few of these rows, chosen at
+    random, give an exact interval of the difference; all labels give one for future rows.
+
+    Parameters
+    ----------
+    old, new : DataFrame or array of shape (n_samples,) or (n_samples, n_classes)
+        What both models predict: scores, probabilities or log-probabilities of each class, one
+        column of probabilities of the second class, labels (strings or integers), or the outputs of
+        a regression. The answer is the class of the largest score, the first of equal ones. Tables
+        may hold ids, labels and groups too: they are found by name and by what they hold, and
+        ``settings["found"]`` says so.
+    labels : str, array or DataFrame, optional
+        True classes or values: a column of either table, one for each row of ``old`` (missing where
+        unknown), or a table of ids and labels. The table of `DiffResult.to_frame`, filled in, says
+        itself which plan it belongs to. By default a column with the name of a label is taken where
+        there is one.
+    allow : float, optional
+        By how much the new model may be worse: accuracy as a fraction, mean cost, or mean absolute
+        error.
+    ids : str or array, optional
+        The column of ids in both tables, or the ids of arrays. By default they are found; without
+        ids rows belong together by their place.
+    inner : bool, default False
+        Whether rows that only one of both has are left out.
+    threshold : float, optional
+        Two classes: the second one is the answer from this probability (or score) on.
+    tolerance : float, optional
+        The predictions are outputs of a regression; changes up to this one do not count. By default
+        rounding errors do not.
+    costs : dict of class to float, optional
+        Cost of an error on a row of a class, 1 where it is not named. Mean costs are compared then,
+        in place of accuracies.
+    groups : str or array, optional
+        A column of either table, or one value for each row of ``old``: the difference in each group
+        is given too.
+    plan : int, "anytime" or LabelPlan, optional
+        How rows to label are chosen. A number: an exact interval once so many rows are labelled. "anytime":
+        a wider one that holds after each label, so that labelling may stop at any time. The plan of an
+        earlier result: the one that the labels belong to. By default, a number that suits
+        ``allow``, or a quarter of the certain bound.
+    rng : int or Generator, optional
+        Seed of the plan.
+
+    Returns
+    -------
+    DiffResult
+        Verdict, difference with its interval, the changed rows, the plan. Positive differences mean
+        that the new model is better.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If rows or classes of both do not match, a value is missing, a row is labelled twice
+        differently, a label is none of the classes, or labels belong to a plan for other
+        predictions. The message names the column and the row.
+
+    See Also
+    --------
+    shiftmetrics.posterior_agreement : How far probabilities agree, beyond the answers.
+
+    Notes
+    -----
+    The exact interval inverts the multivariate hypergeometric distribution; the anytime one is a
+    betting sequence (I. Waudby-Smith and A. Ramdas, arXiv:2010.09686). For future rows two
+    Clopper-Pearson intervals are joined, so that the interval leaves out 0 exactly where McNemar's
+    exact test rejects.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> old = np.array(["cat"] * 60 + ["dog"] * 40)
+    >>> new = np.array(["cat"] * 57 + ["dog"] * 43)
+    >>> print(diff_models(old, new, rng=0).headline())
+    CANNOT TELL YET  3 of 100 predictions changed (3.0 %). Accuracy changes by at most 3.0 points, up
+    or down.
+    >>> result = diff_models(old, new, labels=new, allow=0.05)
+    >>> print(result.headline())
+    SAFE  new is 3.0 points better (97.0 % to 100 %; 95 %: -1.6 to +8.5): 3 errors fixed, 0 new.
+    """
+    if allow is not None:
+        allow = check_number(allow, "allow", low=0.0)
+    pair = read_pair(
+        old,
+        new,
+        labels=labels,
+        ids=ids,
+        inner=inner,
+        threshold=threshold,
+        tolerance=tolerance,
+        groups=groups,
+    )
+    if isinstance(pair, OutputPair):
+        if costs is not None:
+            raise ValueError(describe("costs", "None for outputs of a regression", value=costs))
+        gains = gains_of_outputs(pair)
+        metric = "mean absolute error"
+    else:
+        gains = gains_of_classes(pair, costs)
+        metric = "accuracy" if costs is None else "mean cost"
+    if metric == "accuracy" and allow is not None and allow >= 1.0:
+        remedy = "It is a fraction: one point of accuracy is 0.01."
+        raise ValueError(describe("allow", "less than 1", value=allow, remedy=remedy))
+    settings = settings_of(
+        allow=allow,
+        inner=inner,
+        threshold=threshold if isinstance(pair, OutputPair) else pair.threshold,
+        tolerance=pair.tolerance if isinstance(pair, OutputPair) else None,
+        costs=None if costs is None else {str(name): cost for name, cost in costs.items()},
+        groups=groups is not None,
+        found=(*pair.rows.found, *pair.forms),
+    )
+    drawn = _plan_of(plan, pair, gains, allow, rng)
+    # Labels without a plan are of rows that somebody chose.
+    belongs = pair.rows.plan is not None or isinstance(plan, LabelPlan)
+    return _result(pair, gains, metric, drawn, belongs, allow, settings)
+
+
+def _plan_of(
+    plan: Any, pair: ClassPair | OutputPair, gains: Gains, allow: float | None, rng: Any
+) -> LabelPlan | None:
+    """Return the plan that labels belong to, or a new one; None where no row changes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``plan`` is something else, or a plan for other predictions.
+    """
+    rows = gains.candidates
+    n = gains.n_samples
+    digest = pair.digest
+    # A plan that labels belong to is checked and kept, whether it is given or their file names it.
+    if isinstance(plan, LabelPlan):
+        if plan.digest != digest or not np.array_equal(np.sort(plan.order), rows):
+            remedy = "The plan belongs to other predictions, or to other rows: make a new plan."
+            got = f"one for others ({plan.digest[:12]})"
+            raise ValueError(describe("plan", "made for these predictions", got, remedy))
+        return plan
+    if pair.rows.plan is not None:
+        return plan_from_text(pair.rows.plan, rows, n_samples=n, digest=digest, scale=gains.scale)
+    if not len(rows):
+        return None
+    # Exact intervals exist for gains of -1, 0 and 1 alone.
+    mode: Mode = "exact" if gains.are_signs and plan != "anytime" else "anytime"
+    if isinstance(plan, str) and plan != "anytime":
+        expected = 'a number of labels, "anytime" or a plan'
+        raise ValueError(describe("plan", expected, value=plan))
+    if plan is None or plan == "anytime":
+        # Wide enough to be cheap, narrow enough to decide on what is allowed.
+        half_width = QUARTER * gains.scale * len(rows) / n
+        if allow is not None:
+            half_width = min(allow, half_width)
+        n_labels = max(planned_labels(half_width / gains.scale, len(rows), n), 1)
+    else:
+        n_labels = check_integer(plan, "plan", low=1)
+    return draw_plan(
+        rows, n_samples=n, n_labels=n_labels, mode=mode, digest=digest, scale=gains.scale, rng=rng
+    )
+
+
+def _result(
+    pair: ClassPair | OutputPair,
+    gains: Gains,
+    metric: str,
+    plan: LabelPlan | None,
+    belongs: bool,
+    allow: float | None,
+    settings: dict[str, Any],
+) -> DiffResult:
+    """Put the result together: what is known of the changed rows decides which interval is given."""
+    rows = gains.candidates
+    certain = gains.certain
+    value = 0.5 * (certain.low + certain.high)
+    interval: Interval | None = None
+    used = rows[gains.known[rows]]
+    is_complete = bool(gains.known.all())
+    # A bound that holds whatever the labels speaks for future rows too, one by known labels for these rows alone.
+    bound = certain
+    if not len(rows):
+        status = UNCHANGED
+    elif belongs and len(used):
+        status = SAMPLED
+        assert plan is not None
+        value, interval, used = sampled_difference(gains, plan)
+    elif is_complete:
+        status = LABELLED
+        interval = future_difference(gains)
+        bound = gains.bound
+        plan = None  # nothing is left to label, so that the rows stay in their order
+    else:
+        status = BOUNDED if len(used) else UNLABELLED
+    # Labels of a plan speak for its population in classes and groups too; chosen ones do not.
+    is_planned = status is SAMPLED
+    labelled = None
+    if len(used):
+        labelled = labelled_rows(pair, gains, used, is_complete=is_complete)
+    parts: tuple[PartDifference, ...] = ()
+    if isinstance(pair, OutputPair):
+        evidence = evidence_of_outputs(pair)
+    else:
+        evidence = evidence_of_classes(pair, has_labels=bool(pair.rows.known.all()))
+        if interval is not None and gains.are_signs:
+            parts = differences_by_part(
+                pair, gains, plan if is_planned else None, is_complete=is_complete
+            )
+    return DiffResult(
+        value=value,
+        error_bound=max(value - certain.low, certain.high - value, 0.0),
+        interval=interval,
+        status=status,
+        n_samples=gains.n_samples,
+        settings=settings,
+        warnings=pair.rows.warnings,
+        verdict="SAME" if allow is None and not len(rows) else verdict_of(allow, bound, interval),
+        allow=allow,
+        metric=metric,
+        certain=certain,
+        changes=prediction_diff(pair, gains, plan),
+        labelled=labelled,
+        plan=plan,
+        parts=parts,
+        evidence=evidence,
+    )
+
+
+def verdict_of(allow: float | None, bound: Interval, interval: Interval | None) -> str:
+    """Return the verdict on a difference.
+
+    Parameters
+    ----------
+    allow : float or None
+        By how much the new model may be worse.
+    bound : Interval
+        Of the difference, for certain.
+    interval : Interval or None
+        Of the difference, from labels.
+
+    Examples
+    --------
+    >>> bound = Interval(low=-0.05, high=0.05, confidence_level=1.0)
+    >>> verdict_of(0.01, bound, None), verdict_of(0.05, bound, None)
+    ('CANNOT TELL YET', 'SAFE')
+    >>> verdict_of(0.01, bound, Interval(low=-0.004, high=0.02)), verdict_of(None, bound, None)
+    ('SAFE', 'CANNOT TELL YET')
+    """
+    if allow is not None:
+        if bound.low >= -allow - ROUNDING:
+            return "SAFE"
+        if bound.high < -allow - ROUNDING:
+            return "WORSE"
+        if interval is None:
+            return "CANNOT TELL YET"
+        # A single point is known exactly, so that it may lie on the limit.
+        is_point = interval.low == interval.high
+        if interval.low > -allow or (is_point and interval.low >= -allow - ROUNDING):
+            return "SAFE"
+        return "WORSE" if interval.high < -allow else "CANNOT TELL YET"
+    # Without a limit the sign is asked for.
+    ends = bound if interval is None else interval
+    if ends.low > 0.0:
+        return "BETTER"
+    if ends.high < 0.0:
+        return "WORSE"
+    return "SAME" if ends.low == ends.high == 0.0 else "CANNOT TELL YET"

@@ -1,0 +1,272 @@
+"""What each row gains when the new model replaces the old one: known where it has a label, bounded where not.
+
+A row of unchanged answer gains nothing. Where the answer changes, the accuracy of the row rises by
+1, falls by 1, or stays; a cost changes by at most the cost of an error; and an absolute error by at
+most the change of the output. So without any label the difference of the means is bounded, for
+certain.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.result import Interval
+from shiftmetrics._core.validation import check_keys, check_number, describe
+from shiftmetrics.decisions.labelling.anytime import mean_sequence
+from shiftmetrics.decisions.labelling.exact import Outcomes, difference_interval
+from shiftmetrics.decisions.labelling.paired import future_interval, mean_interval
+from shiftmetrics.decisions.labelling.plan import LabelPlan
+from shiftmetrics.decisions.predictions.pairs import ClassPair, OutputPair
+
+LEVEL = 0.95
+"""Confidence level of all intervals of a comparison."""
+
+GONE_THROUGH = 0.9
+"""Fraction of the planned labels from which on the plan counts as finished, and the rest as missing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gains:
+    """The gain of each row.
+
+    Attributes
+    ----------
+    known : ndarray of shape (n_samples,)
+        Whether the gain is known: by a label, or because the answer does not change.
+    low, high : ndarray of shape (n_samples,)
+        Least and largest possible gain: both are the gain itself where it is known.
+    bound : Interval
+        Limits of the mean gain that hold without any label.
+    least, most : float
+        Limits of the gain of every row that changes, without any label: -1 and 1 for accuracy.
+    scale : float
+        Root mean square of the largest gains of the rows that change, without any label: 1 for accuracy.
+    candidates : ndarray of int
+        Rows that a plan samples from: those that change.
+    are_signs : bool
+        Whether each gain is -1, 0 or 1, so that exact intervals exist.
+    two_classes : bool
+        Whether one of the two models is right in each changed row.
+    weights : ndarray of shape (n_classes,)
+        Cost of an error on a row of each class: 1 for accuracy.
+    """
+
+    known: BoolArray
+    low: FloatArray
+    high: FloatArray
+    bound: Interval
+    least: float
+    most: float
+    scale: float
+    candidates: IntArray
+    are_signs: bool
+    two_classes: bool
+    weights: FloatArray
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.known)
+
+    @property
+    def certain(self) -> Interval:
+        """Limits of the mean gain, whatever the labels that are not known."""
+        return _certain(self.low, self.high)
+
+    def outcomes(self, rows: IntArray) -> Outcomes:
+        """Return how many of some rows are fixed, broken, neither, or not known."""
+        known = self.known[rows]
+        values = self.low[rows][known]
+        return Outcomes(
+            fixed=int((values > 0.0).sum()),
+            broken=int((values < 0.0).sum()),
+            neither=int((values == 0.0).sum()),
+            missing=int((~known).sum()),
+        )
+
+
+def gains_of_classes(pair: ClassPair, costs: Mapping[Any, float] | None) -> Gains:
+    """Return the gains of accuracy, or of the mean cost of errors."""
+    weights = _class_costs(pair, costs)
+    changed = pair.changed
+    # While the label is not known it may be the new answer, or the old one, or neither.
+    losses = np.where(changed, weights[pair.old_codes], 0.0)
+    wins = np.where(changed, weights[pair.new_codes], 0.0)
+    bound = _certain(-losses, wins)
+    # Where it is known, the row gains by the new answer, or loses by the old one, or neither.
+    rows = changed & pair.rows.known
+    truth = pair.labels[rows]
+    gain = (pair.new_codes[rows] == truth).astype(np.float64)
+    gain -= pair.old_codes[rows] == truth
+    low = -losses
+    low[rows] = weights[truth] * gain
+    high = wins.copy()
+    high[rows] = low[rows]
+    return Gains(
+        known=~changed | pair.rows.known,
+        low=low,
+        high=high,
+        bound=bound,
+        least=-float(losses.max()),
+        most=float(wins.max()),
+        scale=_scale(np.maximum(losses, wins)[changed]),
+        candidates=np.flatnonzero(changed),
+        are_signs=bool((weights == 1.0).all()),
+        two_classes=len(pair.classes) == 2,
+        weights=weights,
+    )
+
+
+def gains_of_outputs(pair: OutputPair) -> Gains:
+    """Return the gains of the absolute error: what it falls by."""
+    # |y - old| - |y - new| lies between -|new - old| and |new - old|, whatever y is.
+    reach = np.abs(pair.new_outputs - pair.old_outputs)
+    gain = np.abs(pair.labels - pair.old_outputs) - np.abs(pair.labels - pair.new_outputs)
+    largest = float(reach[pair.changed].max(initial=0.0))
+    return Gains(
+        known=pair.rows.known | (reach == 0.0),
+        low=np.where(pair.rows.known, gain, -reach),
+        high=np.where(pair.rows.known, gain, reach),
+        bound=_certain(-reach, reach),
+        least=-largest,
+        most=largest,
+        scale=_scale(reach[pair.changed]),
+        candidates=np.flatnonzero(pair.changed),
+        are_signs=False,
+        two_classes=False,
+        weights=np.ones(1),
+    )
+
+
+def _scale(largest: FloatArray) -> float:
+    """Return the root mean square of the largest gains."""
+    return float(np.sqrt(np.mean(largest**2))) if len(largest) else 1.0
+
+
+def _certain(low: FloatArray, high: FloatArray) -> Interval:
+    """Return limits of a mean from those of each row; sums are exact, and no zero is negative."""
+    return Interval(
+        low=math.fsum(low) / len(low) + 0.0,
+        high=math.fsum(high) / len(high) + 0.0,
+        confidence_level=1.0,
+        method="certain",
+    )
+
+
+def _class_costs(pair: ClassPair, costs: Mapping[Any, float] | None) -> FloatArray:
+    """Return the cost of an error on a row of each class.
+
+    Raises
+    ------
+    ValueError
+        If a cost is negative, or of no class.
+    """
+    weights = np.ones(len(pair.classes))
+    if costs is None:
+        return weights
+    if not isinstance(costs, Mapping):
+        raise TypeError(describe("costs", "a mapping of class to cost", value=costs))
+    names = pair.classes.tolist()
+    check_keys([str(name) for name in costs], "costs", names, "a mapping of known classes")
+    for name, cost in costs.items():
+        weights[names.index(str(name))] = check_number(cost, f"costs[{name!r}]", low=0.0)
+    return weights
+
+
+def future_difference(gains: Gains) -> Interval:
+    """Return the interval of the mean gain of future rows, where all gains are known."""
+    if not gains.are_signs:
+        return mean_interval(gains.low, LEVEL)
+    seen = gains.outcomes(gains.candidates)
+    return future_interval(seen.fixed, seen.broken, gains.n_samples, LEVEL)
+
+
+def sampled_difference(gains: Gains, plan: LabelPlan) -> tuple[float, Interval, IntArray]:
+    """Return the estimate and the interval of the mean gain of these rows, from the labels of a plan.
+
+    An exact interval is given once, when the planned rows are labelled; rows without a label count
+    as the worst case. Before that, and for costs and outputs, it is an anytime one, from the rows
+    up to the last labelled one.
+
+    Returns
+    -------
+    value : float
+        The mean gain, estimated.
+    interval : Interval
+    rows : ndarray of int
+        The labelled rows that are used.
+    """
+    labelled = gains.known[plan.order]
+    if labelled.all():
+        certain = gains.certain
+        value = 0.5 * (certain.low + certain.high)
+        point = dataclasses.replace(certain, confidence_level=LEVEL, method="exact")
+        return value, point, plan.order
+    # A row that nobody can label must not hold up the answer: from nine tenths on, gaps count as the worst case.
+    is_finished = labelled[: plan.n_labels].mean() >= GONE_THROUGH
+    if plan.mode == "exact" and gains.are_signs and is_finished:
+        method = "exact"
+        drawn = plan.rows
+        seen = gains.outcomes(drawn)
+        low, high = difference_interval(
+            plan.n_population, seen, LEVEL, two_classes=gains.two_classes
+        )
+        limits = float(low), float(high)
+    else:
+        method = "anytime"
+        drawn = _looked_at(gains, plan)
+        limits = _anytime_limits(gains, drawn)
+    used = drawn[gains.known[drawn]]
+    return _estimate(gains, limits, method, used)
+
+
+def _looked_at(gains: Gains, plan: LabelPlan) -> IntArray:
+    """Return the rows of the plan up to the last labelled one; an exact plan ends with its number of labels."""
+    order = plan.order if plan.mode == "anytime" else plan.rows
+    places = np.flatnonzero(gains.known[order])
+    n_looked_at = int(places[-1]) + 1 if len(places) else 0
+    return order[:n_looked_at]
+
+
+def _anytime_limits(gains: Gains, drawn: IntArray) -> tuple[float, float]:
+    """Return limits of the sum of the gains of all candidates, from the first of them in the order of the plan."""
+    n = len(gains.candidates)
+    # Accuracy: any row may win or lose 1. Costs and outputs: what the most extreme row could, before any label.
+    least = -1.0 if gains.are_signs else gains.least
+    most = 1.0 if gains.are_signs else gains.most
+    width = most - least
+    if not len(drawn) or width == 0.0:
+        return n * least, n * most
+    # The sequence is that of a mean between 0 and 1; the limits of a gain hold without any label.
+    lowest = (gains.low[drawn] - least) / width
+    highest = (gains.high[drawn] - least) / width
+    low, high = mean_sequence(lowest, highest, n, LEVEL)
+    return n * (least + width * float(low[-1])), n * (least + width * float(high[-1]))
+
+
+def _estimate(
+    gains: Gains, limits: tuple[float, float], method: str, used: IntArray
+) -> tuple[float, Interval, IntArray]:
+    """Return estimate and interval of the mean gain from limits of the sum over the candidates."""
+    n = gains.n_samples
+    # Outputs that change by less than the tolerance are no candidates, and yet not known.
+    others = np.ones(n, dtype=bool)
+    others[gains.candidates] = False
+    rest_low = float(gains.low[others].sum())
+    rest_high = float(gains.high[others].sum())
+    # The interval never reaches beyond what is certain.
+    certain = gains.certain
+    low = max((limits[0] + rest_low) / n, certain.low)
+    high = min((limits[1] + rest_high) / n, certain.high)
+    interval = Interval(low=low, high=high, confidence_level=LEVEL, method=method)
+    # The labelled candidates are a simple random sample, so that their mean stands for all of them.
+    mean = float(gains.low[used].mean()) if len(used) else 0.0
+    value = (mean * len(gains.candidates) + 0.5 * (rest_low + rest_high)) / n
+    return min(max(value, low), high), interval, used

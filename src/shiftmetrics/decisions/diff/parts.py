@@ -1,0 +1,129 @@
+"""The difference of two models by class and by group, with intervals that hold together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from shiftmetrics._core.arrays import BoolArray, IntArray
+from shiftmetrics._core.result import Interval
+from shiftmetrics.decisions.diff.gains import GONE_THROUGH, LEVEL, Gains
+from shiftmetrics.decisions.diff.records import PartDifference
+from shiftmetrics.decisions.labelling.anytime import difference_sequence
+from shiftmetrics.decisions.labelling.exact import Outcomes, difference_interval
+from shiftmetrics.decisions.labelling.paired import future_interval
+from shiftmetrics.decisions.labelling.plan import LabelPlan
+from shiftmetrics.decisions.predictions.pairs import ClassPair
+
+Part = tuple[str, str, BoolArray]
+
+
+def differences_by_part(
+    pair: ClassPair, gains: Gains, plan: LabelPlan | None, *, is_complete: bool
+) -> tuple[PartDifference, ...]:
+    """Return the difference of the accuracies in each class and each group.
+
+    Classes are those of the labels, so that they need a label in each row; groups are known for all
+    rows.
+
+    Parameters
+    ----------
+    pair : ClassPair
+    gains : Gains
+    plan : LabelPlan or None
+        What the labels belong to; None where they belong to no plan.
+    is_complete : bool
+        Whether the label of each changed row is known.
+    """
+    found = list(_parts(pair))
+    if not found or not (is_complete or plan is not None):
+        return ()
+    # Bonferroni: all intervals hold together.
+    confidence_level = 1.0 - (1.0 - LEVEL) / len(found)
+    parts = []
+    for kind, name, members in found:
+        changed = np.flatnonzero(members & pair.changed)
+        interval: Interval | None
+        if is_complete:
+            seen = gains.outcomes(changed)
+            interval = future_interval(
+                seen.fixed, seen.broken, int(members.sum()), confidence_level
+            )
+        else:
+            # The rows of a group are in random order too.
+            assert plan is not None
+            seen, interval = _sampled(gains, plan, members, changed, confidence_level)
+        parts.append(
+            PartDifference(
+                kind=kind,
+                name=name,
+                n_samples=int(members.sum()),
+                n_changed=len(changed),
+                n_labelled=seen.n_drawn - seen.missing,
+                fixed=seen.fixed,
+                broken=seen.broken,
+                interval=interval,
+                verdict=_verdict(seen, interval, confidence_level),
+            )
+        )
+    return tuple(parts)
+
+
+def _parts(pair: ClassPair) -> Iterator[Part]:
+    """Yield the kind, the name and the rows of each part."""
+    if pair.rows.known.all():
+        for code, name in enumerate(pair.classes.tolist()):
+            members = pair.labels == code
+            if members.any():
+                yield "class", name, members
+    if pair.rows.group is not None:
+        for name in np.unique(pair.rows.group).tolist():
+            yield pair.rows.group_name, str(name), pair.rows.group == name
+
+
+def _sampled(
+    gains: Gains, plan: LabelPlan, members: BoolArray, changed: IntArray, confidence_level: float
+) -> tuple[Outcomes, Interval | None]:
+    """Return what the labels of a plan say of a group: its rows are in random order too."""
+    is_planned = plan.mode == "exact" and gains.known[plan.rows].mean() >= GONE_THROUGH
+    reach = plan.rows if plan.mode == "exact" else plan.order
+    drawn = reach[members[reach]]
+    # An anytime interval takes the rows up to the last labelled one.
+    if not is_planned:
+        labelled = np.flatnonzero(gains.known[drawn])
+        drawn = drawn[: int(labelled[-1]) + 1] if len(labelled) else drawn[:0]
+    seen = gains.outcomes(drawn)
+    if not len(drawn):
+        return seen, None
+    low: float
+    high: float
+    if is_planned:
+        low, high = difference_interval(
+            len(changed), seen, confidence_level, two_classes=gains.two_classes
+        )
+    else:
+        signs = np.where(gains.known[drawn], gains.low[drawn], 0.0).astype(np.int64)
+        limits = difference_sequence(
+            signs, len(changed), confidence_level, known=gains.known[drawn]
+        )
+        low, high = float(limits[0][-1]), float(limits[1][-1])
+    n = int(members.sum())
+    interval = Interval(
+        low=low / n, high=high / n, confidence_level=confidence_level,
+        method="exact" if is_planned else "anytime",
+    )  # fmt: skip
+    return seen, interval
+
+
+def _verdict(seen: Outcomes, interval: Interval | None, confidence_level: float) -> str:
+    """Say what an interval means; where all differing rows on one side would not suffice, there are too few."""
+    if interval is not None and interval.low > 0.0:
+        return "better"
+    if interval is not None and interval.high < 0.0:
+        return "worse"
+    # The smallest p-value of McNemar's test of so many rows is 2 / 2^n.
+    smallest = 2.0 * 0.5 ** (seen.fixed + seen.broken)
+    if interval is None or smallest > 1.0 - confidence_level:
+        return "too few to tell"
+    return "no clear difference"

@@ -1,0 +1,1 @@
+"""Which rows to label, and intervals from a few labels."""

@@ -1,0 +1,266 @@
+"""The monitor: batch after batch against a passport, with alarms that allow for looking every time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.result import Result, Status, format_percent, settings_of
+from shiftmetrics._core.validation import describe
+from shiftmetrics.decisions.leading_verdict import LeadingVerdict
+from shiftmetrics.decisions.monitor.alarm import Alarm
+from shiftmetrics.decisions.monitor.passport import BatchCounts, Passport
+from shiftmetrics.decisions.monitor.records import FileRecord
+
+_WATCHING = Status("watching", "All batches so far were counted.")
+_NOTHING_WATCHED = Status(
+    "nothing_watched",
+    "Neither labelled errors nor the samples are watched.",
+    "Give the passport labels, or a reference whose order does not matter.",
+    ok=False,
+)
+
+_TOLD_APART = 50
+_REPEATED = (
+    "This batch has all counts of the one before: given twice, it counts twice. Go back to the state "
+    "before it."
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MonitorState(FileRecord):
+    """What a monitor remembers between batches: a few numbers for each alarm, and no sample.
+
+    Attributes
+    ----------
+    passport : str
+        The digest of the passport that it belongs to.
+    errors : Alarm or None
+        The alarm of labelled errors.
+    rows : tuple of Alarm
+        The alarms of the samples; empty where they are not watched.
+    n_batches, n_samples : int
+        What was seen so far.
+    last : BatchCounts or None
+        The counts of the last batch.
+    """
+
+    argument: ClassVar[str] = "state"
+
+    passport: str
+    errors: Alarm | None
+    rows: tuple[Alarm, ...]
+    n_batches: int = 0
+    n_samples: int = 0
+    last: BatchCounts | None = None
+
+    @classmethod
+    def start(cls, passport: Passport) -> MonitorState:
+        """Return the state before the first batch."""
+        errors, rows = passport.alarms()
+        return cls(passport=passport.digest, errors=errors, rows=rows)
+
+    def update(self, counts: BatchCounts) -> MonitorState:
+        """Return the state after a batch, from its counts; those of several workers are added before."""
+        errors = self.errors
+        if errors is not None:
+            errors = errors.update(counts.errors.hits, counts.errors.n)
+        # Samples that are not watched are counted all the same, and have no alarms: then this is empty.
+        rows = tuple(
+            alarm.update(count.hits, count.n)
+            for alarm, count in zip(self.rows, counts.rows, strict=False)
+        )
+        # A passport that watches no samples has no counts of them, only those of labels.
+        seen = max([count.n for count in counts.rows], default=counts.errors.n)
+        return replace(
+            self,
+            errors=errors,
+            rows=rows,
+            n_batches=self.n_batches + 1,
+            n_samples=self.n_samples + seen,
+            last=counts,
+        )
+
+    @property
+    def alarms(self) -> tuple[Alarm, ...]:
+        """All alarms, that of errors first."""
+        return self.rows if self.errors is None else (self.errors, *self.rows)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MonitorResult(LeadingVerdict, Drawn, Result):
+    """What a monitor says after a batch.
+
+    Attributes
+    ----------
+    value : float
+        A p-value of "nothing has changed" that is valid at every look, over all alarms: below ``alpha`` of the
+        passport where one is raised.
+    verdict : str
+        "ERRORS HAVE RISEN", "THE SAMPLES HAVE CHANGED", or "NO ALARM".
+    state : MonitorState
+        What the next call takes.
+    note : str
+        Why the samples are not watched, where they are not.
+    """
+
+    measure = "monitor"
+    title = "p-value of no change"
+    higher_is_better = True
+
+    verdict: str
+    state: MonitorState
+    note: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """1 where an alarm is raised, else 0."""
+        return int(self.verdict != "NO ALARM")
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in one sentence."""
+        # Errors come first: samples may change without harm, and errors may rise although no sample looks new.
+        state = self.state
+        errors = state.errors
+        if errors is not None and errors.raised:
+            return (
+                f"Alarm at batch {errors.raised_at}: errors exceeded {format_percent(errors.allowed)}, what the "
+                f"reference allows{_when(errors)}; since the start {errors.n_hits} of {errors.n_samples} labelled "
+                "samples are wrong."
+            )
+        raised = [alarm for alarm in state.rows if alarm.raised]
+        # Several tests see one change: the first alarm names it.
+        if raised:
+            first = min(raised, key=lambda alarm: alarm.raised_at)
+            return (
+                f"Alarm at batch {first.raised_at}: the samples that are {first.name} exceeded "
+                f"{format_percent(first.allowed)}, what the reference allows{_when(first)}; since the start they are "
+                f"{first.n_hits} of {first.n_samples}."
+            )
+        if state.n_batches == 1:
+            samples = "sample" if state.n_samples == 1 else "samples"
+            return f"The first batch, of {state.n_samples} {samples}, shows no change."
+        return f"{state.n_batches} batches of {state.n_samples} samples in all show no change."
+
+    @property
+    def next_steps(self) -> list[str]:
+        """What to do now."""
+        errors = self.state.errors
+        if errors is not None and errors.raised:
+            return [
+                "Hold the model back, or retrain it on labelled samples of now.",
+                "Find what changed: shiftmetrics audit REFERENCE CURRENT.",
+            ]
+        if self.verdict != "NO ALARM":
+            return [
+                "Find what changed: shiftmetrics audit REFERENCE CURRENT.",
+                "Label some of the samples: a change of the samples need not make the model worse.",
+            ]
+        return ["Nothing to do: give the next batch."]
+
+    def notes(self) -> list[str]:
+        """Return what the alarms promise, and what is not watched."""
+        alpha = float(self.settings["alpha"])
+        sentences = [
+            f"At most {100 * alpha:g} % of monitors ever raise an alarm without a change, however "
+            "often one looks."
+        ]
+        if self.note:
+            sentences.append(self.note)
+        if self.state.errors is None:
+            sentences.append("Errors are not watched: the passport has no labels.")
+        if self.exit_code:
+            sentences.append("The alarm stays: to watch on, start a new state.")
+        return [*sentences, *self.warnings]
+
+
+def monitor_batch(
+    passport: Passport, batch: Any, *, state: MonitorState | None = None, model: Any = None
+) -> MonitorResult:
+    """Hold a batch against a passport and update the alarms.
+
+    Parameters
+    ----------
+    passport : Passport
+        The profile of the reference, by `make_passport`.
+    batch : DataFrame, array or BatchCounts
+        New samples; or their counts, such as the sum of `Passport.count` over workers.
+    state : MonitorState, optional
+        What the call before returned as ``result.state``. Default: this is the first batch.
+    model : object, optional
+        The classifier of the passport, where it watches one.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the state belongs to another passport, or the batch cannot be read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.decisions.monitor.monitor import monitor_batch
+    >>> from shiftmetrics.decisions.monitor.profile import make_passport
+    >>> rng = np.random.default_rng(0)
+    >>> passport = make_passport(rng.normal(size=(1000, 3)))
+    >>> result = monitor_batch(passport, rng.normal(size=(50, 3)))
+    >>> result.verdict
+    'NO ALARM'
+    >>> for _ in range(20):
+    ...     result = monitor_batch(passport, rng.normal(2.0, 1.0, size=(50, 3)), state=result.state)
+    >>> result.verdict
+    'THE SAMPLES HAVE CHANGED'
+    """
+    # A state of another passport would add up counts of other tests.
+    if not isinstance(passport, Passport):
+        expected = "a Passport, by make_passport or Passport.load"
+        raise TypeError(describe("passport", expected, type(passport).__name__))
+    state = MonitorState.start(passport) if state is None else state
+    if state.passport != passport.digest:
+        remedy = "Start a new state, or give the passport that it was started with."
+        got = f"the state of passport {state.passport}"
+        raise ValueError(describe("state", f"that of passport {passport.digest}", got, remedy))
+    counts = batch if isinstance(batch, BatchCounts) else passport.count(batch, model=model)
+    n_samples = counts.rows[0].n if counts.rows else counts.errors.n
+    warnings: tuple[str, ...] = ()
+    # Few samples have the same counts by chance; of fifty they rarely have those of all tests.
+    if n_samples >= _TOLD_APART and state.last is not None and counts.equals(state.last):
+        warnings = (_REPEATED,)
+    state = state.update(counts)
+    return MonitorResult(
+        value=_p_value(state, passport.alpha),
+        error_bound=0.0,
+        status=_WATCHING if state.alarms else _NOTHING_WATCHED,
+        n_samples=n_samples,
+        settings=settings_of(alpha=passport.alpha, passport=passport.digest),
+        warnings=warnings,
+        verdict=_verdict(state),
+        state=state,
+        note=passport.note,
+    )
+
+
+def _when(alarm: Alarm) -> str:
+    """Say that a rate was too high for a time only, where that of all batches is not."""
+    return " in some batches" if alarm.rate <= alarm.allowed else ""
+
+
+def _verdict(state: MonitorState) -> str:
+    """Return the worst that is shown: errors before samples, which may change without harm."""
+    if state.errors is not None and state.errors.raised:
+        return "ERRORS HAVE RISEN"
+    if any(alarm.raised for alarm in state.rows):
+        return "THE SAMPLES HAVE CHANGED"
+    return "NO ALARM"
+
+
+def _p_value(state: MonitorState, alpha: float) -> float:
+    """Return the level at which an alarm would have been raised by now.
+
+    An alarm with its part ``a`` of alpha is raised at evidence 2 / a. Evidence e reaches that at a level of
+    alpha (2 / a) / e.
+    """
+    # The least of them, at most 1: the parts of alpha are Bonferroni's correction already.
+    levels = [alpha * (2.0 / alarm.alpha) / alarm.highest for alarm in state.alarms]
+    return min([1.0, *levels])

@@ -1,0 +1,205 @@
+"""The passport: a small frozen profile of a reference, without its rows, that later batches are held against."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.record import Record
+from shiftmetrics._core.validation import describe
+from shiftmetrics.decisions.audit.labelled import right_or_wrong
+from shiftmetrics.decisions.audit.unlabelled import Calibration
+from shiftmetrics.decisions.monitor.alarm import Alarm
+from shiftmetrics.decisions.monitor.records import FileRecord
+from shiftmetrics.decisions.predictions.model_outputs import ModelOutputs, model_outputs
+from shiftmetrics.encoding import TableEncoder
+from shiftmetrics.encoding.roles import as_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Readings = Mapping[str, FloatArray]
+"""What is read off each sample: "far", the distance to the nearest centre, and "unsure", minus the confidence."""
+
+
+@dataclass(frozen=True, eq=False)
+class Count(Record):
+    """How many of n samples count, for one test."""
+
+    hits: int
+    n: int
+
+    def __add__(self, other: Count) -> Count:
+        return Count(self.hits + other.hits, self.n + other.n)
+
+
+@dataclass(frozen=True, eq=False)
+class RowTest(Record):
+    """What is counted of the samples: readings beyond a quantile of the reference."""
+
+    kind: str
+    quantile: float
+    threshold: float
+    reference: Count
+
+    def count(self, readings: Readings) -> Count:
+        """Count the samples whose reading lies beyond the threshold."""
+        beyond = readings[self.kind] > self.threshold
+        return Count(int(beyond.sum()), len(beyond))
+
+    @property
+    def name(self) -> str:
+        """What is counted, in words that follow "samples that are"."""
+        if self.kind == "far":
+            return f"farther from the reference than {100 * self.quantile:g} % of its own samples"
+        return f"predicted with less confidence than {100 * self.quantile:g} % of the reference"
+
+
+@dataclass(frozen=True, eq=False)
+class Passport(FileRecord):
+    """A frozen profile of a labelled or unlabelled reference, of at most 100 kB.
+
+    It holds the encoder of the columns, up to 100 centres of one random half of the reference, how far the other
+    half lies from them, how sure the model is of that half, and how often it is wrong on all of it. No row is kept.
+
+    Attributes
+    ----------
+    encoder : TableEncoder
+        Turns a batch into features.
+    centres : array of shape (n_centres, n_features)
+        k-means centres of one half.
+    tests : tuple of RowTest
+        What is counted of each batch, with the counts of the other half.
+    errors : Count or None
+        Errors of the model on the labelled reference.
+    calibration : Calibration or None
+        Makes the model's confidence comparable.
+    label, prediction : str or None
+        Columns of labels and of predictions, where a table holds them.
+    alpha : float
+        Probability of ever raising an alarm without a change, over all tests and all batches.
+    rows_armed : bool
+        Whether the samples are watched: False where the reference itself, replayed in its order, raises an alarm.
+    note : str
+        Why the samples are not watched.
+    n_reference : int
+        Size of the reference.
+    """
+
+    argument: ClassVar[str] = "passport"
+
+    encoder: TableEncoder
+    centres: FloatArray
+    tests: tuple[RowTest, ...]
+    errors: Count | None
+    calibration: Calibration | None
+    label: str | None
+    prediction: str | None
+    alpha: float
+    rows_armed: bool
+    note: str
+    n_reference: int
+
+    def count(self, batch: Any, *, model: Any = None) -> BatchCounts:
+        """Count one batch, or one part of it: the counts of the parts add up.
+
+        Parameters
+        ----------
+        batch : DataFrame or array of shape (n_samples, n_columns)
+            New samples.
+        model : object, optional
+            The classifier that the passport was made with. Needed where it counts confidences, or errors of
+            predictions that are no column of the batch.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a column is missing or unreadable, or the model refuses the batch.
+        """
+        # The encoder was fitted on the reference: what it cannot read of a batch is an error, and no change.
+        frame = as_frame(batch, "batch")
+        features = self.encoder.transform(frame, "batch")
+        outputs = self._outputs(frame, model)
+        readings = readings_of(features, self.centres, self.calibration, outputs)
+        counts = tuple(test.count(readings) for test in self.tests)
+        return BatchCounts(counts, errors_of(outputs, frame, self.label))
+
+    def _outputs(self, frame: pd.DataFrame, model: Any) -> ModelOutputs | None:
+        """Return what the model says of a batch, where the passport needs that."""
+        has_labels = self.errors is not None and self.label in frame
+        if self.calibration is None and not has_labels:
+            return None
+        if self.prediction is not None:
+            model = self.prediction
+        if model is None:
+            remedy = "Its confidence or its errors are watched."
+            raise ValueError(describe("model", "the one of the passport", "None", remedy))
+        return model_outputs(model, frame, not_features=[self.label])
+
+    def alarms(self) -> tuple[Alarm | None, tuple[Alarm, ...]]:
+        """Return the alarms at their start: of labelled errors, and of each test of the samples.
+
+        Half of alpha goes to the errors, half to the samples, where both are watched.
+        """
+        # Bonferroni: the parts of alpha sum to all of it, so that any alarm at all has that probability.
+        rows = self.tests if self.rows_armed else ()
+        part = self.alpha
+        if rows and self.errors is not None:
+            part = 0.5 * self.alpha
+        errors = None
+        if self.errors is not None:
+            errors = Alarm.against("errors", self.errors.hits, self.errors.n, alpha=part)
+        watched = tuple(
+            Alarm.against(test.name, test.reference.hits, test.reference.n, alpha=part / len(rows))
+            for test in rows
+        )
+        return errors, watched
+
+    @property
+    def digest(self) -> str:
+        """A hash of the content, which states of a monitor carry."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, eq=False)
+class BatchCounts(Record):
+    """The counts of one batch for every test; those of its parts add up."""
+
+    rows: tuple[Count, ...]
+    errors: Count
+
+    def __add__(self, other: BatchCounts) -> BatchCounts:
+        rows = tuple(mine + theirs for mine, theirs in zip(self.rows, other.rows, strict=True))
+        return BatchCounts(rows, self.errors + other.errors)
+
+
+def readings_of(
+    features: FloatArray,
+    centres: FloatArray,
+    calibration: Calibration | None,
+    outputs: ModelOutputs | None,
+) -> dict[str, FloatArray]:
+    """Read off how far each sample lies from its nearest centre, and how unsure the model is of it."""
+    from sklearn.metrics import pairwise_distances_argmin_min
+
+    # Distance to a centre stands for density: far samples are those of which the reference has few like them.
+    distances = pairwise_distances_argmin_min(features, centres)[1]
+    readings = {"far": np.asarray(distances, dtype=np.float64)}
+    if calibration is not None and outputs is not None and outputs.probabilities is not None:
+        # The negative confidence, so that what is unusual lies beyond a quantile as distances do.
+        readings["unsure"] = -calibration.confidence(outputs.probabilities)
+    return readings
+
+
+def errors_of(outputs: ModelOutputs | None, frame: pd.DataFrame, label: str | None) -> Count:
+    """Count the errors among the samples that have a label."""
+    if outputs is None or label is None or label not in frame:
+        return Count(0, 0)
+    found = right_or_wrong(outputs.predicted, frame[label].to_numpy())
+    n_right, n = found.counts()
+    return Count(n - n_right, n)

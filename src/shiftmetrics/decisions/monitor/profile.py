@@ -1,0 +1,179 @@
+"""Make a passport: centres, counts, calibration and errors of a reference, and its replay in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray
+from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
+from shiftmetrics.decisions.audit.unlabelled import Calibration
+from shiftmetrics.decisions.monitor.passport import (
+    Count,
+    Passport,
+    Readings,
+    RowTest,
+    errors_of,
+    readings_of,
+)
+from shiftmetrics.decisions.predictions.model_outputs import model_outputs
+from shiftmetrics.encoding import TableEncoder
+from shiftmetrics.encoding.roles import as_frame
+
+_REPLAYED_BATCH = 50
+"""Samples of a batch when the reference is replayed in its own order."""
+_QUANTILES = (0.5, 0.75, 0.9, 0.97)
+"""Quantiles of the readings beyond which samples are counted."""
+_MOST_CENTRES = 100
+_MOST_NUMBERS = 6_000
+"""Numbers that the centres may take: the passport stays below 100 kB."""
+_MOST_KNOTS = 200
+"""Knots of the calibration that are kept, for the same reason."""
+_LEAST_SAMPLES = 20
+
+
+def make_passport(
+    reference: Any,
+    *,
+    model: Any = None,
+    label: str | None = None,
+    exclude: Iterable[Any] = (),
+    columns: Sequence[Any] | None = None,
+    alpha: float = 0.05,
+    rng: int | np.random.Generator | None = 0,
+) -> Passport:
+    """Profile a reference, so that batches can be held against it later and elsewhere.
+
+    Parameters
+    ----------
+    reference : DataFrame or array of shape (n_reference, n_columns)
+        Samples in the order in which they came: the order is replayed before the alarms are armed.
+    model : object or str, optional
+        A fitted classifier, or the name of a column of predictions. With probabilities, its confidence is watched.
+    label : str, optional
+        The column of the labels. With a model, its errors are watched.
+    exclude, columns : names of columns, optional
+        Columns to leave out, or the only ones to use. Text is always left out.
+    alpha : float, default 0.05
+        Probability of ever raising an alarm without a change.
+    rng : int or Generator, default 0
+        Halves the reference and starts the centres.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a column is unknown, or the reference has fewer than 20 samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftmetrics.decisions.monitor.profile import make_passport
+    >>> reference = np.random.default_rng(0).normal(size=(400, 3))
+    >>> passport = make_passport(reference)
+    >>> passport.rows_armed, passport.tests[0].reference.hits, passport.tests[0].reference.n
+    (True, 100, 200)
+    """
+    frame = as_frame(reference, "reference")
+    check_integer(len(frame), "the number of reference samples", low=_LEAST_SAMPLES)
+    alpha = check_number(alpha, "alpha", low=0.0, high=1.0, open_low=True, open_high=True)
+    generator = check_rng(rng)
+    if label is not None and label not in frame:
+        raise ValueError(describe("label", "a column of the reference", value=label))
+    prediction = model if isinstance(model, str) else None
+    not_features = [name for name in (label, prediction) if name is not None]
+    # The terms of a text would fill more space than all other columns together.
+    encoder = TableEncoder.fit(
+        frame, columns=columns, exclude=[*exclude, *not_features]
+    ).without_text()
+    features = encoder.transform(frame)
+    outputs = None
+    if model is not None:
+        outputs = model_outputs(model, frame, not_features=not_features)
+    calibration = None
+    if outputs is not None and outputs.probabilities is not None and label is not None:
+        labels = outputs.codes(frame[label].to_numpy(), f"column {label!r}")
+        calibration = _rounded(Calibration.fit(outputs.probabilities, labels))
+    errors = errors_of(outputs, frame, label)
+    if errors.n and errors.hits == errors.n:
+        got = f"none of {errors.n} predictions is the label"
+        raise ValueError(describe("label", "of the classes that are predicted", got))
+
+    # Centres on one half, counts on the other: the samples that set the centres lie too near to them, and samples of
+    # the same source would raise alarms that are not there.
+    half: BoolArray = np.zeros(len(frame), dtype=bool)
+    half[generator.permutation(len(frame))[: len(frame) // 2]] = True
+    centres = _centres(features[half], generator)
+    readings = {
+        kind: values[~half]
+        for kind, values in readings_of(features, centres, calibration, outputs).items()
+    }
+    passport = Passport(
+        encoder=encoder,
+        centres=centres,
+        tests=_row_tests(readings),
+        errors=errors if errors.n else None,
+        calibration=calibration,
+        label=label,
+        prediction=prediction,
+        alpha=alpha,
+        rows_armed=True,
+        note="",
+        n_reference=len(frame),
+    )
+    return _replayed(passport, readings)
+
+
+def _centres(features: FloatArray, generator: np.random.Generator) -> FloatArray:
+    """Return k-means centres, rounded to four digits: fewer of them where there are many features."""
+    from sklearn.cluster import KMeans
+
+    most = max(2, min(_MOST_CENTRES, _MOST_NUMBERS // features.shape[1], len(features) // 5))
+    # Samples that repeat leave fewer places than centres.
+    distinct = len(np.unique(features, axis=0))
+    model = KMeans(min(most, distinct), n_init=1, random_state=int(generator.integers(2**31)))
+    centres: FloatArray = np.asarray(model.fit(features).cluster_centers_, dtype=np.float64)
+    return centres.round(4)
+
+
+def _row_tests(readings: Readings) -> tuple[RowTest, ...]:
+    """Return the tests of the samples, with the counts of the half that had no part in the centres."""
+    tests = []
+    for kind, values in readings.items():
+        for quantile in _QUANTILES:
+            threshold = float(np.quantile(values, quantile))
+            test = RowTest(kind, quantile, threshold, Count(0, 0))
+            # Counted, not taken from the quantile: where readings repeat, fewer lie beyond it.
+            tests.append(replace(test, reference=test.count(readings)))
+    return tuple(tests)
+
+
+def _replayed(passport: Passport, readings: Readings) -> Passport:
+    """Replay the reference in its order; where it raises an alarm itself, its samples are not exchangeable.
+
+    Hours, seasons and sites come in order: later batches of such a source differ from a mixture of all of it
+    without any change, and alarms on the samples would mean nothing. Labelled errors are still watched.
+    """
+    alarms = list(passport.alarms()[1])
+    for start in range(0, len(readings["far"]), _REPLAYED_BATCH):
+        batch = {kind: values[start : start + _REPLAYED_BATCH] for kind, values in readings.items()}
+        for place, test in enumerate(passport.tests):
+            count = test.count(batch)
+            alarms[place] = alarms[place].update(count.hits, count.n)
+    raised = [alarm.name for alarm in alarms if alarm.raised]
+    if not raised:
+        return passport
+    note = (
+        f"Replayed in its own order, the reference raises an alarm itself (samples {raised[0]}): "
+        "its samples are not exchangeable, so they are not watched."
+    )
+    return replace(passport, rows_armed=False, note=note)
+
+
+def _rounded(calibration: Calibration) -> Calibration:
+    """Return a calibration of fewer knots, for a small file."""
+    n_knots = len(calibration.knots)
+    places = np.unique(np.linspace(0, n_knots - 1, _MOST_KNOTS).astype(int))
+    return replace(calibration, knots=calibration.knots[places], values=calibration.values[places])

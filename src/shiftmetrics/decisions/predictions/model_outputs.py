@@ -1,0 +1,169 @@
+"""What a fitted model says of the samples of a table: predicted classes, and probabilities where it gives some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics.decisions.predictions.columns import looks_like_id, looks_like_label
+from shiftmetrics.decisions.predictions.matching import as_strings, positions
+from shiftmetrics.models.reading.checks import columns_of
+from shiftmetrics.models.reading.outputs import predicted_labels
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class ModelOutputs:
+    """What a classifier says of n samples.
+
+    Attributes
+    ----------
+    predicted : array of shape (n,)
+        The predicted labels.
+    probabilities : array of shape (n, n_classes) or None
+        Probabilities of ``classes``.
+    classes : array of shape (n_classes,)
+        The labels that the model knows.
+    """
+
+    predicted: npt.NDArray[Any]
+    probabilities: FloatArray | None
+    classes: npt.NDArray[Any]
+
+    def places(self, labels: npt.NDArray[Any]) -> IntArray:
+        """Return labels as positions of the classes, -1 for those outside; 1 and "1" are one label."""
+        return positions(as_strings(labels), as_strings(self.classes))
+
+    def codes(self, labels: npt.NDArray[Any], argument: str) -> IntArray:
+        """Return labels as positions of the classes.
+
+        Raises
+        ------
+        ValueError
+            If a label is outside the classes.
+        """
+        places = self.places(labels)
+        outside = labels[places < 0]
+        if len(outside):
+            expected = f"labels among the model's classes ({first_few(self.classes.tolist())})"
+            raise ValueError(describe(argument, expected, first_few(outside.tolist())))
+        return places
+
+
+def model_outputs(
+    model: Any, table: pd.DataFrame, *, not_features: Iterable[Any] = ()
+) -> ModelOutputs:
+    """Ask a fitted classifier for its predictions, and for its probabilities where it has some.
+
+    It gets the columns that it was fitted on, by name; a model that names none gets all but ``not_features``. The
+    name of a column stands for predictions that are there already.
+
+    Raises
+    ------
+    ValueError
+        If the table lacks a column, or the model refuses it, or what it returns is no prediction.
+    TypeError
+        If the model has no ``predict``.
+    """
+    # A column of predictions: nothing has to be asked, and nothing is known of probabilities.
+    if isinstance(model, str):
+        if model not in table:
+            raise ValueError(describe("model", "a model, or a column of both samples", value=model))
+        predicted = table[model].to_numpy()
+        _refuse_numbers(predicted)
+        return ModelOutputs(predicted, None, np.unique(as_strings(predicted)))
+    predicted, given = _asked(model, table, not_features)
+    # What came back must be classes, and one probability for each of them.
+    _refuse_numbers(predicted)
+    classes = np.asarray(getattr(model, "classes_", np.unique(predicted)))
+    shape = len(table), len(classes)
+    if given is not None and (given.shape != shape or not np.isfinite(given).all()):
+        got = f"shape {given.shape}, or values that are not finite"
+        raise ValueError(describe("model", f"a model with probabilities of shape {shape}", got))
+    return ModelOutputs(predicted, given, classes)
+
+
+def prediction_table(model: Any, table: pd.DataFrame, named: Iterable[str]) -> pd.DataFrame:
+    """Return what a fitted model says of the rows of a table, as `diff_models` reads it.
+
+    Probabilities of the classes where the model has some, else predicted labels or values; beside them the columns
+    that are named or look like ids and labels, but for those that the model was fitted on.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `model_outputs`.
+    """
+    import pandas as pd
+
+    taken = set(getattr(model, "feature_names_in_", ()))
+    kept = [
+        name
+        for name in table.columns
+        if name in named or (name not in taken and (looks_like_id(name) or looks_like_label(name)))
+    ]
+    if hasattr(model, "predict_proba"):
+        outputs = model_outputs(model, table, not_features=kept)
+        said = pd.DataFrame(outputs.probabilities, columns=list(map(str, outputs.classes)))
+    else:
+        said = pd.DataFrame({"prediction": _asked(model, table, kept)[0]})
+    beside = table[kept].reset_index(drop=True)
+    return pd.concat([beside, said], axis=1)
+
+
+def _asked(
+    model: Any, table: pd.DataFrame, not_features: Iterable[Any]
+) -> tuple[npt.NDArray[Any], FloatArray | None]:
+    """Return what a model predicts, one value for each sample, and its probabilities where it has some."""
+    if not hasattr(model, "predict"):
+        raise TypeError(describe("model", "a fitted model with predict", type(model).__name__))
+    # Whatever goes wrong inside a user's model is said as one sentence with the error that it raised.
+    features = _features(model, table, set(not_features))
+    given = None
+    try:
+        predicted = predicted_labels(model, features)
+        if hasattr(model, "predict_proba"):
+            given = np.asarray(model.predict_proba(features), dtype=np.float64)
+    except Exception as error:
+        got = f"{type(error).__name__}: {str(error)[:200]}"
+        raise ValueError(describe("model", "a model that takes these columns", got)) from error
+    if predicted.shape != (len(table),):
+        got = f"predictions of shape {predicted.shape} for {len(table)} samples"
+        raise ValueError(describe("model", "a model with one prediction for each sample", got))
+    return predicted, given
+
+
+def _features(model: Any, table: pd.DataFrame, not_features: set[Any]) -> Any:
+    """Return the columns that a model takes: a table where it knows their names, else an array."""
+    # scikit-learn's estimators remember the names of the table that they were fitted on.
+    if not hasattr(model, "feature_names_in_"):
+        return table[[name for name in table.columns if name not in not_features]].to_numpy()
+    names = list(model.feature_names_in_)
+    missing = [name for name in names if name not in table]
+    # LightGBM calls the columns of an array so.
+    if missing and names[0] != "Column_0":
+        expected = "one that was fitted on columns that both samples have"
+        remedy = f"The columns are {first_few(table.columns, 8)}."
+        raise ValueError(
+            describe("model", expected, f"one that takes {first_few(missing)}", remedy)
+        )
+    return columns_of(model, table)
+
+
+def _refuse_numbers(predicted: npt.NDArray[Any]) -> None:
+    """Raise a ValueError for predictions that are no classes: numbers with a fraction."""
+    if predicted.dtype.kind != "f":
+        return
+    broken = predicted[predicted != np.round(predicted)]
+    if len(broken):
+        remedy = "Compare the predictions of two regressions by `shiftmetrics diff`."
+        got = f"predictions such as {float(broken[0]):g}"
+        raise ValueError(describe("model", "a classifier", got, remedy))

@@ -1,0 +1,143 @@
+"""Two files of predictions as one pair: the same rows, classes in one numbering, labels and groups beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics.decisions.labelling.plan import digest_of
+from shiftmetrics.decisions.predictions.matching import Ids, RowSelection
+from shiftmetrics.decisions.predictions.predictions import ServedPredictions
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchedRows:
+    """What two files have in common, whatever they predict.
+
+    Attributes
+    ----------
+    ids : ndarray of shape (n_samples,)
+        Of the rows that both have, or their positions.
+    old_rows, new_rows : ndarray of shape (n_samples,) or slice
+        Their positions in both files; a slice where these are all rows in their order.
+    known : ndarray of shape (n_samples,)
+        Whether a row has a label.
+    group : ndarray of shape (n_samples,) or None
+        The group of each row.
+    group_name : str
+    plan : str or None
+        The plan that the labels belong to, as their file says.
+    found : tuple of str
+        What the columns were taken for.
+    warnings : tuple of str
+    """
+
+    ids: Ids
+    old_rows: RowSelection
+    new_rows: RowSelection
+    known: BoolArray
+    group: npt.NDArray[Any] | None = None
+    group_name: str = "group"
+    plan: str | None = None
+    found: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassPair:
+    """The answers of two classifiers to the same rows.
+
+    Attributes
+    ----------
+    rows : MatchedRows
+    classes : ndarray of shape (n_classes,)
+        Names of the classes of both.
+    old, new : ServedPredictions
+        In the order of their own files and classes.
+    old_codes, new_codes : ndarray of shape (n_samples,)
+        The answers, as positions in ``classes``.
+    labels : ndarray of shape (n_samples,)
+        The known labels as positions in ``classes``, -1 elsewhere.
+    threshold : float or None
+        From which the second class of two is the answer.
+    """
+
+    rows: MatchedRows
+    classes: npt.NDArray[Any]
+    old: ServedPredictions
+    new: ServedPredictions
+    old_codes: IntArray
+    new_codes: IntArray
+    labels: IntArray
+    threshold: float | None = None
+
+    @property
+    def changed(self) -> BoolArray:
+        """Rows in which the answer changes."""
+        return np.asarray(self.old_codes != self.new_codes)
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """How the predictions were read, for people."""
+        if self.old.form == self.new.form:
+            return (f"the predictions as {self.old.form}",)
+        return f"old as {self.old.form}", f"new as {self.new.form}"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the ids and of both predictions; names of classes may depend on the labels that are known."""
+        return digest_of(self.rows.ids, self.old_codes, self.new_codes)
+
+    def places(self, side: ServedPredictions, rows: IntArray) -> IntArray:
+        """Return where some of the matched rows stand in the file of one side."""
+        own = self.rows.old_rows if side is self.old else self.rows.new_rows
+        return rows if isinstance(own, slice) else own[rows]
+
+    def confidence(self, side: ServedPredictions, rows: IntArray) -> FloatArray | None:
+        """Return the confidence of one side in some of the matched rows."""
+        return None if side.confidence is None else side.confidence[self.places(side, rows)]
+
+    def probabilities(self, side: ServedPredictions, rows: IntArray) -> FloatArray:
+        """Return the probabilities of one side in some of the matched rows, in the old one's order of classes."""
+        columns = [side.names.index(name) for name in self.old.names]
+        return side.probabilities(self.places(side, rows))[:, columns]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputPair:
+    """The outputs of two regressions on the same rows.
+
+    Attributes
+    ----------
+    rows : MatchedRows
+    old_outputs, new_outputs : ndarray of shape (n_samples,)
+    labels : ndarray of shape (n_samples,)
+        True values; NaN where they are not known.
+    tolerance : float
+        Largest change that does not count.
+    """
+
+    rows: MatchedRows
+    old_outputs: FloatArray
+    new_outputs: FloatArray
+    labels: FloatArray
+    tolerance: float
+
+    @property
+    def changed(self) -> BoolArray:
+        """Rows in which the output changes by more than the tolerance."""
+        return np.asarray(np.abs(self.new_outputs - self.old_outputs) > self.tolerance)
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """How the predictions were read, for people."""
+        return ("the predictions as outputs of a regression",)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the ids and of both predictions."""
+        return digest_of(self.rows.ids, self.old_outputs, self.new_outputs)
