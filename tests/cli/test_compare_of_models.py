@@ -45,8 +45,11 @@ def wines(tmp_path, monkeypatch):
 TYPED = [f"{name}={name}.joblib" for name in MODELS]
 
 
-@pytest.mark.parametrize("labels", [True, False])
-@pytest.mark.parametrize("reference", [True, False])
+# each model is opened in a process of its own first, which takes a second
+@pytest.mark.parametrize(
+    ("labels", "reference"),
+    [(True, True), pytest.param(False, False, marks=pytest.mark.slow)],
+)
 def test_models_are_asked_for_their_probabilities(run, wines, labels, reference):
     models, rows, shifted, kinds = wines
     typed = ["--label", "kind"] if labels else []
