@@ -221,7 +221,7 @@ def test_what_unpacks_to_too_much_is_refused(tmp_path, opening, run):
 PEAK = """
 import sys
 from pathlib import Path
-from shiftmetrics.cli import readers
+from shiftmetrics.cli.inputs import readers
 from shiftmetrics.cli.inputs.sources import Source
 counted = []
 readers._check_size = counted.append
