@@ -67,6 +67,7 @@ def test_the_answer_comes_first_and_the_files_hold_it(run, place, typed, tmp_pat
     assert "What to do now" in page
 
 
+@pytest.mark.slow
 def test_a_column_that_holds_the_classes_of_the_model_is_named(run, place):
     model = ["--model", place / "model.joblib", "--trust"]
     files = [place / "reference.csv", place / "labelled.csv"]
@@ -132,6 +133,7 @@ def passport(run, place, tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_batches_are_watched_and_the_state_is_kept(run, place, passport, tmp_path):
     rng = np.random.default_rng(1)
     model = ["--model", place / "model.joblib", "--trust"]

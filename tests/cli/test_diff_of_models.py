@@ -62,6 +62,7 @@ def test_models_are_asked_for_what_they_predict(run, wines, new):
     assert found["labelled"]["new_score"] == pytest.approx(right[1].mean())
 
 
+@pytest.mark.slow
 def test_it_is_the_answer_of_their_probabilities(run, wines):
     models, test, columns = wines
     typed = ["forest.joblib", "logistic.joblib", "--data", "test.csv", "--trust"]

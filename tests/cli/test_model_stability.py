@@ -106,6 +106,7 @@ def test_a_pipeline_on_a_table(run, place, rows, tmp_path):
     assert "<script" not in page
 
 
+@pytest.mark.slow
 def test_where_rows_may_move(run, place, rows, tmp_path):
     model = joblib.load(place / "model.joblib")
     moves = Perturbation(immutable=["ward"], bounds={"age": (20.0, np.inf), "pulse": (30.0, 200.0)})
@@ -258,6 +259,7 @@ def test_groups_and_labels_stand_aside_of_a_model_of_arrays(run, place, rows, tm
     assert Result.from_json(tmp_path / "o.json").settings["resampling"]["groups"]
 
 
+@pytest.mark.slow
 def test_costs_by_column(run, fails, place, rows, tmp_path):
     arguments = [
         "stability",

@@ -100,6 +100,7 @@ def people(rng, n, start):
     )
 
 
+@pytest.mark.slow
 def test_tables_are_told_in_their_own_words(said):
     rng = np.random.default_rng(0)
     sample, reference = people(rng, 250, 0), people(rng, 250, 1000)

@@ -48,6 +48,7 @@ def test_eigenvalues_are_excess_frequencies(
     assert total == pytest.approx(result.score.total, abs=1e-7)
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(2, 30),

@@ -45,6 +45,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @given(**CASES)
 def test_theorem_1(seed: int, k: int, columns: int, separation: float, spread: float) -> None:
     rng = np.random.default_rng(seed)
@@ -64,6 +65,7 @@ def test_theorem_1(seed: int, k: int, columns: int, separation: float, spread: f
     assert ((eigenvalues - omega) ** 2).sum() <= bound + 1e-9
 
 
+@pytest.mark.slow
 @given(eta=st.sampled_from([1.0, 2.0, 10.0]), **CASES)
 def test_theorem_2(
     eta: float, seed: int, k: int, columns: int, separation: float, spread: float

@@ -117,6 +117,7 @@ def test_values_that_repeat_are_spread_between_their_neighbours() -> None:
     np.testing.assert_array_equal(smoothed(normal(0, 50)[:, 0], None), normal(0, 50)[:, 0])
 
 
+@pytest.mark.slow
 def test_twice_as_frequent_is_not_new() -> None:
     rare = with_mode(normal(11), 0.2, 0, 1.0, 12)
     often = with_mode(normal(13), 0.45, 0, 1.0, 14)
