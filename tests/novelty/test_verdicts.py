@@ -269,3 +269,18 @@ def test_only_columns_that_moved_for_certain_are_changes() -> None:
     assert is_gradual(x + 0.8 * np.eye(5)[3], y, tuple(NAMES), moved)
     far = x + 4.0 * np.eye(5)[3]
     assert not is_gradual(far, y, tuple(NAMES), column_changes(far, y, tuple(NAMES), 0.01))
+
+
+def test_copies_of_the_other_sample_are_told_where_rows_repeat_within_one() -> None:
+    x = normal(21)
+    rng = np.random.default_rng(0)
+    # a bootstrap sample of the reference repeats rows, and has no row of its own
+    resampled = x[rng.integers(len(x), size=len(x))]
+    assert "rows stand in both samples (100 %" in duplicate_warnings(resampled, x)[0]
+    tripled = np.repeat(x, 3, axis=0)
+    assert "Every row of features stands 3 times" in duplicate_warnings(tripled, tripled)[0]
+    # rows of few values repeat by chance, within a sample and across two
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rows = rng.choice(8, (1200, 6), p=rng.dirichlet(np.full(8, 0.2))).astype(float)
+        assert duplicate_warnings(rows[:500], rows[500:]) == ()

@@ -11,9 +11,6 @@ from shiftmetrics._core.arrays import FloatArray
 _DUPLICATED = 0.05
 """Fraction of a sample's rows that are copies, from which it is said."""
 
-_BY_CHANCE = 3.0
-"""Times as many rows as repeat within a sample may stand in both: twice are expected of rows of few values."""
-
 _APART = 10
 """Places apart, at which rows count as far from each other."""
 
@@ -43,23 +40,27 @@ def duplicate_warnings(test: FloatArray, reference: FloatArray) -> tuple[str, ..
     sides = place[: len(test)], place[len(test) :]
     common = np.intersect1d(*sides)
     found = []
-    fractions = []
+    excess = 0.0
     n_distinct = []
     for name, own, other in (("features", *sides), ("reference", *sides[::-1])):
         counts = np.unique(own, return_counts=True)[1]
         copied = 1.0 - len(counts) / len(own)
-        fractions.append(copied)
         n_distinct.append(len(counts))
-        # Rows of few values are equal by chance: within a sample half as often as across two of its size.
-        across = np.isin(own, common).mean() * max(1.0, len(own) / len(other))
-        if copied < _DUPLICATED or copied <= across:
-            continue
-        if counts.min() == counts.max():
+        shared = float(np.isin(own, common).mean())
+        # By chance a row has a twin among those of the other sample as often as these have among themselves, or,
+        # of other distributions, less often on average over both sides.
+        excess += 0.5 * (shared - counts[counts > 1].sum() / len(own))
+        # Rows of few values are equal by chance: within a sample half as often as across two of its size. But not
+        # all of them equally often.
+        across = shared * max(1.0, len(own) / len(other))
+        if 1 < counts.min() == counts.max():
             found.append(f"every row of {name} stands {counts[0]} times")
-        else:
+        elif copied >= _DUPLICATED and copied > across:
             found.append(f"{100.0 * copied:.0f} % of the rows of {name} are copies of others")
     fraction = len(common) / min(n_distinct)
-    if fraction >= max(_DUPLICATED, _BY_CHANCE * max(fractions)):
+    if fraction >= _DUPLICATED and excess >= max(
+        _DUPLICATED, 1.0 / math.sqrt(min(map(len, sides)))
+    ):
         found.append(
             f"{len(common)} rows stand in both samples ({100.0 * fraction:.0f} % of the smaller)"
         )
