@@ -124,7 +124,7 @@ def diff(
             results={result.title: result},
             title=f"From {names[0]} to {names[1]}",
             context=Context(description=f"Predictions in {names[1]} set against {names[0]}."),
-            notes=[*notes, *_notes(result, changed)],
+            notes=[*notes, *_notes(result, changed, peek=peek)],
             exit_code=result.exit_code,
             written={"Changed rows": changed},
         )
@@ -150,7 +150,7 @@ def _predicted(
     return tables
 
 
-def _notes(result: DiffResult, changed: Path | None) -> list[str]:
+def _notes(result: DiffResult, changed: Path | None, *, peek: bool) -> list[str]:
     """Say what was taken for what, and where the rows to label are."""
     notes = []
     # what was found is said, so that a wrong guess is seen
@@ -159,4 +159,6 @@ def _notes(result: DiffResult, changed: Path | None) -> list[str]:
         notes.append(f"Took {first_few(found, 8, show=str)}.")
     if result.plan is not None and changed is None:
         notes.append("--changed changed.csv writes the changed rows, in the order to label them.")
+    if result.plan is not None and not peek:
+        notes.append("With --peek you may stop labelling once the answer is clear.")
     return notes

@@ -145,7 +145,7 @@ def next_steps(result: DiffFigures) -> list[str]:
         steps.append(
             f"Label {plan.n_labels:,} of the {plan.n_population:,} for about "
             f"{amount(result, plan.half_width(plan.n_labels))} either way, all {plan.n_population:,} for the exact "
-            "answer: the changed rows, in order. With --peek you may stop once the answer is clear."
+            "answer: the changed rows, in order."
             if plan.n_labels < plan.n_population
             else f"Label the {plural(plan.n_population, 'changed row')} for the exact answer."
         )
