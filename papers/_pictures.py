@@ -20,9 +20,9 @@ from scipy.spatial.distance import cdist
 from sklearn.decomposition import PCA
 from sklearn.neural_network import MLPClassifier
 
-from shiftmetrics.lab.novelty_studies import bandwidth_sweep
 from shiftmetrics.novelty import choose_bandwidth
 from shiftmetrics.novelty.score.spectrum import entropy
+from shiftmetrics_lab.novelty_studies import bandwidth_sweep
 
 FEATURES = ("pixels", "PCA", "network")
 GENERATIONS = (0, 1, 2, 4, 6, 9, 12, 14, 17, 19)

@@ -79,7 +79,7 @@ def agreement_on_grid() -> Mapper:
 
 
 def one_sided() -> Mapper:
-    from shiftmetrics.lab.published.one_sided import _limits
+    from shiftmetrics_lab.published.one_sided import _limits
 
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(ROWS, 4))

@@ -12,7 +12,7 @@ from shiftmetrics.agreement import (
     agreement_contributions,
     posterior_agreement,
 )
-from shiftmetrics.lab.published import approximate_contributions
+from shiftmetrics_lab.published import approximate_contributions
 
 RNG = np.random.default_rng(3)
 LABELS = RNG.integers(5, size=400)

@@ -14,7 +14,7 @@ from shiftmetrics.agreement import (
     agreement_curves,
     posterior_agreement,
 )
-from shiftmetrics.lab.shifts import mix
+from shiftmetrics_lab.shifts import mix
 
 RNG = np.random.default_rng(7)
 LABELS = RNG.integers(4, size=300)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shiftmetrics.agreement import pair_samples, posterior_agreement
-from shiftmetrics.lab.published import canonical_coordinates
+from shiftmetrics_lab.published import canonical_coordinates
 
 CLASSES = 6
 ROWS = 240

@@ -13,7 +13,7 @@ from shiftmetrics.agreement import (
     agreement_matrix,
     posterior_agreement,
 )
-from shiftmetrics.lab.published import model_agreement
+from shiftmetrics_lab.published import model_agreement
 
 pytestmark = pytest.mark.realdata
 

@@ -8,8 +8,8 @@ import torch
 from PIL import Image
 
 from shiftmetrics.attacks import AttackOptions
-from shiftmetrics.lab.attacks import pgd
-from shiftmetrics.lab.shifts.defences import JPEGDefence, ReverseSigmoid
+from shiftmetrics_lab.attacks import pgd
+from shiftmetrics_lab.shifts.defences import JPEGDefence, ReverseSigmoid
 
 
 def test_the_model_sees_what_pillow_decodes():

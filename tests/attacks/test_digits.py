@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from shiftmetrics.attacks import AttackOptions, nearest_error
-from shiftmetrics.lab.attacks import apgd, fgsm, noise, pgd
+from shiftmetrics_lab.attacks import apgd, fgsm, noise, pgd
 
 N_ROWS = 60
 BOX = {"options": AttackOptions(bounds=(0.0, 1.0))}

@@ -15,8 +15,8 @@ from shiftmetrics.attacks.geometry import (
     steepest,
 )
 from shiftmetrics.attacks.model import cross_entropy, margin_loss, smooth_margin_loss
-from shiftmetrics.lab.attacks.apgd import checkpoints
-from shiftmetrics.lab.attacks.losses import (
+from shiftmetrics_lab.attacks.apgd import checkpoints
+from shiftmetrics_lab.attacks.losses import (
     difference_of_logits_ratio,
     targeted_difference_of_logits_ratio,
 )

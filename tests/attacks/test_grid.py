@@ -6,7 +6,7 @@ import torch
 
 import oracles
 from shiftmetrics.attacks import AttackOptions, nearest_error
-from shiftmetrics.lab.attacks import apgd, fgsm, pgd
+from shiftmetrics_lab.attacks import apgd, fgsm, pgd
 
 N_ROWS = 40
 SETTINGS = {

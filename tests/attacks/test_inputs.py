@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from shiftmetrics.attacks import AttackOptions, nearest_error
-from shiftmetrics.lab.attacks import apgd, noise, pgd
+from shiftmetrics_lab.attacks import apgd, noise, pgd
 
 X = torch.tensor([[1.0, 0.0], [0.0, 0.6], [0.7, 0.7]])
 Y = [0, 1, 0]

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from shiftmetrics.attacks import AttackOptions
-from shiftmetrics.lab.attacks import pgd, run_attack
+from shiftmetrics_lab.attacks import pgd, run_attack
 
 BOX = {"options": AttackOptions(bounds=(0.0, 1.0))}
 

@@ -6,14 +6,14 @@ import pytest
 
 from shiftmetrics._core.documents import read_results
 from shiftmetrics._core.result import Result
-from shiftmetrics.lab.demo.evaluate import evaluate_digits
+from shiftmetrics.examples.evaluate import evaluate_digits
 
 
 @pytest.fixture
 def small(monkeypatch) -> None:
     """Let the demonstration work on a few hundred digits."""
     monkeypatch.setattr(
-        "shiftmetrics.lab.demo.evaluate.evaluate_digits",
+        "shiftmetrics.examples.evaluate.evaluate_digits",
         lambda **options: evaluate_digits(n_images=400, **options),
     )
 

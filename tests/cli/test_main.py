@@ -94,7 +94,7 @@ def test_a_defect_is_told_from_bad_input(fails, tmp_path, monkeypatch):
     def broken(**_):
         raise RuntimeError("the floor gave way")
 
-    monkeypatch.setattr("shiftmetrics.lab.demo.evaluate.evaluate_digits", broken)
+    monkeypatch.setattr("shiftmetrics.examples.evaluate.evaluate_digits", broken)
     message = fails("demo", "--output", tmp_path, "--quiet")
     assert message.startswith(
         "An unforeseen RuntimeError: the floor gave way. This is a defect of shiftmetrics"

@@ -11,9 +11,9 @@ from shiftmetrics._core.documents import write_results
 from shiftmetrics.cli.inputs.results import read_result_files
 from shiftmetrics.cli.inputs.sources import Source
 from shiftmetrics.cli.outputs import check_outputs
-from shiftmetrics.lab.distances import output_distance
 from shiftmetrics.rules import Rule, check_results
 from shiftmetrics.stability import FixedLoss, stability_criterion
+from shiftmetrics_lab.distances import output_distance
 
 
 @pytest.fixture(scope="module")

@@ -161,7 +161,7 @@ def test_bad_input_is_named(change: dict, error: type, message: str) -> None:
 
 
 def test_other_scores_stand_beside_the_ranking() -> None:
-    from shiftmetrics.lab.baselines import vendi_score
+    from shiftmetrics_lab.baselines import vendi_score
 
     rng = np.random.default_rng(0)
     reference, same, new = rng.normal(size=(3, 60, 2))

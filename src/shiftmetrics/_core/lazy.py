@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Mapping
+from importlib import metadata
 from typing import Any
 
 _NOT_LOADED: list[str] = []
@@ -30,8 +31,14 @@ def lazy_names(
     return load, names
 
 
+RECORDS = "shiftmetrics.records"
+"""The group of entry points under which an installed package names the module of its classes of results."""
+
+
 def load_all_names() -> None:
     """Import all classes of results: a file may hold one that nothing has used yet."""
+    for entry_point in metadata.entry_points(group=RECORDS):
+        entry_point.load()
     # packages that are imported here may add names of their own
     while _NOT_LOADED:
         importlib.import_module(_NOT_LOADED.pop())

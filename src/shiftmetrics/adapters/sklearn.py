@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from shiftmetrics._core.arrays import take_rows
 from shiftmetrics._core.validation import check_choice, describe, seed_of
 from shiftmetrics.agreement import PosteriorAgreementResult, posterior_agreement
 from shiftmetrics.comparison.selection_criteria import AGREEMENT, OVER_CEILING
 
 RESPONSES = ("auto", "decision_function", "predict_proba", "predict_log_proba")
+
+
+class ShiftOfSample(Protocol):
+    """A shift: called as ``shift(X)``, or as ``shift(X, strength=..., rng=...)``, it returns the shifted sample.
+
+    Row i of what it returns is row i of ``X``, shifted. A shift that draws rows has a method ``origin(X, *, strength,
+    rng)`` too, which returns the row of ``X`` that each came from.
+    """
+
+    def __call__(self, X: Any, /, **options: Any) -> Any:
+        """Return the shifted sample."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +39,7 @@ class AgreementScorer:
     ----------
     shift : callable
         Maps a sample to its shifted copy, row by row: ``shift(X)``, or, with a ``strength``, ``shift(X, strength=...,
-        rng=...)`` as those of `shiftmetrics.lab.shifts`.
+        rng=...)``; see `ShiftOfSample`.
     strength : float, optional
         How much of the shift.
     response_method : {"auto", "decision_function", "predict_proba", "predict_log_proba"}, default "auto"
@@ -62,7 +73,7 @@ class AgreementScorer:
     True
     """
 
-    shift: Callable[..., Any]
+    shift: ShiftOfSample
     strength: float | None = None
     response_method: str = "auto"
     criterion: str = "auto"
@@ -111,18 +122,20 @@ class AgreementScorer:
 
     def pair(self, X: Any) -> tuple[Any, Any]:
         """Return the shifted sample and, row by row, what it was before."""
+        options = {}
         if self.strength is not None:
-            from shiftmetrics.lab.shifts import apply_shift
-
-            pair = apply_shift(self.shift, X, strength=self.strength, rng=self.random_state)
-            return pair.sample, pair.reference
-        sample = self.shift(X)
-        n_samples = _length(X)
+            options = {"strength": self.strength, "rng": self.random_state}
+        sample = self.shift(X, **options)
+        reference = X
+        if hasattr(self.shift, "origin"):
+            rows = np.asarray(self.shift.origin(X, **options), dtype=np.int64)
+            reference = take_rows(X, rows)
+        n_samples = _length(reference)
         if _length(sample) != n_samples:
             raise ValueError(
                 describe("shift", f"a function that keeps the {n_samples} samples", _length(sample))
             )
-        return sample, X
+        return sample, reference
 
 
 def _length(sample: Any) -> int:

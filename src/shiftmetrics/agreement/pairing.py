@@ -144,7 +144,7 @@ def pair_samples(
         array is one column.
     reference : array of shape (n_reference, n_reference_columns)
         The reference, in the same space. Where the two spaces have no axes in common, take their coordinates from
-        `shiftmetrics.lab.published.canonical_coordinates`.
+        `shiftmetrics_lab.published.canonical_coordinates`.
     method : {"label", "neighbour"}, default "neighbour"
         "label" chooses a partner of the same label at random. "neighbour" takes the nearest row.
     labels, reference_labels : array of shape (n_rows,), optional

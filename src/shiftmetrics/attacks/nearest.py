@@ -48,7 +48,7 @@ def nearest_error(
     Parameters
     ----------
     model, X, y
-        The model, the samples, and their labels; see `shiftmetrics.lab.attacks.pgd`.
+        The model, the samples, and their labels; see `shiftmetrics_lab.attacks.pgd`.
     norm : {"l2", "linf"}, default "l2"
         Norm of the distance.
     n_steps : int, default 100
@@ -67,7 +67,7 @@ def nearest_error(
     Raises
     ------
     TypeError, ValueError
-        As in `shiftmetrics.lab.attacks.pgd`.
+        As in `shiftmetrics_lab.attacks.pgd`.
 
     Examples
     --------

@@ -59,7 +59,7 @@ def compare_novelty(
         As for `kernel_entropic_novelty`.
     criteria : mapping of str to callable, optional
         Other scores to set beside the fraction that is new, by name: ``score(sample, reference)`` returns a number,
-        as the functions of `shiftmetrics.lab.baselines` can. They see the same rows and do not change the ranking.
+        as the functions of `shiftmetrics_lab.baselines` can. They see the same rows and do not change the ranking.
     resampling : NoveltyResampling, Resampling or float, default 0.95
         Permutations, their level, which is that of the intervals and of all ranks together too, and the seed.
     computing : Computing, optional

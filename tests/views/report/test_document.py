@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from shiftmetrics.agreement import posterior_agreement
-from shiftmetrics.lab.novelty_studies import bandwidth_sweep
 from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.stability import (
     FixedLoss,
@@ -19,6 +18,7 @@ from shiftmetrics.stability import (
     worst_case_risk,
 )
 from shiftmetrics.views.report import Context, Rows, document, render_report, write_report
+from shiftmetrics_lab.novelty_studies import bandwidth_sweep
 
 EVIL = "<script>alert('x')</script>\"&<img src=http://evil.example/x.png>"
 VOID = {
