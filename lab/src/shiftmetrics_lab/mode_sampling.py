@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.validation import (
     check_integer,
     check_matrix,
     check_number,
     check_rng,
-    describe,
 )
 from shiftmetrics.novelty.modes.modes import Mode, Sample
 
@@ -74,22 +74,22 @@ def sample_mode(
     array([5., 5.])
     """
     if not isinstance(mode, Mode):
-        raise TypeError(describe("mode", "a Mode, such as result.modes[0]", type(mode).__name__))
+        raise ArgumentTypeError("mode", "a Mode, such as result.modes[0]", type(mode).__name__)
     n_samples = check_integer(n_samples, "n_samples", low=1)
     if not isinstance(shrinkage, str):
         shrinkage = check_number(shrinkage, "shrinkage", low=0.0, high=1.0)
     elif shrinkage != "auto":
-        raise ValueError(describe("shrinkage", "a number from 0 to 1 or 'auto'", value=shrinkage))
+        raise ArgumentValueError("shrinkage", "a number from 0 to 1 or 'auto'", value=shrinkage)
     generator = check_rng(rng)
     members = mode.members(of=of)
     array = check_matrix(latents, "latents")
     membership = mode.membership if of == "test" else mode.reference_membership
     if membership is not None and len(membership) != array.shape[0]:
         expected = f"of {len(membership)} rows, as the {of} sample"
-        raise ValueError(describe("latents", expected, f"{array.shape[0]} rows"))
+        raise ArgumentValueError("latents", expected, f"{array.shape[0]} rows")
     if len(members) < 2:
-        raise ValueError(
-            describe("mode", f"of at least two members in the {of} sample", len(members))
+        raise ArgumentValueError(
+            "mode", f"of at least two members in the {of} sample", len(members)
         )
     rows = to_float64(array)[members]
     mean = rows.mean(axis=0)

@@ -10,10 +10,11 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray, to_float64
 from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.options import progress_bar
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
-from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
+from shiftmetrics._core.validation import check_integer, check_number, check_rng
 from shiftmetrics.novelty.bandwidth import check_distances, choose_bandwidth
 from shiftmetrics.novelty.inputs import check_eta, check_samples, column_units
 from shiftmetrics.novelty.score.factor import Factor, pivoted_factor
@@ -233,5 +234,5 @@ def _spread(values: FloatArray) -> float:
 
 def _sequence(values: Any, argument: str) -> list[Any]:
     if isinstance(values, str) or not np.iterable(values) or not list(values):
-        raise ValueError(describe(argument, "a sequence of at least one number", value=values))
+        raise ArgumentValueError(argument, "a sequence of at least one number", value=values)
     return list(values)

@@ -11,8 +11,8 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.confidence import normal_interval
 from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.result import Result, Status, format_number, settings_of
-from shiftmetrics._core.validation import describe
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import TEST, integer_ticks, line_at, new_axes
 
@@ -72,7 +72,7 @@ class LabResult(Drawn, Result):
 def draw_trace(result: Any, ax: Any = None) -> Any:
     """Draw the risk after each step of a gradient method, which ends at the threshold."""
     if "trace_risk" not in result.parts:
-        raise ValueError(describe("result", "of a solver in steps", "one without a trace"))
+        raise ArgumentValueError("result", "of a solver in steps", "one without a trace")
     ax = new_axes(ax)
     ax.plot(result.parts["trace_risk"], color=TEST)
     threshold = float(result.settings["threshold"])

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.files import WRITTEN_BY, atomic_path, is_ours, is_stream, write_text
 from shiftmetrics._core.options import check_memory, check_memory_limit
 from shiftmetrics._core.record import KeepArray, decode, encode
-from shiftmetrics._core.validation import describe
 
 SCHEMA_VERSION = 2
 
@@ -122,14 +122,14 @@ def _in_words(place: str) -> Iterator[None]:
         yield
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         expected = "the JSON of a result"
-        raise ValueError(describe("source", expected, f"{place}, not JSON ({error})")) from error
+        raise ArgumentValueError("source", expected, f"{place}, not JSON ({error})") from error
     except ValueError as error:
         raise ValueError(f"{place}: {error}") from error
     except (MemoryError, OSError):
         raise
     except Exception as error:
         got = f"{place}, where a part is missing or damaged"
-        raise ValueError(describe("source", "the JSON of a whole result", got)) from error
+        raise ArgumentValueError("source", "the JSON of a whole result", got) from error
 
 
 def _result_of(document: Any, path: Path | None) -> Any:
@@ -137,14 +137,14 @@ def _result_of(document: Any, path: Path | None) -> Any:
     known = isinstance(document, Mapping) and {"schema_version", "type"} <= document.keys()
     if not known:
         got = "a document without schema_version and type"
-        raise ValueError(describe("source", "the JSON of a result", got))
+        raise ArgumentValueError("source", "the JSON of a result", got)
     version = document["schema_version"]
     if version != SCHEMA_VERSION:
         remedy = "Upgrade shiftmetrics to read it."
         if isinstance(version, int) and version < SCHEMA_VERSION:
             remedy = "It was written by an earlier development version: compute it again."
         expected = f"of schema_version {SCHEMA_VERSION}"
-        raise ValueError(describe("source", expected, value=version, remedy=remedy))
+        raise ArgumentValueError("source", expected, value=version, remedy=remedy)
     npz = None if path is None else path.with_suffix(".npz")
     stored = {} if npz is None else _load_arrays(npz, document.get("arrays_sha256"))
 
@@ -154,14 +154,14 @@ def _result_of(document: Any, path: Path | None) -> Any:
             if content not in stored:
                 place = f"The array {content!r}"
                 expected = "in the .npz file beside the JSON"
-                raise ValueError(describe(place, expected, npz, "Keep both files together."))
+                raise ArgumentValueError(place, expected, npz, "Keep both files together.")
             return stored[content]
         return load_inside(stand_in)
 
     result = decode(dict(document), load_array)
     if not hasattr(result, "summary"):
         expected = "the JSON of a known result"
-        raise ValueError(describe("source", expected, f"type {document['type']!r}"))
+        raise ArgumentValueError("source", expected, f"type {document['type']!r}")
     result.summary()  # what cannot be said is damaged
     return result
 
@@ -192,7 +192,7 @@ def write_document(
     path = Path(path)
     if path.suffix == ".npz":
         remedy = "The arrays go to the .npz file beside it."
-        raise ValueError(describe("path", "a file that ends in .json", repr(str(path)), remedy))
+        raise ArgumentValueError("path", "a file that ends in .json", repr(str(path)), remedy)
     archive = path.with_suffix(".npz")
     buffer = io.BytesIO()
     outdated = _names_arrays(path) and not arrays
@@ -262,8 +262,8 @@ def _load_arrays(npz: Path, digest: str | None) -> dict[str, npt.NDArray[Any]]:
     if digest is not None and hashlib.sha256(content).hexdigest() != digest:
         expected = "those that were written with the JSON"
         got = "a damaged file or one of another result"
-        raise ValueError(
-            describe(f"The arrays in {str(npz)!r}", expected, got, "Write the result again.")
+        raise ArgumentValueError(
+            f"The arrays in {str(npz)!r}", expected, got, "Write the result again."
         )
     # A small archive may unpack to many gigabytes: it is asked first.
     with zipfile.ZipFile(io.BytesIO(content)) as archive:

@@ -14,8 +14,8 @@ from shiftmetrics._core.arrays import (
     to_float64,
 )
 from shiftmetrics._core.blocks import map_blocks, row_blocks
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.placement import placed
-from shiftmetrics._core.validation import describe
 
 SUM_TOLERANCE = 1e-2
 """How far a row of probabilities may be from 1: half-precision formats round each of many entries."""
@@ -78,7 +78,7 @@ def _least(array: Array, rows: slice, argument: str, divide: bool) -> tuple[floa
                     f'{remedy[:-1]}, or percentages and rounded probabilities with kind="proportions", which '
                     "divides rows by their sum."
                 )
-        raise ValueError(describe(argument, expected, got, remedy))
+        raise ArgumentValueError(argument, expected, got, remedy)
     if divide:
         block = block / block.sum(axis=1, keepdims=True)
     # A single column holds the probability of one class of two.

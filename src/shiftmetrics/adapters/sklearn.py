@@ -9,7 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from shiftmetrics._core.arrays import take_rows
-from shiftmetrics._core.validation import check_choice, describe, seed_of
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
+from shiftmetrics._core.validation import check_choice, seed_of
 from shiftmetrics.agreement import PosteriorAgreementResult, posterior_agreement
 from shiftmetrics.comparison.selection_criteria import AGREEMENT, OVER_CEILING
 
@@ -82,11 +83,11 @@ class AgreementScorer:
 
     def __post_init__(self) -> None:
         if not callable(self.shift):
-            raise TypeError(describe("shift", "a callable", value=self.shift))
+            raise ArgumentTypeError("shift", "a callable", value=self.shift)
         check_choice(self.response_method, "response_method", RESPONSES)
         if self.strength is None and "strength" in inspect.signature(self.shift).parameters:
             remedy = f"Shift: {self.shift!r}."
-            raise ValueError(describe("strength", "given for a shift that has one", "None", remedy))
+            raise ArgumentValueError("strength", "given for a shift that has one", "None", remedy)
         # every estimator gets the same shift, whatever the generator was used for before
         object.__setattr__(self, "random_state", seed_of(self.random_state))
 
@@ -102,7 +103,7 @@ class AgreementScorer:
         if criterion == OVER_CEILING:
             return self.measure(estimator, X).normalized
         if y is None:
-            raise ValueError(describe("y", f"given for the criterion {criterion!r}", "None"))
+            raise ArgumentValueError("y", f"given for the criterion {criterion!r}", "None")
         # a shift keeps labels, so that any scorer of scikit-learn applies to the shifted sample
         sample, _ = self.pair(X)
         if criterion == "accuracy_and_f1":
@@ -132,8 +133,8 @@ class AgreementScorer:
             reference = take_rows(X, rows)
         n_samples = _length(reference)
         if _length(sample) != n_samples:
-            raise ValueError(
-                describe("shift", f"a function that keeps the {n_samples} samples", _length(sample))
+            raise ArgumentValueError(
+                "shift", f"a function that keeps the {n_samples} samples", _length(sample)
             )
         return sample, reference
 
@@ -159,7 +160,7 @@ def response_of(estimator: Any, X: Any, response_method: str = "auto") -> tuple[
     if method is None:
         expected = f"a classifier with {' or '.join(methods)}"
         remedy = "Regressors and outlier detectors have no classes to agree on."
-        raise TypeError(describe("estimator", expected, type(estimator).__name__, remedy))
+        raise ArgumentTypeError("estimator", expected, type(estimator).__name__, remedy)
     scores = np.asarray(getattr(estimator, method)(X))
     n_classes = len(getattr(estimator, "classes_", ())) or None
     # a vector machine that votes one against one has a column for each pair of classes
@@ -167,7 +168,7 @@ def response_of(estimator: Any, X: Any, response_method: str = "auto") -> tuple[
         response = f"{method} of {type(estimator).__name__}"
         expected = f"one column for each of {n_classes} classes"
         remedy = 'Pass decision_function_shape="ovr" to support vector machines.'
-        raise ValueError(describe(response, expected, scores.shape[1], remedy))
+        raise ArgumentValueError(response, expected, scores.shape[1], remedy)
     if method == "decision_function":
         return scores, "scores"
     if method == "predict_log_proba":

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.confidence import ResamplingUnits, binomial_interval
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
 from shiftmetrics._core.result import Interval, settings_of
 from shiftmetrics._core.tables import Align
-from shiftmetrics._core.validation import check_number, describe
+from shiftmetrics._core.validation import check_number
 from shiftmetrics.agreement.channel import channel_of
 from shiftmetrics.agreement.contributions import split_agreement
 from shiftmetrics.agreement.predictions import label_columns
@@ -128,7 +129,7 @@ def posterior_agreement(
     computing = computing_of(computing, atol=1e-6, max_iter=200, memory_limit=None)
     resampling = resampling_of(resampling)
     if resampling is not None and beta is not None:
-        raise ValueError(describe("resampling", "None where beta is given", value=resampling))
+        raise ArgumentValueError("resampling", "None where beta is given", value=resampling)
     options: dict[str, Any] = {"kind": kind, "prior": prior, "floor": floor}
     # Validated: pairs in one order, and the rows that memory can hold.
     resampled = None
@@ -142,10 +143,8 @@ def posterior_agreement(
     )
     if pairs.elsewhere and sample_weight is not None:
         remedy = "Use arrays in memory, or in files."
-        raise ValueError(
-            describe(
-                "sample_weight", "None for batches and Dask", type(sample_weight).__name__, remedy
-            )
+        raise ArgumentValueError(
+            "sample_weight", "None for batches and Dask", type(sample_weight).__name__, remedy
         )
     # Groups are in the order of the rows.
     if resampling is not None:

@@ -9,8 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import to_float64
+from shiftmetrics._core.exceptions import ArgumentTypeError
 from shiftmetrics._core.options import Computing, Resampling
-from shiftmetrics._core.validation import check_number, describe, seed_of
+from shiftmetrics._core.validation import check_number, seed_of
 from shiftmetrics.comparison.models import measure_each, model_names
 from shiftmetrics.comparison.ranking import rank_results
 from shiftmetrics.comparison.result import ComparisonResult
@@ -151,7 +152,7 @@ def _scores_by(
     for criterion, score in (criteria or {}).items():
         if not callable(score):
             expected = "a function of a sample and the reference"
-            raise TypeError(describe(f"criteria[{criterion!r}]", expected, value=score))
+            raise ArgumentTypeError(f"criteria[{criterion!r}]", expected, value=score)
         for name, sample in samples.items():
             value = float(score(to_float64(sample), to_float64(reference)))
             scores[name][criterion] = check_number(value, f"criteria[{criterion!r}]")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, take_rows, to_float64
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.neighbours import pairwise_distances
 from shiftmetrics._core.options import check_memory, check_memory_limit
 from shiftmetrics._core.record import Record
@@ -23,7 +24,6 @@ from shiftmetrics._core.validation import (
     check_matrix,
     check_number,
     check_rng,
-    describe,
 )
 from shiftmetrics.novelty.inputs import KernelChoice, check_samples
 
@@ -154,13 +154,11 @@ def bandwidth_of(
             f"with kernel={kernel!r}" if isinstance(kernel, str) else "when kernel is a function"
         )
         remedy = "Only the Gaussian kernel has one."
-        raise ValueError(describe("bandwidth", f"left out {place}", value=bandwidth, remedy=remedy))
+        raise ArgumentValueError("bandwidth", f"left out {place}", value=bandwidth, remedy=remedy)
     if not isinstance(bandwidth, str):
         return check_number(bandwidth, "bandwidth", low=0.0, open_low=True), None
     if bandwidth != "auto":
-        raise ValueError(
-            describe("bandwidth", "a number greater than 0 or 'auto'", value=bandwidth)
-        )
+        raise ArgumentValueError("bandwidth", "a number greater than 0 or 'auto'", value=bandwidth)
     choice = bandwidth_by_rule(
         list(samples), list(weights), rng, units=1.0 if units is None else units
     )

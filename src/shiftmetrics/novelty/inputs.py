@@ -18,6 +18,7 @@ from shiftmetrics._core.arrays import (
     to_numpy,
 )
 from shiftmetrics._core.chunk_readers import pair_in_chunks
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.placement import check_rows_fit
 from shiftmetrics._core.tables import align_tables
@@ -26,7 +27,6 @@ from shiftmetrics._core.validation import (
     check_number,
     check_same_library,
     check_weights,
-    describe,
 )
 from shiftmetrics.novelty.score.kernels import CallableKernel, CosineKernel, GaussianKernel, Kernel
 
@@ -60,7 +60,7 @@ def check_kernel(kernel: Any) -> KernelChoice:
     if not callable(kernel) and (not isinstance(kernel, str) or kernel not in _KERNELS):
         listed = ", ".join(repr(name) for name in _KERNELS)
         expected = f"one of {listed}, or a function of two arrays"
-        raise ValueError(describe("kernel", expected, value=kernel))
+        raise ArgumentValueError("kernel", expected, value=kernel)
     return kernel  # type: ignore[no-any-return]
 
 
@@ -109,14 +109,14 @@ def check_samples(
     if test.shape[1] != base.shape[1]:
         expected = f"of as many columns as features, {test.shape[1]}"
         remedy = "Compute both by the same features, and drop columns of labels."
-        raise ValueError(describe("reference", expected, f"{base.shape[1]}", remedy))
+        raise ArgumentValueError("reference", expected, f"{base.shape[1]}", remedy)
     return test, base
 
 
 def _check_rows(value: Any, name: str) -> Array:
     """Return a matrix of numbers; for images and texts the error names what makes features of them."""
     if value is None:
-        raise TypeError(describe(name, "an array of shape (n_samples, n_columns)", "None"))
+        raise ArgumentTypeError(name, "an array of shape (n_samples, n_columns)", "None")
     try:
         array = as_array(value, name)
     except TypeError as error:
@@ -126,7 +126,7 @@ def _check_rows(value: Any, name: str) -> Array:
     if array.ndim > 2:
         remedy = f"Turn images into features first, by {_EMBED}."
         shape = f"shape {tuple(array.shape)}"
-        raise ValueError(describe(name, "an array of shape (n_samples, n_columns)", shape, remedy))
+        raise ArgumentValueError(name, "an array of shape (n_samples, n_columns)", shape, remedy)
     return check_matrix(array, name, min_rows=2)
 
 
@@ -184,11 +184,11 @@ def check_pairs(test_weights: FloatArray, reference_weights: FloatArray) -> None
     if sizes[0] != sizes[1]:
         expected = "False unless both samples have as many rows"
         remedy = "Give the partner of each row at its place."
-        raise ValueError(describe("paired", expected, f"{sizes[0]} and {sizes[1]} rows", remedy))
+        raise ArgumentValueError("paired", expected, f"{sizes[0]} and {sizes[1]} rows", remedy)
     n_pairs = int(np.count_nonzero((test_weights > 0.0) & (reference_weights > 0.0)))
     if n_pairs < 2:
         expected = "False unless at least 2 pairs have weight in both samples"
-        raise ValueError(describe("paired", expected, f"{n_pairs} of them"))
+        raise ArgumentValueError("paired", expected, f"{n_pairs} of them")
 
 
 def check_groups(groups: Any, sizes: tuple[int, int], *, paired: bool) -> IntArray | None:
@@ -203,17 +203,17 @@ def check_groups(groups: Any, sizes: tuple[int, int], *, paired: bool) -> IntArr
         return np.tile(np.arange(sizes[0]), 2) if paired else None
     if not isinstance(groups, tuple | list) or len(groups) != 2:
         expected = "a tuple of two arrays, the groups of the rows of features and of reference"
-        raise ValueError(describe("groups", expected, type(groups).__name__))
+        raise ArgumentValueError("groups", expected, type(groups).__name__)
     labels = [np.asarray(side) for side in groups]
     for side, size, name in zip(labels, sizes, ("features", "reference"), strict=True):
         if side.shape != (size,):
             expected = f"of one label for each of the {size} rows of {name}"
-            raise ValueError(describe("groups", expected, side.shape))
+            raise ArgumentValueError("groups", expected, side.shape)
     if paired:
         if not np.array_equal(labels[0], labels[1]):
             expected = "the same in row i of both samples with paired=True"
-            raise ValueError(describe("groups", expected, "others"))
+            raise ArgumentValueError("groups", expected, "others")
     elif (common := np.intersect1d(labels[0], labels[1])).size:
         remedy = "Rows that belong together in pairs are swapped with paired=True."
-        raise ValueError(describe("groups", "of one sample each", f"{common[0]} in both", remedy))
+        raise ArgumentValueError("groups", "of one sample each", f"{common[0]} in both", remedy)
     return np.unique(np.concatenate(labels), return_inverse=True)[1]

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from torch import Tensor
 
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics.attacks.model import RowLoss, cross_entropy, margin_loss
 
 AttackLoss: TypeAlias = Literal["ce", "dlr", "margin"]
@@ -33,7 +33,7 @@ def _highest(logits: Tensor, count: int) -> Tensor:
     """Return the largest logits of each row; the ratios use the third and fourth."""
     if logits.shape[1] < count:
         expected, got = f"one for {logits.shape[1]} classes", f"one that needs {count}"
-        raise ValueError(describe("loss", expected, got, 'Take "ce".'))
+        raise ArgumentValueError("loss", expected, got, 'Take "ce".')
     return logits.topk(count, dim=1).values
 
 

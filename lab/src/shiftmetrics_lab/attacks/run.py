@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics.attacks.geometry import Norm
 from shiftmetrics.attacks.problem import AttackOptions, AttackProblem
 from shiftmetrics.attacks.search import AttackResult, run_search
@@ -63,7 +63,7 @@ def run_attack(
     """
     name = getattr(attack, "__name__", type(attack).__name__)
     if not callable(attack):
-        raise TypeError(describe("attack", "a callable (model, x, y) -> x_adv", value=attack))
+        raise ArgumentTypeError("attack", "a callable (model, x, y) -> x_adv", value=attack)
 
     def search(problem: AttackProblem, generator: torch.Generator) -> Tensor:
         result = attack(model, problem.x, problem.y)
@@ -77,8 +77,8 @@ def run_attack(
                 if x_adv.shape == shape
                 else f"shape {tuple(x_adv.shape)}"
             )
-            raise ValueError(
-                describe("attack", f"a function that returns finite inputs of shape {shape}", got)
+            raise ArgumentValueError(
+                "attack", f"a function that returns finite inputs of shape {shape}", got
             )
         step = (x_adv.to(problem.x) - problem.x).flatten(1)
         move = step * problem.scale

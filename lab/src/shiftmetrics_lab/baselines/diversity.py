@@ -17,6 +17,7 @@ from shiftmetrics._core.arrays import (
     to_float64,
 )
 from shiftmetrics._core.blocks import map_reduce, one_blas_thread, row_blocks
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.neighbours import TILE_POINTS, distance_blocks
 from shiftmetrics._core.options import Computing, check_memory, check_memory_limit, computing_of
 from shiftmetrics._core.probabilities import check_probabilities
@@ -28,7 +29,6 @@ from shiftmetrics._core.validation import (
     check_matrix,
     check_number,
     check_rng,
-    describe,
 )
 from shiftmetrics.novelty.bandwidth import choose_bandwidth
 from shiftmetrics.novelty.score.kernels import EPSILON, CosineKernel, GaussianKernel, Kernel
@@ -187,7 +187,7 @@ def inception_score(
     n_rows, n_classes = int(array.shape[0]), int(array.shape[1])
     n_splits = check_integer(n_splits, "n_splits", low=1)
     if n_splits > n_rows:
-        raise ValueError(describe("n_splits", f"at most the number of rows, {n_rows}", n_splits))
+        raise ArgumentValueError("n_splits", f"at most the number of rows, {n_rows}", n_splits)
     # Rows are split by number, so that the array itself stays where it is.
     part_of = (
         check_rng(rng).permutation(np.arange(n_rows) % n_splits)
@@ -247,9 +247,7 @@ def _prepare(
     sample = check_matrix(features, "features", min_rows=2)
     if check_choice(kernel, "kernel", ("gaussian", "cosine")) == "cosine":
         if bandwidth != "auto":
-            raise ValueError(
-                describe("bandwidth", "left out with kernel='cosine'", value=bandwidth)
-            )
+            raise ArgumentValueError("bandwidth", "left out with kernel='cosine'", value=bandwidth)
         check_directions(sample, "features")
         return sample, CosineKernel(), None
     if isinstance(bandwidth, str):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.neighbours import pairwise_distances
 from shiftmetrics._core.options import Computing, check_memory, check_memory_limit, computing_of
 from shiftmetrics._core.result import Status, format_number, settings_of
@@ -18,7 +19,6 @@ from shiftmetrics._core.validation import (
     check_matrix,
     check_rng,
     check_same_library,
-    describe,
 )
 from shiftmetrics_lab.result import LabResult
 
@@ -184,7 +184,7 @@ def _checked(features: Any, reference: Any, training: Any, align: Align) -> list
             check_same_library(arrays[0], array, "features", name)
             if array.shape[1] != arrays[0].shape[1]:
                 expected = f"of as many columns as features, {arrays[0].shape[1]}"
-                raise ValueError(describe(name, expected, f"{array.shape[1]}"))
+                raise ArgumentValueError(name, expected, f"{array.shape[1]}")
         check_magnitude(array, name)
         arrays.append(array)
     return [to_float64(array) for array in arrays]

@@ -10,11 +10,12 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, BoolArray, FloatArray
 from shiftmetrics._core.blocks import map_blocks, one_blas_thread
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.neighbours import distance_blocks, distance_tiles, nearest_neighbours
 from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align
-from shiftmetrics._core.validation import check_integer, describe
+from shiftmetrics._core.validation import check_integer
 from shiftmetrics_lab.distances.inputs import check_samples
 from shiftmetrics_lab.result import COMPUTED, LabResult
 
@@ -90,7 +91,7 @@ def manifold_scores(
         if int(array.shape[0]) <= n_neighbours:
             expected = f"of more than n_neighbours = {n_neighbours} rows"
             remedy = "Take more rows, or fewer neighbours."
-            raise ValueError(describe(name, expected, f"{array.shape[0]}", remedy))
+            raise ArgumentValueError(name, expected, f"{array.shape[0]}", remedy)
     radii, reference_radii = (
         _radii(array, n_neighbours, executor) * (1.0 + _TIE) for array in (first, second)
     )

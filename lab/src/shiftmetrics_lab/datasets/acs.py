@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.validation import check_choice, check_integer, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_choice, check_integer
 from shiftmetrics_lab.datasets import acs_codes as codes
 from shiftmetrics_lab.datasets.dataset import Dataset
 from shiftmetrics_lab.datasets.sources import RemoteFile, Source, locate
@@ -146,7 +147,7 @@ def load_acs(
     frame = pd.concat(frames, ignore_index=True)
     X, y, kept = acs_features(frame, task=task, standardize=standardize)
     if domain not in frame.columns:
-        raise ValueError(describe("domain", f"a column of {str(files[0])!r}", value=domain))
+        raise ArgumentValueError("domain", f"a column of {str(files[0])!r}", value=domain)
     values, numbers = np.unique(frame[domain].to_numpy()[kept], return_inverse=True)
     return Dataset(
         name=f"ACS {task}",
@@ -216,12 +217,12 @@ def acs_features(
     missing = [column for column in _NEEDED[task] if column not in persons.columns]
     if missing:
         expected = f"a table with the columns of {task!r}"
-        raise ValueError(describe("persons", expected, f"one without {', '.join(missing)}"))
+        raise ArgumentValueError("persons", expected, f"one without {', '.join(missing)}")
     raw = persons[list(_NEEDED[task])].apply(pd.to_numeric, errors="coerce")
     keep = _kept(raw, task).to_numpy()
     rows = np.flatnonzero(keep)
     if not rows.size:
-        raise ValueError(describe("persons", f"records that the task {task!r} keeps", "none"))
+        raise ArgumentValueError("persons", f"records that the task {task!r} keeps", "none")
     raw = raw.iloc[rows].reset_index(drop=True)
     if task == "income":
         features, label = _income(raw), raw["PINCP"] > 50_000

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO
 
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.exceptions import ArgumentValueError
 
 _DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError)
 
@@ -54,8 +54,8 @@ def extract(archive: str | os.PathLike[str], folder: str | os.PathLike[str]) -> 
     """
     path, target = Path(archive), Path(folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise ValueError(
-            describe("folder", "new or empty", f"{str(target)!r}", "Choose another, or remove it.")
+        raise ArgumentValueError(
+            "folder", "new or empty", f"{str(target)!r}", "Choose another, or remove it."
         )
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import IntArray
-from shiftmetrics._core.validation import check_choice, check_integer, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_choice, check_integer
 from shiftmetrics.adapters.images import ImageFiles
 from shiftmetrics_lab.datasets.dataset import Dataset
 from shiftmetrics_lab.datasets.digits import image_arrays
@@ -139,7 +140,7 @@ def load_cifar10c(
     if stacked.ndim != 4 or len(stacked) % 5 or len(labels) != len(stacked):
         expected = "five severities of equally many images, with a label each"
         got = f"shapes {stacked.shape} and {labels.shape}"
-        raise ValueError(describe(f"The files of {str(folder)!r}", expected, got))
+        raise ArgumentValueError(f"The files of {str(folder)!r}", expected, got)
     n_samples = len(stacked) // 5
     rows = slice((severity - 1) * n_samples, severity * n_samples)
     return Dataset(
@@ -176,7 +177,7 @@ def _read_binary(file: Path) -> tuple[npt.NDArray[np.uint8], IntArray]:
     if content.size == 0 or content.size % 3073:
         expected = "rows of 3,073 bytes"
         got = f"{content.size} bytes"
-        raise ValueError(describe(f"The file {str(file)!r}", expected, got, "It is truncated."))
+        raise ArgumentValueError(f"The file {str(file)!r}", expected, got, "It is truncated.")
     rows = content.reshape(-1, 3073)
     return rows[:, 1:], rows[:, 0].astype(np.int64)
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import IntArray, take_rows
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics.adapters.images import ImageFiles
 
 
@@ -58,8 +58,8 @@ class Dataset:
         for part in ("y", "domain", "split"):
             values = getattr(self, part)
             if values is not None and len(values) != n_samples:
-                raise ValueError(
-                    describe(part, f"of length {n_samples}, as X", f"length {len(values)}")
+                raise ArgumentValueError(
+                    part, f"of length {n_samples}, as X", f"length {len(values)}"
                 )
 
     def __len__(self) -> int:
@@ -112,6 +112,6 @@ class Dataset:
             chosen = values == number
             if not np.any(chosen):
                 known = names or tuple(str(value) for value in np.unique(values))
-                raise ValueError(describe(argument, f"one of {', '.join(known)}", value=wanted))
+                raise ArgumentValueError(argument, f"one of {', '.join(known)}", value=wanted)
             mask &= chosen
         return self.take(mask)

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import IntArray
-from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_choice
 from shiftmetrics_lab.datasets.dataset import Dataset
 from shiftmetrics_lab.datasets.sources import MNIST, Source, find, locate
 
@@ -128,8 +129,8 @@ def read_idx(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
             f"The file {str(file)!r} is truncated or damaged ({error}). Download it again."
         ) from error
     if len(content) < 4 or content[:2] != b"\0\0" or content[2] not in _IDX_TYPES:
-        raise ValueError(
-            describe(f"The file {str(file)!r}", "in the IDX format", f"the bytes {content[:4]!r}")
+        raise ArgumentValueError(
+            f"The file {str(file)!r}", "in the IDX format", f"the bytes {content[:4]!r}"
         )
     dtype, n_axes = np.dtype(_IDX_TYPES[content[2]]), content[3]
     header = 4 + 4 * n_axes
@@ -141,7 +142,7 @@ def read_idx(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     if len(content) != header + size:
         expected = f"{header + size} bytes for shape {shape}"
-        raise ValueError(describe(f"The file {str(file)!r}", expected, f"{len(content)}"))
+        raise ArgumentValueError(f"The file {str(file)!r}", expected, f"{len(content)}")
     return (
         np.frombuffer(content, dtype, offset=header).reshape(shape).astype(dtype.newbyteorder("="))
     )
@@ -157,7 +158,7 @@ def image_arrays(stored: Any, file: Path) -> tuple[npt.NDArray[np.uint8], IntArr
         )
     expected = "an npz with arrays images and labels, or jpeg, offsets and labels"
     got = ", ".join(stored) or "an empty one"
-    raise ValueError(describe(f"The file {str(file)!r}", expected, got))
+    raise ArgumentValueError(f"The file {str(file)!r}", expected, got)
 
 
 def _npz_split(file: Path, split: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.files import write_text
-from shiftmetrics._core.validation import check_integer, describe
+from shiftmetrics._core.validation import check_integer
 
 _CHUNK = 1 << 20
 _HEX_DIGITS = {"md5": 32, "sha256": 64}
@@ -64,7 +65,7 @@ def download(
         If no attempt completes. What has arrived is kept for the next call.
     """
     if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
-        raise ValueError(describe("url", "an http or https address", value=url))
+        raise ArgumentValueError("url", "an http or https address", value=url)
     check_integer(attempts, "attempts", low=1)
     path = Path(target)
     expected = _expected(path, checksum)
@@ -132,8 +133,8 @@ def _expected(path: Path, checksum: str | None) -> str | None:
         checksum = pin.read_text(encoding="utf-8").strip()
     algorithm, _, wanted = checksum.partition(":")
     if len(wanted) != _HEX_DIGITS.get(algorithm) or set(wanted.lower()) - set("0123456789abcdef"):
-        raise ValueError(
-            describe("checksum", "'sha256:' or 'md5:' and hexadecimal digits", value=checksum)
+        raise ArgumentValueError(
+            "checksum", "'sha256:' or 'md5:' and hexadecimal digits", value=checksum
         )
     return checksum
 

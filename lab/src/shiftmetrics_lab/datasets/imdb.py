@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import IntArray
-from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_choice
 from shiftmetrics_lab.datasets.dataset import Dataset
 from shiftmetrics_lab.datasets.sources import IMDB, Source, find, locate
 
@@ -126,11 +127,11 @@ def load_text_pairs(
     missing = [name for name in needed if name not in frame.columns]
     if missing:
         expected = f"one with columns {', '.join(needed)}"
-        raise ValueError(describe(f"The table {str(file)!r}", expected, f"one without {missing}"))
+        raise ArgumentValueError(f"The table {str(file)!r}", expected, f"one without {missing}")
     if split is not None:
         if "split" not in frame.columns or not (frame["split"] == split).any():
             known = sorted(set(frame["split"])) if "split" in frame.columns else "no such column"
-            raise ValueError(describe("split", f"one of {known}", value=split))
+            raise ArgumentValueError("split", f"one of {known}", value=split)
         frame = frame[frame["split"] == split]
     splits = np.asarray(frame["split"].astype(str)) if "split" in frame.columns else None
     shifted, reference = (
@@ -162,8 +163,8 @@ def _labels(column: Any) -> IntArray:
         words = [value.strip().lower() for value in values]
         unknown = sorted(set(words) - set(_CLASSES))
         if unknown:
-            raise ValueError(
-                describe(f"Column {column.name!r}", "negative or positive", value=unknown[0])
+            raise ArgumentValueError(
+                f"Column {column.name!r}", "negative or positive", value=unknown[0]
             )
         return np.asarray([_CLASSES.index(word) for word in words], dtype=np.int64)
     return np.asarray(values, dtype=np.int64)

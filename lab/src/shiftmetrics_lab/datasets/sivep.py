@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_choice
 from shiftmetrics_lab.datasets.dataset import Dataset
 from shiftmetrics_lab.datasets.sources import SIVEP, Source, locate
 
@@ -76,13 +77,13 @@ def load_sivep(
     frame = pd.read_csv(file)
     missing = [name for name in (_LABEL, "Age", *_CODES) if name not in frame.columns]
     if missing:
-        raise ValueError(
-            describe(f"The file {str(file)!r}", "the SIVEP-Gripe table", f"one without {missing}")
+        raise ArgumentValueError(
+            f"The file {str(file)!r}", "the SIVEP-Gripe table", f"one without {missing}"
         )
     for name, values in _CODES.items():
         if not frame[name].isin(range(len(values))).all():
             got = f"{sorted(set(frame[name]))[:8]}"
-            raise ValueError(describe(f"Column {name!r}", f"codes 0 to {len(values) - 1}", got))
+            raise ArgumentValueError(f"Column {name!r}", f"codes 0 to {len(values) - 1}", got)
     X = frame.drop(columns=[_LABEL, *frame.columns.intersection([_LEAK])]).astype(np.float64)
     if one_hot:
         for name in ("Ethnicity", "Region"):

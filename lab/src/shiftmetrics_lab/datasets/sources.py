@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics_lab.datasets.archives import extract, is_archive
 from shiftmetrics_lab.datasets.download import download as download_file
 
@@ -98,9 +98,7 @@ def locate(
             )
         return place
     if place.is_file():
-        raise ValueError(
-            describe("path", "a folder when download=True", f"the file {str(place)!r}")
-        )
+        raise ArgumentValueError("path", "a folder when download=True", f"the file {str(place)!r}")
     place.mkdir(parents=True, exist_ok=True)
     for remote in source.files:
         archive = place / remote.name

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.validation import (
     check_integer,
     check_number,
     check_rng,
     check_vector,
-    describe,
 )
 from shiftmetrics_lab.datasets.dataset import Dataset
 
@@ -102,7 +102,7 @@ def make_mixtures(
     reference_shares = _shares(reference_weights, "reference_weights")
     if shares.size != reference_shares.size:
         expected = f"of length {shares.size}, as weights"
-        raise ValueError(describe("reference_weights", expected, f"length {reference_shares.size}"))
+        raise ArgumentValueError("reference_weights", expected, f"length {reference_shares.size}")
     check_integer(n_samples, "n_samples", low=1)
     n_reference = (
         n_samples if n_reference is None else check_integer(n_reference, "n_reference", low=1)
@@ -352,7 +352,7 @@ def make_spurious_feature(
     check_integer(n_samples, "n_samples", low=1)
     rates = check_vector(list(flips), "flips", low=0.0)
     if (rates > 1.0).any():
-        raise ValueError(describe("flips", "at most 1 everywhere", value=flips))
+        raise ArgumentValueError("flips", "at most 1 everywhere", value=flips)
     check_number(label_noise, "label_noise", low=0.0, high=1.0)
     check_number(noise, "noise", low=0.0)
     generator = check_rng(rng)
@@ -375,7 +375,7 @@ def make_spurious_feature(
 def _shares(weights: Sequence[float], argument: str) -> FloatArray:
     shares = check_vector(list(weights), argument, low=0.0)
     if shares.sum() == 0.0:
-        raise ValueError(describe(argument, "positive for at least one mode", "zeros only"))
+        raise ArgumentValueError(argument, "positive for at least one mode", "zeros only")
     return np.asarray(shares / shares.sum())
 
 

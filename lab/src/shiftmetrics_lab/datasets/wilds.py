@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import IntArray
-from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_choice
 from shiftmetrics.adapters.images import ImageFiles
 from shiftmetrics_lab.datasets.dataset import Dataset
 from shiftmetrics_lab.datasets.sources import CAMELYON17, CELEBA, WATERBIRDS, Source, find, locate
@@ -275,7 +276,7 @@ def _read_table(path: Path, columns: list[str], **options: Any) -> Any:
     if missing:
         expected = f"one with columns {', '.join(columns)}"
         got = f"one without {', '.join(missing)}"
-        raise ValueError(describe(f"The table {str(path)!r}", expected, got))
+        raise ArgumentValueError(f"The table {str(path)!r}", expected, got)
     return frame
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, namespace
 from shiftmetrics._core.blocks import map_blocks, row_blocks
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.probabilities import check_probabilities
 from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import (
@@ -17,7 +18,6 @@ from shiftmetrics._core.validation import (
     check_number,
     check_same_library,
     check_same_shape,
-    describe,
 )
 
 Kind = Literal["scores", "probabilities"]
@@ -81,8 +81,8 @@ def check_outputs(
     kind = check_choice(kind, "kind", ("scores", "probabilities"))
     beta = check_number(beta, "beta", low=0.0)
     if kind == "probabilities" and beta != 1.0:
-        raise ValueError(
-            describe("beta", "1 for probabilities", beta, 'It is the temperature of kind="scores".')
+        raise ArgumentValueError(
+            "beta", "1 for probabilities", beta, 'It is the temperature of kind="scores".'
         )
     first, second = check_pairs(
         scores, reference_scores, "scores", "reference_scores", align=align, min_columns=2
@@ -109,7 +109,7 @@ def check_pairs(
     check_same_library(a, b, first_name, second_name)
     if a.shape[0] != b.shape[0]:
         expected = f"of as many rows as {first_name}, {a.shape[0]}"
-        raise ValueError(describe(second_name, expected, f"{b.shape[0]}", PAIRING_REMEDY))
+        raise ArgumentValueError(second_name, expected, f"{b.shape[0]}", PAIRING_REMEDY)
     check_same_shape(a, b, first_name, second_name)
     return a, b
 
@@ -127,5 +127,5 @@ def check_samples(
     if a.shape[1] != b.shape[1]:
         expected = f"of as many columns as features, {a.shape[1]}"
         remedy = "Compute both by the same features, and drop columns of labels."
-        raise ValueError(describe("reference", expected, f"{b.shape[1]}", remedy))
+        raise ArgumentValueError("reference", expected, f"{b.shape[1]}", remedy)
     return a, b

@@ -13,6 +13,7 @@ import numpy as np
 from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, to_float64
 from shiftmetrics._core.blocks import map_reduce, one_blas_thread, row_blocks
 from shiftmetrics._core.confidence import normal_interval
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.neighbours import (
     TILE_BYTES,
     TILE_POINTS,
@@ -27,7 +28,6 @@ from shiftmetrics._core.validation import (
     check_integer,
     check_number,
     check_rng,
-    describe,
 )
 from shiftmetrics_lab.distances.inputs import check_samples
 from shiftmetrics_lab.result import COMPUTED, CONFIDENCE_LEVEL, LabResult
@@ -114,8 +114,8 @@ def maximum_mean_discrepancy(
         seed = 0 if rng is None else rng
         if isinstance(bandwidth, str):
             if bandwidth != "median":
-                raise ValueError(
-                    describe("bandwidth", 'a positive number or "median"', value=bandwidth)
+                raise ArgumentValueError(
+                    "bandwidth", 'a positive number or "median"', value=bandwidth
                 )
             width = _median_distance(first, second, check_rng(seed))
         else:
@@ -187,7 +187,7 @@ def _discrepancy(
     if not math.isfinite(value):
         expected = "of a size whose kernel is finite"
         got = f"a kernel sum of {xx + yy + xy:g}"
-        raise ValueError(describe("features", expected, got, "Standardise them."))
+        raise ArgumentValueError("features", expected, got, "Standardise them.")
     # Leave one row out: the jackknife, from the row sums alone.
     without_x = (
         (xx - 2.0 * x.own) / ((n - 1) * (n - 2))

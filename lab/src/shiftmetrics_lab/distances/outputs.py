@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, namespace, to_float64
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.tables import Align
-from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics._core.validation import check_choice
 from shiftmetrics_lab.distances.inputs import check_outputs
 from shiftmetrics_lab.distances.transport import TransportCost
 from shiftmetrics_lab.result import LabResult, mean_distance
@@ -84,8 +85,8 @@ def output_distance(
     """
     check_choice(method, "method", METHODS)
     if cost is not None and method != "wasserstein":
-        raise ValueError(
-            describe("cost", "None with this method", "a matrix", 'Pass method="wasserstein".')
+        raise ArgumentValueError(
+            "cost", "None with this method", "a matrix", 'Pass method="wasserstein".'
         )
     pairs = check_outputs(scores, reference_scores, kind=kind, beta=beta, align=align)
     settings = {"method": method, "kind": kind, "beta": beta, "align": align}

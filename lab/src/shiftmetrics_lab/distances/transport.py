@@ -8,8 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, to_float64
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.options import progress_bar
-from shiftmetrics._core.validation import check_matrix, describe
+from shiftmetrics._core.validation import check_matrix
 from shiftmetrics_lab.distances.inputs import OutputPairs
 
 Route = Literal["total variation", "line", "linear program"]
@@ -57,17 +58,17 @@ class TransportCost:
         matrix = to_float64(check_matrix(cost, "cost"))
         expected = (n_classes, n_classes)
         if matrix.shape != expected:
-            raise ValueError(
-                describe("cost", f"a matrix of shape {expected}", f"shape {matrix.shape}")
+            raise ArgumentValueError(
+                "cost", f"a matrix of shape {expected}", f"shape {matrix.shape}"
             )
         if (matrix < 0.0).any():
             row, column = np.argwhere(matrix < 0.0)[0]
             got = f"{matrix[row, column]:g} from class {row} to {column}"
-            raise ValueError(describe("cost", "non-negative", got))
+            raise ArgumentValueError("cost", "non-negative", got)
         if np.diagonal(matrix).any():
             where = int(np.flatnonzero(np.diagonal(matrix))[0])
             got = f"{matrix[where, where]:g} at class {where}"
-            raise ValueError(describe("cost", "0 from each class to itself", got))
+            raise ArgumentValueError("cost", "0 from each class to itself", got)
         largest = float(matrix.max())
         if np.array_equal(matrix, largest * equal):
             return cls(matrix, "total variation")

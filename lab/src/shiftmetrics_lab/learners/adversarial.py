@@ -10,7 +10,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from shiftmetrics._core.validation import check_choice, check_integer, check_number, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_choice, check_integer, check_number
 from shiftmetrics.attacks.geometry import project_ball, random_move, steepest
 from shiftmetrics.attacks.model import evaluation_mode
 from shiftmetrics_lab.learners.objectives import Batch, RowLoss, cross_entropy
@@ -88,8 +89,8 @@ class Adversarial:
         if self.penalty is not None:
             check_number(self.penalty, "penalty", low=0.0, open_low=True)
             if self.low is not None or self.high is not None:
-                raise ValueError(
-                    describe("low and high", "None with a penalty", f"{self.low} and {self.high}")
+                raise ArgumentValueError(
+                    "low and high", "None with a penalty", f"{self.low} and {self.high}"
                 )
         if self.radius is not None:
             check_number(self.radius, "radius", low=0.0)
@@ -193,8 +194,8 @@ def _movable(x: Tensor, features: Sequence[int] | None) -> Tensor:
     last = x.shape[-1]
     wrong = [feature for feature in features if not 0 <= int(feature) < last]
     if wrong or not len(features):
-        raise ValueError(
-            describe("features", f"positions from 0 to {last - 1}", value=wrong[:3] or "none")
+        raise ArgumentValueError(
+            "features", f"positions from 0 to {last - 1}", value=wrong[:3] or "none"
         )
     mask = torch.zeros_like(x)
     mask[..., list(features)] = 1.0
@@ -205,4 +206,4 @@ def _check_bounds(flat: Tensor, low: float | None, high: float | None) -> None:
     seen = (float(flat.min()), float(flat.max()))
     if (low is not None and seen[0] < low) or (high is not None and seen[1] > high):
         got = f"values from {seen[0]:g} to {seen[1]:g}"
-        raise ValueError(describe("x", f"within the bounds {low} and {high}", got))
+        raise ArgumentValueError("x", f"within the bounds {low} and {high}", got)

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from shiftmetrics._core.arrays import FloatArray, as_array
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.options import progress_bar
-from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
+from shiftmetrics._core.validation import check_integer, check_number, check_rng
 from shiftmetrics_lab.learners.objectives import ERM, Batch, Objective, distinct
 from shiftmetrics_lab.learners.selection import EarlyStopping, as_input
 
@@ -182,21 +183,19 @@ def _data(model: nn.Module, X: Any, y: Any, domain: Any, batch_size: int | None)
     """Check the training set and put it beside the model."""
     x = as_input(X, model)
     if not len(x):
-        raise ValueError(describe("X", "an array of at least 1 row(s)", "0"))
+        raise ArgumentValueError("X", "an array of at least 1 row(s)", "0")
     if x.is_floating_point() and not bool(torch.isfinite(x).all()):
         remedy = "Drop or impute these rows first."
-        raise ValueError(describe("X", "finite everywhere", "NaN or infinity", remedy))
+        raise ArgumentValueError("X", "finite everywhere", "NaN or infinity", remedy)
     given = as_array(y, "y")
     labels = torch.as_tensor(given if isinstance(given, Tensor) else np.array(given)).to(x.device)
     labels = labels.to(x.dtype) if labels.is_floating_point() else labels.long()
     domains = None if domain is None else torch.as_tensor(np.asarray(domain)).to(x.device)
     if domains is not None and domains.is_floating_point():
-        raise TypeError(describe("domain", "integers", f"{domains.dtype}"))
+        raise ArgumentTypeError("domain", "integers", f"{domains.dtype}")
     for argument, values in (("y", labels), ("domain", domains)):
         if values is not None and len(values) != len(x):
-            raise ValueError(
-                describe(argument, f"of length {len(x)}, as X", f"length {len(values)}")
-            )
+            raise ArgumentValueError(argument, f"of length {len(x)}, as X", f"length {len(values)}")
     if batch_size is not None:
         check_integer(batch_size, "batch_size", low=1)
     return Batch(x, labels, domains)

@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.options import progress_bar
-from shiftmetrics._core.validation import describe
 
 Model = TypeVar("Model")
 
@@ -81,14 +81,14 @@ def grid_search(
     0.3
     """
     if not len(values):
-        raise ValueError(describe("values", "a sequence of at least one value", "none"))
+        raise ArgumentValueError("values", "a sequence of at least one value", "none")
     best: tuple[float, Model] | None = None
     scores: list[float] = []
     for value in progress_bar(progress, "grid", over=values, unit="fit"):
         model = train(value)
         scores.append(float(score(model)))
         if math.isnan(scores[-1]):
-            raise ValueError(describe("score", "a number", f"NaN at {value:g}"))
+            raise ArgumentValueError("score", "a number", f"NaN at {value:g}")
         if best is None or scores[-1] > max(scores[:-1]):
             best = (float(value), model)
     assert best is not None  # there is at least one value

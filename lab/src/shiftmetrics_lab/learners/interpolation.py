@@ -8,7 +8,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from shiftmetrics._core.validation import check_choice, check_integer, check_number, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_choice, check_integer, check_number
 from shiftmetrics_lab.learners.objectives import Batch, distinct
 
 
@@ -72,7 +73,7 @@ def cutmix(
     if x.ndim != 4:
         expected = "images of shape (n_samples, n_channels, height, width) for cutmix"
         remedy = 'Use method="mixup" for other inputs.'
-        raise ValueError(describe("x", expected, f"shape {tuple(x.shape)}", remedy))
+        raise ArgumentValueError("x", expected, f"shape {tuple(x.shape)}", remedy)
     height, width = x.shape[2:]
     inside = torch.ones(len(x), height, width, dtype=torch.bool, device=x.device)
     side = torch.sqrt(1.0 - weight.to(x.device))
@@ -153,8 +154,8 @@ class LISA:
 def _one_hot(y: Tensor, n_classes: int) -> Tensor:
     """Return labels as rows of zeros and a one, refusing labels that do not fit."""
     if len(y) and (int(y.min()) < 0 or int(y.max()) >= n_classes):
-        raise ValueError(
-            describe("y", f"labels from 0 to {n_classes - 1}", f"{int(y.min())} to {int(y.max())}")
+        raise ArgumentValueError(
+            "y", f"labels from 0 to {n_classes - 1}", f"{int(y.min())} to {int(y.max())}"
         )
     return torch.nn.functional.one_hot(y, n_classes)
 

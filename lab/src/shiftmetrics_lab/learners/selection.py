@@ -11,7 +11,8 @@ import torch
 from torch import nn
 
 from shiftmetrics._core.arrays import FloatArray, as_array
-from shiftmetrics._core.validation import check_integer, check_number, describe
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
+from shiftmetrics._core.validation import check_integer, check_number
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.attacks.model import evaluation_mode, parameter_of
 from shiftmetrics.comparison.criteria import SCORES, confusion
@@ -113,7 +114,7 @@ class ValidationScore:
             chosen = choose_criterion(self.criterion, 1, labels=labels, other_rows=False)
             object.__setattr__(self, "criterion", chosen)
         if self.X_shifted is None and self.criterion in NEED_PAIRS:
-            raise ValueError(describe("X_shifted", f"given for {self.criterion!r}", "None"))
+            raise ArgumentValueError("X_shifted", f"given for {self.criterion!r}", "None")
 
     def __call__(self, model: nn.Module) -> float:
         """Return the score of the model."""
@@ -169,7 +170,7 @@ class EarlyStopping:
     def __post_init__(self) -> None:
         if not self.scores or not all(callable(score) for score in self.scores.values()):
             wanted = "a callable that maps a model to a number, or a mapping of names to some"
-            raise TypeError(describe("score", wanted, value=self.score))
+            raise ArgumentTypeError("score", wanted, value=self.score)
         check_integer(self.patience, "patience", low=1)
         check_number(self.min_gain, "min_gain", low=0.0)
 

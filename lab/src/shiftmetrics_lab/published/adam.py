@@ -16,6 +16,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, as_array, to_float64
 from shiftmetrics._core.confidence import normal_interval
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.options import Computing, progress_bar
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Status, format_number, settings_of
@@ -26,7 +27,6 @@ from shiftmetrics._core.validation import (
     check_number,
     check_vector,
     check_weights,
-    describe,
 )
 from shiftmetrics.stability.criterion import stability_criterion
 from shiftmetrics.stability.divergence import (
@@ -179,7 +179,7 @@ def stability_criterion_adam(
     price = divergence_of(check_choice(divergence, "divergence", DIVERGENCES), theta2)
     if not callable(loss):
         remedy = "It maps points to their losses and gradients."
-        raise TypeError(describe("loss", "callable", type(loss).__name__, remedy))
+        raise ArgumentTypeError("loss", "callable", type(loss).__name__, remedy)
     start = np.array(to_float64(as_array(points, "points")))
     check_matrix(np.where(np.isnan(start), 0.0, start), "points")  # a missing number stays missing
     units = np.ones(start.shape[1])
@@ -360,12 +360,10 @@ def _checked_losses(loss: PointLoss, start: FloatArray) -> FloatArray:
     answer = loss(start.copy())
     expected = f"a pair of losses {start.shape[:1]} and gradients {start.shape}"
     if not isinstance(answer, tuple) or len(answer) != 2:
-        raise TypeError(
-            describe("loss", f"a function that returns {expected}", type(answer).__name__)
+        raise ArgumentTypeError(
+            "loss", f"a function that returns {expected}", type(answer).__name__
         )
     shapes = tuple(np.shape(part) for part in answer)
     if shapes != (start.shape[:1], start.shape):
-        raise ValueError(
-            describe("loss", f"a function that returns {expected}", f"shapes {shapes}")
-        )
+        raise ArgumentValueError("loss", f"a function that returns {expected}", f"shapes {shapes}")
     return check_vector(answer[0], "losses of the points", low=0.0)

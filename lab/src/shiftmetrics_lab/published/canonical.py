@@ -20,7 +20,8 @@ from shiftmetrics._core.arrays import (
     to_float64,
 )
 from shiftmetrics._core.blocks import map_blocks, map_reduce, row_blocks
-from shiftmetrics._core.validation import check_magnitude, check_matrix, check_number, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_magnitude, check_matrix, check_number
 from shiftmetrics.agreement.pairing import rows_of_classes
 
 _NEGLIGIBLE = 1e-8
@@ -112,7 +113,7 @@ def canonical_coordinates(
         classes = rows_of_classes(labels, reference_labels, counts, "correlation")
         if len(classes) < 2:
             remedy = "Give seeds instead."
-            raise ValueError(describe("labels", "of at least two classes", "one class", remedy))
+            raise ArgumentValueError("labels", "of at least two classes", "one class", remedy)
         arguments: list[Any] = []
         for array, rows in zip((first, second), zip(*classes, strict=True), strict=True):
             codes = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
@@ -127,12 +128,12 @@ def _check_seeds(seeds: Any, counts: tuple[int, int]) -> IntArray:
     pairs = np.asarray(seeds)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu" or len(pairs) < 2:
         expected = "at least 2 pairs of positions, of shape (n_seeds, 2)"
-        raise ValueError(describe("seeds", expected, f"shape {pairs.shape} of {pairs.dtype}"))
+        raise ArgumentValueError("seeds", expected, f"shape {pairs.shape} of {pairs.dtype}")
     if pairs.min() < 0 or (pairs.max(axis=0) >= counts).any():
         expected = (
             f"positions from 0 to {counts[0] - 1} in features and {counts[1] - 1} in reference"
         )
-        raise ValueError(describe("seeds", expected, pairs.max(axis=0).tolist()))
+        raise ArgumentValueError("seeds", expected, pairs.max(axis=0).tolist())
     return pairs.astype(np.int64)
 
 
@@ -251,7 +252,7 @@ def _solve(
         expected = "correlated over the classes or seeds"
         got = "no correlation: one of them is constant there"
         remedy = "Check the features, or pair by label."
-        raise ValueError(describe("features and reference", expected, got, remedy))
+        raise ArgumentValueError("features and reference", expected, got, remedy)
     return CanonicalSpace(
         correlations=np.minimum(correlations[:rank], 1.0),
         mean=first.mean,

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, to_float64
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.options import Resampling
 from shiftmetrics._core.root import Bracket, Probe
-from shiftmetrics._core.validation import check_number, describe
+from shiftmetrics._core.validation import check_number
 from shiftmetrics.stability.criterion import least_shift
 from shiftmetrics.stability.divergence import DivergenceName, Moment
 from shiftmetrics.stability.losses import (
@@ -247,7 +248,7 @@ def _conic_form(loss: Loss, theta1: float) -> Pieces:
         If its worst case is not made of any.
     """
     expected = "piecewise linear, zero-one, fixed, candidates or squared for a conic program"
-    raise ValueError(describe("loss", expected, type(loss).__name__, "Use stability_criterion."))
+    raise ArgumentValueError("loss", expected, type(loss).__name__, "Use stability_criterion.")
 
 
 @_conic_form.register

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics.agreement.result import PosteriorAgreementResult
 
 
@@ -63,8 +63,8 @@ def approximate_contributions(
     """
     if result.contributions is None or result.settings.get("prior") != "uniform":
         remedy = "Call agreement_contributions with prior=None."
-        raise ValueError(
-            describe("result", "contributions with a uniform prior", "another result", remedy)
+        raise ArgumentValueError(
+            "result", "contributions with a uniform prior", "another result", remedy
         )
     groups = result.contributions.groups
     weight = float(result.n_samples)

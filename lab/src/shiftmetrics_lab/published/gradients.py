@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_choice
 from shiftmetrics.models.domain.perturbation import Perturbation, perturbation_of
 from shiftmetrics.models.linear import LinearRoute
 from shiftmetrics.models.linear.scores import AdditiveScores
@@ -128,8 +129,8 @@ def _gradients(problem: ModelProblem) -> tuple[PointLoss, Loss | None]:
     """
     if is_network(problem.model):
         if np.isnan(problem.codes).any():
-            raise ValueError(
-                describe("X", "free of missing cells for the gradient of a network", "some")
+            raise ArgumentValueError(
+                "X", "free of missing cells for the gradient of a network", "some"
             )
         return _of_network(problem), None
     linear = LinearRoute().accepts(problem.model, problem.loss)
@@ -146,7 +147,7 @@ def _gradients(problem: ModelProblem) -> tuple[PointLoss, Loss | None]:
             _, best = find_worst_case(problem)
             return point_loss, best.loss if best.kind == "exact" else None
     got = f"a {type(problem.model).__name__} whose gradients are not known"
-    raise ValueError(describe("model", "linear or a torch module", got, "Use model_stability."))
+    raise ArgumentValueError("model", "linear or a torch module", got, "Use model_stability.")
 
 
 def _of_scores(problem: ModelProblem, scores: AdditiveScores) -> PointLoss:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Status, format_number
 from shiftmetrics._core.tables import Align
-from shiftmetrics._core.validation import check_number, describe
+from shiftmetrics._core.validation import check_number
 from shiftmetrics.agreement.channel import SymmetricChannel
 from shiftmetrics.agreement.predictions import label_columns, predicted_columns
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, named_prior, prepare_pairs
@@ -116,7 +117,7 @@ def label_agreement(
     prior = named_prior(prior)
     if isinstance(prior, str):
         remedy = "Labels have frequencies: pass those."
-        raise ValueError(describe("prior", "None or an array", value=prior, remedy=remedy))
+        raise ArgumentValueError("prior", "None or an array", value=prior, remedy=remedy)
     pairs = prepare_pairs(
         scores,
         scores,
@@ -160,14 +161,14 @@ def _oracle(pairs: ScorePairs, labels: Any, confidence: float) -> FloatArray:
     """Return log(q / pi) of an oracle for each label among the classes of positive prior, one label a row."""
     missing = labels[pairs.prior[labels] == 0.0]
     if len(missing):
-        raise ValueError(
-            describe("prior", "positive for every class that is a label", f"0 for {missing[0]}")
+        raise ArgumentValueError(
+            "prior", "positive for every class that is a label", f"0 for {missing[0]}"
         )
     prior = pairs.prior[pairs.prior > 0.0]
     least = float(pairs.prior[labels].max())
     if confidence < least:
-        raise ValueError(
-            describe("confidence", f"at least {least:g}, the prior of a label", f"{confidence:g}")
+        raise ArgumentValueError(
+            "confidence", f"at least {least:g}, the prior of a label", f"{confidence:g}"
         )
     ratio = np.broadcast_to(
         ((1.0 - confidence) / (1.0 - prior))[:, None], (len(prior), len(prior))

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from shiftmetrics._core.validation import check_integer, check_number, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_integer, check_number
 from shiftmetrics_lab.shifts.images import compress_jpeg
 
 
@@ -52,11 +53,11 @@ class JPEGDefence(torch.nn.Module):
         """Return the model's logits of the compressed images."""
         if x.ndim != 4 or x.shape[1] not in (1, 3):
             expected = "images of shape (n_samples, 1 or 3, height, width)"
-            raise ValueError(describe("x", expected, f"shape {tuple(x.shape)}"))
+            raise ArgumentValueError("x", expected, f"shape {tuple(x.shape)}")
         seen = x.detach()
         if len(seen) and (float(seen.min()) < -1e-3 or float(seen.max()) > 1.001):
             got = f"values from {float(seen.min()):g} to {float(seen.max()):g}"
-            raise ValueError(describe("x", "images in [0, 1]", got))
+            raise ArgumentValueError("x", "images in [0, 1]", got)
         compressed = torch.as_tensor(
             np.stack(
                 [

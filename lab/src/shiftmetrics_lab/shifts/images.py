@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.blocks import map_blocks, row_blocks
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.options import progress_bar
-from shiftmetrics._core.validation import check_finite, describe
+from shiftmetrics._core.validation import check_finite
 from shiftmetrics_lab.shifts.protocol import SampleShift
 from shiftmetrics_lab.shifts.streams import RowStreams
 
@@ -36,32 +37,28 @@ def check_images(images: Any, argument: str = "X") -> npt.NDArray[Any]:
         If the shape is not that of images, a value is not finite, or the pixels leave [0, 1].
     """
     if not isinstance(images, np.ndarray):
-        raise TypeError(
-            describe(
-                argument,
-                "a NumPy array of images",
-                type(images).__name__,
-                "Convert it with numpy.asarray.",
-            )
+        raise ArgumentTypeError(
+            argument,
+            "a NumPy array of images",
+            type(images).__name__,
+            "Convert it with numpy.asarray.",
         )
     if images.dtype != np.uint8 and images.dtype.kind != "f":
-        raise TypeError(
-            describe(
-                argument,
-                "uint8 (0 to 255) or floating (0 to 1)",
-                f"dtype {images.dtype}",
-                "Convert with astype('uint8'), or to float and divide by the largest pixel value.",
-            )
+        raise ArgumentTypeError(
+            argument,
+            "uint8 (0 to 255) or floating (0 to 1)",
+            f"dtype {images.dtype}",
+            "Convert with astype('uint8'), or to float and divide by the largest pixel value.",
         )
     expected = "of shape (n_images, height, width) or (n_images, height, width, 1, 3 or 4 channels)"
     remedy = ""
     if images.ndim == 4 and images.shape[1] in (1, 3) and images.shape[3] not in (1, 3, 4):
         remedy = "Channels come last: numpy.moveaxis(X, 1, -1)."
     if images.ndim not in (3, 4) or (images.ndim == 4 and images.shape[3] not in (1, 3, 4)):
-        raise ValueError(describe(argument, expected, f"shape {images.shape}", remedy))
+        raise ArgumentValueError(argument, expected, f"shape {images.shape}", remedy)
     if 0 in images.shape:
-        raise ValueError(
-            describe(argument, "at least one image of at least one pixel", f"shape {images.shape}")
+        raise ArgumentValueError(
+            argument, "at least one image of at least one pixel", f"shape {images.shape}"
         )
     if images.dtype.kind == "f":
         check_finite(images, argument)
@@ -72,8 +69,8 @@ def check_images(images: Any, argument: str = "X") -> npt.NDArray[Any]:
                 if low >= 0 and high <= 255
                 else "Undo the normalisation first."
             )
-            raise ValueError(
-                describe(argument, "pixels from 0 to 1", f"pixels from {low:g} to {high:g}", remedy)
+            raise ArgumentValueError(
+                argument, "pixels from 0 to 1", f"pixels from {low:g} to {high:g}", remedy
             )
     return images
 
@@ -327,7 +324,7 @@ class JPEG(ImageShift):
     def _check(self, X: Any) -> None:
         if check_images(X).ndim == 4 and X.shape[3] == 4:
             expected = "grey or colour images for JPEG"
-            raise ValueError(describe("X", expected, "4 channels", "Drop the alpha channel."))
+            raise ArgumentValueError("X", expected, "4 channels", "Drop the alpha channel.")
 
     def _corrupt(
         self, images: UnitImages, strength: float, streams: RowStreams, rows: slice

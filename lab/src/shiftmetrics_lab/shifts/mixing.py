@@ -10,11 +10,11 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
 from shiftmetrics._core.blocks import map_blocks, row_blocks
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.validation import (
     check_choice,
     check_number,
     check_vector,
-    describe,
     seed_of,
 )
 from shiftmetrics_lab.shifts.protocol import ShiftedSample, ShiftStep
@@ -90,12 +90,10 @@ def mix(
 def _open(shifted: Any, reference: Any) -> tuple[Any, Any, tuple[ShiftStep, ...]]:
     if isinstance(shifted, ShiftedSample):
         if reference is not None:
-            raise TypeError(
-                describe("reference", "left out when shifted is a ShiftedSample", "both")
-            )
+            raise ArgumentTypeError("reference", "left out when shifted is a ShiftedSample", "both")
         return shifted.sample, shifted.reference, shifted.steps
     if reference is None:
-        raise TypeError(describe("reference", "the sample before the shift", "None"))
+        raise ArgumentTypeError("reference", "the sample before the shift", "None")
     return shifted, reference, ()
 
 
@@ -111,18 +109,18 @@ def _same_rows(shifted: Any, reference: Any) -> int:
 def _row_count(ratio: float, total: int) -> int:
     share = check_number(ratio, "ratio", low=0.0, high=1.0)
     if total == 0:
-        raise ValueError(describe("shifted", "a sample of at least one row", "0 rows"))
+        raise ArgumentValueError("shifted", "a sample of at least one row", "0 rows")
     count = round(share * total)
     if share > 0 and count == 0:
         expected = f"0 or large enough to shift one of {total} rows"
-        raise ValueError(describe("ratio", expected, f"{share:g}", f"Use at least {1 / total:g}."))
+        raise ArgumentValueError("ratio", expected, f"{share:g}", f"Use at least {1 / total:g}.")
     return count
 
 
 def _row_norms(shifted: Any, reference: Any, norm: str) -> FloatArray:
     if not (array_api_compat.is_array_api_obj(shifted) or hasattr(shifted, "to_numpy")):
-        raise TypeError(
-            describe("shifted", "an array of numbers", type(shifted).__name__, "Pass the norms.")
+        raise ArgumentTypeError(
+            "shifted", "an array of numbers", type(shifted).__name__, "Pass the norms."
         )
     if hasattr(shifted, "to_numpy"):
         shifted, reference = shifted.to_numpy(), reference.to_numpy()

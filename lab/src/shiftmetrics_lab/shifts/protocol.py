@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, IntArray, take_rows
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.validation import check_integer, check_number, describe, seed_of
+from shiftmetrics._core.validation import check_integer, check_number, seed_of
 from shiftmetrics_lab.shifts.rows import copy_sample, n_rows, rows_differ
 from shiftmetrics_lab.shifts.streams import RowStreams, child_seed
 
@@ -165,7 +166,7 @@ class Chain:
         if not isinstance(other, Chain):
             expected = "a shift with its strength"
             remedy = "Use shift.at(strength)."
-            raise TypeError(describe("a step of a chain", expected, value=other, remedy=remedy))
+            raise ArgumentTypeError("a step of a chain", expected, value=other, remedy=remedy)
         return Chain(self.steps + other.steps)
 
 
@@ -263,12 +264,12 @@ def apply_shift(shift: Shift, X: Any, *, strength: float, rng: Any = None) -> Sh
     3 of 3 rows shifted (GaussianNoise() at strength 0.1, seed 0).
     """
     if not callable(shift):
-        raise TypeError(describe("shift", "a callable (X, *, strength, rng)", value=shift))
+        raise ArgumentTypeError("shift", "a callable (X, *, strength, rng)", value=shift)
     seed = seed_of(rng)
     sample, rows, steps = _trace(shift, X, strength, seed)
     if n_rows(sample) != rows.size:
-        raise ValueError(
-            describe("shift", f"a function that keeps the {rows.size} rows", n_rows(sample))
+        raise ArgumentValueError(
+            "shift", f"a function that keeps the {rows.size} rows", n_rows(sample)
         )
     reference = X if np.array_equal(rows, np.arange(n_rows(X))) else take_rows(X, rows)
     return ShiftedSample(

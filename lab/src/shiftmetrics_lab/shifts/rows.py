@@ -9,7 +9,7 @@ import array_api_compat
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, is_labelled, namespace, to_numpy
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 
 
 def n_rows(sample: Any) -> int:
@@ -82,9 +82,7 @@ def choose_rows(mask: BoolArray, shifted: Any, reference: Any) -> Any:
             return np.where(choice, shifted, reference)
         return xp.where(xp.asarray(choice, device=shifted.device), shifted, reference)
     if isinstance(shifted, str) or isinstance(reference, str):
-        raise TypeError(
-            describe("shifted", "a list of strings", "one string", "Wrap it in a list.")
-        )
+        raise ArgumentTypeError("shifted", "a list of strings", "one string", "Wrap it in a list.")
     return [a if use else b for use, a, b in zip(mask, shifted, reference, strict=True)]
 
 
@@ -93,10 +91,10 @@ def _choose_labelled(mask: BoolArray, shifted: Any, reference: Any) -> Any:
 
     if list(shifted.index) != list(reference.index):
         expected = "a table with the index of reference"
-        raise ValueError(describe("shifted", expected, "another index", "Align them first."))
+        raise ArgumentValueError("shifted", expected, "another index", "Align them first.")
     if getattr(shifted, "ndim", 1) == 2 and list(shifted.columns) != list(reference.columns):
-        raise ValueError(
-            describe("shifted", "a table with the columns of reference", list(shifted.columns))
+        raise ArgumentValueError(
+            "shifted", "a table with the columns of reference", list(shifted.columns)
         )
     parts = [shifted.iloc[np.flatnonzero(mask)], reference.iloc[np.flatnonzero(~mask)]]
     order = np.argsort(np.concatenate([np.flatnonzero(mask), np.flatnonzero(~mask)]), kind="stable")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.validation import check_number, describe, first_few, seed_of
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_number, first_few, seed_of
 from shiftmetrics_lab.shifts.protocol import SampleShift
 from shiftmetrics_lab.shifts.streams import RowStreams
 from shiftmetrics_lab.shifts.tables import Column, as_frame, check_present
@@ -80,7 +81,7 @@ class SubgroupReweighting(SampleShift):
     ) -> Any:
         if first_row:
             expected = "0, for subgroups are drawn from the whole table"
-            raise ValueError(describe("first_row", expected, first_row, "Pass it whole."))
+            raise ArgumentValueError("first_row", expected, first_row, "Pass it whole.")
         rows = self.origin(X, strength=strength, rng=streams.seed)
         return X[rows] if isinstance(X, np.ndarray) else X.iloc[rows]
 
@@ -91,19 +92,19 @@ class SubgroupReweighting(SampleShift):
         check_present(frame, self.column, "column")
         groups, values = pd.factorize(frame[self.column])
         if (groups < 0).any():
-            raise ValueError(
-                describe(f"column {self.column!r}", "free of missing values", "some", "Fill them.")
+            raise ArgumentValueError(
+                f"column {self.column!r}", "free of missing values", "some", "Fill them."
             )
         unknown = [value for value in self.shares if value not in set(values)]
         if unknown:
             expected = f"over the values of {self.column!r}: {first_few(values, 6)}"
-            raise ValueError(describe("shares", expected, first_few(unknown, 6)))
+            raise ArgumentValueError("shares", expected, first_few(unknown, 6))
         target = np.array(
             [check_number(self.shares.get(value, 0.0), "shares", low=0.0) for value in values]
         )
         if not math.isclose(target.sum(), 1.0, abs_tol=1e-6):
-            raise ValueError(
-                describe("shares", "numbers that sum to 1", f"a sum of {target.sum():g}")
+            raise ArgumentValueError(
+                "shares", "numbers that sum to 1", f"a sum of {target.sum():g}"
             )
         observed = np.bincount(groups, minlength=len(values)) / len(frame)
         return np.asarray(groups, dtype=np.int64), observed, target / target.sum()

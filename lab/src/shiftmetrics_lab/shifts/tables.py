@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
-from shiftmetrics._core.validation import check_number, describe, first_few
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
+from shiftmetrics._core.validation import check_number, first_few
 from shiftmetrics_lab.shifts.protocol import SampleShift
 from shiftmetrics_lab.shifts.streams import RowStreams, child_seed
 
@@ -59,13 +60,13 @@ class TableShift(SampleShift):
             names: list[Column] = [name for name in frame.columns if self._suits(frame[name])]
             if not names:
                 expected = f"a table with a column for {type(self).__name__}"
-                raise ValueError(describe("X", expected, first_few(frame.columns, 6)))
+                raise ArgumentValueError("X", expected, first_few(frame.columns, 6))
             return names
         if isinstance(self.columns, str) or not isinstance(self.columns, Sequence):
-            raise TypeError(describe("columns", "a list of column names", value=self.columns))
+            raise ArgumentTypeError("columns", "a list of column names", value=self.columns)
         if not self.columns:
             expected = "at least one column name, or None for all"
-            raise ValueError(describe("columns", expected, "an empty list"))
+            raise ArgumentValueError("columns", expected, "an empty list")
         for name in self.columns:
             check_present(frame, name, "columns")
         return list(self.columns)
@@ -76,7 +77,7 @@ class TableShift(SampleShift):
     def _check_column(self, column: pd.Series[Any], name: Column) -> None:
         if not is_numeric(column):
             got = f"{name!r} of dtype {column.dtype}"
-            raise TypeError(describe("columns", "numeric columns", got, "Leave it out."))
+            raise ArgumentTypeError("columns", "numeric columns", got, "Leave it out.")
 
     def _shift(
         self, X: Any, strength: float, streams: RowStreams, first_row: int, progress: bool
@@ -211,7 +212,7 @@ class CategorySwap(TableShift):
     def _check_column(self, column: pd.Series[Any], name: Column) -> None:
         if column.nunique() < 2:
             expected = "columns of at least two categories"
-            raise ValueError(describe("columns", expected, f"{name!r}, which has one or none"))
+            raise ArgumentValueError("columns", expected, f"{name!r}, which has one or none")
 
     def _corrupt(self, column: pd.Series[Any], strength: float, draws: CellDraws) -> Any:
         import pandas as pd
@@ -275,18 +276,18 @@ def as_frame(X: Any) -> pd.DataFrame:
     if isinstance(X, np.ndarray):
         if X.ndim != 2 or X.dtype.kind not in "biuf":
             got = f"{X.ndim}-D of {X.dtype}"
-            raise TypeError(describe("X", "a DataFrame or a 2-D array of numbers", got))
+            raise ArgumentTypeError("X", "a DataFrame or a 2-D array of numbers", got)
         frame = pd.DataFrame(X)
     elif isinstance(X, pd.DataFrame):
         frame = X
     else:
-        raise TypeError(describe("X", "a pandas DataFrame or a 2-D NumPy array", type(X).__name__))
+        raise ArgumentTypeError("X", "a pandas DataFrame or a 2-D NumPy array", type(X).__name__)
     if not len(frame):
-        raise ValueError(describe("X", "a table of at least one row", "0 rows"))
+        raise ArgumentValueError("X", "a table of at least one row", "0 rows")
     if not frame.columns.is_unique:
         repeated = frame.columns[frame.columns.duplicated()]
         got = f"repeated {first_few(repeated, 6)}"
-        raise ValueError(describe("X", "a table of distinct column names", got))
+        raise ArgumentValueError("X", "a table of distinct column names", got)
     return frame
 
 
@@ -321,4 +322,4 @@ def _put(column: pd.Series[Any], where: BoolArray, values: Any) -> Any:
 def check_present(frame: pd.DataFrame, name: Column, argument: str) -> None:
     """Raise a ValueError unless ``name`` is a column of the table."""
     if name not in frame.columns:
-        raise ValueError(describe(argument, f"among {first_few(frame.columns, 6)}", value=name))
+        raise ArgumentValueError(argument, f"among {first_few(frame.columns, 6)}", value=name)

@@ -16,8 +16,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import is_labelled, is_table
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.options import progress_bar
-from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics._core.validation import check_choice
 from shiftmetrics_lab.shifts.protocol import SampleShift
 from shiftmetrics_lab.shifts.streams import RowStreams
 
@@ -97,7 +98,7 @@ class CharacterEdits(TextShift):
     def _check(self, X: Any) -> None:
         if not isinstance(self.alphabet, str) or len(set(self.alphabet)) < 2:
             expected = "a str of at least two distinct characters"
-            raise ValueError(describe("alphabet", expected, value=self.alphabet))
+            raise ArgumentValueError("alphabet", expected, value=self.alphabet)
         super()._check(X)
 
     def _edit(self, text: str, n_edits: int, row: int, rng: np.random.Generator) -> str:
@@ -160,12 +161,12 @@ class SentimentWords(TextShift):
                 or not words
                 or not all(isinstance(word, str) for word in words)
             ):
-                raise ValueError(describe(argument, "a list of at least one word", value=words))
+                raise ArgumentValueError(argument, "a list of at least one word", value=words)
         labels = np.asarray(self.labels)
         if labels.ndim != 1 or not np.isin(labels, (0, 1)).all():
             expected = "one of 0 and 1 (or False and True) for each text"
             got = f"shape {labels.shape} with values {np.unique(labels)[:4].tolist()}"
-            raise ValueError(describe("labels", expected, got))
+            raise ArgumentValueError("labels", expected, got)
 
     def _shift(
         self, X: Any, strength: float, streams: RowStreams, first_row: int, progress: bool
@@ -173,7 +174,7 @@ class SentimentWords(TextShift):
         n_labels = len(self.labels)
         if (n_labels != len(X)) if first_row == 0 else (n_labels < first_row + len(X)):
             expected = f"of length {first_row + len(X)}, one for each text"
-            raise ValueError(describe("labels", expected, f"length {n_labels}"))
+            raise ArgumentValueError("labels", expected, f"length {n_labels}")
         return super()._shift(X, strength, streams, first_row, progress)
 
     def _edit(self, text: str, n_edits: int, row: int, rng: np.random.Generator) -> str:
@@ -201,11 +202,11 @@ class SentimentWords(TextShift):
 def _check_texts(X: Any) -> None:
     if isinstance(X, str) or is_table(X) or not (isinstance(X, list | tuple) or is_labelled(X)):
         expected = "a list or pandas Series of strings"
-        raise TypeError(describe("X", expected, type(X).__name__, "Pass one column, or a list."))
+        raise ArgumentTypeError("X", expected, type(X).__name__, "Pass one column, or a list.")
     if not len(X):
-        raise ValueError(describe("X", "at least one text", "none"))
+        raise ArgumentValueError("X", "at least one text", "none")
     for row, text in enumerate(X):
         if not isinstance(text, str):
-            raise TypeError(
-                describe("X", "strings only", f"{text!r} at row {row}", "Drop or fill it.")
+            raise ArgumentTypeError(
+                "X", "strings only", f"{text!r} at row {row}", "Drop or fill it."
             )

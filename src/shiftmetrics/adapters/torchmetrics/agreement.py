@@ -13,8 +13,9 @@ from torchmetrics import Metric
 from torchmetrics.utilities.data import dim_zero_cat
 from torchmetrics.utilities.distributed import gather_all_tensors
 
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.probabilities import look_like_probabilities
-from shiftmetrics._core.validation import check_choice, check_integer, check_number, describe
+from shiftmetrics._core.validation import check_choice, check_integer, check_number
 from shiftmetrics.adapters.torchmetrics.states import (
     LabelFreeMetric,
     check_seen,
@@ -109,13 +110,13 @@ class PosteriorAgreement(LabelFreeMetric):
         if self.exact and beta_range is not None:
             remedy = "It is the grid of sums: pass exact=False."
             expected = "None where exact=True"
-            raise ValueError(describe("beta_range", expected, value=beta_range, remedy=remedy))
+            raise ArgumentValueError("beta_range", expected, value=beta_range, remedy=remedy)
         self.beta_range = check_range(BETA_RANGE if beta_range is None else beta_range)
         prior = named_prior(prior)
         if isinstance(prior, str) and not exact:
             remedy = 'Pass exact=True, or prior="uniform" and watch result().effective_classes.'
             expected = 'an array or "uniform" where exact=False'
-            raise ValueError(describe("prior", expected, value=prior, remedy=remedy))
+            raise ArgumentValueError("prior", expected, value=prior, remedy=remedy)
         if num_classes is not None:
             num_classes = check_integer(num_classes, "num_classes", low=2)
         # a prior for each class says how many there are
@@ -125,7 +126,7 @@ class PosteriorAgreement(LabelFreeMetric):
             prior = prepare_pairs(blank, blank, prior=prior).prior
         if num_classes is None and not exact:
             remedy = "Pass num_classes, or exact=True."
-            raise TypeError(describe("num_classes", "given where exact=False", "None", remedy))
+            raise ArgumentTypeError("num_classes", "given where exact=False", "None", remedy)
         self.num_classes = num_classes
         self.prior = prior
         if self.exact:
@@ -197,12 +198,12 @@ class PosteriorAgreement(LabelFreeMetric):
         """
         if not isinstance(incoming_state, PosteriorAgreement):
             got = type(incoming_state).__name__
-            raise TypeError(describe("incoming_state", "a PosteriorAgreement", got))
+            raise ArgumentTypeError("incoming_state", "a PosteriorAgreement", got)
         ours = self._settings()
         theirs = incoming_state._settings()
         if ours != theirs:
             remedy = "Construct metrics that are merged with the same arguments."
-            raise ValueError(describe("incoming_state", f"of {ours}", f"{theirs}", remedy))
+            raise ArgumentValueError("incoming_state", f"of {ours}", f"{theirs}", remedy)
         super().merge_state(incoming_state)
 
     def sync(

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.result import Status, settings_of
-from shiftmetrics._core.validation import check_number, check_rng, describe, seed_of
+from shiftmetrics._core.validation import check_number, check_rng, seed_of
 from shiftmetrics.decisions.audit.column_changes import ColumnChange, column_changes
 from shiftmetrics.decisions.audit.modelled import (
     Modelled,
@@ -274,10 +275,10 @@ def _check_names(
     """Raise a ValueError if a column that is named is not there."""
     if label is not None and label not in reference and label not in current:
         got = f"{label!r}, which neither sample has"
-        raise ValueError(describe("label", "the name of a column", got))
+        raise ArgumentValueError("label", "the name of a column", got)
     if time is not None and time not in current:
         got = f"{time!r}"
-        raise ValueError(describe("time", "a column of the current sample", got))
+        raise ArgumentValueError("time", "a column of the current sample", got)
 
 
 def _listed(model: Any) -> list[Any]:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.result import Interval, settings_of
-from shiftmetrics._core.validation import check_integer, check_number, describe
+from shiftmetrics._core.validation import check_integer, check_number
 from shiftmetrics.decisions.diff.changes import labelled_rows, prediction_diff
 from shiftmetrics.decisions.diff.evidence import evidence_of_classes, evidence_of_outputs
 from shiftmetrics.decisions.diff.gains import (
@@ -156,7 +157,7 @@ def diff_models(
     )
     if isinstance(pair, OutputPair):
         if costs is not None:
-            raise ValueError(describe("costs", "None for outputs of a regression", value=costs))
+            raise ArgumentValueError("costs", "None for outputs of a regression", value=costs)
         gains = gains_of_outputs(pair)
         metric = "mean absolute error"
     else:
@@ -164,7 +165,7 @@ def diff_models(
         metric = "accuracy" if costs is None else "mean cost"
     if metric == "accuracy" and allow is not None and allow >= 1.0:
         remedy = "It is a fraction: one point of accuracy is 0.01."
-        raise ValueError(describe("allow", "less than 1", value=allow, remedy=remedy))
+        raise ArgumentValueError("allow", "less than 1", value=allow, remedy=remedy)
     settings = settings_of(
         allow=allow,
         inner=inner,
@@ -198,7 +199,7 @@ def _plan_of(
         if plan.digest != digest or not np.array_equal(np.sort(plan.order), rows):
             remedy = "The plan belongs to other predictions, or to other rows: make a new plan."
             got = f"one for others ({plan.digest[:12]})"
-            raise ValueError(describe("plan", "made for these predictions", got, remedy))
+            raise ArgumentValueError("plan", "made for these predictions", got, remedy)
         return plan
     if pair.rows.plan is not None:
         return plan_from_text(pair.rows.plan, rows, n_samples=n, digest=digest, scale=gains.scale)
@@ -208,7 +209,7 @@ def _plan_of(
     mode: Mode = "exact" if gains.are_signs and plan != "anytime" else "anytime"
     if isinstance(plan, str) and plan != "anytime":
         expected = 'a number of labels, "anytime" or a plan'
-        raise ValueError(describe("plan", expected, value=plan))
+        raise ArgumentValueError("plan", expected, value=plan)
     if plan is None or plan == "anytime":
         # Wide enough to be cheap, narrow enough to decide on what is allowed.
         half_width = QUARTER * gains.scale * len(rows) / n

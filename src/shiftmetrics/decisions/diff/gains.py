@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.exceptions import ArgumentTypeError
 from shiftmetrics._core.result import Interval
-from shiftmetrics._core.validation import check_keys, check_number, describe
+from shiftmetrics._core.validation import check_keys, check_number
 from shiftmetrics.decisions.labelling.anytime import mean_sequence
 from shiftmetrics.decisions.labelling.exact import Outcomes, difference_interval
 from shiftmetrics.decisions.labelling.paired import future_interval, mean_interval
@@ -172,7 +173,7 @@ def _class_costs(pair: ClassPair, costs: Mapping[Any, float] | None) -> FloatArr
     if costs is None:
         return weights
     if not isinstance(costs, Mapping):
-        raise TypeError(describe("costs", "a mapping of class to cost", value=costs))
+        raise ArgumentTypeError("costs", "a mapping of class to cost", value=costs)
     names = pair.classes.tolist()
     check_keys([str(name) for name in costs], "costs", names, "a mapping of known classes")
     for name, cost in costs.items():

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.result import Result, Status, format_percent, settings_of
-from shiftmetrics._core.validation import describe
 from shiftmetrics.decisions.leading_verdict import LeadingVerdict
 from shiftmetrics.decisions.monitor.alarm import Alarm
 from shiftmetrics.decisions.monitor.passport import BatchCounts, Passport
@@ -215,12 +215,12 @@ def monitor_batch(
     # A state of another passport would add up counts of other tests.
     if not isinstance(passport, Passport):
         expected = "a Passport, by make_passport or Passport.load"
-        raise TypeError(describe("passport", expected, type(passport).__name__))
+        raise ArgumentTypeError("passport", expected, type(passport).__name__)
     state = MonitorState.start(passport) if state is None else state
     if state.passport != passport.digest:
         remedy = "Start a new state, or give the passport that it was started with."
         got = f"the state of passport {state.passport}"
-        raise ValueError(describe("state", f"that of passport {passport.digest}", got, remedy))
+        raise ArgumentValueError("state", f"that of passport {passport.digest}", got, remedy)
     counts = batch if isinstance(batch, BatchCounts) else passport.count(batch, model=model)
     n_samples = counts.rows[0].n if counts.rows else counts.errors.n
     warnings: tuple[str, ...] = ()

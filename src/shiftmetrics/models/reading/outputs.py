@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, to_float64, to_numpy
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics.models.reading.estimators import LEAST_PROBABILITY, is_module
 
 _BATCH_NUMBERS = 2**20
@@ -39,7 +39,7 @@ def check_scores(module: Any, X: Any) -> None:
             "Leave out its last layer, nn.Sigmoid or nn.Softmax; "
             "or pass a function that returns its outputs, with Decision(function, threshold=0.5)."
         )
-        raise ValueError(describe("model", expected, "outputs that are probabilities", remedy))
+        raise ArgumentValueError("model", expected, "outputs that are probabilities", remedy)
 
 
 def call(model: Any, X: Any) -> npt.NDArray[Any]:
@@ -48,7 +48,7 @@ def call(model: Any, X: Any) -> npt.NDArray[Any]:
         output = np.asarray(to_numpy(model(X)))
         if output.ndim == 0:
             expected = "a callable that returns one label, or scores, for each row"
-            raise TypeError(describe("model", expected, value=output.tolist()))
+            raise ArgumentTypeError("model", expected, value=output.tolist())
         return output
     import torch
 
@@ -103,7 +103,7 @@ def predicted_values(model: Any, X: Any) -> FloatArray:
     if output.ndim != 1:
         expected = "a regression with one value for each row"
         got = f"an output of shape {output.shape}"
-        raise ValueError(describe("model", expected, got))
+        raise ArgumentValueError("model", expected, got)
     return output
 
 
@@ -120,12 +120,12 @@ def class_scores(model: Any, X: Any) -> FloatArray:
     elif hasattr(model, "predict"):
         got = "'hinge', and a model without decision_function"
         remedy = 'Use loss="zero_one" or "log_loss".'
-        raise ValueError(describe("loss", "one that the model has", got, remedy))
+        raise ArgumentValueError("loss", "one that the model has", got, remedy)
     else:
         scores = to_float64(call(model, X))
         if scores.ndim == 1 and not is_module(model):
             expected = "a callable that returns scores of shape (n, n_classes)"
-            raise ValueError(describe("model", expected, "one value a row"))
+            raise ArgumentValueError("model", expected, "one value a row")
     # One margin is the lead of the second class.
     if scores.ndim == 1 or scores.shape[1] == 1:
         margin = scores.reshape(len(scores))
@@ -147,7 +147,7 @@ def class_log_probabilities(model: Any, X: Any, clip: float = LEAST_PROBABILITY)
     if not is_module(model):
         got = "'log_loss', and a model without predict_proba"
         remedy = 'Use loss="zero_one" or "hinge".'
-        raise ValueError(describe("loss", "one that the model has", got, remedy))
+        raise ArgumentValueError("loss", "one that the model has", got, remedy)
     from scipy.special import log_softmax
 
     return np.asarray(log_softmax(class_scores(model, X), axis=1))

@@ -13,7 +13,8 @@ from typing import Any, ClassVar, NoReturn, Protocol, Self
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, directions, namespace, to_float64, to_numpy
-from shiftmetrics._core.validation import check_directions, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_directions
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -247,14 +248,14 @@ class CallableKernel:
         asymmetry = float(np.abs(among - among.T).max())
         if asymmetry > allowed * max(1.0, float(np.abs(among).max())):
             got = f"kernel(x, y) and kernel(y, x) that differ by {asymmetry:.2g}"
-            raise ValueError(describe("kernel", "symmetric", got))
+            raise ArgumentValueError("kernel", "symmetric", got)
         diagonal = np.diagonal(among)
         furthest = int(np.abs(diagonal - 1.0).argmax())
         gap = abs(float(diagonal[furthest]) - 1.0)
         if gap > allowed:
             remedy = "Divide k(x, y) by sqrt(k(x, x) k(y, y))."
             got = f"{diagonal[furthest]:g}"
-            raise ValueError(describe("kernel", "1 between a row and itself", got, remedy))
+            raise ArgumentValueError("kernel", "1 between a row and itself", got, remedy)
         lowest = float(np.linalg.eigvalsh(among)[0])
         if lowest < -allowed * len(among):
             refuse_indefinite(f"an eigenvalue of {lowest:.2g}")
@@ -273,10 +274,10 @@ class CallableKernel:
         if shape != expected:
             wanted = f"a function that maps {expected[0]} and {expected[1]} rows to a matrix of shape {expected}"
             got = f"shape {shape}" if shape else type(values).__name__
-            raise ValueError(describe("kernel", wanted, got))
+            raise ArgumentValueError("kernel", wanted, got)
         if not np.isfinite(to_float64(values)).all():
-            raise ValueError(
-                describe("kernel", "finite everywhere", "values that are NaN or infinite")
+            raise ArgumentValueError(
+                "kernel", "finite everywhere", "values that are NaN or infinite"
             )
         return values
 
@@ -284,7 +285,7 @@ class CallableKernel:
 def refuse_indefinite(got: str) -> NoReturn:
     """Raise a ValueError for a function under which novelty is not defined."""
     remedy = "Use a positive semidefinite kernel, such as 'gaussian'."
-    raise ValueError(describe("kernel", "positive semidefinite", got, remedy))
+    raise ArgumentValueError("kernel", "positive semidefinite", got, remedy)
 
 
 def _exponential(exponent: Array) -> FloatArray:

@@ -12,8 +12,9 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.blocks import cpu_count
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.options import check_memory
-from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics._core.validation import check_choice
 from shiftmetrics.novelty.score.basis import ColumnBasis, PivotBasis, Route, ScoreBasis
 from shiftmetrics.novelty.score.factor import Factor, pivoted_factor
 from shiftmetrics.novelty.score.gram import TILE_ROWS
@@ -67,7 +68,7 @@ def check_method(method: Any, kernel: Any) -> Method:
     if name == "cosine" != kernel:
         got = kernel if isinstance(kernel, str) else "a function"
         expected = "'cosine' with method='cosine'"
-        raise ValueError(describe("kernel", expected, value=got, remedy="Choose method='auto'."))
+        raise ArgumentValueError("kernel", expected, value=got, remedy="Choose method='auto'.")
     return name
 
 
@@ -217,8 +218,8 @@ def _refuse(problem: NoveltyProblem, method: Method) -> None:
     n_rows = problem.gram.n_rows
     if problem.gram.sequential and method == "dense":
         expected = f"'auto', 'landmarks' or 'cosine' for batches of {n_rows} rows"
-        raise ValueError(
-            describe("method", expected, value=method, remedy="Or pass all rows as one array.")
+        raise ArgumentValueError(
+            "method", expected, value=method, remedy="Or pass all rows as one array."
         )
     size = f"{_landmark_rank(problem)} landmarks" if method == "landmarks" else f"{n_rows} rows"
     check_memory(

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import IntArray
-from shiftmetrics._core.validation import check_choice, check_integer, describe, seed_of
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
+from shiftmetrics._core.validation import check_choice, check_integer, seed_of
 from shiftmetrics_lab.shifts.factors.environments import (
     FactorSample,
     check_labels,
@@ -153,11 +154,11 @@ def co_occurrence_samples(
     known = check_labels(labels)
     if len(digits) != known.size:
         expected = f"of length {len(digits)}, one for each digit"
-        raise ValueError(describe("labels", expected, f"length {known.size}"))
+        raise ArgumentValueError("labels", expected, f"length {known.size}")
     drawn = instances_to_draw(known, [base], instances)
     missing = [digit for digit in DIGITS if digit not in known[drawn]]
     if missing:
-        raise ValueError(describe("digits", "images of 4, 7 and 9", f"no {missing[0]}"))
+        raise ArgumentValueError("digits", "images of 4, 7 and 9", f"no {missing[0]}")
     seed = seed_of(rng)
     dealt = [drawn, drawn] if same_instances else deal_by_class(drawn, known, 2, rng=seed)
     chosen = _spread(known[dealt[0]], columns, np.random.default_rng(child_seed(seed, 2)))
@@ -214,7 +215,7 @@ def uncorrelated_factors(
     """
     known = check_labels(labels)
     if isinstance(vary, str):
-        raise TypeError(describe("vary", "a list of factors", value=vary))
+        raise ArgumentTypeError("vary", "a list of factors", value=vary)
     for name in vary:
         check_choice(name, "vary", tuple(FACTORS))
     fixed = (FactorSpec() if base is None else base).values()

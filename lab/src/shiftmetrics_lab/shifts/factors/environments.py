@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, IntArray, as_array, to_numpy
-from shiftmetrics._core.validation import check_integer, check_number, describe, seed_of
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_integer, check_number, seed_of
 from shiftmetrics_lab.shifts.factors.render import factor_values, render_factors
 from shiftmetrics_lab.shifts.factors.spec import FactorSpec
 from shiftmetrics_lab.shifts.streams import child_seed
@@ -87,15 +88,13 @@ def split_instances(
     kept = np.arange(known.size) if shape is None else np.flatnonzero(np.isin(known, list(shape)))
     missing = [] if shape is None else [digit for digit in shape if digit not in known]
     if missing:
-        raise ValueError(
-            describe("shape", f"among the labels {np.unique(known).tolist()}", missing)
-        )
+        raise ArgumentValueError("shape", f"among the labels {np.unique(known).tolist()}", missing)
     if not sizes:
-        raise ValueError(describe("sizes", "a mapping of at least one part", "none"))
+        raise ArgumentValueError("sizes", "a mapping of at least one part", "none")
     counts = [_part_size(size, name, kept.size) for name, size in sizes.items()]
     if sum(counts) > kept.size:
         expected = f"at most {kept.size} digits in all"
-        raise ValueError(describe("sizes", expected, sum(counts), "Make the parts smaller."))
+        raise ArgumentValueError("sizes", expected, sum(counts), "Make the parts smaller.")
     order = kept[_stratified_order(known[kept], np.random.default_rng(seed_of(rng)))]
     ends = np.cumsum(counts)
     return {
@@ -158,11 +157,11 @@ def factor_environments(
     (6, True)
     """
     if not len(environments):
-        raise ValueError(describe("environments", "at least one environment", "none"))
+        raise ArgumentValueError("environments", "at least one environment", "none")
     known = check_labels(labels)
     if len(digits) != known.size:
         expected = f"of length {len(digits)}, one for each digit"
-        raise ValueError(describe("labels", expected, f"length {known.size}"))
+        raise ArgumentValueError("labels", expected, f"length {known.size}")
     drawn = instances_to_draw(known, environments, instances)
     seed = seed_of(rng)
     if same_instances:
@@ -172,8 +171,8 @@ def factor_environments(
         dealt = deal_by_class(drawn, known, len(environments), rng=seed)
         seeds = [child_seed(seed, position) for position in range(len(environments))]
     if not dealt[0].size:
-        raise ValueError(
-            describe("instances", "digits enough for every environment", f"{drawn.size}")
+        raise ArgumentValueError(
+            "instances", "digits enough for every environment", f"{drawn.size}"
         )
     return tuple(
         draw_sample(
@@ -231,8 +230,8 @@ def instances_to_draw(
     """Return the positions of the digits to draw."""
     shapes = {spec.shape for spec in environments if isinstance(spec, FactorSpec)}
     if len(shapes) > 1:
-        raise ValueError(
-            describe("environments", "of one shape", " and ".join(map(str, sorted(shapes))))
+        raise ArgumentValueError(
+            "environments", "of one shape", " and ".join(map(str, sorted(shapes)))
         )
     if instances is None:
         rows = np.arange(labels.size)
@@ -246,7 +245,7 @@ def instances_to_draw(
             or not ((rows >= 0) & (rows < labels.size)).all()
         ):
             expected = f"positions from 0 to {labels.size - 1}"
-            raise ValueError(describe("instances", expected, f"{rows.dtype} {rows.shape}"))
+            raise ArgumentValueError("instances", expected, f"{rows.dtype} {rows.shape}")
     shape = shapes.pop() if shapes else ()
     chosen = rows[np.isin(labels[rows], shape)] if shape else rows
     return np.asarray(chosen, dtype=np.int64)
@@ -273,5 +272,5 @@ def check_labels(labels: Any) -> IntArray:
     known = to_numpy(as_array(labels, "labels"))
     if known.ndim != 1 or known.dtype.kind not in "iu" or not known.size:
         got = f"shape {known.shape} of {known.dtype}"
-        raise ValueError(describe("labels", "a list of digits (integers)", got))
+        raise ArgumentValueError("labels", "a list of digits (integers)", got)
     return known.astype(np.int64)

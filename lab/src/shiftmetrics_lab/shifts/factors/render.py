@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.validation import check_integer, check_number, describe, seed_of
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
+from shiftmetrics._core.validation import check_integer, check_number, seed_of
 from shiftmetrics_lab.shifts.factors.spec import FACTORS, FactorSpec
 from shiftmetrics_lab.shifts.images import check_images, run_blocks
 from shiftmetrics_lab.shifts.streams import RowStreams
@@ -99,11 +100,11 @@ def render_factors(
         grey = grey[..., 0]
     if grey.ndim != 3:
         expected = "grey images of shape (n_images, height, width)"
-        raise ValueError(describe("digits", expected, f"shape {grey.shape}"))
+        raise ArgumentValueError("digits", expected, f"shape {grey.shape}")
     empty = np.flatnonzero(grey.reshape(len(grey), -1).max(axis=1) == 0)
     if empty.size:
         got = f"an empty image at row {empty[0]}"
-        raise ValueError(describe("digits", "images with something on them", got, "Drop it."))
+        raise ArgumentValueError("digits", "images with something on them", got, "Drop it.")
     side = check_integer(size, "size", low=32)
     amount = check_number(jitter, "jitter", low=0.0, high=1.0)
     values = factor_values(factors, len(grey))
@@ -138,20 +139,20 @@ def factor_values(
     if isinstance(factors, FactorSpec):
         return {name: np.full(n_images, value) for name, value in factors.values().items()}
     if not isinstance(factors, Mapping):
-        raise TypeError(describe("factors", "a FactorSpec or a mapping", type(factors).__name__))
+        raise ArgumentTypeError("factors", "a FactorSpec or a mapping", type(factors).__name__)
     if set(factors) != set(FACTORS):
-        raise ValueError(
-            describe("factors", f"a mapping of {', '.join(FACTORS)}", ", ".join(map(str, factors)))
+        raise ArgumentValueError(
+            "factors", f"a mapping of {', '.join(FACTORS)}", ", ".join(map(str, factors))
         )
     columns = {name: np.asarray(factors[name]) for name in FACTORS}
     for name, column in columns.items():
         if column.shape != (n_images,):
             expected = f"{n_images} values, one for each image"
-            raise ValueError(describe(f"factors[{name!r}]", expected, f"shape {column.shape}"))
+            raise ArgumentValueError(f"factors[{name!r}]", expected, f"shape {column.shape}")
         unknown = [value for value in np.unique(column) if value not in FACTORS[name]]
         if unknown:
             expected = f"of {', '.join(FACTORS[name])}"
-            raise ValueError(describe(f"factors[{name!r}]", expected, value=str(unknown[0])))
+            raise ArgumentValueError(f"factors[{name!r}]", expected, value=str(unknown[0]))
     return columns
 
 

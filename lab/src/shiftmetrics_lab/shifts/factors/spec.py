@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.validation import check_choice, check_integer, describe
+from shiftmetrics._core.validation import check_choice, check_integer
 
 HUES = ("red", "yellow", "green", "cyan", "blue", "magenta")
 LIGHTNESSES = ("dark", "normal", "bright")
@@ -68,7 +69,7 @@ class FactorSpec(Record):
             or not self.shape
             or len(set(self.shape)) != len(self.shape)
         ):
-            raise ValueError(describe("shape", "distinct digits, at least one", value=self.shape))
+            raise ArgumentValueError("shape", "distinct digits, at least one", value=self.shape)
         for digit in self.shape:
             check_integer(digit, "shape", low=0)
 
@@ -80,8 +81,8 @@ class FactorSpec(Record):
         """Return a copy with some factors changed."""
         unknown = [name for name in changes if name not in (*FACTORS, "shape")]
         if unknown:
-            raise TypeError(
-                describe("factor", f"one of {', '.join(FACTORS)} or shape", value=unknown[0])
+            raise ArgumentTypeError(
+                "factor", f"one of {', '.join(FACTORS)} or shape", value=unknown[0]
             )
         return FactorSpec(**{**self.values(), "shape": self.shape, **changes})
 
