@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -26,15 +26,17 @@ class OldPaths(MetaPathFinder, Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the module at its new place."""
-        module = importlib.import_module(NEW + spec.name.removeprefix(OLD))
-        sys.modules[spec.name] = module
-        return module
+        return importlib.import_module(NEW + spec.name.removeprefix(OLD))
 
     def exec_module(self, module: ModuleType) -> None:
-        """Leave a module that has run already as it is."""
+        """Leave a module that has run already as it is, with what it knows of its own place."""
+        module.__spec__ = importlib.util.find_spec(
+            NEW + str(module.__spec__.name).removeprefix(OLD)
+        )
 
 
 def keep_old_paths() -> None:
     """Let the old path be imported; a second call does nothing."""
     if not any(isinstance(finder, OldPaths) for finder in sys.meta_path):
-        sys.meta_path.append(OldPaths())
+        # before the finder of files, which would load a second copy
+        sys.meta_path.insert(0, OldPaths())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Mapping
-from importlib import metadata
 from typing import Any
 
 _NOT_LOADED: list[str] = []
@@ -37,6 +36,8 @@ RECORDS = "shiftmetrics.records"
 
 def load_all_names() -> None:
     """Import all classes of results: a file may hold one that nothing has used yet."""
+    from importlib import metadata  # here, because it loads as much as all the rest
+
     for entry_point in metadata.entry_points(group=RECORDS):
         entry_point.load()
     # packages that are imported here may add names of their own
