@@ -14,7 +14,7 @@ test test-all test-oldest test-oldest-extras docs: export OMP_NUM_THREADS ?= 1
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-oldest test-oldest-extras lint format types docs bench papers clean
+.PHONY: help demo test test-all test-oldest test-oldest-extras lint format types docs bench papers changelog clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -104,6 +104,9 @@ bench: $(VENV)/.installed-bench ## the benchmarks: ratios against peers, in one 
 papers: $(VENV)/.installed-bench ## the papers' figures and tables, and their page: under three hours of one core; ONLY="name ..." for some
 	$(BIN)/python papers/run.py --jobs $(WORKERS) $(ONLY)
 	$(BIN)/python papers/page.py
+
+changelog: ## put the fragments of changelog.d/ into CHANGELOG.md: VERSION=0.2.0
+	$(PYTHON) changelog.d/assemble.py $(VERSION)
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) $(OLDEST) $(OLDEST)-extras build dist docs/_build docs/api/generated docs/gallery demo-output

@@ -5,6 +5,8 @@ import pickle
 import pkgutil
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 
@@ -52,3 +54,7 @@ def test_all_records_of_the_laboratory_are_listed():
 
 def test_versions_are_one():
     assert __version__ == shiftmetrics.__version__
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))[
+        "project"
+    ]
+    assert f"shiftmetrics=={__version__}" in project["dependencies"]
