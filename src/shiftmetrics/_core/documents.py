@@ -198,10 +198,11 @@ def write_document(
     outdated = _names_arrays(path) and not arrays
     if arrays:
         if has_foreign_archive(path):
-            raise ValueError(
-                f"path must not be {str(path)!r}: its arrays would replace {str(archive)!r}, which no JSON file goes "
-                "with. Choose another name, or remove that file."
+            expected = (
+                f"a file whose arrays do not replace {str(archive)!r}, which no JSON file goes with"
             )
+            remedy = "Choose another name, or remove that file."
+            raise ArgumentValueError("path", expected, repr(str(path)), remedy)
         np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
         # The digest tells a reader that both files come from one call.
         document = {**document, "arrays_sha256": hashlib.sha256(buffer.getvalue()).hexdigest()}

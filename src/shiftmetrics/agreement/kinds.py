@@ -16,7 +16,7 @@ from shiftmetrics._core.arrays import (
     namespace,
     to_float64,
 )
-from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, Setting, Wording
 from shiftmetrics._core.probabilities import look_like_probabilities
 from shiftmetrics._core.validation import check_matrix
 
@@ -109,7 +109,13 @@ def read_kind(kind: Kind, first: Array, second: Array) -> tuple[Kind, tuple[str,
     if likely[0] != likely[1] and fractions[likely.index(True)] and len(heads[0]) >= ENOUGH:
         _refuse_mixture(heads, likely)
     if all(_are_percentages(head) for head in heads):
-        remedy = 'Pass kind="proportions", which divides rows by their sum, or kind="scores" if they are logits.'
+        remedy = Wording(
+            "Pass ",
+            Setting("kind", "proportions"),
+            ", which divides rows by their sum, or ",
+            Setting("kind", "scores"),
+            " if they are logits.",
+        )
         expected = "given where rows have the sum 100, as percentages do"
         raise ArgumentValueError("kind", expected, "'auto'", remedy)
     # Between 0 and 1, but with other sums: rounded, or not of one distribution.

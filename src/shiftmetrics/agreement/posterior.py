@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.confidence import ResamplingUnits, binomial_interval
-from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
 from shiftmetrics._core.result import Interval, settings_of
 from shiftmetrics._core.tables import Align
@@ -229,9 +229,9 @@ def agreement_contributions(
         scores, reference_scores, prior=prior, computing=computing, **options
     )
     if result.per_sample is None:
-        raise TypeError(
-            "scores must be in memory for a split of their agreement. Convert them to arrays."
-        )
+        expected = "in memory for a split of their agreement"
+        got = type(scores).__name__
+        raise ArgumentTypeError("scores", expected, got, "Convert them to arrays.")
     # Their parts are split by what happened to each pair, at the beta of the agreement.
     parts = result.per_sample
     labels = align_rows(scores, labels, "labels", pairing)

@@ -135,10 +135,12 @@ def check_differentiable(logits_of: Callable[[Tensor], Tensor], x: Tensor, y: Te
     if margin.requires_grad:
         (gradient,) = torch.autograd.grad(margin.sum(), probe, allow_unused=True)
     if gradient is None:
-        raise TypeError(
-            "model must be differentiable in its input for a gradient attack, got logits without a gradient. "
+        raise ArgumentTypeError(
+            "model",
+            "differentiable in its input for a gradient attack",
+            "logits without a gradient",
             "Look for detach(), no_grad(), NumPy or argmax inside it; a defence that is not differentiable needs "
-            "a stand-in gradient (see JPEGDefence), and other models a black-box route."
+            "a stand-in gradient (see JPEGDefence), and other models a black-box route.",
         )
     if not bool(gradient.any()):
         warnings.warn(

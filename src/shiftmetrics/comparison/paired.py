@@ -265,7 +265,7 @@ def _check_shared(results: Mapping[str, Any], shared: Any) -> None:
         if len({value for value, _ in values.values()}) > 1:
             got = ", ".join(f"{value} for {name!r}" for name, (value, _) in values.items())
             remedy = next(iter(values.values()))[1]
-            raise ValueError(f"results must share the {what}, got {got}. {remedy}".rstrip())
+            raise ArgumentValueError("results", f"the {what}", got, remedy, verb="share")
 
 
 def _check_influence(name: str, result: Any) -> list[str]:

@@ -310,7 +310,7 @@ def _refuse_new_categories(table: CodedTable, known: Categories, error: Exceptio
         if new and count:
             expected = f"of categories that the model knows in column {table.names[place]!r}"
             got = f"{first_few(new)} in {count} rows"
-            remedy = "Drop these rows, or fit the encoder with handle_unknown='ignore'."
+            remedy = "Drop these rows, or fit an encoder that ignores unknown categories (handle_unknown)."
             raise ArgumentValueError("X", expected, got, remedy) from error
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics.agreement import PosteriorAgreementResult
 from shiftmetrics.agreement.scores import prepare_pairs
 from shiftmetrics.views.drawings.kinds import drawing
@@ -30,8 +31,9 @@ BINS = 40
 def draw_pairs(result: Any, ax: Any = None) -> Any:
     """Draw the agreement of each pair as a histogram, with the mean that is the measure."""
     if result.per_sample is None:
-        raise ValueError(
-            "result must hold its pairs, got one without per_sample. Compute it of arrays in memory."
+        remedy = "Compute it of arrays in memory."
+        raise ArgumentValueError(
+            "result", "its pairs", "one without per_sample", remedy, verb="hold"
         )
     ax = new_axes(ax)
     values = np.asarray(result.per_sample, dtype=np.float64)
