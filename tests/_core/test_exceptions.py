@@ -17,7 +17,7 @@ from shiftmetrics._core.exceptions import (
     ArgumentValueError,
     Setting,
     Wording,
-    in_words,
+    with_options,
 )
 from shiftmetrics._core.validation import check_choice
 
@@ -63,8 +63,10 @@ def test_errors_carry_their_parts_and_pickle(cls: type, builtin: type) -> None:
 def test_a_setting_reads_as_python_and_as_typed() -> None:
     text = Wording("Pass ", Setting("ids"), " or ", Setting("method", "dense"), ".")
     assert text == 'Pass ids= or method="dense".'
-    assert in_words(text, {"ids": "--id", "method": "--method"}) == "Pass --id or --method dense."
-    assert in_words(text, {}) == text
+    assert (
+        with_options(text, {"ids": "--id", "method": "--method"}) == "Pass --id or --method dense."
+    )
+    assert with_options(text, {}) == text
     inner = Setting("inner", True)
     assert (str(inner), inner.typed({"inner": "--inner"})) == ("inner=True", "--inner")
 

@@ -64,7 +64,7 @@ class Wording(str):
     >>> remedy = Wording("Pass ", Setting("inner", True), " or ", Setting("ids"), ".")
     >>> print(remedy)
     Pass inner=True or ids=.
-    >>> in_words(remedy, {"inner": "--inner", "ids": "--id"})
+    >>> with_options(remedy, {"inner": "--inner", "ids": "--id"})
     'Pass --inner or --id.'
     """
 
@@ -80,7 +80,7 @@ class Wording(str):
         return self.parts
 
 
-def in_words(text: str, names: Mapping[str, str]) -> str:
+def with_options(text: str, names: Mapping[str, str]) -> str:
     """Return a part of a message with other names for the arguments that it names, such as those of options."""
     parts = text.parts if isinstance(text, Wording) else (text,)
     written = []
@@ -88,7 +88,7 @@ def in_words(text: str, names: Mapping[str, str]) -> str:
         if isinstance(part, Setting):
             written.append(part.typed(names))
         elif isinstance(part, Wording):
-            written.append(in_words(part, names))
+            written.append(with_options(part, names))
         else:
             written.append(part)
     return "".join(written)
@@ -158,20 +158,20 @@ class ArgumentError(Exception):
             By the name in Python.
         """
         argument = _called(self.argument, names)
-        expected = in_words(self.expected, names)
-        got = in_words(self.got, names)
+        expected = with_options(self.expected, names)
+        got = with_options(self.got, names)
         message = f"{argument} must {self.verb} {expected}, got {got}."
         if self.remedy:
-            message += f" {in_words(self.remedy, names)}"
+            message += f" {with_options(self.remedy, names)}"
         return message
 
     def with_names(self, names: Mapping[str, str]) -> Self:
         """Return the same error with other names for arguments."""
         return type(self)(
             _called(self.argument, names),
-            in_words(self.expected, names),
-            in_words(self.got, names),
-            in_words(self.remedy, names),
+            with_options(self.expected, names),
+            with_options(self.got, names),
+            with_options(self.remedy, names),
             verb=self.verb,
         )
 

@@ -14,7 +14,7 @@ from shiftmetrics._core.arrays import (
     to_float64,
 )
 from shiftmetrics._core.blocks import map_blocks, row_blocks
-from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
 from shiftmetrics._core.placement import placed
 
 SUM_TOLERANCE = 1e-2
@@ -70,13 +70,16 @@ def _least(array: Array, rows: slice, argument: str, divide: bool) -> tuple[floa
         if array.ndim == 2:
             got += f" with sum {values.sum():g}"
         expected = "proportions (not negative, each row of positive sum)"
-        remedy = 'Pass logits with kind="scores".'
+        remedy = Wording("Pass logits with ", Setting("kind", "scores"), ".")
         if not divide:
             expected = "probabilities (between 0 and 1, each row of sum 1)"
             if values.min() >= 0.0:
-                remedy = (
-                    f'{remedy[:-1]}, or percentages and rounded probabilities with kind="proportions", which '
-                    "divides rows by their sum."
+                remedy = Wording(
+                    "Pass logits with ",
+                    Setting("kind", "scores"),
+                    ", or percentages and rounded probabilities with ",
+                    Setting("kind", "proportions"),
+                    ", which divides rows by their sum.",
                 )
         raise ArgumentValueError(argument, expected, got, remedy)
     if divide:

@@ -165,7 +165,11 @@ def _refuse_mixture(heads: list[FloatArray], likely: tuple[bool, bool]) -> None:
     other = likely.index(False)
     head = heads[other]
     got = f"{names[other]} from {head.min():.3g} to {head.max():.3g} beside probabilities in {names[1 - other]}"
-    remedy = 'Give both as scores or both as probabilities, or pass kind="scores" if no side holds probabilities.'
+    remedy = Wording(
+        "Give both as scores or both as probabilities, or pass ",
+        Setting("kind", "scores"),
+        " if no side holds probabilities.",
+    )
     raise ArgumentValueError("scores and reference_scores", "of one kind", got, remedy)
 
 
@@ -220,8 +224,9 @@ def _refuse_other_columns(first: Array, second: Array, likely: tuple[bool, bool]
     if both.min() < 0.0 < both.max() or len(np.unique(both)) < 3:
         return
     expected = "margins, which lie on both sides of 0, or probabilities between 0 and 1"
-    remedy = (
-        f'{REGRESSION} Percentages are to be divided by 100; pass kind="scores" if these are margins of a model that '
-        "always gives one answer."
+    remedy = Wording(
+        f"{REGRESSION} Percentages are to be divided by 100; pass ",
+        Setting("kind", "scores"),
+        " if these are margins of a model that always gives one answer.",
     )
     raise ArgumentValueError("scores", expected, seen, remedy)

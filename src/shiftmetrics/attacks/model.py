@@ -118,7 +118,7 @@ def check_logits(logits: Tensor) -> None:
         raise ArgumentValueError("model", "a function that returns logits", got, remedy)
 
 
-def check_labels(y: Tensor, n_classes: int) -> None:
+def check_class_labels(y: Tensor, n_classes: int) -> None:
     """Raise a ValueError unless every label is a class of the model."""
     if int(y.min()) < 0 or int(y.max()) >= n_classes:
         expected = f"labels from 0 to {n_classes - 1}, the classes of the model"

@@ -195,7 +195,7 @@ def paired_differences(
     return tuple(differences)
 
 
-def check_results(results: Mapping[str, Any]) -> None:
+def check_comparable(results: Mapping[str, Any]) -> None:
     """Raise a TypeError if one is not a result."""
     for name, result in results.items():
         if not isinstance(result, Result):

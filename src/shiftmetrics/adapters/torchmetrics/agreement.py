@@ -166,7 +166,7 @@ class PosteriorAgreement(LabelFreeMetric):
         # one warning a metric, not one a batch
         is_first = self._update_count == 1
         if is_first and self.kind == "scores" and look_like_probabilities(pairs.scores):
-            remedy = 'If they are, pass kind="probabilities".'
+            remedy = Wording("If they are, pass ", Setting("kind", "probabilities"), ".")
             warnings.warn(f"scores look like probabilities. {remedy}", stacklevel=3)
         if self.exact:
             # copies, because the loop that feeds the metric may reuse its tensors

@@ -268,6 +268,9 @@ def _result(
             parts = differences_by_part(
                 pair, gains, plan if is_planned else None, is_complete=is_complete
             )
+    verdict = verdict_on_difference(allow, bound, interval)
+    if allow is None and not len(rows):
+        verdict = "SAME"
     return DiffResult(
         value=value,
         error_bound=max(value - certain.low, certain.high - value, 0.0),
@@ -276,7 +279,7 @@ def _result(
         n_samples=gains.n_samples,
         settings=settings,
         warnings=pair.rows.warnings,
-        verdict="SAME" if allow is None and not len(rows) else verdict_of(allow, bound, interval),
+        verdict=verdict,
         allow=allow,
         metric=metric,
         certain=certain,
@@ -288,7 +291,7 @@ def _result(
     )
 
 
-def verdict_of(allow: float | None, bound: Interval, interval: Interval | None) -> str:
+def verdict_on_difference(allow: float | None, bound: Interval, interval: Interval | None) -> str:
     """Return the verdict on a difference.
 
     Parameters
@@ -303,9 +306,9 @@ def verdict_of(allow: float | None, bound: Interval, interval: Interval | None) 
     Examples
     --------
     >>> bound = Interval(low=-0.05, high=0.05, confidence_level=1.0)
-    >>> verdict_of(0.01, bound, None), verdict_of(0.05, bound, None)
+    >>> verdict_on_difference(0.01, bound, None), verdict_on_difference(0.05, bound, None)
     ('CANNOT TELL YET', 'SAFE')
-    >>> verdict_of(0.01, bound, Interval(low=-0.004, high=0.02)), verdict_of(None, bound, None)
+    >>> verdict_on_difference(0.01, bound, Interval(low=-0.004, high=0.02)), verdict_on_difference(None, bound, None)
     ('SAFE', 'CANNOT TELL YET')
     """
     if allow is not None:

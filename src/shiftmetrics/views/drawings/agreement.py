@@ -99,7 +99,7 @@ def draw_beta(result: Any, ax: Any = None) -> Any:
 def draw_confidence(result: Any, ax: Any = None, *, scores: Any, reference_scores: Any) -> Any:
     """Draw the probability of the predicted class, before and after the shift, from the scores of either side."""
     ax = new_axes(ax)
-    both = posteriors(result, scores, reference_scores)
+    both = posteriors_of_both(result, scores, reference_scores)
     after, before = both.max(axis=2)
     # the largest of n probabilities is at least 1/n
     edges = np.linspace(1.0 / both.shape[2], 1.0, 31)
@@ -116,7 +116,7 @@ def draw_confidence(result: Any, ax: Any = None, *, scores: Any, reference_score
     return ax
 
 
-def posteriors(result: Any, scores: Any, reference_scores: Any) -> FloatArray:
+def posteriors_of_both(result: Any, scores: Any, reference_scores: Any) -> FloatArray:
     """Return the model's own probabilities, of shape (2, n_samples, n_classes): shifted, then reference."""
     from scipy.special import softmax
 
