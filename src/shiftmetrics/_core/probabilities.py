@@ -21,6 +21,22 @@ SUM_TOLERANCE = 1e-2
 """How far a row of probabilities may be from 1: half-precision formats round each of many entries."""
 
 
+def cohen_kappa(agreeing: float, by_chance: float) -> float | None:
+    """Return Cohen's kappa: agreement beyond that of independent predictions, as a fraction of what is possible.
+
+    From the fraction that agrees, and the one that would by chance; None where chance leaves nothing to agree on
+    (J. Cohen, Educational and Psychological Measurement 20, 1960, doi:10.1177/001316446002000104).
+
+    Examples
+    --------
+    >>> cohen_kappa(0.75, 0.5), cohen_kappa(1.0, 1.0)
+    (0.5, None)
+    """
+    if by_chance >= 1.0 - 1e-12:
+        return None
+    return (agreeing - by_chance) / (1.0 - by_chance)
+
+
 def look_like_probabilities(array: Array) -> bool:
     """Return True if floating scores are probabilities: not negative, and rows of sum 1 (or 1-D up to 1)."""
     # Votes and one-hot rows of integers are scores.

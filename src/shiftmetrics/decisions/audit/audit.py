@@ -13,6 +13,7 @@ import numpy.typing as npt
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.result import Status, settings_of
 from shiftmetrics._core.validation import check_number, check_rng, seed_of
+from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.audit.column_changes import ColumnChange, compared_columns
 from shiftmetrics.decisions.audit.modelled import (
     Modelled,
@@ -196,13 +197,13 @@ def audit_samples(
     if not found.new and p_value > _BEYOND_COPIES:
         dependent += found.warnings
     if says.labelled is not None and says.labelled.is_worse:
-        verdict = "WORSE"
+        verdict = verdicts.WORSE
     elif p_value > LEVEL:
-        verdict = "NO CHANGE SHOWN"
+        verdict = verdicts.NO_CHANGE_SHOWN
     elif dependent:
-        verdict = "CANNOT TELL"
+        verdict = verdicts.CANNOT_TELL
     else:
-        verdict = "CHANGED"
+        verdict = verdicts.CHANGED
     return AuditResult(
         value=found.interval.low,
         error_bound=0.0,

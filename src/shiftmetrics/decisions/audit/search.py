@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.options import check_memory_limit
 from shiftmetrics._core.result import Interval
 from shiftmetrics.decisions.audit.column_changes import CHANGED_LEVEL
 from shiftmetrics.decisions.audit.conditions import ModeRows, condition_modes, joined_modes
-from shiftmetrics.decisions.audit.labelled import clopper_pearson
 from shiftmetrics.decisions.audit.new_modes import (
     MOST_CONTRASTS,
     TableMode,
@@ -291,8 +291,8 @@ def _least_excess(
     mode: ModeRows, own: pd.DataFrame, other: pd.DataFrame, confidence_level: float
 ) -> float:
     """Return a lower limit of the fraction of a side that is new, from the limits of both rates."""
-    low = clopper_pearson(len(mode.own), len(own), confidence_level)[0]
-    high = clopper_pearson(len(mode.other), len(other), confidence_level)[1]
+    low = binomial_interval(len(mode.own) / len(own), len(own), confidence_level)[0]
+    high = binomial_interval(len(mode.other) / len(other), len(other), confidence_level)[1]
     if high >= 1.0:
         return 0.0
     # A part w of the side is new, and the rest of it meets the conditions as often as the other side does.
