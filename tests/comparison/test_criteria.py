@@ -618,12 +618,12 @@ def test_rare_events_are_not_collapsed():
 
 
 def test_the_area_under_the_curve_of_resamples_is_that_of_scikit_learn():
-    from shiftmetrics.comparison.scorers import KnownScores, area_under_curve
+    from shiftmetrics.comparison.scorers import KnownScores, weighted_area_under_curve
 
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(80, 2)).round(1)
     labels = rng.integers(2, size=80)
-    area = area_under_curve(KnownScores(scores, np.array([0, 1])), labels)
+    area = weighted_area_under_curve(KnownScores(scores, np.array([0, 1])), labels)
     for _ in range(5):
         weights = rng.exponential(size=80)
         margins = scores[:, 1] - scores[:, 0]

@@ -12,7 +12,7 @@ from shiftmetrics._core.result import format_percent
 from shiftmetrics.decisions import AuditResult, audit_samples
 from shiftmetrics.decisions.audit.new_modes import contrasts_of
 from shiftmetrics.decisions.audit.result import p_words
-from shiftmetrics.decisions.audit.search import find_modes
+from shiftmetrics.decisions.audit.search import find_changed_modes
 from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.encoding.roles import Column
 
@@ -304,7 +304,7 @@ def test_lower_limits_of_what_is_new_hold(levels, fraction):
             else:
                 current.loc[rows, "job"] = f"rider {place}"
         encoder = TableEncoder.fit(reference, current)
-        found = find_modes(encoder, reference, current, rng)
+        found = find_changed_modes(encoder, reference, current, rng)
         wrong += found.interval.low > fraction
     assert wrong <= 8
 

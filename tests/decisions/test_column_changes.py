@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from shiftmetrics.decisions.audit.column_changes import column_changes, holm
+from shiftmetrics.decisions.audit.column_changes import compared_columns, holm
 from shiftmetrics.encoding import TableEncoder
 
 
@@ -21,7 +21,7 @@ def table(rng, n):
 
 def changes_of(reference, current):
     columns = TableEncoder.fit(reference, current).columns
-    return {change.column: change for change in column_changes(reference, current, columns)}
+    return {change.column: change for change in compared_columns(reference, current, columns)}
 
 
 def test_effects_are_largest_differences_of_distributions():

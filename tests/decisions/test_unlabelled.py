@@ -6,11 +6,10 @@ from sklearn.isotonic import IsotonicRegression
 
 from shiftmetrics._core.result import format_percent
 from shiftmetrics.decisions.audit.unlabelled import (
-    Calibration,
     estimate_without_labels,
-    log_probabilities,
     tell_apart,
 )
+from shiftmetrics.decisions.calibration import Calibration, log_probabilities
 
 
 def drawn(rng, n, sharpness=1.0):

@@ -7,7 +7,7 @@ import pytest
 from calls import novelty
 from shiftmetrics import kernel_entropic_novelty
 from shiftmetrics.novelty.dependence import duplicate_warnings, order_warnings
-from shiftmetrics.novelty.modes.changes import column_changes, is_gradual, smoothed
+from shiftmetrics.novelty.modes.changes import changes_of_columns, is_gradual, smoothed
 from shiftmetrics.novelty.modes.crossfit import crossfitted_members, lower_bound
 from shiftmetrics.novelty.modes.gate import likelihood_ratio
 
@@ -262,13 +262,13 @@ def test_the_likelihood_ratio_is_that_of_two_fractions() -> None:
 
 def test_only_columns_that_moved_for_certain_are_changes() -> None:
     x, y = normal(25, 300), normal(26, 300)
-    assert column_changes(x, y, tuple(NAMES), 0.01) == ()
-    moved = column_changes(x + 0.8 * np.eye(5)[3], y, tuple(NAMES), 0.01)
+    assert changes_of_columns(x, y, tuple(NAMES), 0.01) == ()
+    moved = changes_of_columns(x + 0.8 * np.eye(5)[3], y, tuple(NAMES), 0.01)
     assert [change.name for change in moved] == ["c3"]
     assert moved[0].shift == pytest.approx(0.8, abs=0.2)
     assert is_gradual(x + 0.8 * np.eye(5)[3], y, tuple(NAMES), moved)
     far = x + 4.0 * np.eye(5)[3]
-    assert not is_gradual(far, y, tuple(NAMES), column_changes(far, y, tuple(NAMES), 0.01))
+    assert not is_gradual(far, y, tuple(NAMES), changes_of_columns(far, y, tuple(NAMES), 0.01))
 
 
 def test_copies_of_the_other_sample_are_told_where_rows_repeat_within_one() -> None:

@@ -11,7 +11,7 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.blocks import one_blas_thread
 from shiftmetrics.novelty.score.factor import Factor
 from shiftmetrics.novelty.score.kernels import EPSILON
-from shiftmetrics.novelty.score.spectrum import entropy
+from shiftmetrics.novelty.score.spectrum import spectral_entropy
 
 _EQUAL = 1e-12
 """Permutations of equal rows score the same up to this: they count as reaching the observed score."""
@@ -51,8 +51,8 @@ def permuted_scores(
         null = [spectrum(rng.permutation(n_rows)[:n_test]) for _ in range(n_permutations)]
     largest = max((float(part.max(initial=0.0)) for part in null), default=0.0)
     return PermutedScores(
-        score=entropy(positive),
-        null=np.array([entropy(part) for part in null]),
+        score=spectral_entropy(positive),
+        null=np.array([spectral_entropy(part) for part in null]),
         n_significant=int((positive > largest + _EQUAL).sum()),
         mode_count=1.0 / float((covariance**2).sum()),
     )

@@ -273,7 +273,7 @@ class Chunks:
                 yield self._chunk(number)[inside]
             return
         # Workers send the rows that are asked for, not their chunks.
-        take = dask().delayed(rows_of, pure=False)
+        take = dask().delayed(rows_of_chunk, pure=False)
         tasks = []
         for number, inside in zip(wanted, rows, strict=True):
             tasks.append(take(self.delayed[number], inside))
@@ -281,7 +281,7 @@ class Chunks:
             yield to_numpy(as_array(chunk, self.argument))
 
 
-def rows_of(chunk: Any, rows: IntArray) -> Any:
+def rows_of_chunk(chunk: Any, rows: IntArray) -> Any:
     """Return some rows of an array or a table."""
     return chunk.iloc[rows] if hasattr(chunk, "iloc") else chunk[rows]
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.files import WRITTEN_BY, atomic_path, is_ours, is_stream, write_text
 from shiftmetrics._core.options import check_memory, check_memory_limit
-from shiftmetrics._core.record import KeepArray, decode, encode
+from shiftmetrics._core.record import KeepArray, decode, encode_value
 
 SCHEMA_VERSION = 2
 
@@ -169,8 +169,8 @@ def _result_of(document: Any, path: Path | None) -> Any:
 def _document_of(result: Any, keep_array: KeepArray, path: str) -> dict[str, Any]:
     """Return a result as JSON can hold it; ``keep_array(path, array)`` returns what stands for an array."""
     described = {name: getattr(result, name) for name in ("measure", "higher_is_better", "unit")}
-    derived = encode(result.secondary_metrics, keep_array, path)
-    return {**described, **derived, **encode(result, keep_array, path)}
+    derived = encode_value(result.secondary_metrics, keep_array, path)
+    return {**described, **derived, **encode_value(result, keep_array, path)}
 
 
 def write_document(
@@ -198,10 +198,11 @@ def write_document(
     outdated = _names_arrays(path) and not arrays
     if arrays:
         if has_foreign_archive(path):
-            raise ValueError(
-                f"path must not be {str(path)!r}: its arrays would replace {str(archive)!r}, which no JSON file goes "
-                "with. Choose another name, or remove that file."
+            expected = (
+                f"a file whose arrays do not replace {str(archive)!r}, which no JSON file goes with"
             )
+            remedy = "Choose another name, or remove that file."
+            raise ArgumentValueError("path", expected, repr(str(path)), remedy)
         np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
         # The digest tells a reader that both files come from one call.
         document = {**document, "arrays_sha256": hashlib.sha256(buffer.getvalue()).hexdigest()}
@@ -232,7 +233,7 @@ def keep_arrays(
         if beside:
             arrays[name] = array
         else:
-            content = encode(array.ravel().tolist(), keep)
+            content = encode_value(array.ravel().tolist(), keep)
         return {"array": content, "dtype": str(array.dtype), "shape": list(array.shape)}
 
     return keep

@@ -19,7 +19,7 @@ from shiftmetrics._core.arrays import (
     to_numpy,
     unmasked,
 )
-from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, Setting, Wording
 from shiftmetrics._core.validation import check_choice, first_few
 
 Align = Literal["labels", "position"]
@@ -89,16 +89,21 @@ def match_labels(
     ValueError
         If a label repeats or stands on one side only.
     """
-    by_place = ""
+    by_place = Wording(".")
     if option is not None:
-        choice = f"{option} position" if option.startswith("--") else f'{option}="position"'
-        by_place = f", or pass {choice} to take them as they stand"
+        choice: str = Setting(option, "position")
+        if option.startswith("--"):
+            choice = f"{option} position"
+        by_place = Wording(", or pass ", choice, " to take them as they stand.")
     for labels, name in ((first, first_name), (second, second_name)):
         if len(set(labels)) != len(labels):
             repeated = first_few([label for label, count in Counter(labels).items() if count > 1])
-            raise ValueError(
-                f"{name} must have {what} with distinct labels, got repeated {repeated}. "
-                f"Make them distinct{by_place}."
+            raise ArgumentValueError(
+                name,
+                f"{what} with distinct labels",
+                f"repeated {repeated}",
+                Wording("Make them distinct", by_place),
+                verb="have",
             )
     # Labels of each side that the other one lacks.
     places = {label: position for position, label in enumerate(second)}
@@ -111,9 +116,12 @@ def match_labels(
             for name, labels in ((first_name, only_first), (second_name, only_second))
             if labels
         ]
-        raise ValueError(
-            f"{first_name} and {second_name} must have the same {what}, got {'; '.join(parts)}. "
-            f"Make them agree{by_place}."
+        raise ArgumentValueError(
+            f"{first_name} and {second_name}",
+            f"the same {what}",
+            "; ".join(parts),
+            Wording("Make them agree", by_place),
+            verb="have",
         )
     return [places[label] for label in first]
 

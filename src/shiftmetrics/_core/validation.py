@@ -288,10 +288,9 @@ def check_same_shape(
 ) -> None:
     """Raise a ValueError unless both arrays have the same shape."""
     if tuple(first.shape) != tuple(second.shape):
-        raise ValueError(
-            f"{first_name} and {second_name} must have the same shape, "
-            f"got {tuple(first.shape)} and {tuple(second.shape)}. {remedy}".rstrip()
-        )
+        names = f"{first_name} and {second_name}"
+        got = f"{tuple(first.shape)} and {tuple(second.shape)}"
+        raise ArgumentValueError(names, "the same shape", got, remedy, verb="have")
 
 
 def check_same_library(first: Array, second: Array, first_name: str, second_name: str) -> None:
@@ -299,17 +298,23 @@ def check_same_library(first: Array, second: Array, first_name: str, second_name
     try:
         namespace(first, second)
     except TypeError as error:
-        raise TypeError(
-            f"{first_name} and {second_name} must come from the same array library, "
-            f"got {type(first).__module__}.{type(first).__name__} and "
-            f"{type(second).__module__}.{type(second).__name__}. Convert one of them first."
+        raise ArgumentTypeError(
+            f"{first_name} and {second_name}",
+            "from the same array library",
+            f"{type(first).__module__}.{type(first).__name__} and "
+            f"{type(second).__module__}.{type(second).__name__}",
+            "Convert one of them first.",
+            verb="come",
         ) from error
     first_device = getattr(first, "device", "cpu")
     second_device = getattr(second, "device", "cpu")
     if str(first_device) != str(second_device):
-        raise ValueError(
-            f"{first_name} and {second_name} must live on the same device, "
-            f"got {first_device} and {second_device}. Move one of them first."
+        raise ArgumentValueError(
+            f"{first_name} and {second_name}",
+            "on the same device",
+            f"{first_device} and {second_device}",
+            "Move one of them first.",
+            verb="live",
         )
 
 

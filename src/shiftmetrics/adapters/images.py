@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
 from shiftmetrics._core.validation import check_integer
 
 
@@ -98,8 +99,12 @@ class ImageFiles(Sequence[Path]):
             return np.empty((0, side or 0, side or 0, 3), dtype=np.uint8)
         shapes = {image.shape for image in images}
         if len(shapes) > 1:
-            raise ValueError(
-                f"The images must have one size, got {sorted(shapes)[:3]}. Pass size= to resize them."
+            raise ArgumentValueError(
+                "The images",
+                "one size",
+                str(sorted(shapes)[:3]),
+                Wording("Pass ", Setting("size"), " to resize them."),
+                verb="have",
             )
         return np.stack(images)
 

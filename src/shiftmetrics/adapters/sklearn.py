@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from shiftmetrics._core.arrays import take_rows
-from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, Setting, Wording
 from shiftmetrics._core.validation import check_choice, seed_of
 from shiftmetrics.agreement import PosteriorAgreementResult, posterior_agreement
 from shiftmetrics.comparison.selection_criteria import AGREEMENT, OVER_CEILING
@@ -167,7 +167,8 @@ def response_of(estimator: Any, X: Any, response_method: str = "auto") -> tuple[
     if scores.ndim == 2 and n_classes is not None and scores.shape[1] != n_classes:
         response = f"{method} of {type(estimator).__name__}"
         expected = f"one column for each of {n_classes} classes"
-        remedy = 'Pass decision_function_shape="ovr" to support vector machines.'
+        shape = Setting("decision_function_shape", "ovr")
+        remedy = Wording("Pass ", shape, " to support vector machines.")
         raise ArgumentValueError(response, expected, scores.shape[1], remedy)
     if method == "decision_function":
         return scores, "scores"

@@ -16,7 +16,7 @@ from shiftmetrics._core.arrays import (
     namespace,
     to_float64,
 )
-from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, Setting, Wording
 from shiftmetrics._core.probabilities import look_like_probabilities
 from shiftmetrics._core.validation import check_matrix
 
@@ -109,7 +109,13 @@ def read_kind(kind: Kind, first: Array, second: Array) -> tuple[Kind, tuple[str,
     if likely[0] != likely[1] and fractions[likely.index(True)] and len(heads[0]) >= ENOUGH:
         _refuse_mixture(heads, likely)
     if all(_are_percentages(head) for head in heads):
-        remedy = 'Pass kind="proportions", which divides rows by their sum, or kind="scores" if they are logits.'
+        remedy = Wording(
+            "Pass ",
+            Setting("kind", "proportions"),
+            ", which divides rows by their sum, or ",
+            Setting("kind", "scores"),
+            " if they are logits.",
+        )
         expected = "given where rows have the sum 100, as percentages do"
         raise ArgumentValueError("kind", expected, "'auto'", remedy)
     # Between 0 and 1, but with other sums: rounded, or not of one distribution.
@@ -159,7 +165,11 @@ def _refuse_mixture(heads: list[FloatArray], likely: tuple[bool, bool]) -> None:
     other = likely.index(False)
     head = heads[other]
     got = f"{names[other]} from {head.min():.3g} to {head.max():.3g} beside probabilities in {names[1 - other]}"
-    remedy = 'Give both as scores or both as probabilities, or pass kind="scores" if no side holds probabilities.'
+    remedy = Wording(
+        "Give both as scores or both as probabilities, or pass ",
+        Setting("kind", "scores"),
+        " if no side holds probabilities.",
+    )
     raise ArgumentValueError("scores and reference_scores", "of one kind", got, remedy)
 
 
@@ -214,8 +224,9 @@ def _refuse_other_columns(first: Array, second: Array, likely: tuple[bool, bool]
     if both.min() < 0.0 < both.max() or len(np.unique(both)) < 3:
         return
     expected = "margins, which lie on both sides of 0, or probabilities between 0 and 1"
-    remedy = (
-        f'{REGRESSION} Percentages are to be divided by 100; pass kind="scores" if these are margins of a model that '
-        "always gives one answer."
+    remedy = Wording(
+        f"{REGRESSION} Percentages are to be divided by 100; pass ",
+        Setting("kind", "scores"),
+        " if these are margins of a model that always gives one answer.",
     )
     raise ArgumentValueError("scores", expected, seen, remedy)

@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, as_array, take_rows, to_float64
 from shiftmetrics._core.blocks import row_blocks
-from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
 from shiftmetrics._core.neighbours import nearest_neighbours
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.tables import align_tables, check_labels, label_codes
@@ -252,9 +252,8 @@ def rows_of_classes(
         (labels, reference_labels), ("labels", "reference_labels"), counts, strict=True
     ):
         if value is None:
-            expected = f"given for method={method!r}" + (
-                " within labels" if method == "neighbour" else ""
-            )
+            within = " within labels" if method == "neighbour" else ""
+            expected = Wording("given for ", Setting("method", method), within)
             raise ArgumentValueError(name, expected, "None", "Give a label for each row.")
         checked.append((check_labels(value, name, length=count), name))
     (mine, theirs), _ = label_codes(*checked)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.confidence import ResamplingUnits, binomial_interval
-from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, Setting, Wording
 from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
 from shiftmetrics._core.result import Interval, settings_of
 from shiftmetrics._core.tables import Align
@@ -20,7 +20,7 @@ from shiftmetrics.agreement.predictions import label_columns
 from shiftmetrics.agreement.result import BetaSearch, PosteriorAgreementResult, PredictionChanges
 from shiftmetrics.agreement.sampling import sample_agreement
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, named_prior, prepare_pairs
-from shiftmetrics.agreement.solver import given_units, pilot_betas, search_beta, status_of
+from shiftmetrics.agreement.solver import given_units, pilot_betas, search_beta, status_of_maximum
 from shiftmetrics.agreement.statistic import (
     AgreementLimits,
     confident_changes,
@@ -229,9 +229,9 @@ def agreement_contributions(
         scores, reference_scores, prior=prior, computing=computing, **options
     )
     if result.per_sample is None:
-        raise TypeError(
-            "scores must be in memory for a split of their agreement. Convert them to arrays."
-        )
+        expected = "in memory for a split of their agreement"
+        got = type(scores).__name__
+        raise ArgumentTypeError("scores", expected, got, "Convert them to arrays.")
     # Their parts are split by what happened to each pair, at the beta of the agreement.
     parts = result.per_sample
     labels = align_rows(scores, labels, "labels", pairing)
@@ -270,7 +270,7 @@ def _solved(
         "prior": pairs.prior,
         "class_fractions": limits.class_fractions,
         "error_bound": best.error_bound,
-        "status": status_of(best, given=beta is not None),
+        "status": status_of_maximum(best, given=beta is not None),
         "beta": float(given_units(np.asarray(best.x), pairs.scale)) if beta is None else beta,
         "search": BetaSearch(
             beta=given_units(best.points, pairs.scale),
@@ -325,7 +325,9 @@ def _warnings(pairs: ScorePairs, limits: AgreementLimits, *, predicted: bool) ->
         constant = (
             "Every row of both samples is predicted to be the same class: the model is constant."
         )
-        remedy = 'Pass prior="predicted" to measure the agreement beyond that.'
+        remedy: str = Wording(
+            "Pass ", Setting("prior", "predicted"), " to measure the agreement beyond that."
+        )
         if predicted:
             remedy = "With the predicted prior its agreement is 0."
         return (*pairs.warnings, f"{constant} {remedy}")

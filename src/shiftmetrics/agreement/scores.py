@@ -27,7 +27,7 @@ from shiftmetrics._core.arrays import (
 )
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.chunk_readers import of_batches, pair_in_chunks
-from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, Setting, Wording
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.placement import check_rows_fit, placed
 from shiftmetrics._core.probabilities import check_probabilities
@@ -321,7 +321,11 @@ def batch_pairs(
             )
     pairs = prepare_pairs(scores, reference_scores, kind=kind, prior=prior, floor=floor)
     if pairs.floor is not None and floor is None:
-        remedy = "A floor taken from each batch would differ between batches: pass one, such as floor=1e-6."
+        remedy = Wording(
+            "A floor taken from each batch would differ between batches: pass one, such as ",
+            Setting("floor", 1e-6),
+            ".",
+        )
         raise ArgumentValueError("floor", "given where probabilities are 0", "None", remedy)
     return pairs.replace(workspace=WORKSPACE)
 

@@ -90,7 +90,7 @@ def solve_agreement(
     )
 
 
-def status_of(best: Maximum, *, given: bool = False) -> Status:
+def status_of_maximum(best: Maximum, *, given: bool = False) -> Status:
     """Return how a search for beta ended, or what a given beta led to."""
     if given:
         return EVALUATED if math.isfinite(best.value) else CONTRADICTION

@@ -118,7 +118,7 @@ def check_logits(logits: Tensor) -> None:
         raise ArgumentValueError("model", "a function that returns logits", got, remedy)
 
 
-def check_labels(y: Tensor, n_classes: int) -> None:
+def check_class_labels(y: Tensor, n_classes: int) -> None:
     """Raise a ValueError unless every label is a class of the model."""
     if int(y.min()) < 0 or int(y.max()) >= n_classes:
         expected = f"labels from 0 to {n_classes - 1}, the classes of the model"
@@ -135,10 +135,12 @@ def check_differentiable(logits_of: Callable[[Tensor], Tensor], x: Tensor, y: Te
     if margin.requires_grad:
         (gradient,) = torch.autograd.grad(margin.sum(), probe, allow_unused=True)
     if gradient is None:
-        raise TypeError(
-            "model must be differentiable in its input for a gradient attack, got logits without a gradient. "
+        raise ArgumentTypeError(
+            "model",
+            "differentiable in its input for a gradient attack",
+            "logits without a gradient",
             "Look for detach(), no_grad(), NumPy or argmax inside it; a defence that is not differentiable needs "
-            "a stand-in gradient (see JPEGDefence), and other models a black-box route."
+            "a stand-in gradient (see JPEGDefence), and other models a black-box route.",
         )
     if not bool(gradient.any()):
         warnings.warn(

@@ -81,7 +81,7 @@ class AttackOptions:
         }
 
 
-def options_of(value: AttackOptions | None) -> AttackOptions:
+def attack_options(value: AttackOptions | None) -> AttackOptions:
     """Return the options of a call, the defaults for None.
 
     Raises
@@ -222,7 +222,7 @@ class AttackProblem:
         return row_norm(torch.maximum(low.abs(), high.abs()), self.norm)
 
 
-def problem_of(
+def attack_problem(
     model: Callable[[Tensor], Tensor],
     X: Any,
     y: Any,

@@ -23,7 +23,7 @@ from shiftmetrics.agreement.scores import (
     prepare_pairs,
 )
 from shiftmetrics.comparison.camps import collapsed_by_classes, name_camps, rare_events
-from shiftmetrics.comparison.classes import Classes, read_classes, same_rows, same_scores
+from shiftmetrics.comparison.classes import Classes, read_model_classes, same_rows, same_scores
 from shiftmetrics.comparison.criteria import SCORES
 from shiftmetrics.comparison.models import measure_each, model_names
 from shiftmetrics.comparison.paired import PairedValues, check_paired
@@ -211,7 +211,7 @@ def compare_agreement(
         return posterior_agreement(tables[name], before[name], **options, **common)
 
     results = measure_each(names, measure, computing) if paired_rows else {}
-    classes = read_classes(tables, pairs, labels, labelled_scores, pairing)
+    classes = read_model_classes(tables, pairs, labels, labelled_scores, pairing)
     # One numbering of classes for all models, then what each criterion makes of it.
     criteria = _criteria(criterion, classes, list(pairs.values()), paired=paired_rows)
     groups = align_rows(tables[names[0]], chosen.groups, "groups", pairing)

@@ -75,7 +75,7 @@ class Classes:
     labels: Any = None
 
 
-def read_classes(
+def read_model_classes(
     scores: Mapping[str, Any],
     pairs: Mapping[str, ScorePairs],
     labels: Any,

@@ -28,7 +28,7 @@ def check_sizes(argument: str, sizes: Mapping[str, int]) -> None:
     """Refuse models of different rows."""
     if len(set(sizes.values())) > 1:
         got = ", ".join(f"{size} for {name!r}" for name, size in sizes.items())
-        raise ValueError(f"{argument} must have the same rows for all models, got {got}.")
+        raise ArgumentValueError(argument, "the same rows for all models", got, verb="have")
 
 
 def measure_each(

@@ -195,7 +195,7 @@ def paired_differences(
     return tuple(differences)
 
 
-def check_results(results: Mapping[str, Any]) -> None:
+def check_comparable(results: Mapping[str, Any]) -> None:
     """Raise a TypeError if one is not a result."""
     for name, result in results.items():
         if not isinstance(result, Result):
@@ -265,7 +265,7 @@ def _check_shared(results: Mapping[str, Any], shared: Any) -> None:
         if len({value for value, _ in values.values()}) > 1:
             got = ", ".join(f"{value} for {name!r}" for name, (value, _) in values.items())
             remedy = next(iter(values.values()))[1]
-            raise ValueError(f"results must share the {what}, got {got}. {remedy}".rstrip())
+            raise ArgumentValueError("results", f"the {what}", got, remedy, verb="share")
 
 
 def _check_influence(name: str, result: Any) -> list[str]:

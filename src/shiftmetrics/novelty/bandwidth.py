@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, take_rows, to_float64
-from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
 from shiftmetrics._core.neighbours import pairwise_distances
 from shiftmetrics._core.options import check_memory, check_memory_limit
 from shiftmetrics._core.record import Record
@@ -150,11 +150,11 @@ def bandwidth_of(
     if kernel != "gaussian":
         if isinstance(bandwidth, str) and bandwidth == "auto":
             return None, None
-        place = (
-            f"with kernel={kernel!r}" if isinstance(kernel, str) else "when kernel is a function"
-        )
+        expected: str = "left out when kernel is a function"
+        if isinstance(kernel, str):
+            expected = Wording("left out with ", Setting("kernel", kernel))
         remedy = "Only the Gaussian kernel has one."
-        raise ArgumentValueError("bandwidth", f"left out {place}", value=bandwidth, remedy=remedy)
+        raise ArgumentValueError("bandwidth", expected, value=bandwidth, remedy=remedy)
     if not isinstance(bandwidth, str):
         return check_number(bandwidth, "bandwidth", low=0.0, open_low=True), None
     if bandwidth != "auto":

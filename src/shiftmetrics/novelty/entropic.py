@@ -37,7 +37,7 @@ from shiftmetrics.novelty.result import NoveltyResult, NoveltySource
 from shiftmetrics.novelty.result_parts import NoveltyScore
 from shiftmetrics.novelty.score.gram import Gram
 from shiftmetrics.novelty.score.routes import Method, check_method, solve
-from shiftmetrics.novelty.score.solution import NoveltyProblem, cautions, status_of
+from shiftmetrics.novelty.score.solution import NoveltyProblem, cautions, status_of_solution
 
 
 def kernel_entropic_novelty(
@@ -232,7 +232,7 @@ def kernel_entropic_novelty(
     result = NoveltyResult(
         value=value,
         error_bound=error_bound,
-        status=status_of(solution, problem.gram.n_rows),
+        status=status_of_solution(solution, problem.gram.n_rows),
         n_samples=problem.gram.n_test,
         settings=settings_of(
             eta=eta,

@@ -18,7 +18,7 @@ from shiftmetrics._core.arrays import (
     to_numpy,
 )
 from shiftmetrics._core.chunk_readers import pair_in_chunks
-from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, Setting, Wording
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.placement import check_rows_fit
 from shiftmetrics._core.tables import align_tables
@@ -119,10 +119,9 @@ def _check_rows(value: Any, name: str) -> Array:
         raise ArgumentTypeError(name, "an array of shape (n_samples, n_columns)", "None")
     try:
         array = as_array(value, name)
-    except TypeError as error:
-        raise TypeError(
-            f"{error} Turn texts and words into features first, by {_EMBED}."
-        ) from error
+    except ArgumentTypeError as error:
+        remedy = f"Turn texts and words into features first, by {_EMBED}."
+        raise error.with_remedy(remedy) from error
     if array.ndim > 2:
         remedy = f"Turn images into features first, by {_EMBED}."
         shape = f"shape {tuple(array.shape)}"
@@ -211,9 +210,11 @@ def check_groups(groups: Any, sizes: tuple[int, int], *, paired: bool) -> IntArr
             raise ArgumentValueError("groups", expected, side.shape)
     if paired:
         if not np.array_equal(labels[0], labels[1]):
-            expected = "the same in row i of both samples with paired=True"
+            expected = Wording("the same in row i of both samples with ", Setting("paired", True))
             raise ArgumentValueError("groups", expected, "others")
     elif (common := np.intersect1d(labels[0], labels[1])).size:
-        remedy = "Rows that belong together in pairs are swapped with paired=True."
+        remedy = Wording(
+            "Rows that belong together in pairs are swapped with ", Setting("paired", True), "."
+        )
         raise ArgumentValueError("groups", "of one sample each", f"{common[0]} in both", remedy)
     return np.unique(np.concatenate(labels), return_inverse=True)[1]

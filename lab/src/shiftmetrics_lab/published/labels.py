@@ -17,7 +17,7 @@ from shiftmetrics._core.validation import check_number
 from shiftmetrics.agreement.channel import SymmetricChannel
 from shiftmetrics.agreement.predictions import label_columns, predicted_columns
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, named_prior, prepare_pairs
-from shiftmetrics.agreement.solver import status_of
+from shiftmetrics.agreement.solver import status_of_maximum
 from shiftmetrics.agreement.statistic import survey
 from shiftmetrics_lab.published.one_sided import one_sided_rows, solve_one_side
 
@@ -148,7 +148,7 @@ def label_agreement(
     return LabelAgreement(
         value=best.value,
         error_bound=best.error_bound,
-        status=status_of(best),
+        status=status_of_maximum(best),
         beta=best.x * pairs.scale,
         confidence=confidence,
         equivalent_error=SymmetricChannel(pairs.n_classes).error(best.value),

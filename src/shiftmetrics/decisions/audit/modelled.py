@@ -14,10 +14,8 @@ from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics.decisions.audit.labelled import (
     LabelledAccuracy,
     ModeAccuracy,
-    RightOrWrong,
     labelled_accuracy,
     mode_accuracy,
-    right_or_wrong,
 )
 from shiftmetrics.decisions.audit.sample_changes import SampleChanges
 from shiftmetrics.decisions.audit.tipping import LEAST_LABELS, Tipping, tipping_fraction
@@ -26,6 +24,7 @@ from shiftmetrics.decisions.labelling.plan import LabelPlan, digest_of, draw_pla
 from shiftmetrics.decisions.predictions.labels import is_missing, labels_of_table
 from shiftmetrics.decisions.predictions.matching import as_strings
 from shiftmetrics.decisions.predictions.model_outputs import ModelOutputs, model_outputs
+from shiftmetrics.decisions.right_or_wrong import RightOrWrong, right_or_wrong
 
 if TYPE_CHECKING:
     import pandas as pd

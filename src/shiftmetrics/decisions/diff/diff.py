@@ -10,6 +10,7 @@ import numpy as np
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.result import Interval, settings_of
 from shiftmetrics._core.validation import check_integer, check_number
+from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.diff.changes import labelled_rows, prediction_diff
 from shiftmetrics.decisions.diff.evidence import evidence_of_classes, evidence_of_outputs
 from shiftmetrics.decisions.diff.gains import (
@@ -268,6 +269,9 @@ def _result(
             parts = differences_by_part(
                 pair, gains, plan if is_planned else None, is_complete=is_complete
             )
+    verdict = verdict_on_difference(allow, bound, interval)
+    if allow is None and not len(rows):
+        verdict = verdicts.SAME
     return DiffResult(
         value=value,
         error_bound=max(value - certain.low, certain.high - value, 0.0),
@@ -276,7 +280,7 @@ def _result(
         n_samples=gains.n_samples,
         settings=settings,
         warnings=pair.rows.warnings,
-        verdict="SAME" if allow is None and not len(rows) else verdict_of(allow, bound, interval),
+        verdict=verdict,
         allow=allow,
         metric=metric,
         certain=certain,
@@ -288,7 +292,7 @@ def _result(
     )
 
 
-def verdict_of(allow: float | None, bound: Interval, interval: Interval | None) -> str:
+def verdict_on_difference(allow: float | None, bound: Interval, interval: Interval | None) -> str:
     """Return the verdict on a difference.
 
     Parameters
@@ -303,27 +307,27 @@ def verdict_of(allow: float | None, bound: Interval, interval: Interval | None) 
     Examples
     --------
     >>> bound = Interval(low=-0.05, high=0.05, confidence_level=1.0)
-    >>> verdict_of(0.01, bound, None), verdict_of(0.05, bound, None)
+    >>> verdict_on_difference(0.01, bound, None), verdict_on_difference(0.05, bound, None)
     ('CANNOT TELL YET', 'SAFE')
-    >>> verdict_of(0.01, bound, Interval(low=-0.004, high=0.02)), verdict_of(None, bound, None)
+    >>> verdict_on_difference(0.01, bound, Interval(low=-0.004, high=0.02)), verdict_on_difference(None, bound, None)
     ('SAFE', 'CANNOT TELL YET')
     """
     if allow is not None:
         if bound.low >= -allow - ROUNDING:
-            return "SAFE"
+            return verdicts.SAFE
         if bound.high < -allow - ROUNDING:
-            return "WORSE"
+            return verdicts.WORSE
         if interval is None:
-            return "CANNOT TELL YET"
+            return verdicts.CANNOT_TELL_YET
         # A single point is known exactly, so that it may lie on the limit.
         is_point = interval.low == interval.high
         if interval.low > -allow or (is_point and interval.low >= -allow - ROUNDING):
-            return "SAFE"
-        return "WORSE" if interval.high < -allow else "CANNOT TELL YET"
+            return verdicts.SAFE
+        return verdicts.WORSE if interval.high < -allow else verdicts.CANNOT_TELL_YET
     # Without a limit the sign is asked for.
     ends = bound if interval is None else interval
     if ends.low > 0.0:
-        return "BETTER"
+        return verdicts.BETTER
     if ends.high < 0.0:
-        return "WORSE"
-    return "SAME" if ends.low == ends.high == 0.0 else "CANNOT TELL YET"
+        return verdicts.WORSE
+    return verdicts.SAME if ends.low == ends.high == 0.0 else verdicts.CANNOT_TELL_YET

@@ -8,6 +8,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
+from shiftmetrics._core.probabilities import cohen_kappa
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.decisions.diff.gains import LEVEL
 from shiftmetrics.decisions.diff.records import DiffEvidence, QualityMeasure
@@ -23,7 +24,7 @@ MOST_PAIRS = 20_000
 
 def evidence_of_classes(pair: ClassPair, *, has_labels: bool) -> DiffEvidence:
     """Return what two classifiers' answers and probabilities say beside the difference of their accuracies."""
-    kappa = cohen_kappa(pair.old_codes, pair.new_codes, len(pair.classes))
+    kappa = _kappa(pair.old_codes, pair.new_codes, len(pair.classes))
     if not (pair.old.has_probabilities and pair.new.has_probabilities):
         return DiffEvidence(kappa=kappa)
     agreement, flipped = _agreement(pair)
@@ -52,17 +53,14 @@ def evidence_of_outputs(pair: OutputPair) -> DiffEvidence:
     return DiffEvidence(measures=(measure,))
 
 
-def cohen_kappa(first: IntArray, second: IntArray, n_classes: int) -> float | None:
+def _kappa(first: IntArray, second: IntArray, n_classes: int) -> float | None:
     """Return Cohen's kappa of two sequences of classes; None where both are one and the same constant."""
     n = len(first)
-    # (observed - expected) / (1 - expected)
     agreeing = float((first == second).mean())
     rates = np.bincount(first, minlength=n_classes) / n
     other_rates = np.bincount(second, minlength=n_classes) / n
     by_chance = float(rates @ other_rates)
-    if by_chance == 1.0:
-        return None
-    return (agreeing - by_chance) / (1.0 - by_chance)
+    return cohen_kappa(agreeing, by_chance)
 
 
 def _blocks(pair: ClassPair, rows: IntArray) -> Iterator[tuple[slice, FloatArray, FloatArray]]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Result, Status
+from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.diff.records import EFFECTS, DiffFigures
 from shiftmetrics.decisions.diff.words import findings, next_steps, sentence
 from shiftmetrics.decisions.leading_verdict import LeadingVerdict
@@ -30,7 +31,7 @@ SAMPLED = Status("sampled", "The difference is estimated from the labelled rows 
 LABELLED = Status("labelled", "The labels of all changed rows are known.")
 
 # SAFE and BETTER leave with 0; 2 is an error of the program, so that "cannot tell" has the next free code.
-EXIT_CODES = {"WORSE": 1, "CANNOT TELL YET": 3}
+EXIT_CODES = {verdicts.WORSE: 1, verdicts.CANNOT_TELL_YET: 3}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

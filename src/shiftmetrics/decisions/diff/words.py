@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from shiftmetrics._core.result import Interval, format_number, format_percent
+from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.diff.records import DiffFigures, PartDifference
 
 MOST_SHOWN = 3
@@ -136,12 +137,16 @@ def next_steps(result: DiffFigures) -> list[str]:
     """Say what to do now."""
     plan = result.plan
     steps: list[str] = []
-    if result.verdict == "WORSE":
+    if result.verdict == verdicts.WORSE:
         steps.append("Keep the old model until the rows that broke are mended.")
-    elif result.verdict == "SAFE":
+    elif result.verdict == verdicts.SAFE:
         steps.append("Ship it.")
     # Without labels: the plan. With some that do not decide: how many would.
-    if plan is not None and result.interval is None and result.verdict not in ("SAFE", "WORSE"):
+    if (
+        plan is not None
+        and result.interval is None
+        and result.verdict not in (verdicts.SAFE, verdicts.WORSE)
+    ):
         steps.append(
             f"Label {plan.n_labels:,} of the {plan.n_population:,} for about "
             f"{amount(result, plan.half_width(plan.n_labels))} either way, all {plan.n_population:,} for the exact "
@@ -149,9 +154,9 @@ def next_steps(result: DiffFigures) -> list[str]:
             if plan.n_labels < plan.n_population
             else f"Label the {plural(plan.n_population, 'changed row')} for the exact answer."
         )
-    elif result.verdict == "CANNOT TELL YET" and result.interval is not None:
+    elif result.verdict == verdicts.CANNOT_TELL_YET and result.interval is not None:
         steps.append(_what_decides(result))
-    elif result.verdict == "CANNOT TELL YET":
+    elif result.verdict == verdicts.CANNOT_TELL_YET:
         steps.append(
             "No change exceeds the tolerance, and it allows more than allow does: lower it."
         )
@@ -196,10 +201,14 @@ def _what_decides(result: DiffFigures) -> str:
 
 def part_sentences(result: DiffFigures) -> list[str]:
     """Name the classes and groups that are clearly better or worse."""
-    clear = [part for part in result.parts if part.verdict in ("better", "worse")]
+    clear = [
+        part
+        for part in result.parts
+        if part.verdict in (verdicts.PART_IS_BETTER, verdicts.PART_IS_WORSE)
+    ]
     sentences = [_part_words(result, part) for part in clear[:MOST_SHOWN]]
     if result.parts and not clear:
-        few = sum(part.verdict == "too few to tell" for part in result.parts)
+        few = sum(part.verdict == verdicts.TOO_FEW_TO_TELL for part in result.parts)
         text = f"No clear difference in any of {len(result.parts)} classes or groups"
         sentences.append(f"{text} ({few} with too few rows to tell)." if few else f"{text}.")
     return sentences

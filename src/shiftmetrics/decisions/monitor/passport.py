@@ -12,11 +12,11 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
-from shiftmetrics.decisions.audit.labelled import right_or_wrong
-from shiftmetrics.decisions.audit.unlabelled import Calibration
+from shiftmetrics.decisions.calibration import Calibration
 from shiftmetrics.decisions.monitor.alarm import Alarm
 from shiftmetrics.decisions.monitor.records import FileRecord
 from shiftmetrics.decisions.predictions.model_outputs import ModelOutputs, model_outputs
+from shiftmetrics.decisions.right_or_wrong import right_or_wrong
 from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.encoding.roles import as_frame
 

@@ -11,7 +11,7 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.validation import check_integer, check_number, check_rng
-from shiftmetrics.decisions.audit.unlabelled import Calibration
+from shiftmetrics.decisions.calibration import Calibration
 from shiftmetrics.decisions.monitor.passport import (
     Count,
     Passport,

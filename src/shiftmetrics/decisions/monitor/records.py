@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 from shiftmetrics._core.documents import keep_arrays, load_inside
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.files import write_text
-from shiftmetrics._core.record import Record, decode, encode
+from shiftmetrics._core.record import Record, decode, encode_value
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,7 +32,7 @@ class FileRecord(Record):
     @property
     def text(self) -> str:
         """The record as JSON in one line."""
-        return json.dumps(encode(self, keep_arrays({}, None)), separators=(",", ":")) + "\n"
+        return json.dumps(encode_value(self, keep_arrays({}, None)), separators=(",", ":")) + "\n"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the record as JSON, all of it or nothing."""

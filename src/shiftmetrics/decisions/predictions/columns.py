@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, is_labelled, is_table, to_numpy
 from shiftmetrics._core.class_names import class_key, column_classes
-from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
 from shiftmetrics._core.validation import first_few
 
 ID_NAMES = {
@@ -294,7 +294,15 @@ def _check_scores(side: FileColumns) -> None:
 
 def _refuse(side: FileColumns, name: Any) -> None:
     """Raise a ValueError that names a column of which nobody knows what it is, and a value of it."""
-    remedy = "Say what it is with ids=, labels= or groups=, or leave it out."
+    remedy = Wording(
+        "Say what it is with ",
+        Setting("ids"),
+        ", ",
+        Setting("labels"),
+        " or ",
+        Setting("groups"),
+        ", or leave it out.",
+    )
     expected = "ids, labels, groups and predictions only"
     got = f"the column {str(name)!r}, which is none of them"
     column = side.scores[name] if is_table(side.scores) and name in side.scores.columns else None

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.class_names import class_key
-from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions.predictions.columns import FileColumns
 
@@ -78,7 +78,7 @@ def match_rows(
             if len(alone):
                 parts.append(f"{first_few(alone.tolist())} only in {name}")
         # Never a remedy that pairs rows which do not belong together.
-        remedy = "Pass inner=True to compare the rows that both have."
+        remedy = Wording("Pass ", Setting("inner", True), " to compare the rows that both have.")
         raise ArgumentValueError("old and new", "of the same rows", "; ".join(parts), remedy)
     return places_of_old[in_both], places[in_both], first[in_both]
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import FloatArray, IntArray, is_table
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.class_names import class_key, column_classes, sort_key
-from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
 from shiftmetrics._core.probabilities import SUM_TOLERANCE
 
 ColumnForm = Literal["labels", "probability", "margin", "outputs"]
@@ -336,7 +336,13 @@ def column_form(
     if is_regression or distinct[0] >= 0.0 or distinct[-1] <= 0.0:
         return "outputs"
     expected = "margins of two classes or outputs of a regression"
-    remedy = "Pass threshold=0 where the sign is the answer, or tolerance=0 where the number is."
+    remedy = Wording(
+        "Pass ",
+        Setting("threshold", 0),
+        " where the sign is the answer, or ",
+        Setting("tolerance", 0),
+        " where the number is.",
+    )
     raise ArgumentValueError("old", expected, "numbers that may be either", remedy)
 
 

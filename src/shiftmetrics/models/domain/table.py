@@ -89,7 +89,7 @@ class CodedTable(Record):
         TypeError
             If a column is neither numbers nor categories.
         """
-        X = frame_of(X)
+        X = frame_of_samples(X)
         is_frame = is_table(X)
         row_shape = None
         if is_frame:
@@ -221,7 +221,7 @@ class CodedTable(Record):
         return pd.Index(self.row_labels)
 
 
-def frame_of(X: Any) -> Any:
+def frame_of_samples(X: Any) -> Any:
     """Return a table of another library as a pandas DataFrame; anything else as it is."""
     if hasattr(X, "to_pandas"):
         return X.to_pandas()

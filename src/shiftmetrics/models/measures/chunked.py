@@ -23,7 +23,7 @@ from shiftmetrics._core.options import check_memory, check_memory_limit
 from shiftmetrics._core.placement import check_rows_fit
 from shiftmetrics.models.domain.arguments import domain_of
 from shiftmetrics.models.domain.perturbation import Perturbation, Search
-from shiftmetrics.models.domain.table import CodedTable, frame_of
+from shiftmetrics.models.domain.table import CodedTable, frame_of_samples
 from shiftmetrics.models.measures.routes import ROUTES, find_worst_case
 from shiftmetrics.models.reading.checks import column_of, columns_of, targets_of
 from shiftmetrics.models.reading.model import ModelProblem, QueryCount, problem_of
@@ -244,7 +244,7 @@ class _ChunkReading:
     def __call__(self, part: Any) -> tuple[int, IntArray, Any]:
         import pandas as pd
 
-        part = frame_of(part)
+        part = frame_of_samples(part)
         frame = part
         if not is_table(part):
             n_columns = math.prod(part.shape[1:])
@@ -271,7 +271,7 @@ class _Codes:
     columns: list[Any] | None
 
     def __call__(self, part: Any) -> FloatArray:
-        part = frame_of(part)
+        part = frame_of_samples(part)
         if not len(part):
             return np.empty((0, len(self.table.columns)))
         if self.columns is not None:

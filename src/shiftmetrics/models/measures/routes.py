@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.validation import check_choice
 from shiftmetrics.models.blackbox import BlackboxRoute
@@ -110,7 +110,8 @@ def _accepting(problem: ModelProblem) -> Iterator[tuple[str, Route]]:
         elif method != "auto":
             got = f"{method!r} for a {type(problem.model).__name__} and loss {problem.loss!r}"
             expected = "a route for this model and loss"
-            raise ArgumentValueError("method", expected, got, 'Use method="auto".')
+            remedy = Wording("Use ", Setting("method", "auto"), ".")
+            raise ArgumentValueError("method", expected, got, remedy)
 
 
 def _no_route(problem: ModelProblem) -> ValueError:

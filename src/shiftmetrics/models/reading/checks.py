@@ -18,9 +18,9 @@ from shiftmetrics._core.options import check_memory, check_memory_limit
 from shiftmetrics._core.tables import check_labels, labels_to_numpy
 from shiftmetrics._core.validation import check_vector, first_few
 from shiftmetrics.models.domain.perturbation import Search
-from shiftmetrics.models.domain.table import CodedTable, frame_of
+from shiftmetrics.models.domain.table import CodedTable, frame_of_samples
 from shiftmetrics.models.reading.estimators import is_module
-from shiftmetrics.models.reading.outputs import call, class_scores, predicted_values
+from shiftmetrics.models.reading.outputs import call, predicted_values, scores_of_classes
 from shiftmetrics.models.reading.rules import Decision
 
 SAMPLE_BYTES = 500
@@ -50,7 +50,7 @@ def columns_of(model: Any, X: Any) -> Any:
     ValueError
         If a column is missing, or their number differs; the first three are listed.
     """
-    X = frame_of(X)
+    X = frame_of_samples(X)
     if not isinstance(X, np.ndarray) and is_array_api_obj(X):
         as_array(X, "X")  # tensors that hold no numbers are refused
     names = list(getattr(model, "feature_names_in_", []))
@@ -188,7 +188,7 @@ def check_targets(
     if classifies:
         classes = np.asarray(rule.model.classes_)
     elif is_module(rule.model):
-        scores = class_scores(rule.model, table.decode(table.codes[:1]))
+        scores = scores_of_classes(rule.model, table.decode(table.codes[:1]))
         classes = np.arange(scores.shape[1])
     else:
         classes = _classes_of_both(predictions, check_labels(y, "y", length=len(predictions)))
@@ -310,7 +310,7 @@ def _refuse_new_categories(table: CodedTable, known: Categories, error: Exceptio
         if new and count:
             expected = f"of categories that the model knows in column {table.names[place]!r}"
             got = f"{first_few(new)} in {count} rows"
-            remedy = "Drop these rows, or fit the encoder with handle_unknown='ignore'."
+            remedy = "Drop these rows, or fit an encoder that ignores unknown categories (handle_unknown)."
             raise ArgumentValueError("X", expected, got, remedy) from error
 
 

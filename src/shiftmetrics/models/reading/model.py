@@ -36,10 +36,10 @@ from shiftmetrics.models.reading.estimators import (
     least_probability,
 )
 from shiftmetrics.models.reading.outputs import (
-    check_scores,
     class_log_probabilities,
-    class_scores,
     predicted_values,
+    refuse_probabilities,
+    scores_of_classes,
 )
 from shiftmetrics.models.reading.rules import Cut, Decision, behind
 
@@ -172,7 +172,7 @@ class ModelProblem:
         """Return the scores of each class at coded points, or values in one column for regressions."""
         if self.classes is None:
             return self.predict(points)[:, None]
-        scores = class_scores(self.model, self._decoded(points))
+        scores = scores_of_classes(self.model, self._decoded(points))
         if self.cut is None:
             return scores
         return scores - [0.0, self.cut.logit]
@@ -296,7 +296,7 @@ def problem_of(
     X = columns_of(model, X)
     check_fits_in_memory(model, X, search)
     if is_module(model) and loss != "squared":
-        check_scores(model, X)
+        refuse_probabilities(model, X)
     # The table, with the categories that the model knows.
     is_frame = is_table(X)
     names: Sequence[Any]

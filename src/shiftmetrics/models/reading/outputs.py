@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, to_float64, to_numpy
-from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, Setting, Wording
 from shiftmetrics.models.reading.estimators import LEAST_PROBABILITY, is_module
 
 _BATCH_NUMBERS = 2**20
@@ -20,7 +20,7 @@ def batch_size(n_features: int) -> int:
     return max(16, min(8192, _BATCH_NUMBERS // max(n_features, 1)))
 
 
-def check_scores(module: Any, X: Any) -> None:
+def refuse_probabilities(module: Any, X: Any) -> None:
     """Refuse a torch module whose outputs for these rows are probabilities, as after a sigmoid or softmax.
 
     Raises
@@ -107,7 +107,7 @@ def predicted_values(model: Any, X: Any) -> FloatArray:
     return output
 
 
-def class_scores(model: Any, X: Any) -> FloatArray:
+def scores_of_classes(model: Any, X: Any) -> FloatArray:
     """Return scores of shape (n, n_classes); with two classes one margin counts for the second, the first has 0.
 
     Raises
@@ -119,7 +119,9 @@ def class_scores(model: Any, X: Any) -> FloatArray:
         scores = to_float64(model.decision_function(X))
     elif hasattr(model, "predict"):
         got = "'hinge', and a model without decision_function"
-        remedy = 'Use loss="zero_one" or "log_loss".'
+        remedy = Wording(
+            "Use ", Setting("loss", "zero_one"), " or ", Setting("loss", "log_loss"), "."
+        )
         raise ArgumentValueError("loss", "one that the model has", got, remedy)
     else:
         scores = to_float64(call(model, X))
@@ -146,8 +148,8 @@ def class_log_probabilities(model: Any, X: Any, clip: float = LEAST_PROBABILITY)
         return np.asarray(np.log(np.maximum(probabilities, clip)))
     if not is_module(model):
         got = "'log_loss', and a model without predict_proba"
-        remedy = 'Use loss="zero_one" or "hinge".'
+        remedy = Wording("Use ", Setting("loss", "zero_one"), " or ", Setting("loss", "hinge"), ".")
         raise ArgumentValueError("loss", "one that the model has", got, remedy)
     from scipy.special import log_softmax
 
-    return np.asarray(log_softmax(class_scores(model, X), axis=1))
+    return np.asarray(log_softmax(scores_of_classes(model, X), axis=1))

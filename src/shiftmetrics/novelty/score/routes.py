@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.blocks import cpu_count
-from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
 from shiftmetrics._core.options import check_memory
 from shiftmetrics._core.validation import check_choice
 from shiftmetrics.novelty.score.basis import ColumnBasis, PivotBasis, Route, ScoreBasis
@@ -67,8 +67,9 @@ def check_method(method: Any, kernel: Any) -> Method:
     name = check_choice(method, "method", METHODS)
     if name == "cosine" != kernel:
         got = kernel if isinstance(kernel, str) else "a function"
-        expected = "'cosine' with method='cosine'"
-        raise ArgumentValueError("kernel", expected, value=got, remedy="Choose method='auto'.")
+        expected = Wording("'cosine' with ", Setting("method", "cosine"))
+        remedy = Wording("Choose ", Setting("method", "auto"), ".")
+        raise ArgumentValueError("kernel", expected, value=got, remedy=remedy)
     return name
 
 

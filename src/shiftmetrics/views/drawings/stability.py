@@ -209,7 +209,7 @@ def draw_subgroups(result: Any, ax: Any = None, *, top: int = 20) -> Any:
     parts = [part for part in result.subgroups if part.feature == EVERYTHING]
     parts = parts[: check_integer(top, "top", low=1)]
     if not parts:
-        remedy = "Compute it with perturbation=Perturbation(by=...)."
+        remedy = "Compute it with a Perturbation that has subgroups (by)."
         raise ArgumentValueError("result", "one with subgroups", "none", remedy)
     ax = new_axes(ax, height=1.3 + 0.28 * len(parts))
     places = name_rows(ax, [part.subgroup for part in parts])
