@@ -9,20 +9,12 @@ import pandas as pd
 import pytest
 
 from optional import torch
-from shiftmetrics import (
-    Computing,
-    Resampling,
-    kernel_entropic_novelty,
-    posterior_agreement,
-)
+from shiftmetrics import Computing, Resampling, kernel_entropic_novelty, posterior_agreement
 from shiftmetrics._core.chunks import Chunks
 
 RNG = np.random.default_rng(0)
-
 REFERENCE = 3.0 * RNG.normal(size=(5000, 4))
-
 SCORES = REFERENCE + RNG.normal(size=REFERENCE.shape)
-
 EXACT = posterior_agreement(SCORES, REFERENCE)
 
 

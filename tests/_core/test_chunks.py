@@ -12,9 +12,7 @@ import pytest
 from shiftmetrics._core.chunk_readers import of_batches
 
 RNG = np.random.default_rng(0)
-
 REFERENCE = 3.0 * RNG.normal(size=(5000, 4))
-
 SCORES = REFERENCE + RNG.normal(size=REFERENCE.shape)
 
 

@@ -3,19 +3,12 @@
 import numpy as np
 
 from shiftmetrics import Resampling
-from shiftmetrics.agreement import (
-    AgreementCurvesResult,
-    agreement_curves,
-)
+from shiftmetrics.agreement import AgreementCurvesResult, agreement_curves
 
 RNG = np.random.default_rng(7)
-
 LABELS = RNG.integers(4, size=300)
-
 REFERENCE = RNG.normal(size=(300, 4)) + 2 * np.eye(4)[LABELS]
-
 NOISE = RNG.normal(size=(300, 4))
-
 SHIFTED = {power: REFERENCE + power * NOISE for power in (0.5, 1.5)}
 
 RATIOS = (0.0, 0.25, 0.5, 1.0)

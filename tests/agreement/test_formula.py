@@ -7,10 +7,7 @@ import pytest
 from scipy.special import logsumexp, softmax
 
 from shiftmetrics.agreement.scores import prepare_pairs
-from shiftmetrics.agreement.statistic import (
-    evaluator,
-    row_agreement,
-)
+from shiftmetrics.agreement.statistic import evaluator, row_agreement
 
 
 def sample(seed: int = 0, n: int = 50, k: int = 4) -> tuple[np.ndarray, np.ndarray]:

@@ -10,9 +10,7 @@ import pytest
 import oracles
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.agreement.scores import prepare_pairs
-from shiftmetrics.agreement.statistic import (
-    evaluator,
-)
+from shiftmetrics.agreement.statistic import evaluator
 
 
 def test_a_margin_is_the_pair_zero_and_margin() -> None:

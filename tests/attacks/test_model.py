@@ -5,9 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics.attacks.geometry import (
-    steepest,
-)
+from shiftmetrics.attacks.geometry import steepest
 from shiftmetrics.attacks.model import cross_entropy, margin_loss, smooth_margin_loss
 
 

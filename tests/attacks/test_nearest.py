@@ -8,7 +8,6 @@ import oracles
 from shiftmetrics.attacks import AttackOptions, nearest_error
 
 N_ROWS = 40
-
 SETTINGS = {
     "plain": {},
     "costs": {"feature_costs": [1.0, 4.0]},

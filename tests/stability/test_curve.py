@@ -22,9 +22,7 @@ from shiftmetrics.stability import (
 from shiftmetrics.stability.losses import Loss
 
 INF = np.inf
-
 PRICES = [(0.4, 0.4), (0.2, INF), (INF, 0.3), (3.0, 0.1)]
-
 KINDS = ("fixed", "zero_one", "hinge", "logistic", "squared", "piecewise", "candidate")
 
 

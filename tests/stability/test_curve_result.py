@@ -3,13 +3,7 @@
 import numpy as np
 
 from shiftmetrics import Computing, Result
-from shiftmetrics.stability import (
-    CandidateLoss,
-    FixedLoss,
-    ZeroOneLoss,
-    stability_curve,
-    trade_off,
-)
+from shiftmetrics.stability import CandidateLoss, FixedLoss, ZeroOneLoss, stability_curve, trade_off
 
 
 def test_headlines_of_curves() -> None:

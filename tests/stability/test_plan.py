@@ -4,11 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics.stability import (
-    FixedLoss,
-    ZeroOneLoss,
-    stability_criterion,
-)
+from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
 
 INF = np.inf
 

@@ -20,7 +20,6 @@ from shiftmetrics.stability import (
 from shiftmetrics.stability.losses import Loss
 
 INF = np.inf
-
 SETTINGS = [
     ("hinge", 0.4, 0.4, "kl"),
     ("hinge", 0.4, 0.4, "chi2"),

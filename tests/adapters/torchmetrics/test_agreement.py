@@ -15,10 +15,7 @@ from torchmetrics.wrappers import BootStrapper
 
 import shiftmetrics
 from shiftmetrics import Computing
-from shiftmetrics.adapters.torchmetrics import (
-    AttackFailureRate,
-    PosteriorAgreement,
-)
+from shiftmetrics.adapters.torchmetrics import AttackFailureRate, PosteriorAgreement
 
 K = 5
 

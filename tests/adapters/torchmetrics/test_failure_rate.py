@@ -7,9 +7,7 @@ import pytest
 import torch
 from torchmetrics.classification import MulticlassAccuracy
 
-from shiftmetrics.adapters.torchmetrics import (
-    AttackFailureRate,
-)
+from shiftmetrics.adapters.torchmetrics import AttackFailureRate
 
 K = 5
 

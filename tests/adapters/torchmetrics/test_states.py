@@ -3,10 +3,7 @@
 import pytest
 import torch
 
-from shiftmetrics.adapters.torchmetrics import (
-    AttackFailureRate,
-    PosteriorAgreement,
-)
+from shiftmetrics.adapters.torchmetrics import AttackFailureRate, PosteriorAgreement
 
 K = 5
 

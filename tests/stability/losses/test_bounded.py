@@ -5,12 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics.stability import (
-    HingeLoss,
-    LogisticLoss,
-    SquaredLoss,
-    stability_criterion,
-)
+from shiftmetrics.stability import HingeLoss, LogisticLoss, SquaredLoss, stability_criterion
 from shiftmetrics.stability.losses import (
     BoundedHingeLoss,
     BoundedLogisticLoss,

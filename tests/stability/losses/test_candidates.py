@@ -3,16 +3,8 @@
 import numpy as np
 import pytest
 
-from shiftmetrics.stability import (
-    CandidateLoss,
-    SquaredLoss,
-    ZeroOneLoss,
-    stability_criterion,
-)
-from shiftmetrics.stability.losses import (
-    AlternativesLoss,
-    Loss,
-)
+from shiftmetrics.stability import CandidateLoss, SquaredLoss, ZeroOneLoss, stability_criterion
+from shiftmetrics.stability.losses import AlternativesLoss, Loss
 
 INF = np.inf
 

@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from shiftmetrics.stability import (
-    CandidateLoss,
-    FixedLoss,
-    ZeroOneLoss,
-    stability_criterion,
-)
+from shiftmetrics.stability import CandidateLoss, FixedLoss, ZeroOneLoss, stability_criterion
 
 INF = np.inf
 

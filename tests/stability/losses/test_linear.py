@@ -8,12 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from shiftmetrics.stability import (
-    HingeLoss,
-    LogisticLoss,
-    PiecewiseLinearLoss,
-    SquaredLoss,
-)
+from shiftmetrics.stability import HingeLoss, LogisticLoss, PiecewiseLinearLoss, SquaredLoss
 from shiftmetrics.stability.losses import Loss
 
 INF = np.inf
