@@ -1,4 +1,4 @@
-"""Each source has its test at the same place: `a/b.py` in `a/test_b.py`, or a line in unmirrored.txt that says why not."""
+"""Each source has its test at the same place, `a/b.py` in `a/test_b.py`, or a reason in unmirrored.txt."""
 
 import ast
 from pathlib import Path
