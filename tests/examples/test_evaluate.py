@@ -3,11 +3,6 @@ import pytest
 from shiftmetrics.examples.evaluate import WithheldDigit, evaluate_digits
 
 
-@pytest.fixture(scope="module")
-def small():
-    return evaluate_digits(n_images=500, withheld=0)
-
-
 def test_all_measures_have_an_answer(small):
     measures = [result.measure for result in small.results.values()]
     assert [measure.split(".")[0] for measure in measures] == [

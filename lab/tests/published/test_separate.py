@@ -1,6 +1,7 @@
 """Separate betas of two models: against grids over both betas."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -107,3 +108,14 @@ def test_weights_priors_and_other_arrays() -> None:
     prior = [0.2, 0.3, 0.5]
     result = model_agreement(NOISY, CLEAN, prior=prior)
     assert result.value >= posterior_agreement(NOISY, CLEAN, prior=prior).value - 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.realdata
+def test_networks_of_two_families_have_their_own_beta(data_folder: Path) -> None:
+    with np.load(data_folder / "cifar10_logit_zoo" / "logits.npz", allow_pickle=False) as stored:
+        networks = dict(zip(map(str, stored["model_names"]), stored["logits"], strict=True))
+    first, second = networks["resnet20"], networks["resnet18_78acc"]
+    own = model_agreement(first, second)
+    assert own.value > own.common.value
+    assert model_agreement(10 * first, second).value == pytest.approx(own.value, abs=1e-5)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shiftmetrics.agreement import agreement_curves, posterior_agreement
 from shiftmetrics_lab.shifts import apply_shift, mix
 from shiftmetrics_lab.shifts.images import Contrast
 
@@ -122,3 +123,16 @@ def test_norms_of_texts_must_be_given():
         mix(["a"], ["b"], ratio=1.0, by="linf")
     with pytest.raises(ValueError, match="by must be one of"):
         mix(ONES, ZEROS, ratio=1.0, by="l1")
+
+
+def test_rows_are_shifted_as_by_mixing_by_norm() -> None:
+    rng = np.random.default_rng(7)
+    reference = rng.normal(size=(300, 4)) + 2 * np.eye(4)[rng.integers(4, size=300)]
+    noise = rng.normal(size=(300, 4))
+    shifted = reference + 1.5 * noise
+    sizes = np.linalg.norm(noise, axis=1)
+    curves = agreement_curves(shifted, reference, ratios=[0.3], perturbation_sizes=sizes)
+    pair = mix(shifted, reference, ratio=0.3, by=sizes)
+    assert curves.agreement.value[0, 0] == pytest.approx(
+        posterior_agreement(pair.sample, reference).value, abs=2e-5
+    )

@@ -8,12 +8,7 @@ import pytest
 import oracles
 from optional import torch
 from shiftmetrics import Computing
-from shiftmetrics.stability import (
-    FixedLoss,
-    StabilityResult,
-    stability_criterion,
-    worst_case_risk,
-)
+from shiftmetrics.stability import FixedLoss, StabilityResult, stability_criterion, worst_case_risk
 
 INF = np.inf
 DIVERGENCES = ("kl", "chi2")

@@ -11,15 +11,11 @@ import numpy as np
 import pytest
 import torch
 from torchmetrics import MetricCollection, MetricTracker
-from torchmetrics.classification import MulticlassAccuracy
 from torchmetrics.wrappers import BootStrapper
 
 import shiftmetrics
 from shiftmetrics import Computing
-from shiftmetrics.adapters.torchmetrics import (
-    AttackFailureRate,
-    PosteriorAgreement,
-)
+from shiftmetrics.adapters.torchmetrics import AttackFailureRate, PosteriorAgreement
 
 K = 5
 
@@ -49,9 +45,6 @@ def fed(
 @pytest.fixture(params=[False, True], ids=["grid", "exact"])
 def exact(request: pytest.FixtureRequest) -> bool:
     return request.param
-
-
-# --- values ----------------------------------------------------------------------------------------------
 
 
 def test_value_is_that_of_all_pairs(exact: bool) -> None:
@@ -156,9 +149,6 @@ def test_memory_stays_constant() -> None:
         sizes.append(len(pickle.dumps(metric)))
     assert len(set(sizes)) == 1
     assert metric.sums.numel() < 300
-
-
-# --- conventions -----------------------------------------------------------------------------------------
 
 
 def test_merge_state_is_the_union(exact: bool) -> None:
@@ -278,89 +268,6 @@ def test_plot_draws_values() -> None:
     figure.clear()
 
 
-def test_precision_of_the_model_does_not_round_the_sums(exact: bool) -> None:
-    class Model(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.layer = torch.nn.Linear(2, 2)
-            self.metric = fed(PosteriorAgreement(K, exact=exact, prior="uniform"), batches())
-
-    model = Model()
-    before = model.metric.compute().item()
-    for convert in (
-        lambda m: m.half(),
-        lambda m: m.to(torch.bfloat16),
-        lambda m: m.metric.set_dtype(torch.half),
-    ):
-        convert(model)
-        model.metric._computed = None
-        assert model.metric.compute().item() == before
-    assert model.layer.weight.dtype == torch.bfloat16
-
-
-def test_sums_stay_on_the_cpu_where_the_device_has_no_float64() -> None:
-    metric = fed(PosteriorAgreement(K, exact=False, prior="uniform"), batches())
-    before = metric.compute().item()
-
-    def refuse(self: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
-        if self.dtype == torch.float64:
-            raise TypeError("Cannot convert a MPS Tensor to float64 dtype")
-        return original(self, *args, **kwargs)
-
-    original = torch.Tensor.to
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(torch.Tensor, "to", refuse)
-        metric._apply(lambda tensor: tensor)
-    metric._computed = None
-    assert metric.sums.dtype == torch.float64
-    assert metric.compute().item() == before
-
-
-# --- attack failure rate ---------------------------------------------------------------------------------
-
-
-def test_attack_failure_rates_are_counted() -> None:
-    parts = batches()
-    scores, reference = joined(parts)
-    labels = torch.randint(0, K, (len(scores),), generator=torch.Generator().manual_seed(2))
-    afr_p = int((scores.argmax(dim=1) == reference.argmax(dim=1)).sum()) / len(scores)
-    afr_t = int((scores.argmax(dim=1) == labels).sum()) / len(scores)
-    metric, labelled = AttackFailureRate(), AttackFailureRate()
-    for (a, b), y in zip(parts, labels.split((40, 7, 60)), strict=True):
-        metric.update(a, b)
-        labelled.update(a.argmax(dim=1), b.argmax(dim=1), labels=y)
-    assert metric.compute().item() == afr_p == AttackFailureRate()(scores, reference).item()
-    assert labelled.compute().item() == afr_t
-    assert AttackFailureRate()(scores, reference, labels).item() == afr_t
-    accuracy = MulticlassAccuracy(K, average="micro")
-    assert labelled.compute().item() == pytest.approx(accuracy(scores, labels).item())
-    metric.merge_state(labelled)
-    with pytest.raises(ValueError, match="labels must be given in every update or in none"):
-        metric.compute()
-
-
-def test_attack_failure_rate_of_margins() -> None:
-    shifted, reference = torch.tensor([1.0, -1.0, 2.0]), torch.tensor([1.0, 1.0, 1.0])
-    assert AttackFailureRate()(shifted, reference).item() == pytest.approx(2 / 3)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((np.ones((2, 2)), torch.ones(2, 2)), "scores must be a tensor"),
-        ((torch.ones(2, 2), torch.ones(3, 2)), "reference_scores must be of length 2"),
-        ((torch.ones(2, 2), torch.ones(2, 2), torch.ones(3)), "labels must be of length 2"),
-        ((torch.full((2, 2), math.nan), torch.ones(2, 2)), "scores must be finite"),
-    ],
-)
-def test_bad_input_of_attack_failure_rate(arguments: tuple, message: str) -> None:
-    with pytest.raises((TypeError, ValueError), match=message):
-        AttackFailureRate().update(*arguments)
-
-
-# --- bad input -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -403,13 +310,6 @@ def test_bad_batches(
         metric.update(scores, reference)
 
 
-def test_nothing_seen_is_said(exact: bool) -> None:
-    for metric in (PosteriorAgreement(K, exact=exact, prior="uniform"), AttackFailureRate()):
-        metric.update(torch.zeros(0, K), torch.zeros(0, K))  # an empty batch is fine
-        with pytest.raises(ValueError, match="at least one row before compute"):
-            metric.compute()
-
-
 def test_oddities_are_warned_of() -> None:
     metric = PosteriorAgreement(K, exact=False, prior="uniform")
     with pytest.warns(UserWarning, match='If they are, pass kind="probabilities"'):
@@ -419,9 +319,6 @@ def test_oddities_are_warned_of() -> None:
     )
     with pytest.warns(UserWarning, match="Choose a beta_range with a larger high"):
         metric.compute()
-
-
-# --- real data -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.realdata

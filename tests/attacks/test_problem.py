@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from shiftmetrics.attacks import AttackOptions, nearest_error
-from shiftmetrics_lab.attacks import apgd, noise, pgd
 
 X = torch.tensor([[1.0, 0.0], [0.0, 0.6], [0.7, 0.7]])
 Y = [0, 1, 0]
@@ -34,12 +33,8 @@ SHARED = ("bounds", "feature_costs", "frozen", "batch_size", "rng", "progress")
 
 def attack(model=linear, x=X, y=Y, **arguments):
     shared = {name: arguments.pop(name) for name in SHARED if name in arguments}
-    return pgd(
-        model,
-        x,
-        y,
-        **{"strength": 0.1, "n_steps": 3, "options": AttackOptions(**shared), **arguments},
-    )
+    given = {"n_steps": 3, "restarts": 1, "options": AttackOptions(**shared)}
+    return nearest_error(model, x, y, **{**given, **arguments})
 
 
 @pytest.mark.parametrize(
@@ -72,19 +67,7 @@ def attack(model=linear, x=X, y=Y, **arguments):
         ({"feature_costs": [1, 0]}, r"feature_costs must be positive, got 0"),
         ({"feature_costs": [1, np.nan]}, r"feature_costs must be free of NaN"),
         ({"frozen": [True, True]}, r"frozen must be a mask that leaves a feature free"),
-        ({"strength": -0.1}, r"strength must be"),
-        (
-            {"strength": 8, "bounds": (0, 1)},
-            r"strength must be at most 1, the width of bounds, got 8. .*8/255",
-        ),
-        (
-            {"strength": 2, "bounds": (0, 1), "norm": "l2"},
-            r"strength must be at most 1.41421, the width of bounds",
-        ),
-        ({"strength": [0.1, 0.2]}, r"strength must be of length 3"),
-        ({"strength": np.nan}, r"strength"),
         ({"norm": "l1"}, r"norm must be one of 'l2', 'linf', got 'l1'"),
-        ({"loss": "hinge"}, r"loss must be one of 'ce', 'dlr', 'margin'"),
         ({"n_steps": 0}, r"n_steps must be an integer at least 1"),
         ({"batch_size": 0}, r"batch_size must be an integer at least 1"),
         (
@@ -97,10 +80,6 @@ def attack(model=linear, x=X, y=Y, **arguments):
         ),
         ({"model": lambda x: x[:, :1]}, r"Turn a single score s into the two logits"),
         ({"model": lambda x: torch.cat([x, x / 0], 1)}, r"finite logits, got \[.*nan"),
-        (
-            {"model": lambda x: x, "loss": "dlr", "y": [0, 1, 0]},
-            r"loss must be one for 2 classes, got one that needs 3",
-        ),
     ],
 )
 def test_bad_values(options, message):
@@ -131,7 +110,6 @@ def test_bad_values(options, message):
         ({"x": X.half()}, r"X must be float32 or float64, got torch.float16. .*half precision"),
         ({"x": [["a", "b"]]}, r"X must hold real numbers"),
         ({"y": ["cat", "dog", "cat"]}, r"y must hold real numbers"),
-        ({"strength": "much"}, r"strength"),
         ({"options": {"bounds": (0, 1)}}, r"options must be an AttackOptions or None"),
         ({"rng": "seed"}, r"rng must be a seed"),
     ],
@@ -141,26 +119,10 @@ def test_bad_types(options, message):
         attack(**options)
 
 
-def test_a_dlr_loss_names_the_classes_that_it_needs():
-    with pytest.raises(ValueError, match="one that needs 4"):
-        apgd(
-            lambda x: torch.cat([x, -x[:, :1]], 1), X, [0, 0, 0], strength=0.1, loss="dlr-targeted"
-        )
-
-
-@pytest.mark.parametrize("loss", ["ce", "dlr", "dlr-targeted"])
-def test_every_loss_of_apgd_runs(loss):
-    assert apgd(linear, X, Y, strength=0.6, loss=loss, n_steps=5).success.all()
-
-
 def test_a_gradient_of_zero_is_warned_about():
     with pytest.warns(UserWarning, match="gradient in its input is 0"):
         result = nearest_error(lambda x: linear(torch.round(x)), X, Y, n_steps=3)
     assert np.isfinite(result.distance).all()
-
-
-def test_noise_needs_no_gradient():
-    assert noise(lambda x: linear(x.detach()), X, Y, strength=0.1).distance == pytest.approx(0.1)
 
 
 def test_modes_gradients_and_statistics_are_left_alone():
@@ -203,8 +165,9 @@ def test_arrays_tables_and_lists_are_taken():
         result = attack(x=x, y=np.array(Y))
         assert isinstance(result.x_adv, np.ndarray)
         np.testing.assert_array_equal(result.x_adv, tensor.x_adv.numpy())
+    # 3 a + 4 b = 1 is 2/5 from (1, 0) and 3/5 from (0, 1)
     integers = attack(x=np.array([[1, 0], [0, 1]]), y=pd.Series([0, 0]))
-    assert integers.distance == pytest.approx(0.1)
+    assert integers.distance == pytest.approx([0.4, 0.6], rel=1e-3)
     double = Network().double()
     assert attack(double, x=X.tolist()).x_adv.dtype == np.float64
 
@@ -227,8 +190,8 @@ def test_any_shape_of_input():
 
 
 def test_the_result_records_its_arguments():
-    result = attack(bounds=(0, 1), strength=0.1)
-    assert result.settings["strength"] == 0.1
+    result = attack(bounds=(0, 1), norm="linf")
+    assert (result.settings["norm"], result.settings["n_steps"]) == ("linf", 3)
     assert result.settings["versions"]["shiftmetrics"]
     assert str(result) == result.summary()
     assert result.robust_accuracy == 1 - result.success.mean()

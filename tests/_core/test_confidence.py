@@ -11,6 +11,7 @@ from shiftmetrics._core.confidence import (
     resampled_interval,
     resampled_p_value,
     resampled_sums,
+    student_quantile,
 )
 from shiftmetrics.comparison.joint_errors import simultaneous_p_values
 
@@ -123,3 +124,18 @@ def test_units_add_up_their_rows():
     units = ResamplingUnits.of(["b", "a", "b"], 3)
     assert units.n_units == 2
     assert units.sums(np.array([1.0, 2.0, 4.0])).tolist() == [2.0, 5.0]
+
+
+@pytest.mark.parametrize("freedom", [1.0, 5.5, 39.0, 40.0, 57.3, 1e3, 1e7])
+def test_quantiles_are_those_of_student(freedom: float) -> None:
+    for probability in (0.51, 0.8, 0.95, 0.975, 0.995, 0.9999, 0.9999999):
+        exact = stats.t.ppf(probability, freedom)
+        assert student_quantile(probability, freedom) == pytest.approx(exact, rel=1e-6)
+        assert np.isfinite(exact)
+
+
+@pytest.mark.parametrize("errors", [0, 1, 7, 39, 40])
+def test_binomial_limits(errors: int) -> None:
+    low, high = binomial_interval(errors / 40, 40, 0.9)
+    exact = stats.binomtest(errors, 40).proportion_ci(0.9, method="exact")
+    assert (low, high) == (pytest.approx(exact.low), pytest.approx(exact.high))

@@ -5,20 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics.stability import (
-    CandidateLoss,
-    HingeLoss,
-    LogisticLoss,
-    SquaredLoss,
-    ZeroOneLoss,
-    stability_criterion,
-)
+from shiftmetrics.stability import HingeLoss, LogisticLoss, SquaredLoss, stability_criterion
 from shiftmetrics.stability.losses import (
-    AlternativesLoss,
     BoundedHingeLoss,
     BoundedLogisticLoss,
     BoundedSquaredLoss,
-    Loss,
     ScorePath,
 )
 
@@ -38,9 +29,6 @@ def random_path(
     room[rng.random((n, d)) < unbounded] = np.inf
     room[rng.random((n, d)) < 0.1] = 0.0
     return ScorePath.of(slopes, room), slopes, room
-
-
-# --- the path ----------------------------------------------------------------------------------------------
 
 
 def test_the_least_move_for_a_gain_is_that_of_a_convex_program() -> None:
@@ -81,9 +69,6 @@ def test_a_gain_out_of_reach_is_infinitely_far() -> None:
     assert path.squared_of_gain(np.array([3.0, 0.0])).tolist() == [2.0, 0.0]
     assert path.furthest()[0].tolist() == [3.0, np.inf]
     assert path.endless.tolist() == [0.0, 4.0]
-
-
-# --- losses along it ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", BOUNDED)
@@ -148,59 +133,3 @@ def test_bounds_limit_what_is_reached() -> None:
     assert stability_criterion(loss, 0.51).status.code == "unattainable"
     assert stability_criterion(loss, 0.5, theta2=np.inf, theta1=1.0).value == pytest.approx(0.25)
     assert loss.take(np.array([1, 3])).n_samples == 2
-
-
-# --- alternatives ------------------------------------------------------------------------------------------
-
-
-def alternatives(kind: str, seed: int) -> tuple[list[Loss], np.ndarray]:
-    rng = np.random.default_rng(seed)
-    offsets = np.round(rng.uniform(0.1, 2.0, (15, 3)), 1)
-    offsets[rng.random((15, 3)) < 0.2] = np.inf
-    offsets[:, 0] = 0.0
-    if kind == "zero_one":
-        return [ZeroOneLoss(np.round(rng.exponential(1.0, 15), 1)) for _ in range(3)], offsets
-    return [CandidateLoss(*_candidates(rng)) for _ in range(3)], offsets
-
-
-def _candidates(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    distances = rng.uniform(0.1, 2.0, (15, 4))
-    distances[:, 0] = 0.0
-    return rng.exponential(1.0, (15, 4)), distances
-
-
-@pytest.mark.parametrize("kind", ["zero_one", "candidates"])
-@pytest.mark.parametrize("thetas", [(0.4, 0.4), (0.2, np.inf), (np.inf, 0.2)])
-def test_alternatives_are_candidates_at_the_joint_distance(
-    kind: str, thetas: tuple[float, float]
-) -> None:
-    parts, offsets = alternatives(kind, 1)
-    losses, distances = [], []
-    for k, part in enumerate(parts):
-        if kind == "zero_one":
-            losses += [np.zeros(15), np.ones(15)]
-            distances += [offsets[:, k], np.hypot(offsets[:, k], part.distances)]
-        else:
-            losses += list(part.losses.T)
-            distances += list(np.hypot(offsets[:, [k]], part.distances).T)
-    together = CandidateLoss(np.stack(losses, axis=1), np.stack(distances, axis=1))
-    loss = AlternativesLoss(parts, offsets)
-    rows = slice(0, 15)
-    np.testing.assert_allclose(loss.base(rows), together.base(rows))
-    np.testing.assert_allclose(loss.reach(0.4, rows).loss, together.reach(0.4, rows).loss)
-    threshold = 0.5 * (loss.base(rows).mean() + loss.reach(thetas[0], rows).loss.mean())
-    one = stability_criterion(loss, threshold, theta1=thetas[0], theta2=thetas[1])
-    other = stability_criterion(together, threshold, theta1=thetas[0], theta2=thetas[1])
-    assert one.value == pytest.approx(other.value, rel=1e-8)
-
-
-def test_alternatives_of_some_rows_and_of_an_unbounded_loss() -> None:
-    residuals = np.linspace(-1.0, 1.0, 9)
-    loss = AlternativesLoss(
-        [SquaredLoss(residuals, 1.0), SquaredLoss(residuals + 1.0, 1.0)], [[0.0, 0.5]] * 9
-    )
-    assert loss.largest_dual(0.4) == pytest.approx(0.4)
-    assert stability_criterion(loss, 2.0).value < stability_criterion(loss.parts[0], 2.0).value
-    assert loss.take(np.array([2, 4])).offsets.shape == (2, 2)
-    nothing = AlternativesLoss([SquaredLoss(np.zeros(3), 1.0)] * 2, [[0.0, 0.5]] * 3)
-    assert stability_criterion(nothing, 1.0).value == pytest.approx(0.4)
