@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from calls import novelty
-from shiftmetrics.novelty.modes.changes import column_changes, is_gradual, smoothed
+from shiftmetrics.novelty.modes.changes import changes_of_columns, is_gradual, smoothed
 
 NAMES = [f"c{number}" for number in range(5)]
 
@@ -53,10 +53,10 @@ def test_values_that_repeat_are_spread_between_their_neighbours() -> None:
 
 def test_only_columns_that_moved_for_certain_are_changes() -> None:
     x, y = normal(25, 300), normal(26, 300)
-    assert column_changes(x, y, tuple(NAMES), 0.01) == ()
-    moved = column_changes(x + 0.8 * np.eye(5)[3], y, tuple(NAMES), 0.01)
+    assert changes_of_columns(x, y, tuple(NAMES), 0.01) == ()
+    moved = changes_of_columns(x + 0.8 * np.eye(5)[3], y, tuple(NAMES), 0.01)
     assert [change.name for change in moved] == ["c3"]
     assert moved[0].shift == pytest.approx(0.8, abs=0.2)
     assert is_gradual(x + 0.8 * np.eye(5)[3], y, tuple(NAMES), moved)
     far = x + 4.0 * np.eye(5)[3]
-    assert not is_gradual(far, y, tuple(NAMES), column_changes(far, y, tuple(NAMES), 0.01))
+    assert not is_gradual(far, y, tuple(NAMES), changes_of_columns(far, y, tuple(NAMES), 0.01))
