@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from people import people
+from people import FEATURES, people
 from shiftmetrics._core.result import format_percent
 from shiftmetrics.decisions import audit_samples
 
