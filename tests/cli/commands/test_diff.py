@@ -180,15 +180,6 @@ def test_bad_input_is_one_line_and_writes_nothing(fails, place, typed, words):
     assert {path: path.read_bytes() for path in place.iterdir()} == before
 
 
-def test_the_example_is_what_the_first_page_shows(run, fails, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert run("example", "diff").exit_code == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["labels.csv", "new.csv", "old.csv"]
-    done = run("diff", "old.csv", "new.csv", "--labels", "labels.csv", "--allow", "0.01")
-    assert (first_words(done), done.exit_code) == ("SAFE", 0)
-    assert "--output" in fails("example", "diff")  # nothing is written over
-
-
 @pytest.mark.slow
 def test_two_thousand_rows_take_two_seconds_from_the_shell(tmp_path):
     rng = np.random.default_rng(0)

@@ -79,34 +79,6 @@ def test_slips_of_the_keyboard(fails, arguments, message):
     assert message in fails(*arguments)
 
 
-def test_the_script_fails_with_one_line_and_code_2(tmp_path):
-    done = script("agreement", "missing.csv", "other.csv", "--report", "r.html", cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert (
-        done.stderr
-        == "error: SHIFTED must be an existing file, got 'missing.csv', which is not there.\n"
-    )
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_defect_is_told_from_bad_input(fails, tmp_path, monkeypatch):
-    def broken(**_):
-        raise RuntimeError("the floor gave way")
-
-    monkeypatch.setattr("shiftmetrics.examples.evaluate.evaluate_digits", broken)
-    message = fails("demo", "--output", tmp_path, "--quiet")
-    assert message.startswith(
-        "An unforeseen RuntimeError: the floor gave way. This is a defect of shiftmetrics"
-    )
-
-
-def test_tracebacks_on_request(run, monkeypatch):
-    monkeypatch.setenv("SHIFTMETRICS_DEBUG", "1")
-    result = run("agreement", "missing.csv", "other.csv")
-    assert isinstance(result.exception, ValueError)
-
-
 @pytest.mark.slow
 def test_files_are_written_even_when_the_reader_leaves(folder):
     arguments = "agreement runs.npz:noisy runs.npz:clean --json o.json --report r.html"
@@ -117,43 +89,6 @@ def test_files_are_written_even_when_the_reader_leaves(folder):
     assert "Traceback" not in done.stderr
     assert (folder / "o.json").is_file()
     assert (folder / "r.html").is_file()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes of a POSIX shell")
-def test_an_error_that_nobody_reads_is_still_an_error(tmp_path):
-    check = f"{sys.executable} -m shiftmetrics check missing --rules missing.toml"
-    command = f"{check} 2>&1 | true; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, check=False)
-    assert done.returncode == 2
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes of a POSIX shell")
-@pytest.mark.parametrize(
-    "arguments", ["--help", "agreement --help", "agreement runs.npz:noisy runs.npz:clean"]
-)
-@pytest.mark.parametrize("output", ["| head -1", "| true", ">&-"])
-def test_an_output_that_nobody_reads_is_no_failure(folder, arguments, output):
-    command = f"{sys.executable} -m shiftmetrics {arguments} {output}; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize(
-    ("output", "message"),
-    [("> /dev/full", "Standard output cannot be written"), ("--json /dev/full", "/dev/full")],
-)
-def test_a_full_disk_is_named(folder, output, message):
-    command = f"{sys.executable} -m shiftmetrics agreement runs.npz:noisy runs.npz:clean {output}"
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

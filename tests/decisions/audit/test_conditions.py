@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from shiftmetrics.decisions.audit.conditions import condition_modes
+from shiftmetrics.decisions.audit.conditions import ModeRows, condition_modes, joined
 from shiftmetrics.encoding import TableEncoder
 
 
@@ -84,3 +84,13 @@ def test_samples_of_one_source_have_no_modes():
     rng = np.random.default_rng(1)
     false = sum(bool(modes_of(table(rng, 150), table(rng, 200))) for _ in range(200))
     assert false <= 10
+
+
+def test_modes_of_the_same_samples_are_joined():
+    large, small, other = (np.arange(*ends) for ends in ((0, 100), (60, 100), (200, 230)))
+    parts = [
+        ModeRows(rows, rows[:0], p) for rows, p in ((small, 0.001), (large, 0.01), (other, 0.02))
+    ]
+    first, second = joined(parts)
+    assert (len(first.own), first.p_value) == (100, 0.001)
+    np.testing.assert_array_equal(second.own, other)

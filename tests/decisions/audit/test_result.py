@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from shiftmetrics.decisions import audit_samples
-from shiftmetrics.decisions.audit.new_modes import TableMode
-from shiftmetrics.decisions.audit.sample_changes import SampleChanges
+from shiftmetrics._core.result import format_percent
+from shiftmetrics.decisions import AuditResult, audit_samples
 from shiftmetrics.rules import Rule, check_results
 
 
@@ -65,18 +64,33 @@ def test_the_estimate_without_labels_is_no_ground_for_a_gate(audited, field):
     assert "labelled.interval.low" in outcome.text
 
 
-def test_samples_of_two_modes_count_once():
-    def mode(rows: list[int]) -> TableMode:
-        return TableMode(
-            missing=False, fraction=len(rows) / 10, other_fraction=0.0, rows=np.array(rows),
-            order=np.array(rows), names=np.array(rows, dtype=str), p_value=0.01, contrasts=(),
-        )  # fmt: skip
+@pytest.mark.slow
+def test_every_number_of_the_summary_by_hand(samples, audited):
+    _, current, _ = samples
+    (mode,) = audited.changes.new
+    members = current.iloc[mode.rows]
+    assert mode.fraction == len(mode.rows) / 600
+    line = audited.mode_line(0)
+    assert format_percent(mode.fraction) in line
+    assert f"{len(members)} samples" in line
+    late = pd.to_datetime(current["day"]).dt.day > 15
+    after = late.to_numpy()[mode.rows].sum() / late.sum()
+    assert mode.change.after == pytest.approx(after)
+    assert f"since 2024-10-16 (0 % > {format_percent(after)})" in line
+    for contrast in mode.contrasts:
+        if contrast.column == "hours":
+            assert contrast.inside == f"{members['hours'].median():.4g}"
+    timeline = audited.changes.timeline
+    assert timeline.n_samples.sum() == 600
+    assert timeline.n_members.sum() == len(members)
+    assert timeline.periods[0] == "2024-10-01"
 
-    def changes(*modes: TableMode) -> SampleChanges:
-        return SampleChanges(
-            novelty_p_value=0.01, new=modes, missing=(), columns=(), auc=0.5,
-            unmatched_fraction=0.0, first_rows=(),
-        )  # fmt: skip
 
-    assert changes(mode([0, 1, 2, 3]), mode([2, 3, 4])).fraction_in_modes == pytest.approx(0.5)
-    assert changes().fraction_in_modes == 0.0
+@pytest.mark.slow
+def test_results_survive_files(audited, tmp_path):
+    path = tmp_path / "audit.json"
+    audited.to_json(path)
+    back = AuditResult.from_json(path)
+    assert back.equals(audited)
+    assert back.headline() == audited.headline()
+    assert back.notes() == audited.notes()
