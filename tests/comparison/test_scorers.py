@@ -55,12 +55,12 @@ def test_a_scorer_that_the_labels_do_not_define_is_refused():
 
 
 def test_the_area_under_the_curve_of_resamples_is_that_of_scikit_learn():
-    from shiftmetrics.comparison.scorers import KnownScores, area_under_curve
+    from shiftmetrics.comparison.scorers import KnownScores, weighted_area_under_curve
 
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(80, 2)).round(1)
     labels = rng.integers(2, size=80)
-    area = area_under_curve(KnownScores(scores, np.array([0, 1])), labels)
+    area = weighted_area_under_curve(KnownScores(scores, np.array([0, 1])), labels)
     for _ in range(5):
         weights = rng.exponential(size=80)
         margins = scores[:, 1] - scores[:, 0]

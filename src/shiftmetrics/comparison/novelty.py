@@ -17,12 +17,14 @@ from shiftmetrics.comparison.ranking import rank_results
 from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.novelty import NoveltyResampling, choose_bandwidth, kernel_entropic_novelty
 from shiftmetrics.novelty.inputs import (
+    check_kernel,
     check_samples,
     column_units,
     units_warning,
 )
 from shiftmetrics.novelty.options import novelty_resampling_of
 from shiftmetrics.novelty.score.gram import rows_at
+from shiftmetrics.novelty.score.kernels import DEFAULT_KERNEL, KernelName, kernel_of
 
 Criterion = Callable[[Any, Any], Any]
 """From a sample and the reference to a number, or to a result with a value."""
@@ -33,7 +35,7 @@ def compare_novelty(
     reference: Any,
     *,
     eta: float = 1.0,
-    kernel: Literal["gaussian", "cosine"] = "gaussian",
+    kernel: KernelName = DEFAULT_KERNEL,
     bandwidth: float | Literal["auto"] = "auto",
     method: Any = "auto",
     criteria: Mapping[str, Criterion] | None = None,
@@ -97,6 +99,7 @@ def compare_novelty(
     ('new', 0.6, True)
     """
     names = model_names(samples, "samples")
+    check_kernel(kernel)
     chosen = novelty_resampling_of(resampling)
     confidence_level = chosen.confidence_level
     seed = seed_of(0 if chosen.rng is None else chosen.rng)
@@ -115,7 +118,7 @@ def compare_novelty(
     # One bandwidth and one set of units for all, or the values would not compare.
     width: Any = bandwidth
     units = None
-    if kernel == "gaussian" and bandwidth == "auto":
+    if kernel_of(kernel).chooses_bandwidth and bandwidth == "auto":
         units = column_units([*arrays.values(), base])
         if units is not None:
             arrays = {name: to_float64(array) / units for name, array in arrays.items()}

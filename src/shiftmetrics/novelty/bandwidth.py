@@ -25,7 +25,8 @@ from shiftmetrics._core.validation import (
     check_number,
     check_rng,
 )
-from shiftmetrics.novelty.inputs import KernelChoice, check_samples
+from shiftmetrics.novelty.inputs import check_samples
+from shiftmetrics.novelty.score.kernels import KernelChoice, kernel_of
 
 LIMIT = 0.01
 N_RESAMPLES = 50
@@ -121,7 +122,7 @@ def choose_bandwidth(
     if reference is None:
         samples = [check_matrix(features, "features", min_rows=2)]
     else:
-        samples = list(check_samples(features, reference, "gaussian"))
+        samples = list(check_samples(features, reference))
     return bandwidth_by_rule(
         samples,
         [None] * len(samples),
@@ -145,20 +146,26 @@ def bandwidth_of(
     Raises
     ------
     ValueError
-        If it is neither positive nor "auto", or given for another kernel than the Gaussian.
+        If it is neither positive nor "auto", given for a kernel without one, or left to a rule that is not the
+        kernel's.
     """
-    if kernel != "gaussian":
+    asked = kernel_of(kernel)
+    if asked.bandwidth is None:
         if isinstance(bandwidth, str) and bandwidth == "auto":
             return None, None
         expected: str = "left out when kernel is a function"
         if isinstance(kernel, str):
             expected = Wording("left out with ", Setting("kernel", kernel))
-        remedy = "Only the Gaussian kernel has one."
+        remedy = "This kernel has no bandwidth."
         raise ArgumentValueError("bandwidth", expected, value=bandwidth, remedy=remedy)
     if not isinstance(bandwidth, str):
         return check_number(bandwidth, "bandwidth", low=0.0, open_low=True), None
     if bandwidth != "auto":
         raise ArgumentValueError("bandwidth", "a number greater than 0 or 'auto'", value=bandwidth)
+    if not asked.chooses_bandwidth:
+        expected = f"a number greater than 0 with kernel={kernel!r}"
+        remedy = "The rule behind 'auto' counts modes under the Gaussian kernel alone."
+        raise ArgumentValueError("bandwidth", expected, value=bandwidth, remedy=remedy)
     choice = bandwidth_by_rule(
         list(samples), list(weights), rng, units=1.0 if units is None else units
     )

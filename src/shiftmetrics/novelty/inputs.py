@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +28,7 @@ from shiftmetrics._core.validation import (
     check_same_library,
     check_weights,
 )
-from shiftmetrics.novelty.score.kernels import CallableKernel, CosineKernel, GaussianKernel, Kernel
-
-KernelChoice = Literal["gaussian", "cosine"] | Callable[[Any, Any], Any]
+from shiftmetrics.novelty.score.kernels import DEFAULT_KERNEL, KERNELS, KernelChoice, kernel_of
 
 MAX_ETA = 1e12
 """Beyond it the reference's rounding errors outweigh the test sample."""
@@ -47,7 +45,6 @@ _IN_ORDER = 1.1
 """Principal components learned from other rows are in the order of their spreads, nearly."""
 _EMBED = "shiftmetrics.adapters.embeddings.embed"
 _SPREAD_ROWS = 20_000
-_KERNELS = ("gaussian", "cosine")
 
 
 def check_eta(eta: Any) -> float:
@@ -57,24 +54,18 @@ def check_eta(eta: Any) -> float:
 
 def check_kernel(kernel: Any) -> KernelChoice:
     """Return a kernel's name, or the callable."""
-    if not callable(kernel) and (not isinstance(kernel, str) or kernel not in _KERNELS):
-        listed = ", ".join(repr(name) for name in _KERNELS)
+    if not callable(kernel) and (not isinstance(kernel, str) or kernel not in KERNELS):
+        listed = ", ".join(repr(name) for name in KERNELS)
         expected = f"one of {listed}, or a function of two arrays"
         raise ArgumentValueError("kernel", expected, value=kernel)
     return kernel  # type: ignore[no-any-return]
 
 
-def kernel_of(choice: KernelChoice, bandwidth: float | None) -> Kernel:
-    """Return the kernel of a checked choice."""
-    if choice == "cosine":
-        return CosineKernel()
-    if bandwidth is not None:
-        return GaussianKernel(bandwidth)
-    return CallableKernel(choice)  # type: ignore[arg-type]
-
-
 def check_samples(
-    features: Any, reference: Any, kernel: KernelChoice, computing: Computing | None = None
+    features: Any,
+    reference: Any,
+    kernel: KernelChoice = DEFAULT_KERNEL,
+    computing: Computing | None = None,
 ) -> tuple[Array, Array]:
     """Return both samples as finite arrays of one library, with at least two rows each and matching columns.
 
@@ -102,10 +93,10 @@ def check_samples(
         test, base = (part if is_in_chunks(part) else to_numpy(part) for part in (test, base))
         if len(test) + len(base) <= JOINED_ROWS:
             test, base = (np.asarray(part, dtype=np.float64) for part in (test, base))
-    # Only the cosine kernel refuses samples that are finite.
-    if kernel == "cosine":
-        CosineKernel().check(test, "features")
-        CosineKernel().check(base, "reference")
+    # A kernel may refuse samples that are finite, as the cosine kernel does.
+    asked = kernel_of(kernel)
+    asked.check(test, "features")
+    asked.check(base, "reference")
     if test.shape[1] != base.shape[1]:
         expected = f"of as many columns as features, {test.shape[1]}"
         remedy = "Compute both by the same features, and drop columns of labels."

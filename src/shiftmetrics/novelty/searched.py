@@ -106,7 +106,7 @@ class SearchedSamples:
         gram = self.space.gram
         in_test = gram.in_test
         # What weighs differently has other medians; and a user's kernel knows no columns.
-        if gram.kernel.bandwidth is None or np.ptp(self._weights) > 0.0:
+        if not gram.kernel.knows_columns or np.ptp(self._weights) > 0.0:
             return NoveltyChanges()
         features = to_float64(gram.take(np.arange(gram.n_rows)))
         sides = features[in_test], features[~in_test]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from shiftmetrics.decisions.audit.conditions import ModeRows, condition_modes, joined
+from shiftmetrics.decisions.audit.conditions import ModeRows, condition_modes, joined_modes
 from shiftmetrics.encoding import TableEncoder
 
 
@@ -91,6 +91,6 @@ def test_modes_of_the_same_samples_are_joined():
     parts = [
         ModeRows(rows, rows[:0], p) for rows, p in ((small, 0.001), (large, 0.01), (other, 0.02))
     ]
-    first, second = joined(parts)
+    first, second = joined_modes(parts)
     assert (len(first.own), first.p_value) == (100, 0.001)
     np.testing.assert_array_equal(second.own, other)

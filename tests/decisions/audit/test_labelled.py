@@ -6,18 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics.decisions import audit_samples
 from shiftmetrics.decisions.audit.labelled import (
     RightOrWrong,
-    clopper_pearson,
     expected_half_width,
     labelled_accuracy,
     labels_for_accuracy,
     mode_accuracy,
-    right_or_wrong,
 )
 from shiftmetrics.decisions.labelling.exact import count_interval
 from shiftmetrics.decisions.labelling.plan import draw_plan
+from shiftmetrics.decisions.right_or_wrong import right_or_wrong
 
 
 def drawn(seed, n=300):
@@ -58,7 +58,7 @@ def test_limits_of_a_rate_are_where_each_tail_has_half_of_the_rest(hits, n):
     def at_least(rate, least):
         return sum(math.comb(n, k) * rate**k * (1.0 - rate) ** (n - k) for k in range(least, n + 1))
 
-    low, high = clopper_pearson(hits, n, 0.9)
+    low, high = binomial_interval(hits / n, n, 0.9)
     if hits == 0:
         assert low == 0.0
     else:

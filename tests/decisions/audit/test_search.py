@@ -6,7 +6,7 @@ import pytest
 
 from people import JOBS
 from shiftmetrics.decisions import audit_samples
-from shiftmetrics.decisions.audit.search import find_modes
+from shiftmetrics.decisions.audit.search import find_changed_modes
 from shiftmetrics.encoding import TableEncoder
 
 
@@ -162,6 +162,6 @@ def test_lower_limits_of_what_is_new_hold(levels, fraction):
             else:
                 current.loc[rows, "job"] = f"rider {place}"
         encoder = TableEncoder.fit(reference, current)
-        found = find_modes(encoder, reference, current, rng)
+        found = find_changed_modes(encoder, reference, current, rng)
         wrong += found.interval.low > fraction
     assert wrong <= 8

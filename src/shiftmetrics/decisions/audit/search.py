@@ -25,8 +25,8 @@ from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.novelty import NoveltyResampling
 from shiftmetrics.novelty.bandwidth import bandwidth_of
 from shiftmetrics.novelty.detection import Detection, detect
-from shiftmetrics.novelty.inputs import kernel_of
 from shiftmetrics.novelty.score.gram import Gram
+from shiftmetrics.novelty.score.kernels import DEFAULT_KERNEL, kernel_of
 from shiftmetrics.novelty.score.solution import NoveltyProblem
 
 if TYPE_CHECKING:
@@ -248,10 +248,10 @@ def detected(
         Draws the permutations.
     """
     width, _ = bandwidth_of(
-        "auto", "gaussian", (features, reference), (None, None), generator, None
+        "auto", DEFAULT_KERNEL, (features, reference), (None, None), generator, None
     )
     problem = NoveltyProblem(
-        gram=Gram(features, reference, kernel_of("gaussian", width)),
+        gram=Gram(features, reference, kernel_of(DEFAULT_KERNEL, width)),
         test_weights=np.full(len(features), 1.0 / len(features)),
         reference_weights=np.full(len(reference), 1.0 / len(reference)),
         eta=1.0,
