@@ -30,9 +30,7 @@ class OldPaths(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Leave a module that has run already as it is, with what it knows of its own place."""
-        module.__spec__ = importlib.util.find_spec(
-            NEW + str(module.__spec__.name).removeprefix(OLD)
-        )
+        module.__spec__ = importlib.util.find_spec(module.__name__)
 
 
 def keep_old_paths() -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from shiftmetrics._core.exceptions import ArgumentValueError
-from shiftmetrics._core.result import Interval, settings_of
-from shiftmetrics._core.validation import check_integer, check_number
+from shiftmetrics._core.result import Interval, Status, settings_of
+from shiftmetrics._core.validation import check_choice, check_integer, check_number
 from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.diff.changes import labelled_rows, prediction_diff
 from shiftmetrics.decisions.diff.evidence import evidence_of_classes, evidence_of_outputs
 from shiftmetrics.decisions.diff.gains import (
+    LEVEL,
     Gains,
     future_difference,
     gains_of_classes,
@@ -46,6 +48,10 @@ QUARTER = 0.25
 ROUNDING = 1e-12
 """Rounding error of a mean."""
 
+Population = Literal["future", "these"]
+POPULATIONS = ("future", "these")
+"""The rows that a verdict speaks of."""
+
 
 def diff_models(
     old: Any,
@@ -60,6 +66,7 @@ def diff_models(
     costs: Mapping[Any, float] | None = None,
     groups: Any = None,
     plan: Any = None,
+    population: Population | None = None,
     rng: Any = None,
 ) -> DiffResult:
     """Compare the predictions of two models on the same rows, and say whether the new one is safe to ship.
@@ -105,6 +112,10 @@ def diff_models(
         a wider one that holds after each label, so that labelling may stop at any time. The plan of an
         earlier result: the one that the labels belong to. By default, a number that suits
         ``allow``, or a quarter of the certain bound.
+    population : {"future", "these"}, optional
+        Which rows the verdict speaks of. "future": rows like these, for which the interval alone decides; it
+        needs the label of each changed row, and is the default where all are known. "these": the compared rows,
+        whose difference is then known exactly, and otherwise bounded or estimated from the labels of a plan.
     rng : int or Generator, optional
         Seed of the plan.
 
@@ -146,6 +157,8 @@ def diff_models(
     """
     if allow is not None:
         allow = check_number(allow, "allow", low=0.0)
+    if population is not None:
+        check_choice(population, "population", POPULATIONS)
     pair = read_pair(
         old,
         new,
@@ -174,12 +187,13 @@ def diff_models(
         tolerance=pair.tolerance if isinstance(pair, OutputPair) else None,
         costs=None if costs is None else {str(name): cost for name, cost in costs.items()},
         groups=groups is not None,
+        population=population,
         found=(*pair.rows.found, *pair.forms),
     )
     drawn = _plan_of(plan, pair, gains, allow, rng)
     # Labels without a plan are of rows that somebody chose.
     belongs = pair.rows.plan is not None or isinstance(plan, LabelPlan)
-    return _result(pair, gains, metric, drawn, belongs, allow, settings)
+    return _result(pair, gains, metric, drawn, belongs, allow, population, settings)
 
 
 def _plan_of(
@@ -231,6 +245,7 @@ def _result(
     plan: LabelPlan | None,
     belongs: bool,
     allow: float | None,
+    population: Population | None,
     settings: dict[str, Any],
 ) -> DiffResult:
     """Put the result together: what is known of the changed rows decides which interval is given."""
@@ -240,21 +255,24 @@ def _result(
     interval: Interval | None = None
     used = rows[gains.known[rows]]
     is_complete = bool(gains.known.all())
-    # A bound that holds whatever the labels speaks for future rows too, one by known labels for these rows alone.
-    bound = certain
     if not len(rows):
         status = UNCHANGED
-    elif belongs and len(used):
+    elif belongs and len(used) and population != "future":
         status = SAMPLED
         assert plan is not None
         value, interval, used = sampled_difference(gains, plan)
     elif is_complete:
         status = LABELLED
-        interval = future_difference(gains)
-        bound = gains.bound
         plan = None  # nothing is left to label, so that the rows stay in their order
     else:
         status = BOUNDED if len(used) else UNLABELLED
+    # What is certain speaks for these rows alone: of future rows, others may change.
+    bound: Interval | None = certain
+    if _is_for_future_rows(population, status, pair):
+        interval = future_difference(gains)
+        bound = None
+    elif status is LABELLED:
+        interval = dataclasses.replace(certain, confidence_level=LEVEL, method="exact")
     # Labels of a plan speak for its population in classes and groups too; chosen ones do not.
     is_planned = status is SAMPLED
     labelled = None
@@ -292,15 +310,38 @@ def _result(
     )
 
 
-def verdict_on_difference(allow: float | None, bound: Interval, interval: Interval | None) -> str:
+def _is_for_future_rows(
+    population: Population | None, status: Status, pair: ClassPair | OutputPair
+) -> bool:
+    """Return True if the verdict speaks of future rows: by default where all labels are known.
+
+    Raises
+    ------
+    ValueError
+        If that is asked for and labels of changed rows are missing.
+    """
+    all_labelled = bool(pair.rows.known.all())
+    is_known = status is LABELLED or (status is UNCHANGED and all_labelled)
+    if population is None:
+        return is_known
+    if population == "future" and not is_known:
+        remedy = "Label every changed row, or ask for these rows."
+        got = "rows without a label"
+        raise ArgumentValueError("population", "'these' where labels are missing", got, remedy)
+    return population == "future"
+
+
+def verdict_on_difference(
+    allow: float | None, bound: Interval | None, interval: Interval | None
+) -> str:
     """Return the verdict on a difference.
 
     Parameters
     ----------
     allow : float or None
         By how much the new model may be worse.
-    bound : Interval
-        Of the difference, for certain.
+    bound : Interval or None
+        Of the difference in these rows, for certain; None where the verdict is on future rows.
     interval : Interval or None
         Of the difference, from labels.
 
@@ -313,9 +354,9 @@ def verdict_on_difference(allow: float | None, bound: Interval, interval: Interv
     ('SAFE', 'CANNOT TELL YET')
     """
     if allow is not None:
-        if bound.low >= -allow - ROUNDING:
+        if bound is not None and bound.low >= -allow - ROUNDING:
             return verdicts.SAFE
-        if bound.high < -allow - ROUNDING:
+        if bound is not None and bound.high < -allow - ROUNDING:
             return verdicts.WORSE
         if interval is None:
             return verdicts.CANNOT_TELL_YET
@@ -326,6 +367,7 @@ def verdict_on_difference(allow: float | None, bound: Interval, interval: Interv
         return verdicts.WORSE if interval.high < -allow else verdicts.CANNOT_TELL_YET
     # Without a limit the sign is asked for.
     ends = bound if interval is None else interval
+    assert ends is not None
     if ends.low > 0.0:
         return verdicts.BETTER
     if ends.high < 0.0:

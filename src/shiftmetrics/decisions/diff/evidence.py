@@ -12,7 +12,7 @@ from shiftmetrics._core.probabilities import cohen_kappa
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.decisions.diff.gains import LEVEL
 from shiftmetrics.decisions.diff.records import DiffEvidence, QualityMeasure
-from shiftmetrics.decisions.labelling.paired import mean_interval
+from shiftmetrics.decisions.labelling.paired_mean import paired_mean_interval
 from shiftmetrics.decisions.predictions.pairs import ClassPair, OutputPair
 
 LEAST_PROBABILITY = 1e-12
@@ -48,7 +48,7 @@ def evidence_of_outputs(pair: OutputPair) -> DiffEvidence:
         old=float(old.mean()),
         new=float(new.mean()),
         higher_is_better=False,
-        interval=mean_interval(new - old, LEVEL),
+        interval=paired_mean_interval(new - old, float(max(old.max(), new.max())), LEVEL),
     )
     return DiffEvidence(measures=(measure,))
 
@@ -100,6 +100,7 @@ def _calibration(pair: ClassPair) -> tuple[QualityMeasure, ...]:
     n = len(pair.labels)
     totals = np.zeros((2, 2))
     differences = np.empty((2, n))
+    largest = np.zeros(2)
     # A block at a time: the probabilities of all rows would fill the memory.
     for block, old, new in _blocks(pair, np.arange(n)):
         truth = pair.labels[block]
@@ -108,6 +109,8 @@ def _calibration(pair: ClassPair) -> tuple[QualityMeasure, ...]:
         totals[0] += old_losses.sum(axis=1)
         totals[1] += new_losses.sum(axis=1)
         differences[:, block] = new_losses - old_losses
+        block_largest = np.maximum(old_losses, new_losses).max(axis=1)
+        largest = np.maximum(largest, block_largest)
     measures = []
     for place, name in enumerate(("log loss", "Brier score")):
         measure = QualityMeasure(
@@ -115,7 +118,7 @@ def _calibration(pair: ClassPair) -> tuple[QualityMeasure, ...]:
             old=float(totals[0, place] / n),
             new=float(totals[1, place] / n),
             higher_is_better=False,
-            interval=mean_interval(differences[place], LEVEL),
+            interval=paired_mean_interval(differences[place], float(largest[place]), LEVEL),
         )
         measures.append(measure)
     if len(pair.classes) == 2:

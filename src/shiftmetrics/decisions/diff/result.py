@@ -12,6 +12,7 @@ from shiftmetrics._core.result import Result, Status
 from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.diff.records import EFFECTS, DiffFigures
 from shiftmetrics.decisions.diff.words import findings, next_steps, sentence
+from shiftmetrics.decisions.labelling.paired import FUTURE
 from shiftmetrics.decisions.leading_verdict import LeadingVerdict
 
 UNCHANGED = Status("unchanged", "No answer changes.")
@@ -77,6 +78,12 @@ class DiffResult(LeadingVerdict, Drawn, DiffFigures, Result):
     measure = "diff"
     title = "Old and new predictions"
     higher_is_better = True
+
+    @property
+    def population(self) -> str:
+        """The rows that the verdict speaks of: "these", or "future" rows like them."""
+        is_future = self.interval is not None and self.interval.method == FUTURE
+        return "future" if is_future else "these"
 
     @property
     def exit_code(self) -> int:
