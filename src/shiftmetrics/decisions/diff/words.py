@@ -33,7 +33,8 @@ def sentence(result: DiffFigures) -> str:
         # Nothing changed, so that no label counts; other rows like them may still change.
         most = amount(result, result.interval.high)
         level = f"{100.0 * result.interval.confidence_level:.3g} %"
-        return f"{changed_rows(result)}. {metric_name(result)} on rows like these changes by at most {most} ({level})."
+        reach = f"{metric_name(result)} on rows like these changes by at most {most} ({level})"
+        return f"{changed_rows(result)}. {reach}."
     return f"{compared(result)}: {counted(result)}."
 
 

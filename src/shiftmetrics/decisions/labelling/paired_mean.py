@@ -52,7 +52,7 @@ def paired_mean_interval(
     sums = differences
     sizes = np.ones(n)
     if clusters is not None:
-        sums = np.bincount(clusters, weights=differences)
+        sums = np.asarray(np.bincount(clusters, weights=differences), dtype=np.float64)
         sizes = np.bincount(clusters).astype(np.float64)
         # numbers that no row has are no clusters
         sums = sums[sizes > 0.0]
