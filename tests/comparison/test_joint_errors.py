@@ -21,10 +21,11 @@ def test_errors_have_the_correlation_of_the_influences_and_reach_the_intervals()
     ]
     errors = normal_errors(influence, values, intervals, seed=1)
     sides = np.where(errors < 0.0, 0.5, 2.0)
-    # Undone, the stretching leaves normal errors of the correlation of the influences.
+    # Undone, the stretching leaves normal errors of the correlation of the influences; 5,000 antithetic pairs give
+    # it with a standard error of .014 at most, of which four are allowed.
     scaled = influence / np.linalg.norm(influence, axis=0)
     np.testing.assert_allclose(
-        np.corrcoef(errors / sides, rowvar=False), scaled.T @ scaled, atol=0.03
+        np.corrcoef(errors / sides, rowvar=False), scaled.T @ scaled, atol=0.056
     )
     assert (errors < -0.5).mean(axis=0) == pytest.approx(0.05, abs=0.01)
     assert (errors > 2.0).mean(axis=0) == pytest.approx(0.05, abs=0.01)

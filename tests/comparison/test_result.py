@@ -34,7 +34,7 @@ def test_tables_have_a_line_for_each_model_and_each_pair(compared):
     frame = compared.to_frame()
     assert frame["model"].tolist() == [model.name for model in compared.models]
     assert frame["value"].tolist() == [model.value for model in compared.models]
-    assert frame["low"].tolist() == [model.interval.low for model in compared.models]
+    assert frame["interval_low"].tolist() == [model.interval.low for model in compared.models]
     (line,) = compared.differences_frame().to_dict("records")
     (pair,) = compared.differences
     assert (line["first"], line["second"]) == (pair.first, pair.second)

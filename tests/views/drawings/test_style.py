@@ -86,7 +86,7 @@ def test_ticks_are_integers_percentages_or_plain_numbers(ax):
     percent_axes(ax, "y")
     assert ax.yaxis.get_major_formatter()(0.25, 0) == "25 %"
     wide = plt.subplots()[1]
-    wide.plot([0.1, 10.0], [0, 1])
+    wide.plot([0.2, 5.0], [0, 1])
     plain_log_axis(wide.xaxis)
     assert wide.get_xscale() == "log"
     assert {0.2, 0.5, 1.0, 2.0, 5.0} <= {round(tick, 9) for tick in wide.get_xticks()}

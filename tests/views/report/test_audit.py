@@ -62,7 +62,8 @@ def test_a_monitor_lists_its_alarms():
     assert figures["Batches"].value == "1"
     assert figures["Batches"].meaning == "160 samples"
     found = lines(render_report(result), "Alarms")
-    assert [line[0] for line in found] == [alarm.name for alarm in result.state.alarms]
+    names = [line[0].replace("\N{NO-BREAK SPACE}", " ") for line in found]
+    assert names == [alarm.name for alarm in result.state.alarms]
     assert [line[1] for line in found] == [
         f"{alarm.n_hits:,} of {alarm.n_samples:,}" for alarm in result.state.alarms
     ]
