@@ -120,6 +120,8 @@ class ArgumentError(Exception):
         What was received, in place of ``got``: the first `REPR_LENGTH` characters of its ``repr`` are shown.
     verb : str, default "be"
         What it must do, such as "hold" or "have".
+    place : str, default ""
+        What stands before the message: where it happened.
 
     Examples
     --------
@@ -139,6 +141,7 @@ class ArgumentError(Exception):
         *,
         value: Any = _NO_VALUE,
         verb: str = "be",
+        place: str = "",
     ) -> None:
         if value is not _NO_VALUE:
             got = shortened(value)
@@ -147,6 +150,7 @@ class ArgumentError(Exception):
         self.got = got if isinstance(got, str) else str(got)
         self.remedy = remedy
         self.verb = verb
+        self.place = place
         super().__init__(self.in_words({}))
 
     def in_words(self, names: Mapping[str, str]) -> str:
@@ -160,7 +164,7 @@ class ArgumentError(Exception):
         argument = _called(self.argument, names)
         expected = with_options(self.expected, names)
         got = with_options(self.got, names)
-        message = f"{argument} must {self.verb} {expected}, got {got}."
+        message = f"{self.place}{argument} must {self.verb} {expected}, got {got}."
         if self.remedy:
             message += f" {with_options(self.remedy, names)}"
         return message
@@ -173,16 +177,41 @@ class ArgumentError(Exception):
             with_options(self.got, names),
             with_options(self.remedy, names),
             verb=self.verb,
+            place=self.place,
         )
 
     def with_remedy(self, remedy: str) -> Self:
         """Return the same error with one more sentence at its end."""
         both = Wording(self.remedy, " ", remedy) if self.remedy else remedy
-        return type(self)(self.argument, self.expected, self.got, both, verb=self.verb)
+        return type(self)(
+            self.argument, self.expected, self.got, both, verb=self.verb, place=self.place
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = (self.argument, self.expected, self.got, self.remedy)
-        return functools.partial(type(self), verb=self.verb), parts
+        return functools.partial(type(self), verb=self.verb, place=self.place), parts
+
+
+def placed(error: ValueError | TypeError, place: str) -> ValueError | TypeError:
+    """Return the same error that says first where it happened, such as the name of a model.
+
+    Examples
+    --------
+    >>> placed(ArgumentValueError("beta", "positive", -1), "model 'a'")
+    ArgumentValueError("model 'a': beta must be positive, got -1.")
+    >>> placed(TypeError("no number"), "Rule 1")
+    TypeError('Rule 1: no number')
+    """
+    if not isinstance(error, ArgumentError):
+        return type(error)(f"{place}: {error}")
+    return type(error)(
+        error.argument,
+        error.expected,
+        error.got,
+        error.remedy,
+        verb=error.verb,
+        place=f"{place}: {error.place}",
+    )
 
 
 class ArgumentValueError(ArgumentError, ValueError):

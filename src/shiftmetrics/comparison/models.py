@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, placed
 from shiftmetrics._core.options import Computing, check_computing, progress_bar
 
 
@@ -46,5 +46,5 @@ def measure_each(
         try:
             results[name] = measure(name, inner)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{thing} {name!r}: {error}") from error
+            raise placed(error, f"{thing} {name!r}") from error
     return results

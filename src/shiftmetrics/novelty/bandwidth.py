@@ -163,7 +163,7 @@ def bandwidth_of(
     if bandwidth != "auto":
         raise ArgumentValueError("bandwidth", "a number greater than 0 or 'auto'", value=bandwidth)
     if not asked.chooses_bandwidth:
-        expected = f"a number greater than 0 with kernel={kernel!r}"
+        expected = Wording("a number greater than 0 with ", Setting("kernel", kernel))
         remedy = "The rule behind 'auto' counts modes under the Gaussian kernel alone."
         raise ArgumentValueError("bandwidth", expected, value=bandwidth, remedy=remedy)
     choice = bandwidth_by_rule(
