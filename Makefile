@@ -10,11 +10,11 @@ INSTALL = $(BIN)/python -m pip --disable-pip-version-check install --quiet --con
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_OPTIONS)
 
 # One BLAS thread for each test worker: more only makes them wait for each other.
-test test-all test-oldest test-oldest-extras docs: export OMP_NUM_THREADS ?= 1
+test mutants test-all test-oldest test-oldest-extras docs: export OMP_NUM_THREADS ?= 1
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-oldest test-oldest-extras lint format types docs bench papers changelog clean
+.PHONY: help demo test mutants test-all test-oldest test-oldest-extras lint format types docs bench papers changelog clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -50,6 +50,9 @@ demo: $(VENV)/.installed ## train a small classifier, shift its data, write repo
 
 test: $(VENV)/.installed-test ## the tests, without the slow ones
 	$(PYTEST) -m "not slow"
+
+mutants: $(VENV)/.installed-test ## small faults in what divides error probabilities that no test finds, for hours; ONLY="file ..." for some
+	$(BIN)/python tests/mutants.py $(ONLY)
 
 test-all: $(VENV)/.installed-test docs ## only what `make test` leaves out: slow tests, docs
 	$(PYTEST) -m slow
