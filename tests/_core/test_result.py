@@ -151,7 +151,7 @@ def test_an_archive_of_someone_else_is_not_replaced(tmp_path) -> None:
     np.savez(tmp_path / "runs.npz", scores=np.zeros(3))
     before = (tmp_path / "runs.npz").read_bytes()
     with pytest.raises(
-        ValueError, match=r"path must not be .*runs\.json.*would replace .*runs\.npz"
+        ValueError, match=r"path must be .*do not replace .*runs\.npz.*got .*runs\.json"
     ):
         write_document({}, {"values": np.arange(3.0)}, tmp_path / "runs.json")
     assert (tmp_path / "runs.npz").read_bytes() == before
@@ -166,7 +166,7 @@ def test_an_archive_of_someone_else_is_not_replaced(tmp_path) -> None:
 def test_a_json_without_arrays_owns_no_archive(tmp_path) -> None:
     write_document({}, {}, tmp_path / "runs.json")
     np.savez(tmp_path / "runs.npz", scores=np.zeros(3))
-    with pytest.raises(ValueError, match=r"would replace .*runs\.npz"):
+    with pytest.raises(ValueError, match=r"do not replace .*runs\.npz"):
         write_document({}, {"values": np.arange(3.0)}, tmp_path / "runs.json")
     write_document({}, {}, tmp_path / "runs.json")
     assert np.load(tmp_path / "runs.npz").files == ["scores"]

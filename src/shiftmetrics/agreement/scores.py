@@ -53,6 +53,7 @@ DEVICE_PLANE_BYTES = 1 << 27
 ROW_BYTES = 8
 """Bytes of what each pair gets back: its own agreement."""
 
+NAMES = "scores", "reference_scores"
 WORKSPACE = Workspace()
 """Buffers that each thread keeps from batch to batch."""
 
@@ -366,10 +367,8 @@ def _is_elsewhere(side: Any) -> bool:
 
 def _in_chunks(scores: Any, reference_scores: Any) -> tuple[Any, Any]:
     """Return both samples, of batches of pairs too, as arrays or rows in parts."""
-    names = "scores", "reference_scores"
     if reference_scores is not None:
-        first, second = pair_in_chunks(scores, reference_scores, *names, paired=True)
-        return first, second
+        return pair_in_chunks(scores, reference_scores, *NAMES, paired=True)
     if hasattr(scores, "shape") or not hasattr(scores, "__iter__"):
         remedy = "Pass reference_scores, or batches of pairs without it."
         raise ArgumentTypeError(
@@ -384,11 +383,10 @@ def _stacked(batch: Any) -> FloatArray:
     if not isinstance(batch, Sequence) or len(batch) != 2:
         got = f"{len(batch)} parts" if isinstance(batch, Sequence) else type(batch).__name__
         raise ArgumentTypeError("scores", "batches of (scores, reference_scores)", got)
-    names = "scores", "reference_scores"
     first, second = (
-        to_numpy(as_array(side, name)) for side, name in zip(batch, names, strict=True)
+        to_numpy(as_array(side, name)) for side, name in zip(batch, NAMES, strict=True)
     )
-    check_same_shape(first, second, *names)
+    check_same_shape(first, second, *NAMES)
     return np.stack([first, second], axis=1)
 
 

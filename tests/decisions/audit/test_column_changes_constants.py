@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from shiftmetrics.decisions.audit.column_changes import ColumnChange, column_changes, holm
+from shiftmetrics.decisions.audit.column_changes import ColumnChange, compared_columns, holm
 from shiftmetrics.encoding.roles import Column
 
 
 def change_of(reference, current, role="number"):
     """Compare one column, so that Holm's factor is 1."""
     frames = [pd.DataFrame({"x": list(side)}) for side in (reference, current)]
-    return column_changes(*frames, [Column("x", role)])[0]
+    return compared_columns(*frames, [Column("x", role)])[0]
 
 
 def two_sided_fisher(table):

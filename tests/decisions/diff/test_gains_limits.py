@@ -28,6 +28,7 @@ def gains_of(low, high, *, n_samples, are_signs, least=-1.0, most=1.0):
         are_signs=are_signs,
         two_classes=False,
         weights=np.ones(2),
+        reach=1.0,
     )
 
 
