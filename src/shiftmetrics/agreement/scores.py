@@ -368,7 +368,7 @@ def _is_elsewhere(side: Any) -> bool:
 def _in_chunks(scores: Any, reference_scores: Any) -> tuple[Any, Any]:
     """Return both samples, of batches of pairs too, as arrays or rows in parts."""
     if reference_scores is not None:
-        return pair_in_chunks(scores, reference_scores, *NAMES, paired=True)
+        return pair_in_chunks(scores, reference_scores, *NAMES, paired=True)  # type: ignore[no-any-return]
     if hasattr(scores, "shape") or not hasattr(scores, "__iter__"):
         remedy = "Pass reference_scores, or batches of pairs without it."
         raise ArgumentTypeError(
