@@ -87,10 +87,10 @@ def stability(kernel: Callable[[Any, Any, slice], Statistic]) -> Mapper:
 
 
 def dual(divergence: str, theta2: float) -> Mapper:
-    from shiftmetrics.stability import divergence as divergences
+    from shiftmetrics.stability.divergence import divergence_of
     from shiftmetrics.stability.passes import AtDual, DualPass
 
-    return stability(DualPass(AtDual(2.0, 0.4), getattr(divergences, divergence)(theta2), 0.3))
+    return stability(DualPass(AtDual(2.0, 0.4), divergence_of(divergence, theta2), 0.3))
 
 
 def baseline() -> Mapper:
@@ -133,11 +133,11 @@ MAPPERS: dict[str, Callable[[], Mapper]] = {
     "AgreementLimits": agreement_limits,
     "AgreementStatistic": agreement_at_betas,
     "BaselineStatistic": baseline,
-    "ExponentialStatistic": lambda: dual("KullbackLeibler", 0.01),
-    "MomentStatistic": lambda: dual("ChiSquared", 0.4),
+    "ExponentialStatistic": lambda: dual("kl", 0.01),
+    "MomentStatistic": lambda: dual("chi2", 0.4),
     "Moments": novelty_moments,
     "ToyMoments": moments,
-    "PlainStatistic": lambda: dual("Divergence", np.inf),
+    "PlainStatistic": lambda: dual("kl", np.inf),
     "PlanStatistic": plan,
 }
 

@@ -16,7 +16,7 @@ from shiftmetrics._core.drawing import printable
 from shiftmetrics._core.files import is_ours
 from shiftmetrics._core.result import Result
 from shiftmetrics.cli.inputs.sources import Source
-from shiftmetrics.cli.outputs import check_outputs
+from shiftmetrics.cli.outputs import check_outputs, roles_in_words
 from shiftmetrics.rules import Rule, check_results
 from shiftmetrics.stability import FixedLoss, stability_criterion
 
@@ -248,3 +248,38 @@ def test_a_dash_writes_json_to_the_standard_output(run, folder, monkeypatch):
     several = json.loads(run(*command, "--curve", "--json", "-").stdout)
     assert several["results"][0]["name"] == "distances.npy"
     assert len(several["results"]) == 2
+
+
+def test_it_is_said_which_file_was_taken_for_which() -> None:
+    def source(argument: str, name: str, key: str | None = None) -> Source:
+        return Source(argument=argument, path=Path("there") / name, key=key)
+
+    two = [source("REFERENCE", "a.csv"), source("CURRENT", "b.npz", "rows")]
+    assert roles_in_words(two) == ["REFERENCE is a.csv, CURRENT is b.npz:rows."]
+    assert roles_in_words([*two, source("--labels", "c.csv")]) == roles_in_words(two)
+    parts = [source("PASSPORT", "p.json"), source("BATCH", "a.csv"), source("BATCH", "b.csv")]
+    assert roles_in_words(parts) == ["PASSPORT is p.json, BATCH is 2 files."]
+    # nothing could be confused
+    assert roles_in_words(two[:1]) == []
+    assert roles_in_words([source("SHIFTED", "a.csv"), source("--reference", "b.csv")]) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "first"),
+    [
+        ("audit", "What was comes first"),
+        ("diff", "The model in use comes first"),
+        ("monitor", "What was known comes first"),
+        ("novelty", "The sample under test comes first"),
+        ("agreement", "The shifted sample comes first"),
+    ],
+)
+def test_the_help_says_which_sample_comes_first(run, command: str, first: str) -> None:
+    assert first in " ".join(run(command, "--help").output.split())
+
+
+def test_an_answer_names_its_files_by_their_place(run, here: Path) -> None:
+    for name, seed in (("before.npy", 0), ("after.npy", 1)):
+        np.save(here / name, np.random.default_rng(seed).normal(size=(60, 3)))
+    out = run("novelty", str(here / "after.npy"), str(here / "before.npy"))
+    assert "TEST is after.npy, REFERENCE is before.npy." in " ".join(out.output.split())

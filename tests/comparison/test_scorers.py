@@ -1,5 +1,8 @@
 """Scorers of scikit-learn on known scores, and their quick forms."""
 
+import inspect
+import warnings
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -68,19 +71,70 @@ def test_the_area_under_the_curve_of_resamples_is_that_of_scikit_learn():
         assert area(weights) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_mean_log_probability_is_that_of_scikit_learn(n_classes) -> None:
-    from shiftmetrics.comparison.scorers import KnownScores, mean_log_probability
+QUICK = [
+    "neg_log_loss",
+    "neg_brier_score",
+    "matthews_corrcoef",
+    *[
+        f"{rate}_{average}"
+        for rate in ("precision", "recall", "f1", "jaccard")
+        for average in ("macro", "micro", "weighted")
+    ],
+]
+OF_TWO = ["roc_auc", "average_precision", "precision", "recall", "f1", "jaccard"]
+
+
+@pytest.mark.parametrize(
+    ("name", "n_classes"),
+    [*[(name, k) for name in QUICK for k in (2, 3)], *[(n, 2) for n in OF_TWO]],
+)
+def test_quick_forms_are_those_of_scikit_learn_for_all_models(name: str, n_classes: int) -> None:
+    from shiftmetrics.comparison.scorers import KnownScores, resampled_scorer
 
     rng = np.random.default_rng(2)
     labels = rng.integers(n_classes, size=70)
-    scores = 30.0 * rng.normal(size=(70, n_classes))  # some posteriors are below rounding
     order = np.arange(n_classes)[::-1]
-    model = KnownScores(scores, order)
-    score = mean_log_probability(model, labels)
-    for _ in range(5):
+    models = [
+        # some scores are equal, and one model predicts almost one class alone
+        KnownScores(3.0 * rng.normal(size=(70, n_classes)), order),
+        KnownScores(rng.normal(size=(70, n_classes)).round(), order),
+        KnownScores(rng.normal(size=(70, n_classes)) + 9.0 * (order == 0), order),
+    ]
+    quick = resampled_scorer(name, models, labels)
+    assert quick is not None
+    scorer = metrics.get_scorer(name)
+    if name == "neg_brier_score" and n_classes > 2 and not of_many_classes():
+        pytest.skip("this version of scikit-learn has it for two classes alone")
+    for _ in range(3):
         weights = rng.exponential(size=70)
-        expected = metrics.log_loss(
-            labels, model.predict_proba(np.arange(70)), sample_weight=weights
-        )
-        assert score(weights) == pytest.approx(-expected, rel=1e-12)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a class that is never predicted
+            expected = [
+                scorer(model, np.arange(70), labels, sample_weight=weights) for model in models
+            ]
+        np.testing.assert_allclose(quick(weights), expected, rtol=1e-11, atol=1e-14)
+
+
+def of_many_classes() -> bool:
+    """Return True if the Brier score of scikit-learn takes more than two classes."""
+    return "scale_by_half" in inspect.signature(metrics.brier_score_loss).parameters
+
+
+def test_other_scorers_have_no_quick_form() -> None:
+    from shiftmetrics.comparison.scorers import KnownScores, resampled_scorer
+
+    models = [KnownScores(np.eye(3), np.arange(3))]
+    for name in ("f1", "roc_auc", "f1_binary", "f1_samples", "top_k_accuracy"):
+        assert resampled_scorer(name, models, np.arange(3)) is None
+
+
+def test_log_probabilities_below_rounding_are_clipped() -> None:
+    from shiftmetrics.comparison.scorers import KnownScores, log_probabilities
+
+    rng = np.random.default_rng(2)
+    labels = rng.integers(3, size=70)
+    model = KnownScores(30.0 * rng.normal(size=(70, 3)), np.array([2, 1, 0]))
+    expected = -metrics.log_loss(labels, model.predict_proba(np.arange(70)))
+    found = log_probabilities(model, labels)
+    assert found.mean() == pytest.approx(expected, rel=1e-12)
+    assert found.min() == pytest.approx(np.log(np.finfo(float).eps))

@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from shiftmetrics.stability.divergence import ExponentialStatistic, divergence_of
+from shiftmetrics.stability.divergence import (
+    Divergence,
+    ExponentialStatistic,
+    FixedWeights,
+    divergence_of,
+)
 
 INF = np.inf
 
@@ -69,6 +74,14 @@ def test_the_conjugate_by_definition(name: str, theta2: float) -> None:
             mean(other * value) - theta2 * mean(divergence.penalty(other))
             <= moment.conjugate + 1e-9
         )
+
+
+def test_the_base_is_no_divergence_and_an_infinite_price_has_its_own() -> None:
+    with pytest.raises(TypeError, match="abstract"):
+        Divergence(0.4)
+    for name in ("kl", "chi2"):
+        assert type(divergence_of(name, INF)) is FixedWeights
+        assert type(divergence_of(name, 0.4)) is not FixedWeights
 
 
 def test_without_reweighting_means_are_plain() -> None:

@@ -39,6 +39,10 @@ def test_a_risk_is_named_by_its_loss() -> None:
     assert risk_name(ERRORS) == "error rate"
     assert risk_name({"loss": "LogisticLoss"}) == risk_name({"loss": "log_loss"}) == "mean log loss"
     assert risk_name({"loss": "MyLoss"}) == "mean loss"
+    # records of before hold no words
+    assert (
+        risk_name({"loss": "LogisticLoss", "loss_in_words": "pinball loss"}) == "mean pinball loss"
+    )
     assert risk_name({"decision": {"costs": [1, 2]}}) == "mean cost of errors"
 
 

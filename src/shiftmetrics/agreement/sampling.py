@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,22 +33,12 @@ from shiftmetrics._core.maximum import Maximum
 from shiftmetrics._core.options import Resampling
 from shiftmetrics._core.result import Interval
 from shiftmetrics.agreement.predictions import predicted_classes
+from shiftmetrics.agreement.resampled_maximum import ATOL, first_betas, maxima_of_cubics
 from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.agreement.statistic import block_agreement, row_agreement
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-
-Sums = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
-
-NEAR = 1.2
-"""Largest ratio of the two betas around a maximum: the cubic between them errs by about 1e-6 nats."""
-
-MAX_ROUNDS = 12
-"""Times that betas are added; two or three suffice unless single pairs decide everything."""
-
-ATOL = 1e-7
-"""Agreement, in nats per sample, below which it does not matter where its beta is."""
 
 UNSEEN_MARGIN = 20.0
 """Margin of the unseen pair that disagrees, as a multiple of the margins of the others."""
@@ -142,6 +132,37 @@ class SampledAgreement(NamedTuple):
     resampled: FloatArray
 
 
+class _FixedSums(NamedTuple):
+    """Sums over pairs that are the same at every beta.
+
+    Each is a number (of a unit), or an array with an entry for each resample, or for each pair.
+
+    Attributes
+    ----------
+    weight : float or ndarray
+        Sum of the weights.
+    disagreeing : float or ndarray
+        Weight of the pairs that disagree: towards infinite beta their f is minus infinity.
+    limit : float or ndarray
+        Sum of f towards infinite beta over the pairs that agree.
+    prior_effect : float or ndarray
+        What the predictions add through the predicted prior, to first order.
+    ceiling : float or ndarray
+        Sum of -log(prior) of the predicted classes.
+    """
+
+    weight: Any
+    disagreeing: Any
+    limit: Any
+    prior_effect: Any
+    ceiling: Any
+
+    def plus(self, times: FloatArray, unit: _FixedSums) -> _FixedSums:
+        """Return the sums of all resamples with a unit added, so many ``times`` to each."""
+        added = [of_all + times * of_unit for of_all, of_unit in zip(self, unit, strict=True)]
+        return _FixedSums(*added)
+
+
 class _Unit(NamedTuple):
     """Sums over the rows of one more unit.
 
@@ -149,12 +170,12 @@ class _Unit(NamedTuple):
     ----------
     sums : callable
         Maps betas to sums of f and of its slopes, of shape (2 n_betas,).
-    fixed : ndarray of shape (5,)
-        Weight, weight of pairs that disagree, limit of f, change through the prior, and ceiling.
+    fixed : _FixedSums
+        What does not depend on beta: numbers.
     """
 
     sums: Callable[[FloatArray], FloatArray]
-    fixed: FloatArray
+    fixed: _FixedSums
 
 
 class _Resamples:
@@ -192,38 +213,50 @@ class _Resamples:
         if predicted:
             # What each pair's predictions add to the agreement through the predicted prior, to first order.
             self.prior_effect = _prior_slope(pairs, best.x, executor)[top].mean(axis=0)
-        self.mean_shift = float(np.average(self.prior_effect, weights=self.weights))
+        self.mean_prior_effect = float(np.average(self.prior_effect, weights=self.weights))
         # The ceiling is the mean of -log(prior) of the predicted classes.
         ceiling = -np.log(pairs.prior[pairs.prior > 0.0])[top].mean(axis=0)
         self.mean_ceiling = float(np.average(ceiling, weights=self.weights))
-        limited = np.where(disagrees, 0.0, limits)
-        parts = np.stack([np.ones(n), disagrees, limited, self.prior_effect, ceiling])
-        self.rows = self.weights * parts  # (5, n_samples)
-        self.fixed = resampled_sums(
-            lambda rows: self.rows[:, rows].T, self.bootstrap, units, executor=executor
+        of_pairs = _FixedSums(
+            weight=np.ones(n),
+            disagreeing=disagrees,
+            limit=np.where(disagrees, 0.0, limits),
+            prior_effect=self.prior_effect,
+            ceiling=ceiling,
         )
+        # One row for each of the sums, one column for each pair.
+        self.weighted = self.weights * np.stack(of_pairs)
+        of_resamples = resampled_sums(
+            lambda rows: self.weighted[:, rows].T, self.bootstrap, units, executor=executor
+        )
+        self.fixed = _FixedSums(*of_resamples.T)
         self.known: dict[float, FloatArray] = {}
 
     def maxima(self, unit: _Unit | None) -> tuple[FloatArray, FloatArray]:
         """Return the agreement of each resample, with more of one unit or without, and the change of its ceiling."""
-        more = np.zeros(len(self.one_more)) if unit is None else self.one_more
-        of_unit = np.zeros(5) if unit is None else unit.fixed
-        weight, disagreeing, limit, shift, ceiling = (self.fixed + more[:, None] * of_unit).T
+        fixed = self.fixed
+        if unit is not None:
+            fixed = fixed.plus(self.one_more, unit.fixed)
 
         def sums(betas: FloatArray) -> tuple[FloatArray, FloatArray]:
             total = self._totals(betas)
             if unit is not None:
-                total = total + more[:, None] * unit.sums(betas)
-            both = total / weight[:, None]
+                total = total + self.one_more[:, None] * unit.sums(betas)
+            both = total / fixed.weight[:, None]
             return both[:, : len(betas)], both[:, len(betas) :]
 
         if self.refit:
-            at_limit = np.where(disagreeing > 0.0, -math.inf, limit / weight)
-            values = _maximise(sums, _first_betas(self.best), at_limit)
+            # A resample with a pair that disagrees has no finite limit.
+            at_limit = np.where(fixed.disagreeing > 0.0, -math.inf, fixed.limit / fixed.weight)
+            values = maxima_of_cubics(sums, first_betas(self.best), at_limit)
         else:
             values = np.maximum(sums(np.array([self.best.x]))[0][:, 0], 0.0)
-        corrected = np.maximum(values + shift / weight - self.mean_shift, 0.0)
-        return np.where(values > 0.0, corrected, values), ceiling / weight - self.mean_ceiling
+        # The prior is predicted anew in each resample: relative to the sample, that adds so much.
+        corrected = np.maximum(
+            values + fixed.prior_effect / fixed.weight - self.mean_prior_effect, 0.0
+        )
+        ceiling_change = fixed.ceiling / fixed.weight - self.mean_ceiling
+        return np.where(values > 0.0, corrected, values), ceiling_change
 
     def extremes(self, value: float) -> tuple[_Unit, _Unit]:
         """Return the unit that agrees least, or one that was not seen, and the unit that agrees most."""
@@ -235,7 +268,7 @@ class _Resamples:
         own = (
             row_agreement(self.pairs, beta, executor=self.executor)
             + self.prior_effect
-            - self.mean_shift
+            - self.mean_prior_effect
         )
         if math.isinf(self.best.x):
             worst = self._unseen()
@@ -276,7 +309,7 @@ class _Resamples:
             both = block_agreement(part, slice(0, len(rows)), list(betas))
             return np.asarray(np.concatenate(both) @ weights)
 
-        return _Unit(sums, self.rows[:, rows].sum(axis=1))
+        return _Unit(sums, _FixedSums(*self.weighted[:, rows].sum(axis=1)))
 
     def _unseen(self) -> _Unit:
         """Return a unit of pairs that disagree: the two likeliest classes are swapped, and scores are far apart."""
@@ -292,92 +325,14 @@ class _Resamples:
             values, slopes = block_agreement(part, rows, list(UNSEEN_MARGIN * betas))
             return np.asarray(np.concatenate([values, UNSEEN_MARGIN * slopes]) @ row_weights)
 
-        return _Unit(sums, weight * np.asarray([1.0, 1.0, 0.0, self.mean_shift, self.mean_ceiling]))
-
-
-def _first_betas(best: Maximum) -> FloatArray:
-    """Return the betas of the solve, and some around its solution in place of those nearby."""
-    points = best.points[best.points > 0.0]
-    if not (0.0 < best.x < math.inf):
-        return points
-    around = best.x * NEAR ** np.arange(-4.0, 5.0)
-    return np.sort(np.concatenate([around, points[(points < around[0]) | (points > around[-1])]]))
-
-
-def _maximise(sums: Sums, betas: FloatArray, at_limit: FloatArray) -> FloatArray:
-    if not betas.size:  # one class, or scores that never differ: nothing to agree on
-        return np.zeros(len(at_limit))
-    # Betas are added until the maximum of every resample lies between two that are close.
-    values, slopes = sums(betas)
-    for _ in range(MAX_ROUNDS):
-        best, left, right = _piecewise_maximum(betas, values, slopes)
-        more = _missing_betas(betas, best, left, right, at_limit)
-        if not more.size:
-            break
-        new_values, new_slopes = sums(more)
-        betas = np.concatenate([betas, more])
-        order = np.argsort(betas)
-        betas = betas[order]
-        values = np.concatenate([values, new_values], axis=1)[:, order]
-        slopes = np.concatenate([slopes, new_slopes], axis=1)[:, order]
-    best, _, _ = _piecewise_maximum(betas, values, slopes)
-    return np.maximum(best, at_limit)
-
-
-def _missing_betas(
-    betas: FloatArray, best: FloatArray, left: FloatArray, right: FloatArray, at_limit: FloatArray
-) -> FloatArray:
-    """Return betas between those around a maximum that are far apart, and beyond the last one."""
-    counts = (best > ATOL) & (best > at_limit)
-    # Beyond the last beta, below the first one, or inside a gap.
-    more: list[float] = []
-    for low, high in sorted(set(zip(left[counts], right[counts], strict=True))):
-        if math.isinf(high):
-            more.extend(low * 2.0 ** np.arange(1.0, 4.0))
-        elif low == 0.0:
-            more.extend(high * 2.0 ** -np.arange(1.0, 4.0))
-        elif high > 1.01 * NEAR * low:
-            pieces = math.ceil(math.log(high / low) / math.log(NEAR))
-            more.extend(low * (high / low) ** (np.arange(1, pieces) / pieces))
-    found = np.asarray(more)
-    return found[(found < 1e300) & ~np.isin(found, betas)]
-
-
-def _piecewise_maximum(
-    betas: FloatArray, values: FloatArray, slopes: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Maximise the cubics between betas, and 0, resample by resample.
-
-    Returns the maximum, and the evaluated betas to its left and right (infinity beyond the last).
-    """
-    x = np.concatenate([[0.0], betas])
-    zero = np.zeros((len(values), 1))  # at beta = 0 both the agreement and its slope vanish
-    values = np.concatenate([zero, values], axis=1)
-    slopes = np.concatenate([zero, slopes], axis=1)
-    # On each piece the cubic is rise t + square t^2 + cube t^3, t from 0 to 1.
-    width = np.diff(x)
-    step = np.diff(values, axis=1)
-    rise = slopes[:, :-1] * width
-    fall = slopes[:, 1:] * width
-    square = 3.0 * step - 2.0 * rise - fall
-    cube = rise + fall - 2.0 * step
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        t = rise / (np.sqrt(square**2 - 3.0 * cube * rise) - square)
-        inside = np.where(
-            (t > 0.0) & (t < 1.0), values[:, :-1] + t * (rise + t * (square + t * cube)), -math.inf
+        fixed = _FixedSums(
+            weight=weight,
+            disagreeing=weight,
+            limit=0.0,
+            prior_effect=weight * self.mean_prior_effect,
+            ceiling=weight * self.mean_ceiling,
         )
-    # The highest vertex inside a piece, or the highest node.
-    rows = np.arange(len(values))
-    piece = inside.argmax(axis=1)
-    node = values.argmax(axis=1)
-    peak = inside[rows, piece]
-    top = values[rows, node]
-    smooth = peak > top
-    # A maximum at a node has no curvature to tell its side: the slope does.
-    side = np.where(slopes[rows, node] > 0.0, node, np.maximum(node - 1, 0))
-    piece = np.where(smooth, piece, side)
-    left, right = x[piece], np.append(x[1:], math.inf)[piece]
-    return np.where(smooth, peak, top), left, right
+        return _Unit(sums, fixed)
 
 
 def _prior_slope(pairs: ScorePairs, beta: float, executor: Executor | None) -> FloatArray:

@@ -130,9 +130,30 @@ class Job:
         if self.json is not None:
             answer.write_json(self.json)
         if not self.quiet and not is_stdout(self.json):
-            show(answer.results, answer.notes, verbose=self.verbose)
+            notes = [*roles_in_words(self.inputs), *answer.notes]
+            show(answer.results, notes, verbose=self.verbose)
             say_files({**answer.written, "JSON": self.json, "Report": self.report})
         return answer.exit_code
+
+
+def roles_in_words(inputs: Iterable[Source]) -> list[str]:
+    """Say which file was taken for which, where there are two samples that could be confused.
+
+    What options name is not said again: it stands beside its option. Of several files in one place, which have names
+    of their own or are the parts of one, their number is said.
+    """
+    files: dict[str, list[str]] = {}
+    for source in inputs:
+        # a word of its own in the usage, such as REFERENCE
+        if source.argument.isalpha() and source.argument.isupper():
+            files.setdefault(source.argument, []).append(str(source))
+    if len(files) < 2:
+        return []
+    roles = []
+    for argument, names in files.items():
+        name = names[0] if len(names) == 1 else f"{len(names)} files"
+        roles.append(f"{argument} is {name}")
+    return [f"{', '.join(roles)}."]
 
 
 def command_line() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,6 +10,7 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics.comparison.counts import confusions_of, scorer_of_confusions
 
 
 class KnownScores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -40,30 +41,54 @@ class KnownScores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 WeightedScore: TypeAlias = Callable[[FloatArray], float]
 """A score as a function of the weights of the rows."""
 
+WeightedScores: TypeAlias = Callable[[FloatArray], FloatArray]
+"""The scores of all models as a function of the weights of the rows."""
+
 
 def resampled_scorer(
-    name: str, n_classes: int
-) -> Callable[[KnownScores, IntArray], WeightedScore] | None:
-    """Return the quick form of a scorer of scikit-learn, which looks at the scores once; None where there is none."""
-    if name == "roc_auc" and n_classes == 2:
-        return weighted_area_under_curve
-    if name == "neg_log_loss":
-        return mean_log_probability
+    name: str, models: Sequence[KnownScores], labels: IntArray
+) -> WeightedScores | None:
+    """Return the quick form of a scorer of scikit-learn, which looks at scores once; None where there is none.
+
+    All models have the same classes, 0 to their number less one, and each occurs among the labels.
+    """
+    n_classes = len(models[0].classes_)
+    rows = np.arange(len(labels))
+    of_confusions = scorer_of_confusions(name, n_classes)
+    if of_confusions is not None:
+        predictions = np.stack([model.predict(rows) for model in models])
+        confusions = confusions_of(labels, predictions, n_classes)
+        return lambda weights: of_confusions(confusions(weights))
+    if name in _MEANS:
+        of_rows = np.stack([_MEANS[name](model, labels) for model in models])
+        return lambda weights: np.asarray(of_rows @ weights / weights.sum())
+    if n_classes == 2 and name in _RANKINGS:
+        scores = [_RANKINGS[name](model, labels) for model in models]
+        return lambda weights: np.array([score(weights) for score in scores])
     return None
 
 
-def mean_log_probability(model: KnownScores, labels: IntArray) -> WeightedScore:
-    """Return the mean log probability of the labels as a function of the weights of the rows."""
+def log_probabilities(model: KnownScores, labels: IntArray) -> FloatArray:
+    """Return the log probability of the label of each row: their mean is ``neg_log_loss``."""
     rows = np.arange(len(labels))
     columns = np.searchsorted(model.classes_, labels)
     # Clipped as scikit-learn does, so that no logarithm is infinite.
     rounding = float(np.finfo(np.float64).eps)
-    logs = np.log(np.clip(model.predict_proba(rows)[rows, columns], rounding, 1.0 - rounding))
+    of_labels = model.predict_proba(rows)[rows, columns]
+    return np.asarray(np.log(np.clip(of_labels, rounding, 1.0 - rounding)))
 
-    def mean(weights: FloatArray) -> float:
-        return float(weights @ logs / weights.sum())
 
-    return mean
+def brier_scores(model: KnownScores, labels: IntArray) -> FloatArray:
+    """Return minus the squared error of the probabilities of each row: their mean is ``neg_brier_score``.
+
+    The sum over classes; of two classes half of it, which is the squared error of either.
+    """
+    probabilities = model.predict_proba(np.arange(len(labels)))
+    errors = probabilities - (labels[:, None] == model.classes_)
+    squared = (errors**2).sum(axis=1)
+    if len(model.classes_) == 2:
+        squared = 0.5 * squared
+    return np.asarray(-squared)
 
 
 def weighted_area_under_curve(model: KnownScores, labels: IntArray) -> WeightedScore:
@@ -84,3 +109,32 @@ def weighted_area_under_curve(model: KnownScores, labels: IntArray) -> WeightedS
         return float(above @ lower / (above.sum() * below.sum()))
 
     return area
+
+
+def weighted_average_precision(model: KnownScores, labels: IntArray) -> WeightedScore:
+    """Return the average precision of two classes as a function of the weights of the rows.
+
+    The scores are sorted once. It is the mean, over the weight of the positive rows, of the precision among the rows
+    that score at least as high.
+    """
+    scores = model.decision_function(np.arange(len(labels)))
+    # Levels from the highest score down.
+    levels, level = np.unique(-scores, return_inverse=True)
+    positive = labels == model.classes_[1]
+
+    def average(weights: FloatArray) -> float:
+        hits = np.bincount(level[positive], weights[positive], minlength=len(levels))
+        counted = np.bincount(level, weights, minlength=len(levels))
+        taken = np.cumsum(counted)
+        found = np.cumsum(hits)
+        precision = np.divide(found, taken, out=np.zeros_like(found), where=taken > 0.0)
+        return float(hits @ precision / hits.sum())
+
+    return average
+
+
+_MEANS = {"neg_log_loss": log_probabilities, "neg_brier_score": brier_scores}
+_RANKINGS = {
+    "roc_auc": weighted_area_under_curve,
+    "average_precision": weighted_average_precision,
+}

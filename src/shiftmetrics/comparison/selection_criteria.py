@@ -147,23 +147,21 @@ def _by_scorer(name: str, classes: Classes, pairs: Sequence[ScorePairs]) -> Sele
         block = to_float64(part.block(slice(0, part.n_samples))[0]).copy()
         used = columns if part.classes is None else columns[part.classes]
         estimators.append(KnownScores(block, used))
-    # Two scorers of probabilities have quick forms where all classes occur.
+    # Most scorers have quick forms where all classes occur.
     widths = {len(model.classes_) for model in estimators}
-    quick = resampled_scorer(name, classes.n_classes)
     all_occur = widths == {len(np.unique(classes.labels))} == {classes.n_classes}
+    quick = resampled_scorer(name, estimators, classes.labels) if all_occur else None
     # The "inputs" of the scorer are row numbers, by which the classifier looks its scores up.
     rows = np.arange(len(classes.weights))
 
-    def score_of(model: KnownScores) -> Callable[[FloatArray], float]:
-        if quick is not None and all_occur:
-            return quick(model, classes.labels)
-        return lambda weights: scorer(model, rows, classes.labels, sample_weight=weights)
-
-    scores = [score_of(model) for model in estimators]
-
     def evaluate(weights: FloatArray, others: FloatArray) -> FloatArray:
         weights = classes.weights * weights
-        return np.array([score(weights) for score in scores])
+        if quick is not None:
+            return quick(weights)
+        values = [
+            scorer(model, rows, classes.labels, sample_weight=weights) for model in estimators
+        ]
+        return np.array(values)
 
     return evaluate
 

@@ -9,9 +9,10 @@ Blanchet, Cui, Li, Liu (arXiv:2405.03198), Theorem 1 and Remark 4, corrected.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Any, Generic, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -26,8 +27,8 @@ _TINY = float(np.finfo(np.float64).tiny)
 _NEWTON_STEPS = 100
 _NEWTON_TOLERANCE = 1e-9  # of the mean weight; what is left is corrected to first order
 
-# A pass over the data: from a normaliser to the statistic of all samples.
-Evaluate = Callable[[float], Statistic]
+# The statistic that a divergence adds up.
+Sums = TypeVar("Sums", bound=Statistic)
 
 
 @dataclass(frozen=True)
@@ -110,52 +111,96 @@ class MomentStatistic(Statistic):
     active_loss: float
 
 
-class Divergence:
-    """A price ``theta2 phi(W)`` of giving a sample the weight W; without a subclass every sample keeps its weight."""
+class Divergence(ABC, Generic[Sums]):
+    """A price ``theta2 phi(W)`` of giving a sample the weight W.
 
-    def __init__(self, theta2: float = math.inf) -> None:
+    A new divergence has a statistic, whose sum over all samples is what one pass over the data gives, and says how
+    a moment follows from it. What is abstract here differs between divergences; `rounding` is 0 unless large numbers
+    cancel.
+
+    Parameters
+    ----------
+    theta2 : float
+        Price of a unit of divergence.
+    """
+
+    def __init__(self, theta2: float) -> None:
         self.theta2 = theta2
+
+    @abstractmethod
+    def statistic(
+        self, value: FloatArray, loss: FloatArray, weights: FloatArray | None, normaliser: float
+    ) -> Sums:
+        """Map a block: transformed values, losses and sample weights to their sums."""
+
+    @abstractmethod
+    def solve(self, dual: float, evaluate: Callable[[float], Sums], start: float) -> Moment:
+        """Find the normaliser; ``evaluate`` is a pass over the data, from a normaliser to the sum of all samples."""
+
+    @abstractmethod
+    def density(self, value: FloatArray, moment: Moment) -> FloatArray:
+        """Return the weights W of a block."""
+
+    @abstractmethod
+    def penalty(self, density: FloatArray) -> FloatArray:
+        """Return ``phi(W)``, without its price."""
+
+    @abstractmethod
+    def influence(self, value: FloatArray, moment: Moment) -> FloatArray:
+        """Return minus the influence of each sample on the stability, up to a constant that is about its mean."""
+
+    @abstractmethod
+    def variance_scale(self) -> float:
+        """Return the slope of the risk at dual 0 over the variance of the losses, where no sample changes."""
+
+    def rounding(self, moment: Moment) -> float:
+        """Return the size of the numbers that cancel in a conjugate."""
+        return 0.0
+
+
+class FixedWeights(Divergence[PlainStatistic]):
+    """The limit ``theta2 = inf``, whatever the divergence: every sample keeps its weight."""
+
+    def __init__(self) -> None:
+        super().__init__(math.inf)
 
     def statistic(
         self, value: FloatArray, loss: FloatArray, weights: FloatArray | None, normaliser: float
-    ) -> Statistic:
-        """Map a block: transformed values, losses and sample weights to their sums."""
+    ) -> PlainStatistic:
+        """Map a block: there is nothing to normalise."""
         return PlainStatistic(
             weight=_sum_of(None, weights, len(value)),
             value=_sum_of(value, weights),
             loss=_sum_of(loss, weights),
         )
 
-    def solve(self, dual: float, evaluate: Evaluate, start: float) -> Moment:
-        """Find the normaliser, with as few passes as it takes: here one, for the means."""
+    def solve(
+        self, dual: float, evaluate: Callable[[float], PlainStatistic], start: float
+    ) -> Moment:
+        """Take the means, in one pass."""
         total = evaluate(0.0)
-        assert isinstance(total, PlainStatistic)
         return Moment(
             dual=dual, conjugate=total.value / total.weight, risk=total.loss / total.weight
         )
 
     def density(self, value: FloatArray, moment: Moment) -> FloatArray:
-        """Return the weights W of a block."""
+        """Return 1 for each sample."""
         return np.ones_like(value)
 
     def penalty(self, density: FloatArray) -> FloatArray:
-        """Return ``phi(W)``, without its price."""
+        """Return 0 for each sample: no weight changes."""
         return np.zeros_like(density)
 
     def influence(self, value: FloatArray, moment: Moment) -> FloatArray:
-        """Return minus the influence of each sample on the stability, up to a constant that is about its mean."""
+        """Return how far the transformed values are above their mean."""
         return value - moment.conjugate
 
-    def rounding(self, moment: Moment) -> float:
-        """Return the size of the numbers that cancel in a conjugate."""
-        return 0.0
-
     def variance_scale(self) -> float:
-        """Return the slope of the risk at dual 0 over the variance of the losses, where no sample changes."""
+        """Return 0: the risk does not grow with the variance."""
         return 0.0
 
 
-class KullbackLeibler(Divergence):
+class KullbackLeibler(Divergence[ExponentialStatistic]):
     """``phi(W) = W log W - W + 1``."""
 
     def rounding(self, moment: Moment) -> float:
@@ -189,10 +234,11 @@ class KullbackLeibler(Divergence):
             scaled *= weights
         return ExponentialStatistic(weight, shift, total, float(scaled @ loss), excess)
 
-    def solve(self, dual: float, evaluate: Evaluate, start: float) -> Moment:
+    def solve(
+        self, dual: float, evaluate: Callable[[float], ExponentialStatistic], start: float
+    ) -> Moment:
         """Take the log of the mean: ``g(h) = h r - theta2 log mean exp(v / theta2)``."""
         total = evaluate(0.0)
-        assert isinstance(total, ExponentialStatistic)
         if total.shift == 0.0 and total.excess > -0.5 * total.weight:
             normaliser = math.log1p(total.excess / total.weight)
         else:
@@ -233,7 +279,7 @@ class KullbackLeibler(Divergence):
         return 1.0 / self.theta2
 
 
-class ChiSquared(Divergence):
+class ChiSquared(Divergence[MomentStatistic]):
     """``phi(W) = (W - 1)^2``.
 
     The level c solves ``mean(u) = 0`` for ``u = W - 1 = max((v - c) / (2 theta2), -1)``; written in the excess u
@@ -263,14 +309,14 @@ class ChiSquared(Divergence):
             active_loss=float(active @ loss),
         )
 
-    def solve(self, dual: float, evaluate: Evaluate, start: float) -> Moment:
+    def solve(
+        self, dual: float, evaluate: Callable[[float], MomentStatistic], start: float
+    ) -> Moment:
         """Raise or lower the level by Newton's method, which is monotone once the mean excess is positive."""
         level = start
         retreat = max(2.0 * self.theta2, math.ulp(start))
         for _ in range(_NEWTON_STEPS):
-            statistic = evaluate(level)
-            assert isinstance(statistic, MomentStatistic)
-            total = statistic
+            total = evaluate(level)
             # The mean excess is piecewise linear in the level, with the slope -active / (2 theta2).
             excess = total.excess / total.weight
             active = total.active / total.weight
@@ -331,8 +377,8 @@ def _sum_of(
     return float(values.sum() if weights is None else weights @ values)
 
 
-def divergence_of(name: DivergenceName, theta2: float) -> Divergence:
+def divergence_of(name: DivergenceName, theta2: float) -> Divergence[Any]:
     """Return the price of reweighting; ``theta2 = inf`` forbids it, whatever the divergence."""
     if math.isinf(theta2):
-        return Divergence(theta2)
+        return FixedWeights()
     return KullbackLeibler(theta2) if name == "kl" else ChiSquared(theta2)

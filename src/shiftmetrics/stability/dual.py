@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +61,7 @@ class Dual:
         self,
         gather: Gather,
         theta1: float,
-        divergence: Divergence,
+        divergence: Divergence[Any],
         upper: float = math.inf,
         on_pass: Callable[[], object] | None = None,
         *,
@@ -127,7 +128,8 @@ class Dual:
         return self._solve(self.reach, math.inf, 0.0)
 
     def _solve(self, placement: Placement, dual: float, start: float) -> Moment:
-        def evaluate(normaliser: float) -> Statistic:
+        # The pass adds up the statistic of this divergence.
+        def evaluate(normaliser: float) -> Any:
             return self.gather(DualPass(placement, self.divergence, normaliser))
 
         return self.divergence.solve(dual, evaluate, start)

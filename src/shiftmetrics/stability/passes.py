@@ -156,7 +156,7 @@ class DualPass:
     """Kernel of the statistic of a divergence, at one placement and one normaliser."""
 
     placement: Placement
-    divergence: Divergence
+    divergence: Divergence[Statistic]
     normaliser: float
 
     def __call__(self, loss: Loss, weights: FloatArray | None, rows: slice) -> Statistic:

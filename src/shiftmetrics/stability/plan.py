@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -196,7 +196,7 @@ class PlanPass:
     """Kernel of `PlanStatistic`; with ``rows_out`` it also keeps what each sample does."""
 
     parts: tuple[PlanPart, ...]
-    divergence: Divergence
+    divergence: Divergence[Any]
     rows_out: PlanRows | None = None
 
     def __call__(self, loss: Loss, weights: FloatArray | None, rows: slice) -> PlanStatistic:

@@ -159,6 +159,7 @@ class StabilityProblem:
         resampling = {"confidence_level": self.confidence_level, "groups": self.units is not None}
         return settings_of(
             **self.whole.describe(),
+            loss_in_words=self.whole.in_words(),
             errors=self.dual.baseline.not_binary == 0.0 and self.dual.baseline.top <= 1.0,
             **question,
             **vars(self.prices),

@@ -11,7 +11,8 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.result import format_number, format_percent
 
-_LOSSES = {
+# Records written before losses said their words hold the name of the loss alone.
+_OF_OLD_RECORDS = {
     "hinge": "hinge loss",
     "HingeLoss": "hinge loss",
     "log_loss": "log loss",
@@ -45,7 +46,10 @@ def risk_name(settings: Mapping[str, Any]) -> str:
         return "error rate"
     if "costs" in settings.get("decision", {}):
         return "mean cost of errors"
-    return f"mean {_LOSSES.get(str(settings.get('loss')), 'loss')}"
+    words = settings.get("loss_in_words")
+    if words is None:
+        words = _OF_OLD_RECORDS.get(str(settings.get("loss")), "loss")
+    return f"mean {words}"
 
 
 def risk_number(risk: float, settings: Mapping[str, Any]) -> str:

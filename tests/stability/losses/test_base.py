@@ -189,3 +189,13 @@ def test_bad_input_is_refused_in_words(
     with pytest.raises(error) as caught:
         build()
     assert message in str(caught.value)
+
+
+def test_a_loss_says_its_own_words() -> None:
+    margins = np.array([-0.5, 0.5, 2.0])
+    assert HingeLoss(margins, 1.5).in_words() == "hinge loss"
+    assert SquaredLoss(margins, 1.5).in_words() == "squared error"
+    assert FixedLoss(np.abs(margins)).in_words() == "loss"
+    found = stability_criterion(LogisticLoss(margins, 1.5), 1.0)
+    assert found.settings["loss_in_words"] == "log loss"
+    assert "mean log loss" in str(found)

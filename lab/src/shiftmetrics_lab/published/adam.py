@@ -277,7 +277,7 @@ class _Run:
     risks: FloatArray
 
     def influence(
-        self, theta1: float, price: Divergence, weights: FloatArray | None
+        self, theta1: float, price: Divergence[Any], weights: FloatArray | None
     ) -> tuple[FloatArray, FloatArray]:
         """Return what one more row like each adds to the value, to first order, and the weight of each row."""
         value = _transformed(self.moment.dual, theta1, self.losses, self.squared)
@@ -296,7 +296,7 @@ def _take_steps(
     limits: tuple[Any, Any] | None,
     threshold: float,
     theta1: float,
-    divergence: Divergence,
+    divergence: Divergence[Any],
     weights: FloatArray | None,
     steps: AdamSteps,
     *,
@@ -338,7 +338,7 @@ def _moment(
     losses: FloatArray,
     squared: FloatArray,
     weights: FloatArray | None,
-    divergence: Divergence,
+    divergence: Divergence[Any],
 ) -> Moment:
     """Return the conjugate at fixed points: its mean over rows, and alpha where the divergence has one."""
     value = _transformed(dual, theta1, losses, squared)

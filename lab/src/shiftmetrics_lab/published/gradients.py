@@ -16,7 +16,7 @@ from shiftmetrics.models.linear import LinearRoute
 from shiftmetrics.models.linear.scores import AdditiveScores
 from shiftmetrics.models.measures.routes import find_worst_case
 from shiftmetrics.models.reading.estimators import is_network
-from shiftmetrics.models.reading.model import ModelProblem, problem_of
+from shiftmetrics.models.reading.model import LOSSES_IN_WORDS, ModelProblem, problem_of
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses import Loss
 from shiftmetrics_lab.published.adam import AdamSteps, PointLoss, stability_criterion_adam
@@ -115,7 +115,12 @@ def model_stability_adam(
         warnings.append("Gradient steps leave categories as they are.")
     if (domain.numeric & domain.integer).any():
         warnings.append("Gradient steps change integers by fractions.")
-    settings = {**result.settings, "loss": loss, "model": type(model).__name__}
+    settings = {
+        **result.settings,
+        "loss": loss,
+        "loss_in_words": LOSSES_IN_WORDS[loss],
+        "model": type(model).__name__,
+    }
     return dataclasses.replace(result, settings=settings, warnings=tuple(warnings))
 
 

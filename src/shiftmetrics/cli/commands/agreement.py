@@ -34,9 +34,9 @@ def agreement(
 ) -> Job:
     """Measure whether predictions survive this shift: posterior agreement; no labels needed.
 
-    Each row is one observation, each column the score of one class; a file of one value a row holds binary margins.
-    Rows of the two files are the same observations, before and after the shift. With --model they hold the rows
-    themselves, and the model is asked for its probabilities.
+    The shifted sample comes first, then its reference: rows of the two files are the same observations, after and
+    before the shift. Each row is one observation, each column the score of one class; a file of one value a row holds
+    binary margins. With --model the files hold the rows themselves, and the model is asked for its probabilities.
 
     Example: `shiftmetrics agreement noisy.csv clean.csv --id image --label truth --report report.html`
 

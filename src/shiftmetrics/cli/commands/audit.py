@@ -40,9 +40,10 @@ def audit(
 ) -> Job:
     """Say what changed in this table, in which rows and since when, and whether the model is worse.
 
-    Tables may hold numbers, words, dates, text and gaps; ids are found, and it is said which columns were left out.
-    New modes are described by the columns that tell them from the known rows. Without labels the accuracy of a
-    model is told as a range with its condition, or not at all; with labels of some rows, exactly.
+    What was comes first, then what is. Tables may hold numbers, words, dates, text and gaps; ids are found, and it
+    is said which columns were left out. New modes are described by the columns that tell them from the known rows.
+    Without labels the accuracy of a model is told as a range with its condition, or not at all; with labels of some
+    rows, exactly.
 
     Example: `shiftmetrics audit reference.csv current.csv --time day --report audit.html`
 

@@ -42,10 +42,11 @@ def diff(
 ) -> Job:
     """Say whether a new model is safe to ship, from the predictions of both on the same rows.
 
-    Only rows whose prediction changes can change the accuracy, so it changes by at most their fraction, for certain,
-    without a label. Labels of a few of these rows give an exact interval. Files hold scores, probabilities, one
-    column of probabilities, predicted labels, or the outputs of a regression; ids, labels and scores are found by
-    name and by what they hold, and it is said what was found. With --data, OLD and NEW are two fitted models.
+    The model in use comes first, then the new one. Only rows whose prediction changes can change the accuracy, so it
+    changes by at most their fraction, for certain, without a label. Labels of a few of these rows give an exact
+    interval. Files hold scores, probabilities, one column of probabilities, predicted labels, or the outputs of a
+    regression; ids, labels and scores are found by name and by what they hold, and it is said what was found. With
+    --data, OLD and NEW are two fitted models.
 
     Exit codes: 0 safe, or information without --allow; 1 worse; 3 cannot tell yet; 2 an error.
 
@@ -95,6 +96,7 @@ def diff(
     contents = [read_table(source) for source in sources]
     notes: list[str] = []
     if data is not None:
+        notes.append(f"OLD is {old}, NEW is {new}.")
         options = {"--label": label, "--id": id_column, "--group": group}
         contents[:1] = _predicted({"OLD": old, "NEW": new}, contents[0], options, notes)
     if changed is not None:

@@ -30,8 +30,9 @@ def monitor(
 ) -> Job:
     """Hold a batch against a passport: whether errors have risen, or the rows have changed.
 
-    The state file remembers a few numbers between batches and no row. At most 5 % of monitors ever raise an alarm
-    without a change, however often one looks. Several files are the parts of one batch, such as those of workers.
+    What was known comes first, then what is new. The state file remembers a few numbers between batches and no row.
+    At most 5 % of monitors ever raise an alarm without a change, however often one looks. Several files are the
+    parts of one batch, such as those of workers.
 
     Exit codes: 0 no alarm, 1 an alarm, 2 an error; after an error the state is as before.
 

@@ -49,10 +49,11 @@ def novelty(
 ) -> Job:
     """Find what is new in this data, and what is missing: kernel entropic novelty; no labels needed.
 
-    Each row is one observation, each column a feature: an embedding, principal components, pixels. The samples
-    need not be of one size. Arrays of images are taken pixel by pixel, and shown in the report; so are folders of
-    images, as principal components of their pixels. Texts are compared by their words. Tables with words, dates and
-    gaps are encoded; `shiftmetrics audit` says more of them.
+    The sample under test comes first, then its reference. Each row is one observation, each column a feature: an
+    embedding, principal components, pixels. The samples need not be of one size. Arrays of images are taken
+    pixel by pixel, and shown in the report; so are folders of images, as principal components of their pixels. Texts
+    are compared by their words. Tables with words, dates and gaps are encoded; `shiftmetrics audit` says more of
+    them.
 
     Examples: `shiftmetrics novelty runs.npz:generated runs.npz:real --report report.html`,
     `shiftmetrics novelty new_photos/ old_photos/ --report report.html`,

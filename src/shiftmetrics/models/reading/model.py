@@ -46,6 +46,12 @@ from shiftmetrics.models.reading.rules import Cut, Decision, behind
 T = TypeVar("T")
 LossName = Literal["zero_one", "hinge", "log_loss", "squared"]
 LOSSES: tuple[LossName, ...] = ("zero_one", "hinge", "log_loss", "squared")
+LOSSES_IN_WORDS: dict[LossName, str] = {
+    "zero_one": "loss",  # only with costs, which have words of their own, is it no error rate
+    "hinge": "hinge loss",
+    "log_loss": "log loss",
+    "squared": "squared error",
+}
 _MOST_AGAIN = 200  # samples whose predictions are compared in the end
 
 
@@ -140,7 +146,11 @@ class ModelProblem:
 
     def settings(self) -> dict[str, Any]:
         """Return how outputs of the model are read, for the ``settings`` of a result."""
-        reading: dict[str, Any] = {"model": type(self.rule.model).__name__, "loss": self.loss}
+        reading: dict[str, Any] = {
+            "model": type(self.rule.model).__name__,
+            "loss": self.loss,
+            "loss_in_words": LOSSES_IN_WORDS[self.loss],
+        }
         decision = self.rule.settings()
         if decision:
             reading["decision"] = decision

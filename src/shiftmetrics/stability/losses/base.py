@@ -125,6 +125,10 @@ class Loss(ABC):
         """
         return None
 
+    def in_words(self) -> str:
+        """Return what a mean of this loss is called in sentences, such as ``hinge loss``."""
+        return "loss"
+
     def describe(self) -> dict[str, Any]:
         """Return what `settings` should record of this loss."""
         options = {name: part for name, part in vars(self).items() if isinstance(part, str | float)}

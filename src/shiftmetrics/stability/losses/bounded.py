@@ -240,6 +240,10 @@ class BoundedLoss(Loss):
 class BoundedHingeLoss(BoundedLoss):
     """The hinge loss ``max(0, 1 + score)``; a score is a margin with the sign changed."""
 
+    def in_words(self) -> str:
+        """Return its name."""
+        return "hinge loss"
+
     @staticmethod
     def _loss(scores: FloatArray) -> FloatArray:
         return np.maximum(1.0 + scores, 0.0)
@@ -253,6 +257,10 @@ class BoundedHingeLoss(BoundedLoss):
 @dataclass(frozen=True, eq=False)
 class BoundedLogisticLoss(BoundedLoss):
     """The logistic loss ``log(1 + exp(score))`` (nats); a score is a margin with the sign changed."""
+
+    def in_words(self) -> str:
+        """Return its name."""
+        return "log loss"
 
     @staticmethod
     def _loss(scores: FloatArray) -> FloatArray:
@@ -273,6 +281,10 @@ class BoundedSquaredLoss(BoundedLoss):
     """The squared loss ``score^2`` of a residual that changes raise."""
 
     gentle: ClassVar[bool] = False
+
+    def in_words(self) -> str:
+        """Return its name."""
+        return "squared error"
 
     @staticmethod
     def _loss(scores: FloatArray) -> FloatArray:

@@ -291,6 +291,10 @@ class AlternativesLoss(Loss):
         parts = [part.take(rows) for part in self.parts]
         return type(self)(parts, self.offsets[rows], kind=self.kind, from_ratio=ratio)
 
+    def in_words(self) -> str:
+        """Return the name of its parts."""
+        return self.parts[0].in_words()
+
     def describe(self) -> dict[str, Any]:
         """Return what `settings` should record of this loss."""
         return {

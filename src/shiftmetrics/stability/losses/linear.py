@@ -76,6 +76,10 @@ class HingeLoss(_LinearLoss):
     margins: Array
     weight_norm: float
 
+    def in_words(self) -> str:
+        """Return its name."""
+        return "hinge loss"
+
     def base(self, rows: slice) -> FloatArray:
         """Return the losses of ``rows`` before they change."""
         losses: FloatArray = np.maximum(1.0 - self.margins[rows], 0.0)
@@ -130,6 +134,10 @@ class LogisticLoss(_LinearLoss):
 
     margins: Array
     weight_norm: float
+
+    def in_words(self) -> str:
+        """Return its name."""
+        return "log loss"
 
     def base(self, rows: slice) -> FloatArray:
         """Return the losses of ``rows`` before they change."""
@@ -209,6 +217,10 @@ class SquaredLoss(_LinearLoss):
 
     residuals: Array
     weight_norm: float
+
+    def in_words(self) -> str:
+        """Return its name."""
+        return "squared error"
 
     def base(self, rows: slice) -> FloatArray:
         """Return the losses of ``rows`` before they change."""

@@ -1,0 +1,103 @@
+"""Scorers of scikit-learn that depend on predicted classes alone, computed from the confusions of all models at once.
+
+A confusion holds the weight of every pair of a label and a prediction, so that a resample costs one pass over the
+rows, whatever the number of models and whatever is computed from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+
+OfConfusions: TypeAlias = Callable[[FloatArray], FloatArray]
+"""From confusions of shape (n_models, n_classes, n_classes), labels along the rows, to a score for each model."""
+
+_RATES = ("precision", "recall", "f1", "jaccard")
+_AVERAGES = ("binary", "macro", "micro", "weighted")
+
+
+def scorer_of_confusions(name: str, n_classes: int) -> OfConfusions | None:
+    """Return the scorer of this name as a function of confusions; None where there is none.
+
+    ``f1`` is that of the second of two classes, ``f1_macro`` the mean over classes, ``f1_weighted`` that mean with
+    the weights of the labels, ``f1_micro`` that of the sums over classes; likewise for precision, recall and the
+    Jaccard index.
+    """
+    if name == "matthews_corrcoef":
+        return _matthews_corrcoef
+    rate, _, average = name.partition("_")
+    if rate not in _RATES or (average or "binary") not in _AVERAGES or average == "binary":
+        return None
+    if not average and n_classes != 2:
+        return None
+    return lambda confusions: _averaged(confusions, rate, average or "binary")
+
+
+def _averaged(confusions: FloatArray, rate: str, average: str) -> FloatArray:
+    """Return a rate of the classes of each model, averaged."""
+    hits = np.diagonal(confusions, axis1=1, axis2=2)
+    labels = confusions.sum(axis=2)
+    predictions = confusions.sum(axis=1)
+    if average == "micro":
+        hits = hits.sum(axis=1, keepdims=True)
+        labels = labels.sum(axis=1, keepdims=True)
+        predictions = predictions.sum(axis=1, keepdims=True)
+    if rate == "precision":
+        rates = _ratio(hits, predictions)
+    elif rate == "recall":
+        rates = _ratio(hits, labels)
+    elif rate == "f1":
+        rates = _ratio(2.0 * hits, labels + predictions)
+    else:
+        rates = _ratio(hits, labels + predictions - hits)
+    averaged: FloatArray
+    if average == "binary":
+        averaged = rates[:, 1]
+    elif average == "weighted":
+        averaged = (rates * labels).sum(axis=1) / labels.sum(axis=1)
+    else:
+        averaged = rates.mean(axis=1)
+    return averaged
+
+
+def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """Return the quotient; as in scikit-learn, 0 where there is nothing to divide by."""
+    return np.divide(part, whole, out=np.zeros_like(whole), where=whole > 0.0)
+
+
+def _matthews_corrcoef(confusions: FloatArray) -> FloatArray:
+    """Return the correlation of labels and predictions as indicators of all classes; 0 where one side is constant."""
+    total = confusions.sum(axis=(1, 2))
+    hits = np.trace(confusions, axis1=1, axis2=2)
+    labels = confusions.sum(axis=2)
+    predictions = confusions.sum(axis=1)
+    both = hits * total - (labels * predictions).sum(axis=1)
+    of_labels = total**2 - (labels**2).sum(axis=1)
+    of_predictions = total**2 - (predictions**2).sum(axis=1)
+    return _ratio(both, np.sqrt(np.maximum(of_labels * of_predictions, 0.0)))
+
+
+def confusions_of(
+    labels: IntArray, predictions: IntArray, n_classes: int
+) -> Callable[[FloatArray], FloatArray]:
+    """Return the confusions of all models as a function of the weights of the rows.
+
+    ``predictions`` has the shape (n_models, n_samples).
+    """
+    n_models = len(predictions)
+    n_cells = n_classes * n_classes
+    # The cell (label, prediction) of each row, those of one model after those of the one before.
+    first_cells = n_cells * np.arange(n_models)[:, None]
+    cells = (first_cells + n_classes * labels + predictions).ravel()
+
+    def confusions(weights: FloatArray) -> FloatArray:
+        counted = np.bincount(
+            cells, weights=np.tile(weights, n_models), minlength=n_models * n_cells
+        )
+        return np.asarray(counted.reshape(n_models, n_classes, n_classes))
+
+    return confusions
