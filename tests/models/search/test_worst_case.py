@@ -1,5 +1,7 @@
 """Losses as candidates, and the best points of a round."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from shiftmetrics.models.search.worst_case import BestPoints, WorstCase, as_candidates
@@ -40,8 +42,6 @@ def test_errors_are_searched_to_the_end_at_any_price() -> None:
     def refine(dual: float) -> WorstCase:
         asked.append(dual)
         return last
-
-    from dataclasses import replace
 
     found = replace(first, refine=refine).at_any_price()
     np.testing.assert_array_equal(found.loss.distances, [2.0])
