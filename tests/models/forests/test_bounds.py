@@ -9,11 +9,10 @@ from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
-    RandomForestRegressor,
 )
 
 from shiftmetrics.models import Perturbation, Search, model_stability
-from shiftmetrics.models.forests import bounds, exact
+from shiftmetrics.models.forests import exact
 from shiftmetrics.models.forests.bounds import (
     Budget,
     certified_distances,
@@ -73,33 +72,6 @@ def test_no_error_is_nearer(name, n_classes, options) -> None:
         name != "forest" and not options
     ):  # single boxes may be as good where ties are all that is near
         assert (gains[right] > known[right]).any()
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_leaves_within_are_those_whose_boxes_are_near(name) -> None:
-    X, y = make_moons(60, noise=0.3, random_state=0)
-    problem = problem_of(MODELS[name].fit(X, y), X, y)
-    grid = grid_of_problem(problem)
-    standing = Standing.of(grid, problem.codes).take(np.arange(5, 25))
-    limit = np.linspace(0.0, 2.0, 20)
-    row, leaf, squared = standing.leaves_within(limit)
-    leaves = np.flatnonzero(grid.forest.feature < 0)
-    near = {}
-    for number in range(20):
-        expected = np.zeros(len(leaves))
-        for axis in range(len(grid.axes)):
-            rows = np.full(len(leaves), number)
-            expected += standing.costs_on(rows, np.full(len(leaves), axis), leaves)
-        within = expected <= limit[number]
-        near.update(
-            {
-                (number, node): far
-                for node, far in zip(leaves[within], expected[within], strict=True)
-            }
-        )
-    found = dict(zip(zip(row.tolist(), leaf.tolist(), strict=True), squared, strict=True))
-    assert found.keys() == near.keys()
-    assert all(abs(found[key] - near[key]) < 1e-12 for key in near)
 
 
 def nearest_by_enumeration(model, X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -166,50 +138,3 @@ def test_more_queries_bring_both_bounds_together(monkeypatch: pytest.MonkeyPatch
     gaps = np.subtract(upper, lower) / upper
     assert gaps[2] < 0.5 * gaps[0]
     assert (gaps >= -1e-12).all()
-
-
-def test_boxes_that_no_later_tree_can_turn_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without that, a forest whose boxes are too many to pair would have no sharper distance."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(150, 6))
-    y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
-    model = RandomForestClassifier(40, random_state=0).fit(X, y)
-    options = {"resampling": None, "computing": Search(progress=False)}
-    with_it = model_stability(model, X, y, 0.3, **options)
-    monkeypatch.setattr(bounds, "_MOST_MEETINGS", -1)
-    without = model_stability(model, X, y, 0.3, **options)
-    assert without.lower_bound < with_it.lower_bound <= with_it.value
-    assert with_it.value <= without.value * (1 + 1e-12)
-
-
-def test_squared_losses_of_forests_lie_between_bounds() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 4))
-    y = X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.1 * rng.normal(size=60)
-    model = RandomForestRegressor(30, max_depth=6, random_state=0).fit(X, y)
-    result = model_stability(model, X, y, 1.0, loss="squared", resampling=None)
-    assert (result.search.route, result.kind) == ("ensemble", "upper_bound")
-    assert 0.0 < result.lower_bound <= result.value
-    moved = model.predict(result.changed_rows())
-    np.testing.assert_allclose(np.square(moved - y), result.plan.losses, rtol=1e-9)
-
-
-@pytest.mark.parametrize("loss", ["squared", "log_loss", "hinge"])
-def test_no_point_loses_more_than_the_highest_leaves(loss) -> None:
-    rng = np.random.default_rng(0)
-    X, y = load_iris(return_X_y=True)
-    y = y.astype(np.float64) ** 2 if loss == "squared" else y
-    models = [MODELS["boosting"], MODELS["histogram"], MODELS["forest"]]
-    if loss == "squared":
-        models = [RandomForestRegressor(9, random_state=0)]
-    if loss == "hinge":
-        models = models[:2]
-    for model in models:
-        model.fit(X[::2], y[::2])
-        problem = problem_of(model, X, y, loss=loss)
-        forest = grid_of_problem(problem).forest
-        highest = forest.highest_losses(problem.y, loss)
-        for _ in range(20):
-            points = rng.uniform(X.min(axis=0), X.max(axis=0), X.shape)
-            assert (problem.losses(points, slice(None)) <= highest * (1 + 1e-9) + 1e-9).all()
-        assert highest.min() > 0.0

@@ -1,4 +1,4 @@
-"""Moves of a search along one axis, against every cell of every axis."""
+"""A search for errors asks the model no more than it has to."""
 
 import numpy as np
 import pandas as pd
@@ -9,11 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from shiftmetrics.models import Perturbation
-from shiftmetrics.models.forests.climbing import climb
 from shiftmetrics.models.forests.from_model import grid_of_problem
-from shiftmetrics.models.forests.neighbourhood import Neighbourhood
 from shiftmetrics.models.forests.search import ErrorSearch
-from shiftmetrics.models.forests.standing import Standing
 from shiftmetrics.models.reading.model import problem_of
 
 MODELS = {
@@ -46,122 +43,6 @@ def question_about(name, table, n_classes):
         integer=["count"], immutable=["fixed"], bounds={"count": (1, 7), "size": (-1.5, 1.5)}
     )
     return problem_of(model, table.iloc[:12], y[:12], perturbation=moves)
-
-
-def output(number):
-    """The height of a search: one of the outputs."""
-    return lambda outputs, _: outputs[..., number]
-
-
-def reachable_cells(grid, start, rng):
-    """Cells that each row may stand in, on every axis that moves."""
-    cells = grid.cells(start)
-    for position in grid.active:
-        costs = grid.axes[position].costs(start)
-        for row, cost in enumerate(costs):
-            if rng.random() < 0.7:
-                cells[row, position] = rng.choice(np.flatnonzero(np.isfinite(cost)))
-    return cells
-
-
-def neighbourhood(grid, problem, height, limit=np.inf):
-    standing = Standing.of(grid, problem.codes)
-    limits = np.broadcast_to(limit, len(problem.codes))
-    return Neighbourhood.of(standing, problem.y, height, limits)
-
-
-@pytest.mark.parametrize("displaced", [False, True])
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("name", MODELS)
-def test_moves_to_every_cell(name, n_classes, displaced, table) -> None:
-    problem = question_about(name, table, n_classes)
-    grid, start = grid_of_problem(problem), problem.codes
-    blocks = [neighbourhood(grid, problem, output(k)) for k in range(n_classes)]
-    cells = grid.cells(start)
-    if displaced:
-        cells = reachable_cells(grid, start, np.random.default_rng(2))
-    everyone = np.ones(12, dtype=bool)
-    moves = [block.moves(cells, block.outside(cells), everyone) for block in blocks]
-    row, axis, cell = moves[0].row, moves[0].axis, moves[0].cell
-    costs = [axis.costs(start) for axis in grid.axes]
-    spent = np.stack(
-        [cost[np.arange(12), cell] for cost, cell in zip(costs, cells.T, strict=True)], axis=1
-    )
-    present = np.stack([part.height for part in moves], axis=1)
-    np.testing.assert_allclose(present, grid.outputs(cells)[row], atol=1e-12)
-    np.testing.assert_allclose(moves[0].spent, spent.sum(axis=1)[row], atol=1e-12)
-    there = cells[row]
-    there[np.arange(len(there)), axis] = cell
-    reached = np.stack([part.heights for part in moves], axis=1)
-    able = np.isfinite(moves[0].squared)
-    np.testing.assert_allclose(reached[able], grid.outputs(there[able]), atol=1e-12)
-    n_changes = 0
-    for position in range(len(grid.axes)):
-        here = (axis == position) & able
-        rows = row[here]
-        squared = (
-            spent[rows].sum(axis=1) - spent[rows, position] + costs[position][rows, cell[here]]
-        )
-        np.testing.assert_allclose(moves[0].squared[here], squared, atol=1e-12)
-        n_changes += int((reached[here] != present[here]).any(axis=1).sum())
-        # What any cell gives, a move gives, or staying there, and no farther away.
-        for number in range(12):
-            mine = here & (row == number)
-            gives = np.concatenate([reached[mine], grid.outputs(cells[[number]])])
-            costs_of = costs[position][number, np.append(cell[mine], cells[number, position])]
-            for other_cell in np.flatnonzero(np.isfinite(costs[position][number])):
-                other = cells[number].copy()
-                other[position] = other_cell
-                same = np.abs(gives - grid.outputs(other[None])).max(axis=1) < 1e-12
-                assert costs_of[same].min() <= costs[position][number, other_cell]
-    assert n_changes > 20
-
-
-@pytest.mark.parametrize("limited", [False, True])
-def test_a_climb_takes_the_best_move_of_each_row(limited, table) -> None:
-    problem = question_about("forest", table, 2)
-    grid = grid_of_problem(problem)
-    limit = 0.3 if limited else np.inf
-    block = neighbourhood(grid, problem, output(0), limit)
-    moves = block.moves(block.start, block.outside(block.start), np.ones(12, dtype=bool))
-    scores = np.random.default_rng(0).normal(size=moves.squared.shape)
-    scores[moves.row == 3] = -np.inf
-    able = np.where(np.isfinite(moves.squared), scores, -np.inf)
-    best = [np.where(moves.row == row, able, -np.inf).argmax() for row in range(12)]
-    steps = iter([scores])
-    reached = climb(
-        block,
-        block.start,
-        lambda moves: next(steps, np.full(moves.squared.shape, -np.inf)),
-    )
-    assert (reached[3] == block.start[3]).all()
-    for row in set(range(12)) - {3}:
-        expected = block.start[row].copy()
-        if able[best[row]] > 0.0:
-            assert moves.squared[best[row]] <= limit * (1 + 1e-6)
-            expected[moves.axis[best[row]]] = moves.cell[best[row]]
-        np.testing.assert_array_equal(reached[row], expected)
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_boxes_are_tracked_from_move_to_move(name, table) -> None:
-    problem = question_about(name, table, 3)
-    grid = grid_of_problem(problem)
-    block = neighbourhood(grid, problem, output(0))
-    cells, outside = block.start.copy(), block.outside(block.start)
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        rows = np.flatnonzero(rng.random(12) < 0.7)
-        axis = rng.choice(grid.active, size=len(rows))
-        cell = reachable_cells(grid, problem.codes, rng)[rows, axis]
-        block.put(cells, rows, axis, cell, outside)
-    np.testing.assert_array_equal(outside, block.outside(cells))
-    np.testing.assert_array_equal(
-        block.leaf[outside == 0].reshape(12, -1), np.sort(grid.leaves(cells), axis=1)
-    )
-    some = np.array([1, 4, 5])
-    part = block.take(some, np.full(3, np.inf))
-    np.testing.assert_array_equal(part.outside(cells[some]), outside[np.isin(block.box_row, some)])
 
 
 def test_a_block_without_hits_asks_the_model_nothing(table) -> None:

@@ -25,7 +25,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
-    PolynomialFeatures,
     RobustScaler,
     StandardScaler,
 )
@@ -34,7 +33,7 @@ from sklearn.svm import LinearSVC
 from oracles import valid_moves
 from shiftmetrics import HingeLoss, LogisticLoss, SquaredLoss, ZeroOneLoss, stability_criterion
 from shiftmetrics.models import Perturbation, model_stability
-from shiftmetrics.models.linear import LinearRoute, nearest
+from shiftmetrics.models.linear import nearest
 from shiftmetrics.models.linear.scores import AdditiveScores
 from shiftmetrics.models.measures.result import ModelStabilityResult
 from shiftmetrics.models.reading.model import problem_of
@@ -48,6 +47,8 @@ CLASSIFIERS = [
     LinearDiscriminantAnalysis(),
     OneVsRestClassifier(LogisticRegression(max_iter=2000)),
 ]
+
+
 REGRESSIONS = [
     LinearRegression(),
     Ridge(),
@@ -84,9 +85,6 @@ def check_places(
     np.testing.assert_allclose(distances, result.plan.distances, rtol=1e-5, atol=1e-9)
     losses = problem.losses(result.changed.codes, slice(None))
     np.testing.assert_allclose(losses, result.plan.losses, rtol=1e-6, atol=1e-8)
-
-
-# --- against closed forms ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -190,63 +188,6 @@ def test_a_search_over_parameters_is_its_best_model(cancer: tuple[np.ndarray, np
         model_stability(search, X, y, 0.3).value
         == model_stability(search.best_estimator_, X, y, 0.3).value
     )
-
-
-# --- what is not linear ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "step",
-    [PolynomialFeatures(2), MinMaxScaler(feature_range=(0, 1), clip=True)],
-    ids=["polynomial", "clipped"],
-)
-def test_a_step_that_bends_the_scores_is_noticed(
-    step: object, cancer: tuple[np.ndarray, np.ndarray]
-) -> None:
-    X, y = cancer
-    model = make_pipeline(StandardScaler(), step, LogisticRegression(max_iter=5000)).fit(X, y)
-    route = LinearRoute()
-    assert route.accepts(model, "zero_one")
-    assert route.worst_case(problem_of(model, X, y)) is None
-
-
-def test_probabilities_that_are_not_those_of_the_scores_are_noticed(
-    iris: tuple[np.ndarray, np.ndarray],
-) -> None:
-    X, y = iris
-    two = y != "virginica"
-    model = SGDClassifier(loss="modified_huber", random_state=0).fit(X[two], y[two])
-    assert LinearRoute().worst_case(problem_of(model, X[two], y[two], loss="log_loss")) is None
-
-
-def test_one_against_the_rest_has_other_probabilities(iris: tuple[np.ndarray, np.ndarray]) -> None:
-    X, y = iris
-    model = OneVsRestClassifier(LogisticRegression()).fit(X, y)
-    assert LinearRoute().worst_case(problem_of(model, X, y, loss="log_loss")) is None
-
-
-# --- laws --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("loss", ["zero_one", "hinge", "log_loss"])
-def test_rescaling_a_column_changes_nothing(
-    loss: str, cancer: tuple[np.ndarray, np.ndarray]
-) -> None:
-    X, y = cancer
-    factor = np.geomspace(1e-3, 1e3, 8)
-    model = make_pipeline(StandardScaler(), LogisticRegression())
-    one = model_stability(
-        model.fit(X, y), X, y, 0.6, loss=loss, perturbation=Perturbation(bounds="data")
-    )
-    other = model_stability(
-        model.fit(X * factor, y),
-        X * factor,
-        y,
-        0.6,
-        loss=loss,
-        perturbation=Perturbation(bounds="data"),
-    )
-    assert one.value == pytest.approx(other.value, rel=1e-5)
 
 
 @pytest.mark.parametrize("loss", ["zero_one", "hinge", "log_loss"])

@@ -1,17 +1,15 @@
-"""Stability of torch modules: closed forms of linear ones, small networks beside queries, and good manners."""
+"""Gradient ascent of torch modules: closed forms of linear ones, small networks beside queries."""
 
-import warnings
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from torch import nn
 
 from linear_samples import sample
 from shiftmetrics import Computing
-from shiftmetrics.models import Decision, Perturbation, Search
+from shiftmetrics.models import Perturbation, Search
 from shiftmetrics.models.measures.stability import model_stability
 from shiftmetrics.stability import (
     HingeLoss,
@@ -20,7 +18,6 @@ from shiftmetrics.stability import (
     ZeroOneLoss,
     stability_criterion,
 )
-from shiftmetrics_lab.learners import NetworkClassifier
 
 FREE = Perturbation(bounds=None, integer=())
 
@@ -129,20 +126,6 @@ def test_small_networks_are_moved_as_far_as_queries_do_it(
     assert any("upper bound" in text for text in result.details())
 
 
-def test_float32_network_is_measured_where_it_sees_the_points() -> None:
-    X, y = sample(4)
-    module = network(X, y).float()
-    result = model_stability(module, X, y, 0.4, perturbation=Perturbation(features=["x0", "x2"]))
-    moved = result.changed_rows()
-    with torch.no_grad():
-        wrong = module(torch.tensor(moved, dtype=torch.float32)).argmax(dim=1).numpy() != y
-    np.testing.assert_array_equal(wrong, result.plan.losses == 1.0)
-    np.testing.assert_array_equal(moved[:, [1, 3]], X[:, [1, 3]])  # to the last bit
-    np.testing.assert_allclose(
-        np.linalg.norm((moved - X) / X.std(axis=0), axis=1), result.plan.distances, atol=1e-14
-    )
-
-
 @pytest.mark.slow
 def test_bounds_and_frozen_columns_are_kept_by_gradients_too() -> None:
     X, y = sample(4)
@@ -198,36 +181,6 @@ def test_categories_and_whole_numbers_move_as_a_whole() -> None:
         assert result.value <= 1.1 * searched.value
 
 
-def test_network_classifier_goes_this_way_with_its_standardisation() -> None:
-    X, y = sample(4)
-    frame = pd.DataFrame(X * [1.0, 100.0, 1.0, 1e-3] + [0.0, 50.0, 0.0, 0.0], columns=list("abcd"))
-    labels = np.where(y == 1, "yes", "no")
-    model = NetworkClassifier(random_state=0, epochs=60).fit(frame, labels)
-    result = model_stability(model, frame, labels, 0.4)
-    assert result.search.route == "torch"
-    moved = result.changed_rows()
-    assert list(moved.columns) == list("abcd")
-    np.testing.assert_array_equal(model.predict(moved) != labels, result.plan.losses == 1.0)
-    assert model_stability(model, frame, labels, 0.9, loss="log_loss").search.route == "torch"
-
-
-def test_the_module_is_left_as_it_was() -> None:
-    X, y = sample(3, 60)
-    module = (
-        nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.5), nn.ReLU(), nn.Linear(8, 2)).double().train()
-    )
-    before = {name: value.clone() for name, value in module.state_dict().items()}
-    with torch.no_grad():  # whatever the caller has switched off
-        for loss in ("zero_one", "log_loss"):
-            result = model_stability(module, X, y, 1.0 if loss == "zero_one" else 1.5, loss=loss)
-    assert any("training mode" in warning for warning in result.warnings)
-    assert all(part.training for part in module.modules())
-    assert all(
-        parameter.requires_grad and parameter.grad is None for parameter in module.parameters()
-    )
-    assert all((value == before[name]).all() for name, value in module.state_dict().items())
-
-
 def test_a_threshold_out_of_reach_at_first_is_reached_at_higher_prices() -> None:
     X, y = sample(3, 60)
     w = np.array([1.0, -1.0, 0.5])
@@ -239,34 +192,6 @@ def test_a_threshold_out_of_reach_at_first_is_reached_at_higher_prices() -> None
         linear_module(w, 0.0), X, y, 30.0, loss="log_loss", theta2=np.inf, perturbation=FREE
     )
     np.testing.assert_allclose(result.value, exact, rtol=1e-6)
-
-
-@pytest.mark.parametrize(("n_outputs", "end"), [(1, nn.Sigmoid()), (2, nn.Softmax(dim=1))])
-def test_networks_of_probabilities_are_refused(n_outputs: int, end: nn.Module) -> None:
-    X, y = sample(3, 60)
-    torch.manual_seed(1)
-    body = nn.Linear(3, n_outputs).double().eval()
-    network = nn.Sequential(body, end).eval()
-    with pytest.raises(ValueError, match="outputs that are probabilities. .*Decision"):
-        model_stability(network, X, y, 0.9)
-
-    def probabilities(rows: np.ndarray) -> np.ndarray:
-        return network(torch.as_tensor(rows)).detach().numpy()
-
-    result = model_stability(Decision(probabilities, 0.5), X, y, 0.9)
-    assert result.base_risk == model_stability(body, X, y, 0.9).base_risk
-
-
-def test_the_route_asks_for_no_framework_that_is_not_loaded() -> None:
-    import subprocess
-    import sys
-
-    code = (
-        "import sys; from shiftmetrics.models.networks import TorchRoute; "
-        "assert not TorchRoute().accepts(object(), 'zero_one'); "
-        "assert 'torch' not in sys.modules"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_what_the_model_is_asked_is_counted() -> None:
@@ -341,52 +266,3 @@ def test_memory_ends_a_search_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     result = model_stability(network(X, y), X, y, 1.0, loss="log_loss", computing=limit)
     assert any("memory" in warning for warning in result.warnings)
     assert np.isfinite(result.value)
-
-
-@pytest.mark.slow
-def test_networks_of_scikit_learn_behind_scalers_go_this_way_too() -> None:
-    from sklearn.neural_network import MLPClassifier, MLPRegressor
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import PolynomialFeatures, StandardScaler
-
-    X, y = sample(4, 100)
-    frame = pd.DataFrame(X * [1.0, 100.0, 1e-3, 5.0], columns=list("abcd"))
-    labels = np.where(y == 1, "yes", "no")
-    first, second = (MLPClassifier((8,), max_iter=150, random_state=0) for _ in range(2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it has not converged, and need not
-        model = make_pipeline(StandardScaler(), first).fit(frame, labels)
-        bent = make_pipeline(StandardScaler(), PolynomialFeatures(2), second).fit(frame, labels)
-        target = X @ np.array([1.0, 2.0, -1.0, 0.5])
-        regression = make_pipeline(
-            StandardScaler(), MLPRegressor(hidden_layer_sizes=(8,), max_iter=400, random_state=0)
-        ).fit(frame, target)
-    for loss, threshold in (("zero_one", 0.4), ("log_loss", 1.0)):
-        result = model_stability(model, frame, labels, threshold, loss=loss)
-        searched = model_stability(
-            model, frame, labels, threshold, loss=loss, computing=Search(method="blackbox")
-        )
-        assert result.search.route == "torch"
-        assert result.value <= 1.01 * searched.value
-    assert (
-        model_stability(bent, frame, labels, 0.4, computing=Search(n_queries=50)).search.route
-        == "blackbox"
-    )
-    base = float(np.mean((regression.predict(frame) - target) ** 2))
-    result = model_stability(regression, frame, target, base + 1.0, loss="squared")
-    assert result.search.route == "torch"
-    np.testing.assert_allclose(  # a row may stand in two places that are almost one
-        (regression.predict(result.changed_rows()) - target) ** 2, result.plan.losses, rtol=1e-4
-    )
-
-
-def test_parts_of_a_module_keep_their_own_modes() -> None:
-    X, y = sample(3, 40)
-    module = (
-        nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 2))
-        .double()
-        .train()
-    )
-    module[1].eval()  # frozen statistics, as in fine-tuning
-    model_stability(module, X, y, 0.9)
-    assert [part.training for part in module.modules()] == [True, True, False, True, True]

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
-from shiftmetrics import Computing, Decision, Result, stability_criterion, worst_case_risk
+from shiftmetrics import Computing, Decision
 from shiftmetrics.models import Perturbation, Search, feature_stability, model_stability
-from shiftmetrics.models.measures.result import ModelStabilityResult
 
 Mixed = tuple[Pipeline, pd.DataFrame, np.ndarray]
-
-
-# --- edge cases --------------------------------------------------------------------------------------------
 
 
 def test_a_model_at_risk_already(mixed: Mixed) -> None:
@@ -95,9 +90,6 @@ def test_weights_of_the_sample_repeat_rows(mixed: Mixed, divergence: str) -> Non
     assert weighted.value == pytest.approx(repeated.value, rel=1e-6)
 
 
-# --- results -----------------------------------------------------------------------------------------------
-
-
 def test_the_gap_between_random_halves_stands_beside_the_moves() -> None:
     rng = np.random.default_rng(0)
     X, n = rng.normal(size=(400, 3)), 400
@@ -115,36 +107,6 @@ def test_the_gap_between_random_halves_stands_beside_the_moves() -> None:
     assert "in the unit of the costs" in dear.headline()
 
 
-def test_the_mean_cost_of_errors_is_named(mixed: Mixed) -> None:
-    model, X, y = mixed
-    first, second = model.classes_
-    result = model_stability(Decision(model, costs={first: 1.0, second: 5.0}), X, y, 2.0)
-    assert result.headline().startswith("The mean cost of errors reaches 2 (")
-
-
-def test_results_travel_with_their_rows(mixed: Mixed, tmp_path: Path) -> None:
-    model, X, y = mixed
-    result = model_stability(model, X, y, 0.6, perturbation=Perturbation(bounds="data"))
-    for source in (result.to_json(), str(_written(result, tmp_path / "result.json"))):
-        back = Result.from_json(source)
-        assert isinstance(back, ModelStabilityResult)
-        assert back.equals(result)
-        moved = back.changed_rows()
-        assert moved["region"].tolist() == result.changed_rows()["region"].tolist()
-        np.testing.assert_array_equal(moved["dose"], result.changed_rows()["dose"])
-
-
-def _written(result: Result, path: Path) -> Path:
-    result.to_json(path)
-    return path
-
-
-def test_rows_keep_their_labels(mixed: Mixed) -> None:
-    model, X, y = mixed
-    named = X.set_axis([f"patient {k}" for k in range(len(X))])
-    assert model_stability(model, named, y, 0.6).changed_rows().index.equals(named.index)
-
-
 def test_without_rows_there_is_nothing_to_move(mixed: Mixed) -> None:
     model, X, y = mixed
     slim = model_stability(model, X, y, 0.6).without_rows()
@@ -152,30 +114,6 @@ def test_without_rows_there_is_nothing_to_move(mixed: Mixed) -> None:
     assert slim.value == model_stability(model, X, y, 0.6).value
     with pytest.raises(ValueError, match="without_rows"):
         slim.changed_rows()
-
-
-def test_settings_say_what_was_asked(mixed: Mixed) -> None:
-    model, X, y = mixed
-    settings = model_stability(
-        model, X, y, 0.6, perturbation=Perturbation(features=["age"]), computing=Search(rng=3)
-    ).settings
-    assert settings["model"] == "Pipeline"
-    assert tuple(settings["perturbation"]["features"]) == ("age",)
-    assert (settings["loss"], settings["computing"]["rng"], settings["threshold"]) == (
-        "zero_one",
-        3,
-        0.6,
-    )
-
-
-def test_the_loss_that_was_found_serves_other_questions(mixed: Mixed) -> None:
-    model, X, y = mixed
-    result = model_stability(model, X, y, 0.6)
-    assert stability_criterion(result.loss, 0.6).value == pytest.approx(result.value)
-    assert worst_case_risk(result.loss, result.value).value == pytest.approx(0.6)
-
-
-# --- bad input ---------------------------------------------------------------------------------------------
 
 
 def test_columns_in_another_order_and_others_between_them(mixed: Mixed) -> None:

@@ -1,0 +1,64 @@
+"""Boosters of XGBoost and LightGBM are read as the models of their libraries."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics import model_stability
+from shiftmetrics.models import Decision, Search
+
+QUIET = Search(progress=False)
+
+
+Sample = tuple[pd.DataFrame, np.ndarray]
+
+
+@pytest.fixture(scope="module")
+def sample() -> Sample:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        rng.normal(size=(240, 3)) * [1.0, 5.0, 0.2] + [0.0, 20.0, 1.0], columns=["a", "b", "c"]
+    )
+    score = X["a"] + 0.3 * (X["b"] - 20.0) + rng.normal(size=240)
+    return X, np.where(score > 0.5, "ill", "well")
+
+
+def test_a_booster_of_xgboost_is_read_as_the_models_of_the_library(sample: Sample) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    X, y = sample
+    ill = (y == "ill").astype(int)
+    settings = {"max_depth": 3, "learning_rate": 0.3}
+    booster = xgboost.train(
+        {"objective": "binary:logistic", **settings}, xgboost.DMatrix(X, ill), 8
+    )
+    model = xgboost.XGBClassifier(n_estimators=8, **settings).fit(X, ill)
+    for threshold in (None, 0.3):
+        result, expected = (
+            model_stability(Decision(part, threshold), X, ill, 0.4, computing=QUIET)
+            for part in (booster, model)
+        )
+        assert (result.search.route, result.value) == (
+            "ensemble",
+            pytest.approx(expected.value, rel=1e-6),
+        )
+
+
+def test_a_booster_of_lightgbm_is_read_as_the_models_of_the_library(sample: Sample) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y = sample
+    ill = (y == "ill").astype(int)
+    rows = lightgbm.Dataset(X, ill)
+    booster = lightgbm.train({"objective": "binary", "verbose": -1}, rows, 8)
+    model = lightgbm.LGBMClassifier(n_estimators=8, verbose=-1).fit(X, ill)
+    result, expected = (
+        model_stability(part, X, ill, 0.4, computing=QUIET) for part in (booster, model)
+    )
+    assert (result.search.route, result.value) == (
+        "ensemble",
+        pytest.approx(expected.value, rel=1e-6),
+    )
+    values = lightgbm.train(
+        {"objective": "regression", "verbose": -1}, lightgbm.Dataset(X, X["b"]), 8
+    )
+    with pytest.raises(ValueError, match="labels like those of y"):
+        model_stability(values, X, ill, 0.4, computing=QUIET)

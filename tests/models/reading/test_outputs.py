@@ -1,0 +1,63 @@
+"""What a model says of rows: labels, values, scores and log-probabilities, of estimators and of functions."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from shiftmetrics.models.reading.outputs import (
+    batch_size,
+    class_log_probabilities,
+    predicted_labels,
+    predicted_values,
+    scores_of_classes,
+)
+
+ROWS = np.array([[1.0, 4.0], [3.0, 2.0], [5.0, 5.0]])
+
+
+def test_scores_of_a_function_give_the_first_of_the_highest_classes() -> None:
+    np.testing.assert_array_equal(predicted_labels(lambda rows: rows, ROWS), [1, 0, 0])
+    column = SimpleNamespace(predict=lambda rows: rows[:, :1])
+    np.testing.assert_array_equal(predicted_labels(column, ROWS), [1.0, 3.0, 5.0])
+    with pytest.raises(TypeError, match="one label, or scores, for each row"):
+        predicted_labels(lambda rows: 1.0, ROWS)
+
+
+def test_a_margin_is_the_lead_of_the_second_class() -> None:
+    margins = SimpleNamespace(decision_function=lambda rows: rows[:, 0] - 2.0)
+    expected = [[0.0, -1.0], [0.0, 1.0], [0.0, 3.0]]
+    np.testing.assert_array_equal(scores_of_classes(margins, ROWS), expected)
+    np.testing.assert_array_equal(scores_of_classes(lambda rows: rows, ROWS), ROWS)
+    with pytest.raises(ValueError, match="without decision_function"):
+        scores_of_classes(SimpleNamespace(predict=len), ROWS)
+
+
+def test_values_are_one_a_row() -> None:
+    np.testing.assert_array_equal(predicted_values(lambda rows: rows[:, 1:], ROWS), [4, 2, 5])
+    with pytest.raises(ValueError, match=r"one value for each row.*shape \(3, 2\)"):
+        predicted_values(lambda rows: rows, ROWS)
+
+
+def test_probabilities_below_the_clip_count_as_it() -> None:
+    model = SimpleNamespace(predict_proba=lambda rows: np.array([[0.0, 1.0], [0.25, 0.75]]))
+    found = class_log_probabilities(model, ROWS[:2], clip=0.01)
+    np.testing.assert_allclose(np.exp(found), [[0.01, 1.0], [0.25, 0.75]])
+    with pytest.raises(ValueError, match="without predict_proba"):
+        class_log_probabilities(SimpleNamespace(predict=len), ROWS)
+
+
+def test_wide_rows_come_in_small_batches() -> None:
+    sizes = [batch_size(n_features) for n_features in (0, 1, 1024, 2**30)]
+    assert sizes == [8192, 8192, 1024, 16]
+
+
+def test_a_module_is_asked_in_its_own_dtype_and_its_margin_is_cut_at_zero() -> None:
+    torch = pytest.importorskip("torch")
+    module = torch.nn.Linear(2, 1)
+    with torch.no_grad():
+        module.weight.copy_(torch.tensor([[1.0, -1.0]]))
+        module.bias.zero_()
+    np.testing.assert_array_equal(predicted_labels(module, ROWS), [0, 1, 0])
+    leads = class_log_probabilities(module, ROWS) @ np.array([-1.0, 1.0])
+    np.testing.assert_allclose(leads, [-3.0, 1.0, 0.0], atol=1e-12)
