@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from shiftmetrics._core.staging import current_staging
 from shiftmetrics.cli.inputs.decision_tables import read_table
 from shiftmetrics.cli.inputs.objects import check_model, load_object
 from shiftmetrics.cli.inputs.sources import Source, parse_source
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.signature import Call, measuring
-from shiftmetrics.decisions import MonitorResult, MonitorState, Passport, monitor_batch
+from shiftmetrics.decisions import MonitorResult, Passport, monitor_batch
+from shiftmetrics.decisions.monitor.state_file import StateFile
 from shiftmetrics.rules import Rule, RulesResult
 from shiftmetrics.rules.outcomes import Ended, Outcome
 from shiftmetrics.views import Context
@@ -32,6 +35,8 @@ def monitor(
 
     The state file remembers a few numbers between batches and no row. At most 5 % of monitors ever raise an alarm
     without a change, however often one looks. Several files are the parts of one batch, such as those of workers.
+    Beside the state, a history (.history.jsonl) keeps the counts of every batch, so that an alarm can be proven; a
+    monitor waits up to 30 s for another one of the same state.
 
     Exit codes: 0 no alarm, 1 an alarm, 2 an error; after an error the state is as before.
 
@@ -51,8 +56,9 @@ def monitor(
         Write the alarms as JUnit XML, for CI to show.
     """
     known = call(Passport.load, _existing(passport, "PASSPORT"))
-    place = state or Path(passport).with_suffix(".state.json")
-    before = call(MonitorState.load, place) if place.exists() else None
+    place = state or default_state(passport)
+    file = StateFile(place)
+    call(file.read, known)  # a damaged state is refused before the batch is read
     if model is not None:
         check_model(model)
     sources = [parse_source(text, "BATCH") for text in batch]
@@ -66,10 +72,15 @@ def monitor(
         counts = call(known.count, tables[0], model=opened)
         for table in tables[1:]:
             counts += call(known.count, table, model=opened)
+        # From here on no other monitor may count: the state is read again, and given back once it is replaced.
+        staging = current_staging()
+        assert staging is not None  # jobs compute inside of one
+        call(staging.held.enter_context, file.locked())
+        before = call(file.read, known)
         result = call(lambda: monitor_batch(known, counts, state=before))
         if junit is not None:
             _as_outcomes(result).to_junit(junit)
-        result.state.save(place)
+        result = replace(result, state=file.write(result, before))
         return CommandAnswer(
             results={result.title: result},
             title=f"Monitor of {passport}",
@@ -80,6 +91,11 @@ def monitor(
         )
 
     return Job(inputs=[Source(argument="PASSPORT", path=Path(passport)), *sources], compute=compute)
+
+
+def default_state(passport: str) -> Path:
+    """Return the state beside a passport."""
+    return Path(passport).with_suffix(".state.json")
 
 
 def _as_outcomes(result: MonitorResult) -> RulesResult:
