@@ -6,21 +6,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from shiftmetrics._core.staging import current_staging
 from shiftmetrics.cli.inputs.decision_tables import read_table
 from shiftmetrics.cli.inputs.objects import check_model, load_object
 from shiftmetrics.cli.inputs.sources import Source, parse_source
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.decisions import MonitorResult, Passport, monitor_batch
+from shiftmetrics.decisions.monitor.passport import BatchCounts
 from shiftmetrics.decisions.monitor.state_file import StateFile
 from shiftmetrics.rules import Rule, RulesResult
 from shiftmetrics.rules.outcomes import Ended, Outcome
 from shiftmetrics.views import Context
 
 
+def default_state(passport: str) -> Path:
+    """Return the state beside a passport."""
+    return Path(passport).with_suffix(".state.json")
+
+
 @measuring(
-    {}, words={"passport": "PASSPORT", "batch": "BATCH", "model": "--model", "state": "--state"}
+    {},
+    words={"passport": "PASSPORT", "batch": "BATCH", "model": "--model", "state": "--state"},
+    default_paths={"state": lambda values: default_state(values["passport"])},
 )
 def monitor(
     passport: str,
@@ -72,15 +79,10 @@ def monitor(
         counts = call(known.count, tables[0], model=opened)
         for table in tables[1:]:
             counts += call(known.count, table, model=opened)
-        # From here on no other monitor may count: the state is read again, and given back once it is replaced.
-        staging = current_staging()
-        assert staging is not None  # jobs compute inside of one
-        call(staging.held.enter_context, file.locked())
-        before = call(file.read, known)
-        result = call(lambda: monitor_batch(known, counts, state=before))
+        # Between reading the state and replacing it no other monitor may count.
+        result = call(_moved_on, file, known, counts)
         if junit is not None:
             _as_outcomes(result).to_junit(junit)
-        result = replace(result, state=file.write(result, before))
         return CommandAnswer(
             results={result.title: result},
             title=f"Monitor of {passport}",
@@ -93,9 +95,12 @@ def monitor(
     return Job(inputs=[Source(argument="PASSPORT", path=Path(passport)), *sources], compute=compute)
 
 
-def default_state(passport: str) -> Path:
-    """Return the state beside a passport."""
-    return Path(passport).with_suffix(".state.json")
+def _moved_on(file: StateFile, known: Passport, counts: BatchCounts) -> MonitorResult:
+    """Count a batch while no other process holds the state."""
+    with file.locked():
+        before = file.read(known)
+        result = monitor_batch(known, counts, state=before)
+        return replace(result, state=file.write(result, before))
 
 
 def _as_outcomes(result: MonitorResult) -> RulesResult:

@@ -13,7 +13,7 @@ import json
 import os
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,8 @@ class StateFile:
     def locked(self) -> Iterator[None]:
         """Hold the state: another process that wants it waits.
 
+        Inside `all_or_nothing` it is held until the files of the command are in their places.
+
         Raises
         ------
         ValueError
@@ -60,7 +62,7 @@ class StateFile:
 
         lock = FileLock(str(self.lock), timeout=self.patience)
         try:
-            lock.acquire()
+            lock.acquire(poll_interval=0.02)
         except Timeout as error:
             got = f"{str(self.path)!r}, held for {self.patience:g} s by {self._holder()}"
             remedy = "Nothing was counted. Give the batch again."
@@ -68,11 +70,14 @@ class StateFile:
         except OSError as error:
             got = f"{str(self.lock)!r} ({error.strerror})"
             raise ArgumentValueError("state", "in a folder where it can be locked", got) from error
-        try:
+        with ExitStack() as held:
+            held.callback(lock.release)
             self.lock.write_text(f"{os.getpid()} {socket.gethostname()}\n", encoding="utf-8")
             yield
-        finally:
-            lock.release()
+            staging = current_staging()
+            if staging is not None:
+                # The state is replaced when the command ends, and not before.
+                staging.held.push(held.pop_all())
 
     def _holder(self) -> str:
         """Return the process that holds the lock, in words."""
