@@ -53,7 +53,9 @@ def test_a_command_that_failed_can_be_given_again(options, watched):
         with open("/dev/full", "w") as full:  # noqa: PTH123
             command = [sys.executable, "-m", "shiftmetrics", "monitor", "p.json", "0.csv"]
             command += ["--state", "s.json", "--json", "j.json"]
-            code = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False).returncode
+            code = subprocess.run(
+                command, stdout=full, stderr=subprocess.PIPE, check=False
+            ).returncode
     else:
         code = monitor("0.csv", "--state", "s.json", *options).returncode
     assert code == 2

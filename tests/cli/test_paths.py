@@ -1,4 +1,4 @@
-"""Two names of one file are an error before anything starts, in every command and for every option that names a file."""
+"""Two names of one file are an error before anything starts, in every command and for every option of files."""
 
 import importlib
 import os
@@ -19,7 +19,10 @@ def options_of(command):
 
 def written_options():
     return [
-        (command, option) for command in COMMANDS for option in options_of(command) if is_written(option)
+        (command, option)
+        for command in COMMANDS
+        for option in options_of(command)
+        if is_written(option)
     ]
 
 
@@ -31,7 +34,11 @@ def test_every_option_that_names_a_file_is_known_to_the_door(command, place):
     for option in options_of(command):
         if option.kind is Path and not is_written(option):
             assert option.metavar in ("FOLDER", "CONFIG", "RULES.toml"), name_of(option)
-        reads = "FILE" in (option.metavar or "") or option.kind in (str, list[str]) or option.is_argument
+        reads = (
+            "FILE" in (option.metavar or "")
+            or option.kind in (str, list[str])
+            or option.is_argument
+        )
         if is_written(option) or not reads:
             continue
         value = ["mine.json"] if option.kind == list[str] else "mine.json"
@@ -52,7 +59,9 @@ def test_no_two_files_that_are_written_are_one(command, place):
             for name in ("same.x", "./same.x", "link.x", f"../{place.name}/same.x"):
                 with pytest.raises(ValueError, match="must be two files") as caught:
                     check_paths(
-                        options_of(command), {first.name: Path("same.x"), second.name: Path(name)}, {}
+                        options_of(command),
+                        {first.name: Path("same.x"), second.name: Path(name)},
+                        {},
                     )
                 assert name_of(first) in str(caught.value)
                 assert name_of(second) in str(caught.value)

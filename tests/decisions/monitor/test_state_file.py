@@ -61,7 +61,11 @@ def test_no_batch_is_lost_among_processes(passport, tmp_path):
 def test_whoever_waits_too_long_learns_for_whom(passport, tmp_path):
     file = StateFile(tmp_path / "state.json")
     waiting = StateFile(tmp_path / "state.json", patience=0.1)
-    with file.locked(), pytest.raises(ValueError, match=f"process {os.getpid()} on"), waiting.locked():
+    with (
+        file.locked(),
+        pytest.raises(ValueError, match=f"process {os.getpid()} on"),
+        waiting.locked(),
+    ):
         pass
     assert not (tmp_path / "state.json").exists()
     with waiting.locked():

@@ -1,4 +1,4 @@
-"""What a monitor remembers between batches, with a checksum: a damaged state is refused and never taken for a new one."""
+"""What a monitor remembers between batches, with a checksum: a damaged state is refused, never read as new."""
 
 from __future__ import annotations
 
@@ -120,13 +120,20 @@ def _check_file(state: Any, content: Mapping[str, Any], passport: Passport | Non
     for place, alarm in zip(_places(state), state.alarms, strict=True):
         _check_alarm(alarm, place)
     _check_counts(state)
-    _check(content["sequence"] == state.sequence, "sequence", str(state.sequence), content["sequence"])
+    _check(
+        content["sequence"] == state.sequence, "sequence", str(state.sequence), content["sequence"]
+    )
     # The state of another passport is no damaged one: `monitor_batch` names both.
     if passport is not None and passport.digest == state.passport:
         check_state(state, passport)
     rest = {name: part for name, part in content.items() if name != "checksum"}
     found = _checksum(rest)
-    _check(content["checksum"] == found, "checksum", f"{found[:12]}... by its content", content["checksum"])
+    _check(
+        content["checksum"] == found,
+        "checksum",
+        f"{found[:12]}... by its content",
+        content["checksum"],
+    )
 
 
 def check_state(state: MonitorState, passport: Passport) -> None:
@@ -139,7 +146,9 @@ def check_state(state: MonitorState, passport: Passport) -> None:
     """
     start = MonitorState.start(passport)
     n_rows = len(start.rows)
-    _check(len(state.rows) == n_rows, "rows", f"the {n_rows} alarms of the passport", len(state.rows))
+    _check(
+        len(state.rows) == n_rows, "rows", f"the {n_rows} alarms of the passport", len(state.rows)
+    )
     has_errors = "an alarm" if start.errors is not None else "None"
     _check((state.errors is None) == (start.errors is None), "errors", has_errors, state.errors)
     for place, alarm, first in zip(_places(state), state.alarms, start.alarms, strict=True):

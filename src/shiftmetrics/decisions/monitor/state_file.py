@@ -101,8 +101,12 @@ class StateFile:
         state = MonitorState.load(self.path, passport)
         if state.history and self.history.exists() and state.history not in self._digests():
             expected = f"the line of batch {state.n_batches} that the state names"
-            remedy = "It was edited, or is that of another state. Put both back, or start a new state."
-            raise ArgumentValueError("state", expected, f"none in {str(self.history)!r}", remedy, verb="find")
+            remedy = (
+                "It was edited, or is that of another state. Put both back, or start a new state."
+            )
+            raise ArgumentValueError(
+                "state", expected, f"none in {str(self.history)!r}", remedy, verb="find"
+            )
         return state
 
     def write(self, result: MonitorResult, before: MonitorState | None) -> MonitorState:
