@@ -23,6 +23,7 @@ from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.files import WRITTEN_BY, atomic_path, is_ours, is_stream, write_text
 from shiftmetrics._core.options import check_memory, check_memory_limit
 from shiftmetrics._core.record import KeepArray, decode, encode_value
+from shiftmetrics._core.staging import rename
 
 SCHEMA_VERSION = 2
 
@@ -205,18 +206,41 @@ def write_document(
             raise ArgumentValueError("path", expected, repr(str(path)), remedy)
         np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
         # The digest tells a reader that both files come from one call.
-        document = {**document, "arrays_sha256": hashlib.sha256(buffer.getvalue()).hexdigest()}
+        digest = hashlib.sha256(buffer.getvalue()).hexdigest()
+        document = {**document, "arrays_sha256": digest}
     text = json.dumps(document, indent=2, allow_nan=False)
     if arrays:
-        with atomic_path(archive) as temporary:
-            temporary.write_bytes(buffer.getvalue())
-            # Inside the block: where the disk is full, no archive stays.
-            write_text(path, text + "\n")
+        _write_pair(path, text + "\n", archive, buffer.getvalue(), digest)
     else:
         write_text(path, text + "\n")
     if outdated:
-        archive.unlink(missing_ok=True)
+        rename(archive, None)
     return text
+
+
+def _write_pair(path: Path, text: str, archive: Path, content: bytes, digest: str) -> None:
+    """Replace a JSON file and the archive beside it, so that a whole pair is there at any moment.
+
+    The new archive first stands under a name with its digest, where readers of the new JSON look too. Until the JSON
+    is replaced the old pair is whole, and from then on the new one.
+    """
+    waiting = _waiting_archive(archive, digest)
+    with atomic_path(waiting) as temporary:
+        temporary.write_bytes(content)
+    try:
+        write_text(path, text)
+    except BaseException:
+        # Where the disk is full, no archive stays.
+        waiting.unlink(missing_ok=True)
+        raise
+    rename(waiting, Path(os.path.realpath(archive)))
+
+
+def _waiting_archive(archive: Path, digest: str) -> Path:
+    """Return where an archive stands until the JSON that names it has been replaced."""
+    # A link stays a link: the file that it points at is replaced.
+    place = Path(os.path.realpath(archive))
+    return place.with_name(f".{place.stem[:40]}.{digest[:16]}.npz")
 
 
 def keep_arrays(
@@ -257,9 +281,14 @@ def _names_arrays(path: Path) -> bool:
 
 def _load_arrays(npz: Path, digest: str | None) -> dict[str, npt.NDArray[Any]]:
     """Load the arrays beside a JSON file, if there are any; ``digest`` is what the JSON says about them."""
-    if not npz.is_file():
+    content = npz.read_bytes() if npz.is_file() else b""
+    if isinstance(digest, str) and hashlib.sha256(content).hexdigest() != digest:
+        # The process that wrote the pair may have ended between the two.
+        waiting = _waiting_archive(npz, digest)
+        if waiting.is_file():
+            content = waiting.read_bytes()
+    if not content:
         return {}
-    content = npz.read_bytes()
     if digest is not None and hashlib.sha256(content).hexdigest() != digest:
         expected = "those that were written with the JSON"
         got = "a damaged file or one of another result"

@@ -12,10 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from shiftmetrics._core.staging import UNFINISHED, current_staging, rename
 from shiftmetrics._version import __version__
-
-UNFINISHED: set[Path] = set()
-"""Temporary files that a process which ends at once has to remove."""
 
 WRITTEN_BY = {"written_by": f"shiftmetrics {__version__}"}
 """The mark of a JSON document."""
@@ -57,6 +55,8 @@ def is_stream(path: str | os.PathLike[str]) -> bool:
 def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path that replaces ``target`` when the block ends, or vanishes when it raises.
 
+    Inside `all_or_nothing` it waits for the other files of the command.
+
     Raises
     ------
     ValueError
@@ -94,10 +94,17 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
         umask = os.umask(0)
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        rename(temporary, path)
+    except BaseException:
+        _remove(temporary)
+        raise
+    if current_staging() is None:
         UNFINISHED.discard(temporary)
+
+
+def _remove(temporary: Path) -> None:
+    temporary.unlink(missing_ok=True)
+    UNFINISHED.discard(temporary)
 
 
 @contextmanager

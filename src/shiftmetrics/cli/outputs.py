@@ -14,6 +14,8 @@ from shiftmetrics._core.documents import has_foreign_archive, write_results
 from shiftmetrics._core.drawing import printable
 from shiftmetrics._core.files import is_ours, is_stream
 from shiftmetrics._core.result import Result
+from shiftmetrics._core.staging import all_or_nothing
+from shiftmetrics.cli.errors import reader_may_leave
 from shiftmetrics.cli.inputs.sources import ARRAY_SUFFIXES, TABLE_SUFFIXES, Source
 from shiftmetrics.views import Context
 
@@ -119,21 +121,33 @@ class Job:
         ValueError
             If a file would overwrite an input, or looks like data.
         """
+        check_outputs({"--json": self.json, "--report": self.report}, self.inputs)
+        # Files get their names at the end: where one cannot be written, or the output, all are as before.
+        with all_or_nothing():
+            answer = self.compute()
+            self._write(answer)
+            # A reader of the output that leaves early, such as `head`, must not cost a file.
+            with reader_may_leave():
+                self._print(answer)
+        return answer.exit_code
+
+    def _write(self, answer: CommandAnswer) -> None:
         from shiftmetrics.views import write_report
 
-        check_outputs({"--json": self.json, "--report": self.report}, self.inputs)
-        answer = self.compute()
         context = replace(answer.context, command=command_line())
-        # files first: a reader of the output that leaves early, such as `head`, must not cost a file
         if self.report is not None:
             write_report(answer.results, self.report, title=answer.title, context=context)
-        if self.json is not None:
+        if self.json is not None and not is_stdout(self.json):
             answer.write_json(self.json)
-        if not self.quiet and not is_stdout(self.json):
+
+    def _print(self, answer: CommandAnswer) -> None:
+        if self.json is not None and is_stdout(self.json):
+            answer.write_json(self.json)
+        elif not self.quiet:
             notes = [*roles_in_words(self.inputs), *answer.notes]
             show(answer.results, notes, verbose=self.verbose)
             say_files({**answer.written, "JSON": self.json, "Report": self.report})
-        return answer.exit_code
+        sys.stdout.flush()
 
 
 def roles_in_words(inputs: Iterable[Source]) -> list[str]:

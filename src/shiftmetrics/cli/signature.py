@@ -27,6 +27,7 @@ from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics.cli.forms import TEXT_FORMS, Option
 from shiftmetrics.cli.options import OPENING, SETTINGS, Opening, of_every_command
 from shiftmetrics.cli.outputs import Job, check_outputs
+from shiftmetrics.cli.paths import DefaultPaths, check_paths
 
 NEVER = {"executor", "rng", "progress", "align", "pairing", "keep_rows"}
 """Parameters of the library that are no options: set by --seed, --quiet and --align, or of no use to a command."""
@@ -256,6 +257,7 @@ def measuring(
     words: Mapping[str, str],
     leave_out: Iterable[str] = (),
     panels: Mapping[str, str] | None = None,
+    default_paths: DefaultPaths | None = None,
 ) -> Callable[[Callable[..., Job]], Any]:
     """Give a command the options of functions, a seed, and the options of its output.
 
@@ -270,6 +272,8 @@ def measuring(
         Parameters that are no options of this command.
     panels : mapping of str to str, optional
         Headings for options of the command.
+    default_paths : mapping of str to callable, optional
+        Files that the command writes where an option is not typed, from all that is typed.
 
     Returns
     -------
@@ -312,19 +316,32 @@ def measuring(
 
         own = list(own_options(command, panels))
         output = own_options(of_every_command)
-        return _readable(callback, command, [*declared.values(), *own, *opening.values(), *output])
+        options = [*declared.values(), *own, *opening.values(), *output]
+        return _readable(callback, command, options, default_paths or {})
 
     return decorate
 
 
-def _readable(callback: Any, command: Callable[..., Any], options: Iterable[Option]) -> Any:
-    """Give a callback the signature and the help that typer reads."""
-    parameters = [option.parameter() for option in options]
-    callback.__signature__ = inspect.Signature(parameters)
-    callback.__annotations__ = {part.name: part.annotation for part in parameters}
-    callback.__name__ = command.__name__
-    callback.__doc__ = (inspect.getdoc(command) or "").partition("\n\nParameters\n---")[0]
-    return callback
+def _readable(
+    callback: Any,
+    command: Callable[..., Any],
+    options: Iterable[Option],
+    default_paths: DefaultPaths | None = None,
+) -> Any:
+    """Give a callback the signature and the help that typer reads, and a door that all its paths go through."""
+    declared = tuple(options)
+
+    def checked(**values: Any) -> Any:
+        check_paths(declared, values, default_paths or {})
+        return callback(**values)
+
+    parameters = [option.parameter() for option in declared]
+    checked.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    checked.__annotations__ = {part.name: part.annotation for part in parameters}
+    checked.__name__ = command.__name__
+    checked.__doc__ = (inspect.getdoc(command) or "").partition("\n\nParameters\n---")[0]
+    checked.options = declared  # type: ignore[attr-defined]
+    return checked
 
 
 class SectionedCommand(TyperCommand):

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from shiftmetrics._core.class_names import class_key
-from shiftmetrics._core.files import atomic_path
 from shiftmetrics.cli.forms import label_plan_of
-from shiftmetrics.cli.inputs.decision_tables import check_new_table, read_table
+from shiftmetrics.cli.inputs.decision_tables import read_table
 from shiftmetrics.cli.inputs.objects import check_model, load_object
 from shiftmetrics.cli.inputs.samples import split_names
 from shiftmetrics.cli.inputs.sources import parse_source
+from shiftmetrics.cli.label_tables import check_table_path, without_guards, write_table
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.decisions import AuditResult, audit_samples
@@ -37,6 +37,7 @@ def audit(
     plan: int | None = None,
     peek: bool = False,
     rows: Path | None = None,
+    as_is: bool = False,
 ) -> Job:
     """Say what changed in this table, in which rows and since when, and whether the model is worse.
 
@@ -72,6 +73,9 @@ def audit(
         Draw an order of all rows to label, so that one may look after each label and stop at any time.
     rows : FILE.csv
         Write the rows of the new modes, and those of the plan, with a column label to fill in.
+    as_is
+        Write and read cells as they are. Default: in that file an apostrophe stands before cells that a spreadsheet
+        would run, such as =1+1, and --labels is read without it.
     """
     planned = label_plan_of(plan, peek=peek)
     if model and prediction is not None:
@@ -83,8 +87,11 @@ def audit(
         typed["--labels"] = labels
     sources = [parse_source(text, argument) for argument, text in typed.items()]
     if rows is not None:
-        check_new_table(rows, "--rows")
+        check_table_path(rows, "--rows")
     contents = [read_table(source) for source in sources]
+    filled_in = contents[2] if labels is not None else None
+    if not as_is:
+        filled_in = without_guards(filled_in)
     notes: list[str] = []
     models: list[Any] = []
     for text in model or []:
@@ -99,14 +106,13 @@ def audit(
             audit_samples,
             *contents[:2],
             model=models or None,
-            labels=contents[2] if labels is not None else None,
+            labels=filled_in,
             columns=split_names(columns) if columns else None,
             exclude=split_names(exclude) if exclude else None,
             plan=planned,
         )
         if rows is not None:
-            with atomic_path(rows) as temporary:
-                rows_to_label(result, contents[1]).to_csv(temporary, index=False)
+            write_table(rows_to_label(result, contents[1]), rows, guard=not as_is)
         elif result.changes.new or result.plan is not None:
             notes.append("--rows new_rows.csv writes the rows to look at and to label.")
         if call["label"] is None and labels is None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from shiftmetrics._core.files import atomic_path
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.cli.forms import label_plan_of, parse_pairs
-from shiftmetrics.cli.inputs.decision_tables import check_new_table, read_table
+from shiftmetrics.cli.inputs.decision_tables import read_table
 from shiftmetrics.cli.inputs.objects import check_model, load_object, predicted_rows
 from shiftmetrics.cli.inputs.row_values import require_column
 from shiftmetrics.cli.inputs.sources import parse_source
+from shiftmetrics.cli.label_tables import check_table_path, without_guards, write_table
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.decisions import DiffResult, diff_models
@@ -39,6 +39,7 @@ def diff(
     plan: int | None = None,
     peek: bool = False,
     changed: Path | None = None,
+    as_is: bool = False,
 ) -> Job:
     """Say whether a new model is safe to ship, from the predictions of both on the same rows.
 
@@ -80,6 +81,9 @@ def diff(
         Plan labels so that one may look after each and stop at any time; the interval is a little wider.
     changed : FILE.csv
         Write the changed rows, in the order in which to label them, with a column label to fill in.
+    as_is
+        Write and read cells as they are. Default: in that file an apostrophe stands before cells that a spreadsheet
+        would run, such as =1+1, and --labels is read without it.
     """
     if label is not None and labels is not None:
         raise ValueError("--labels FILE must not be given beside --label COLUMN: take one of them.")
@@ -99,8 +103,11 @@ def diff(
         notes.append(f"OLD is {old}, NEW is {new}.")
         options = {"--label": label, "--id": id_column, "--group": group}
         contents[:1] = _predicted({"OLD": old, "NEW": new}, contents[0], options, notes)
+    filled_in = contents[2] if labels is not None else None
+    if not as_is:
+        filled_in = without_guards(filled_in)
     if changed is not None:
-        check_new_table(changed, "--changed")
+        check_table_path(changed, "--changed")
     # costs of errors, by the label of the row
     by_label: dict[str, float] = {}
     for text in costs or []:
@@ -110,16 +117,14 @@ def diff(
         result = call(
             diff_models,
             *contents[:2],
-            labels=label if labels is None else contents[2],
+            labels=label if labels is None else filled_in,
             ids=id_column,
             groups=group,
             costs=by_label or None,
             plan=planned,
         )
         if changed is not None:
-            # whole or not at all: people fill this file in
-            with atomic_path(changed) as temporary:
-                result.to_frame().to_csv(temporary, index=False)
+            write_table(result.to_frame(), changed, guard=not as_is)
         names = [Path(text).name for text in (old, new)]
         return CommandAnswer(
             results={result.title: result},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,23 @@ from shiftmetrics.cli.inputs.objects import check_model, load_object
 from shiftmetrics.cli.inputs.sources import Source, parse_source
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.signature import Call, measuring
-from shiftmetrics.decisions import MonitorResult, MonitorState, Passport, monitor_batch
+from shiftmetrics.decisions import MonitorResult, Passport, monitor_batch
+from shiftmetrics.decisions.monitor.passport import BatchCounts
+from shiftmetrics.decisions.monitor.state_file import StateFile
 from shiftmetrics.rules import Rule, RulesResult
 from shiftmetrics.rules.outcomes import Ended, Outcome
 from shiftmetrics.views import Context
 
 
+def default_state(passport: str) -> Path:
+    """Return the state beside a passport."""
+    return Path(passport).with_suffix(".state.json")
+
+
 @measuring(
-    {}, words={"passport": "PASSPORT", "batch": "BATCH", "model": "--model", "state": "--state"}
+    {},
+    words={"passport": "PASSPORT", "batch": "BATCH", "model": "--model", "state": "--state"},
+    default_paths={"state": lambda values: default_state(values["passport"])},
 )
 def monitor(
     passport: str,
@@ -32,7 +42,8 @@ def monitor(
 
     What was known comes first, then what is new. The state file remembers a few numbers between batches and no row.
     At most 5 % of monitors ever raise an alarm without a change, however often one looks. Several files are the
-    parts of one batch, such as those of workers.
+    parts of one batch, such as those of workers. Beside the state, a history (.history.jsonl) keeps the counts of
+    every batch, so that an alarm can be proven; a monitor waits up to 30 s for another one of the same state.
 
     Exit codes: 0 no alarm, 1 an alarm, 2 an error; after an error the state is as before.
 
@@ -52,8 +63,9 @@ def monitor(
         Write the alarms as JUnit XML, for CI to show.
     """
     known = call(Passport.load, _existing(passport, "PASSPORT"))
-    place = state or Path(passport).with_suffix(".state.json")
-    before = call(MonitorState.load, place) if place.exists() else None
+    place = state or default_state(passport)
+    file = StateFile(place)
+    call(file.read, known)  # a damaged state is refused before the batch is read
     if model is not None:
         check_model(model)
     sources = [parse_source(text, "BATCH") for text in batch]
@@ -67,10 +79,10 @@ def monitor(
         counts = call(known.count, tables[0], model=opened)
         for table in tables[1:]:
             counts += call(known.count, table, model=opened)
-        result = call(lambda: monitor_batch(known, counts, state=before))
+        # Between reading the state and replacing it no other monitor may count.
+        result = call(_moved_on, file, known, counts)
         if junit is not None:
             _as_outcomes(result).to_junit(junit)
-        result.state.save(place)
         return CommandAnswer(
             results={result.title: result},
             title=f"Monitor of {passport}",
@@ -81,6 +93,14 @@ def monitor(
         )
 
     return Job(inputs=[Source(argument="PASSPORT", path=Path(passport)), *sources], compute=compute)
+
+
+def _moved_on(file: StateFile, known: Passport, counts: BatchCounts) -> MonitorResult:
+    """Count a batch while no other process holds the state."""
+    with file.locked():
+        before = file.read(known)
+        result = monitor_batch(known, counts, state=before)
+        return replace(result, state=file.write(result, before))
 
 
 def _as_outcomes(result: MonitorResult) -> RulesResult:

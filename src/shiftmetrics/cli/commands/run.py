@@ -15,6 +15,7 @@ from shiftmetrics.cli.commands.check import show_outcomes
 from shiftmetrics.cli.commands.config import Config, Measurement, prepare, read_config
 from shiftmetrics.cli.errors import EXIT_ERROR, message_of, reader_may_leave, say_error
 from shiftmetrics.cli.inputs.sources import Source
+from shiftmetrics.cli.label_tables import RUNS_AGAIN
 from shiftmetrics.cli.outputs import CommandAnswer, check_outputs, command_line, say
 from shiftmetrics.cli.signature import command
 from shiftmetrics.rules import check_results
@@ -115,6 +116,8 @@ class Session:
         ValueError
             The first error, with the measurement that has it.
         """
+        RUNS_AGAIN.set(True)
+        self.check_tables()
         written: set[Path] = set()  # by the measurements before: a comparison may read them
         self.check_outputs(self.plan.measurements)
         for number, part in enumerate(self.plan.measurements):
@@ -130,6 +133,20 @@ class Session:
             except Exception as error:
                 raise ValueError(f"{part.kind} {part.name!r}: {message_of(error)}") from error
             written.add(self.file(part))
+
+    def check_tables(self) -> None:
+        """Refuse two measurements that write one table."""
+        taken: dict[Path, str] = {}
+        for part in self.plan.measurements:
+            for key in ("changed", "rows"):
+                text = part.values.get(key)
+                if text is None:
+                    continue
+                other = taken.setdefault(Path(text).resolve(), part.name)
+                if other != part.name:
+                    raise ValueError(
+                        f"{key} of {part.name!r} must be a file of its own, got {text!r}, that of {other!r}."
+                    )
 
     def check_outputs(self, parts: Sequence[Measurement], inputs: Sequence[Source] = ()) -> None:
         """Refuse to replace files of other origin, or inputs; results of ``parts`` are still to be written."""

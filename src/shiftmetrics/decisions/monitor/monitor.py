@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
@@ -12,7 +12,7 @@ from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.leading_verdict import LeadingVerdict
 from shiftmetrics.decisions.monitor.alarm import Alarm
 from shiftmetrics.decisions.monitor.passport import BatchCounts, Passport
-from shiftmetrics.decisions.monitor.records import FileRecord
+from shiftmetrics.decisions.monitor.state import MonitorState, check_state
 
 _WATCHING = Status("watching", "All batches so far were counted.")
 _NOTHING_WATCHED = Status(
@@ -27,66 +27,6 @@ _REPEATED = (
     "This batch has all counts of the one before: given twice, it counts twice. Go back to the state "
     "before it."
 )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class MonitorState(FileRecord):
-    """What a monitor remembers between batches: a few numbers for each alarm, and no sample.
-
-    Attributes
-    ----------
-    passport : str
-        The digest of the passport that it belongs to.
-    errors : Alarm or None
-        The alarm of labelled errors.
-    rows : tuple of Alarm
-        The alarms of the samples; empty where they are not watched.
-    n_batches, n_samples : int
-        What was seen so far.
-    last : BatchCounts or None
-        The counts of the last batch.
-    """
-
-    argument: ClassVar[str] = "state"
-
-    passport: str
-    errors: Alarm | None
-    rows: tuple[Alarm, ...]
-    n_batches: int = 0
-    n_samples: int = 0
-    last: BatchCounts | None = None
-
-    @classmethod
-    def start(cls, passport: Passport) -> MonitorState:
-        """Return the state before the first batch."""
-        errors, rows = passport.alarms()
-        return cls(passport=passport.digest, errors=errors, rows=rows)
-
-    def update(self, counts: BatchCounts) -> MonitorState:
-        """Return the state after a batch, from its counts; those of several workers are added before."""
-        errors = self.errors
-        if errors is not None:
-            errors = errors.update(counts.errors.hits, counts.errors.n)
-        # Samples that are not watched are counted all the same, and have no alarms: then this is empty.
-        rows = tuple(
-            alarm.update(count.hits, count.n)
-            for alarm, count in zip(self.rows, counts.rows, strict=False)
-        )
-        # A passport that watches no samples has no counts of them, only those of labels.
-        seen = max([count.n for count in counts.rows], default=counts.errors.n)
-        return replace(
-            self,
-            errors=errors,
-            rows=rows,
-            n_batches=self.n_batches + 1,
-            n_samples=self.n_samples + seen,
-            last=counts,
-        )
-
-    @property
-    def alarms(self) -> tuple[Alarm, ...]:
-        """All alarms, that of errors first."""
-        return self.rows if self.errors is None else (self.errors, *self.rows)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -222,6 +162,7 @@ def monitor_batch(
         remedy = "Start a new state, or give the passport that it was started with."
         got = f"the state of passport {state.passport}"
         raise ArgumentValueError("state", f"that of passport {passport.digest}", got, remedy)
+    check_state(state, passport)
     counts = batch if isinstance(batch, BatchCounts) else passport.count(batch, model=model)
     n_samples = counts.rows[0].n if counts.rows else counts.errors.n
     warnings: tuple[str, ...] = ()

@@ -6,6 +6,7 @@ import base64
 import io
 import itertools
 import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,11 @@ def inline_figure(
     from matplotlib.figure import Figure
 
     # words stay text elements: they can be read aloud, and scale
-    with style.style(), matplotlib.rc_context({"svg.fonttype": "none", "savefig.dpi": 144}):
+    settings = {"svg.fonttype": "none", "savefig.dpi": 144}
+    with style.style(), matplotlib.rc_context(settings), warnings.catch_warnings():
+        # The browser has fonts for names that matplotlib, which only measures them, has no glyphs for.
+        warnings.filterwarnings("ignore", message=r"(?s)Glyph .* missing from")
+        warnings.filterwarnings("ignore", message=r"(?s)Matplotlib currently does not support")
         figure = Figure(figsize=(4.0, height), layout="constrained")
         ax = plot(result, figure.add_subplot(), kind=kind, **options)
         ax.set_title(ax.get_title(loc="left"), loc="left", wrap=True)

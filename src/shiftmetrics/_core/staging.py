@@ -1,0 +1,99 @@
+"""All files of a command, or none of them: each is written beside its place, and all are renamed at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+UNFINISHED: set[Path] = set()
+"""Temporary files that a process which ends at once has to remove."""
+
+
+class Staging:
+    """The steps that put the files of a command in their places.
+
+    Attributes
+    ----------
+    held : ExitStack
+        What is released once all is in its place, or nothing is: the lock of a state, say.
+    """
+
+    def __init__(self) -> None:
+        self.held = ExitStack()
+        self._steps: list[tuple[Path, Path | None]] = []
+        self._last: list[tuple[Path, Path | None]] = []
+        self._is_last = False
+
+    def add(self, source: Path, target: Path | None) -> None:
+        """Rename ``source`` to ``target`` at the end; without a target, remove it."""
+        steps = self._last if self._is_last else self._steps
+        steps.append((source, target))
+
+    @contextmanager
+    def as_last(self) -> Iterator[None]:
+        """Put what is written in this block in its place after everything else."""
+        self._is_last = True
+        try:
+            yield
+        finally:
+            self._is_last = False
+
+    def commit(self) -> None:
+        """Put all files in their places, in the order in which they were written."""
+        while self._steps or self._last:
+            steps = self._steps or self._last
+            source, target = steps[0]
+            if target is None:
+                source.unlink(missing_ok=True)
+            else:
+                source.replace(target)
+            UNFINISHED.discard(source)
+            # A step is dropped only once it is done: what is left is removed by `discard`.
+            del steps[0]
+
+    def discard(self) -> None:
+        """Remove what was written beside its place and has not been renamed."""
+        for source, target in [*self._steps, *self._last]:
+            # A step without a target removes a file of an earlier call, which stays then.
+            if target is not None and source in UNFINISHED:
+                source.unlink(missing_ok=True)
+                UNFINISHED.discard(source)
+
+
+_STAGING: ContextVar[Staging | None] = ContextVar("STAGING", default=None)
+
+
+def current_staging() -> Staging | None:
+    """Return the staging of the command that runs; None outside of one."""
+    return _STAGING.get()
+
+
+@contextmanager
+def all_or_nothing() -> Iterator[Staging]:
+    """Put all files that are written in this block in their places when it ends, or none where it raises.
+
+    Pipes and devices are written through at once: a full one is noticed before any file is replaced.
+    """
+    staging = Staging()
+    token = _STAGING.set(staging)
+    try:
+        # The lock of a state is given back after the state has been replaced.
+        with staging.held:
+            yield staging
+            staging.commit()
+    finally:
+        staging.discard()
+        _STAGING.reset(token)
+
+
+def rename(source: Path, target: Path | None) -> None:
+    """Rename a file, or remove it where there is no target: at once, or with all others of the command."""
+    staging = current_staging()
+    if staging is not None:
+        staging.add(source, target)
+    elif target is None:
+        source.unlink(missing_ok=True)
+    else:
+        source.replace(target)

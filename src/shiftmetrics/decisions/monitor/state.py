@@ -1,0 +1,224 @@
+"""What a monitor remembers between batches, with a checksum: a damaged state is refused, never read as new."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics.decisions.monitor.alarm import Alarm
+from shiftmetrics.decisions.monitor.passport import BatchCounts, Passport
+from shiftmetrics.decisions.monitor.records import FileRecord, canonical
+
+_REMEDY = "Go back to a copy of it, or start a new state: nothing was counted."
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MonitorState(FileRecord):
+    """What a monitor remembers between batches: a few numbers for each alarm, and no sample.
+
+    Attributes
+    ----------
+    passport : str
+        The digest of the passport that it belongs to.
+    errors : Alarm or None
+        The alarm of labelled errors.
+    rows : tuple of Alarm
+        The alarms of the samples; empty where they are not watched.
+    n_batches, n_samples : int
+        What was seen so far.
+    last : BatchCounts or None
+        The counts of the last batch.
+    history : str
+        The digest of the last line of its history; empty where none is kept.
+    """
+
+    argument: ClassVar[str] = "state"
+    version: int = 2
+
+    passport: str
+    errors: Alarm | None
+    rows: tuple[Alarm, ...]
+    n_batches: int = 0
+    n_samples: int = 0
+    last: BatchCounts | None = None
+    history: str = ""
+
+    @classmethod
+    def start(cls, passport: Passport) -> MonitorState:
+        """Return the state before the first batch."""
+        errors, rows = passport.alarms()
+        return cls(passport=passport.digest, errors=errors, rows=rows)
+
+    def update(self, counts: BatchCounts) -> MonitorState:
+        """Return the state after a batch, from its counts; those of several workers are added before."""
+        errors = self.errors
+        if errors is not None:
+            errors = errors.update(counts.errors.hits, counts.errors.n)
+        # Samples that are not watched are counted all the same, and have no alarms: then this is empty.
+        rows = tuple(
+            alarm.update(count.hits, count.n)
+            for alarm, count in zip(self.rows, counts.rows, strict=False)
+        )
+        # A passport that watches no samples has no counts of them, only those of labels.
+        seen = max([count.n for count in counts.rows], default=counts.errors.n)
+        return replace(
+            self,
+            errors=errors,
+            rows=rows,
+            n_batches=self.n_batches + 1,
+            n_samples=self.n_samples + seen,
+            last=counts,
+        )
+
+    @property
+    def alarms(self) -> tuple[Alarm, ...]:
+        """All alarms, that of errors first."""
+        return self.rows if self.errors is None else (self.errors, *self.rows)
+
+    @property
+    def sequence(self) -> int:
+        """How often the state was moved on: once a batch."""
+        return self.n_batches
+
+    @property
+    def text(self) -> str:
+        """The state as JSON in one line, with its sequence number and a checksum of all the rest."""
+        content = {**json.loads(super().text), "sequence": self.sequence}
+        return canonical({**content, "checksum": _checksum(content)}) + "\n"
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], passport: Passport | None = None) -> Self:
+        """Read a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        passport : Passport, optional
+            The state is held against it too, so that what was changed by hand is named.
+
+        Raises
+        ------
+        ValueError
+            If the file is no state, of another version, damaged, or that of another passport.
+        """
+        return cls._read(path, lambda state, content: _check_file(state, content, passport))
+
+
+def _check_file(state: Any, content: Mapping[str, Any], passport: Passport | None) -> None:
+    """Name the first place of a file that cannot be right; then compare its checksum."""
+    for name in ("sequence", "checksum", *(field.name for field in fields(MonitorState))):
+        _check(name in content, name, "there", "none")
+    for place, alarm in zip(_places(state), state.alarms, strict=True):
+        _check_alarm(alarm, place)
+    _check_counts(state)
+    _check(
+        content["sequence"] == state.sequence, "sequence", str(state.sequence), content["sequence"]
+    )
+    # The state of another passport is no damaged one: `monitor_batch` names both.
+    if passport is not None and passport.digest == state.passport:
+        check_state(state, passport)
+    rest = {name: part for name, part in content.items() if name != "checksum"}
+    found = _checksum(rest)
+    _check(
+        content["checksum"] == found,
+        "checksum",
+        f"{found[:12]}... by its content",
+        content["checksum"],
+    )
+
+
+def check_state(state: MonitorState, passport: Passport) -> None:
+    """Hold a state against its passport.
+
+    Raises
+    ------
+    ValueError
+        If it has other alarms than those that the passport starts, or counts that cannot be.
+    """
+    start = MonitorState.start(passport)
+    n_rows = len(start.rows)
+    _check(
+        len(state.rows) == n_rows, "rows", f"the {n_rows} alarms of the passport", len(state.rows)
+    )
+    has_errors = "an alarm" if start.errors is not None else "None"
+    _check((state.errors is None) == (start.errors is None), "errors", has_errors, state.errors)
+    for place, alarm, first in zip(_places(state), state.alarms, start.alarms, strict=True):
+        for name in ("name", "allowed", "alpha"):
+            _check_same(getattr(alarm, name), getattr(first, name), f"{place}.{name}")
+        _check_alarm(alarm, place)
+    _check_counts(state)
+    if state.last is not None:
+        n_tests = len(passport.tests)
+        n_counts = len(state.last.rows)
+        _check(n_counts == n_tests, "last.rows", f"the counts of {n_tests} tests", n_counts)
+
+
+def _check_counts(state: MonitorState) -> None:
+    """Hold the counts of a state against those of its alarms."""
+    for name in ("n_batches", "n_samples"):
+        _check(getattr(state, name) >= 0, name, "at least 0", getattr(state, name))
+    for place, alarm in zip(_places(state), state.alarms, strict=True):
+        _check_same(alarm.n_batches, state.n_batches, f"{place}.n_batches")
+    for number, alarm in enumerate(state.rows):
+        _check_same(alarm.n_samples, state.n_samples, f"rows[{number}].n_samples")
+    if state.errors is not None:
+        n = state.errors.n_samples
+        _check(n <= state.n_samples, "errors.n_samples", f"at most {state.n_samples}", n)
+    expected = "the counts of a batch" if state.n_batches else "None"
+    _check((state.last is None) == (state.n_batches == 0), "last", expected, state.last)
+
+
+def _check_alarm(alarm: Alarm, place: str) -> None:
+    """Hold the numbers of an alarm against each other."""
+    bets = alarm.bets
+    n_bets = len(Alarm.against("", 0, 1, alpha=0.5).bets)
+    right = bets.shape == (n_bets,) and bool(np.all(np.isfinite(bets) & (bets >= 0.0)))
+    _check(right, f"{place}.bets", f"{n_bets} finite numbers of at least 0", bets.tolist())
+    _check(0.0 < alarm.alpha < 1.0, f"{place}.alpha", "between 0 and 1", alarm.alpha)
+    _check(0.0 <= alarm.allowed <= 1.0, f"{place}.allowed", "between 0 and 1", alarm.allowed)
+    for name in ("n_batches", "n_samples", "n_hits", "raised_at"):
+        _check(getattr(alarm, name) >= 0, f"{place}.{name}", "at least 0", getattr(alarm, name))
+    most = alarm.n_samples
+    _check(alarm.n_hits <= most, f"{place}.n_hits", f"at most {most}", alarm.n_hits)
+    latest = alarm.n_batches
+    _check(alarm.raised_at <= latest, f"{place}.raised_at", f"at most {latest}", alarm.raised_at)
+    least = alarm.evidence if alarm.n_batches else 0.0
+    right = math.isfinite(alarm.highest) and alarm.highest >= least
+    _check(right, f"{place}.highest", f"at least the evidence, {least:.3g}", alarm.highest)
+    # An alarm is raised at this evidence, and stays.
+    if alarm.raised != (alarm.highest >= 2.0 / alarm.alpha):
+        expected = "the batch of the alarm" if not alarm.raised else "0"
+        _check(False, f"{place}.raised_at", expected, alarm.raised_at)
+
+
+def _places(state: MonitorState) -> list[str]:
+    """Return where the alarms of a state stand in its file."""
+    rows = [f"rows[{number}]" for number in range(len(state.rows))]
+    return rows if state.errors is None else ["errors", *rows]
+
+
+def _check_same(value: Any, expected: Any, place: str) -> None:
+    right = value == expected
+    if isinstance(expected, float) and isinstance(value, float):
+        # Another version of SciPy may round a limit differently.
+        right = math.isclose(value, expected, rel_tol=1e-6)
+    _check(right, place, repr(expected), value)
+
+
+def _check(right: bool, place: str, expected: str, value: Any) -> None:
+    if not right:
+        raise ArgumentValueError(f"state: {place}", expected, value=value, remedy=_REMEDY)
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    """Return a hash of what a state says, however its JSON is laid out."""
+    return hashlib.sha256(canonical(content).encode()).hexdigest()

@@ -1,0 +1,127 @@
+"""Two names of one file are an error before anything starts, in every command and for every option of files."""
+
+import importlib
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics.cli.app import COMMANDS
+from shiftmetrics.cli.paths import check_paths, is_written, name_of
+
+
+def options_of(command):
+    module = importlib.import_module(f"shiftmetrics.cli.commands.{command}")
+    return getattr(module, command).options
+
+
+def written_options():
+    return [
+        (command, option)
+        for command in COMMANDS
+        for option in options_of(command)
+        if is_written(option)
+    ]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_that_names_a_file_is_known_to_the_door(command, place):
+    """A path is written, or a folder, or read; what is read and typed as a string is found by its content."""
+    mine = place / "mine.json"
+    mine.write_text("mine")
+    for option in options_of(command):
+        if option.kind is Path and not is_written(option):
+            assert option.metavar in ("FOLDER", "CONFIG", "RULES.toml"), name_of(option)
+        reads = (
+            "FILE" in (option.metavar or "")
+            or option.kind in (str, list[str])
+            or option.is_argument
+        )
+        if is_written(option) or not reads:
+            continue
+        value = ["mine.json"] if option.kind == list[str] else "mine.json"
+        for other in options_of(command):
+            if is_written(other):
+                with pytest.raises(ValueError, match="would overwrite"):
+                    check_paths(options_of(command), {option.name: value, other.name: mine}, {})
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_two_files_that_are_written_are_one(command, place):
+    written = [option for option in options_of(command) if is_written(option)]
+    (place / "link.x").symlink_to("same.x")
+    for first in written:
+        for second in written:
+            if first is second:
+                continue
+            for name in ("same.x", "./same.x", "link.x", f"../{place.name}/same.x"):
+                with pytest.raises(ValueError, match="must be two files") as caught:
+                    check_paths(
+                        options_of(command),
+                        {first.name: Path("same.x"), second.name: Path(name)},
+                        {},
+                    )
+                assert name_of(first) in str(caught.value)
+                assert name_of(second) in str(caught.value)
+
+
+def test_some_files_are_written():
+    assert len(written_options()) > 20
+
+
+def test_hard_links_are_one_file(place):
+    Path("a.csv").write_text("a")
+    os.link("a.csv", "b.csv")
+    with pytest.raises(ValueError, match="would overwrite OLD"):
+        check_paths(options_of("diff"), {"old": "a.csv", "changed": Path("b.csv")}, {})
+
+
+@pytest.mark.parametrize("typed", ["runs.npz:a", "first=runs.npz:a", "runs.json"])
+def test_files_beside_are_known(typed, place):
+    np.savez("runs.npz", a=[1.0])
+    values = {"scores": [typed], "shifted": typed, "json": Path("runs.json")}
+    with pytest.raises(ValueError, match=r"runs\.npz"):
+        check_paths(options_of("agreement"), values, {})
+
+
+def test_devices_may_be_named_twice(place):
+    null = Path(os.devnull)
+    check_paths(options_of("diff"), {"json": null, "report": null}, {})
+    check_paths(options_of("diff"), {"json": Path("-"), "report": Path("a.html")}, {})
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+@pytest.mark.parametrize(("command", "option"), written_options())
+def test_a_named_pipe_is_refused(command, option, place):
+    os.mkfifo("pipe")
+    with pytest.raises(ValueError, match="named pipe"):
+        check_paths(options_of(command), {option.name: Path("pipe")}, {})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--junit", "batch.csv"],
+        ["--junit", "p.json"],
+        ["--junit", "./link.csv"],
+        ["--state", "s.json", "--json", "s.json"],
+        ["--json", "p.state.json"],
+        ["--json", "./p.state.json"],
+        ["--state", "x.html", "--report", "x.html"],
+        ["--junit", "x.xml", "--report", "x.xml"],
+        ["--state", "x.xml", "--junit", "x.xml"],
+        ["--state", "s.json", "--json", "s.history.jsonl"],
+        ["--state", "p.json"],
+    ],
+)
+def test_a_monitor_replaces_no_other_file(options, run, fails, place):
+    table = pd.DataFrame({"a": np.random.default_rng(0).normal(size=60)})
+    table.to_csv("batch.csv", index=False)
+    assert run("passport", "batch.csv", "--output", "p.json").exit_code == 0
+    Path("link.csv").symlink_to("batch.csv")
+    before = {path.name: path.read_bytes() for path in place.iterdir()}
+    message = fails("monitor", "p.json", "batch.csv", *options)
+    assert options[0] in message
+    assert {path.name: path.read_bytes() for path in place.iterdir()} == before
