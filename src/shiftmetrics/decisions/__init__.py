@@ -9,9 +9,10 @@ if TYPE_CHECKING:
     from shiftmetrics.decisions.audit.result import AuditResult
     from shiftmetrics.decisions.diff.diff import diff_models
     from shiftmetrics.decisions.diff.result import DiffResult
-    from shiftmetrics.decisions.monitor.monitor import MonitorResult, MonitorState, monitor_batch
+    from shiftmetrics.decisions.monitor.monitor import MonitorResult, monitor_batch
     from shiftmetrics.decisions.monitor.passport import Passport
     from shiftmetrics.decisions.monitor.profile import make_passport
+    from shiftmetrics.decisions.monitor.state import MonitorState
 
 __all__ = [
     "AuditResult",
@@ -29,7 +30,7 @@ _HOME = {
     "AuditResult": "audit.result",
     "DiffResult": "diff.result",
     "MonitorResult": "monitor.monitor",
-    "MonitorState": "monitor.monitor",
+    "MonitorState": "monitor.state",
     "Passport": "monitor.passport",
     "audit_samples": "audit.audit",
     "diff_models": "diff.diff",

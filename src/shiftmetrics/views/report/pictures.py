@@ -51,7 +51,7 @@ def inline_figure(
     from matplotlib.figure import Figure
 
     # words stay text elements: they can be read aloud, and scale
-    settings = {"svg.fonttype": "none", "savefig.dpi": 144}
+    settings: Any = {"svg.fonttype": "none", "savefig.dpi": 144}
     with style.style(), matplotlib.rc_context(settings), warnings.catch_warnings():
         # The browser has fonts for names that matplotlib, which only measures them, has no glyphs for.
         warnings.filterwarnings("ignore", message=r"(?s)Glyph .* missing from")
