@@ -21,7 +21,7 @@ def generated_name(place: int) -> str:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cells:
-    """The cells of one table: no kind of column, no role and no missing value is decided yet.
+    r"""The cells of one table: no kind of column, no role and no missing value is decided yet.
 
     Attributes
     ----------
@@ -32,8 +32,8 @@ class Cells:
     table : DataFrame or None
         What `frame` returns. None where `values` holds everything, so that large arrays are never copied.
     written : frozenset of str
-        Columns whose cells are strings as they are written. A gap is None, and only where the format marks one: nothing
-        between two separators, ``\\N``, a bare NA beside quoted words, the null of JSON.
+        Columns whose cells are strings as they are written. A gap is missing there (`isna`), and only where the
+        format marks one: nothing between two separators, ``\N``, a bare NA beside quoted words, the null of JSON.
     index : tuple of str
         Columns that the file marks as names of the rows.
     levels : mapping of str to tuple of str
@@ -80,7 +80,7 @@ class Cells:
             return pd.DataFrame({name: values[name] for name in values.dtype.names})
         columns = values.reshape(len(values), -1)
         names = [generated_name(place) for place in range(columns.shape[1])]
-        return pd.DataFrame(columns, columns=names)
+        return pd.DataFrame(columns, columns=names, copy=False)
 
     def as_data(self) -> Cells:
         """Return the cells with the first line as a row, under generated names."""
