@@ -157,6 +157,18 @@ def _no_names(
             f"Labels must be classes of {where}, whose columns are {shown}, got {first_few(outside)}. Correct these "
             "labels, or leave their cells empty."
         )
+    counted = tuple(str(place + 1) for place in range(len(columns)))
+    if are_places(columns) and known <= set(counted):
+        numbers = tuple(map(str, range(len(columns))))
+        possible = [
+            PossibleReading("classes count from 1", options.typed("--classes", counted)),
+            PossibleReading("the columns are the classes themselves", options.typed("--classes", numbers)),
+        ]
+        return AmbiguousReadingError(
+            f"The columns {shown} of {where} may count the classes, whose labels are "
+            f"{first_few(ordered, 6, show=str)}.",
+            possible,
+        )
     if len(ordered) != len(columns):
         # The lists differ in length: the user alone knows the classes.
         example = tuple(f"class{place + 1}" for place in range(len(columns)))

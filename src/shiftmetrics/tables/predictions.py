@@ -34,6 +34,7 @@ from shiftmetrics.tables.roles.ids import RowKey, find_row_key
 from shiftmetrics.tables.roles.names import has_name_of
 from shiftmetrics.tables.roles.scores import find_scores
 from shiftmetrics.tables.roles.single import find_single, form_of_numbers
+from shiftmetrics.tables.roles.sums import constant_sums
 from shiftmetrics.tables.roles.truth import Truth, truth_in_files, truth_of_labels
 from shiftmetrics.tables.sanity import doubts_of_classes, doubts_of_labels
 from shiftmetrics.tables.spelling import common_words, distinct_words
@@ -364,8 +365,13 @@ def _find_answers(roles: _Roles, complaints: Complaints) -> None:
         roles.answers = [None] * len(roles.tables)
         return
     free = [_free(roles, place) for place in range(len(roles.tables))]
+    # Scores that are whole by chance, such as votes, are no answers.
+    numeric = [name for name in free[0] if all(name in part for part in free)]
+    numeric = [name for name in numeric if all(table.columns[name].is_number for table in roles.tables)]
+    parts = {name for part in constant_sums(roles.tables, numeric) for name in part}
+    parts = {name for name in parts if not has_name_of(name, "answer")}
+    free = [[name for name in names if name not in parts] for names in free]
     truth = roles.truth_words()
-    # A column of names of classes is a table's own only if it is no answer.
     roles.answers = find_answers(roles.tables, free, truth, roles.options, complaints)
     if all(name is None for name in roles.answers):
         taken = _taken(roles, 0)
@@ -638,14 +644,10 @@ def _answers_alone(
     name = roles.answers[place]
     assert name is not None
     options = roles.options
-    if codes or (options.classes is not None and all(word.isdigit() for word in distinct_words(own))):
-        if options.classes is None:
-            ordered = sorted(known)
-            raise UnreadableTableError(
-                f"The column {name!r} of {table.label} holds numbers where the labels are {first_few(ordered, 4)}. "
-                f"Give the classes in the order of their numbers, as in {options.typed('--classes', ordered)}."
-            )
-        if not distinct_words(own) <= set(options.classes):
+    if codes:
+        own = _translated(own, _classes_of_codes(roles, truth, known), table, name)
+    elif options.classes is not None and not distinct_words(own) <= set(options.classes):
+        if all(word.isdigit() for word in distinct_words(own)):
             own = _translated(own, options.classes, table, name)
     _check_answers(own, name, table)
     confidence = None
@@ -661,6 +663,24 @@ def _answers_alone(
         roles.confidences[len(roles.confidences) :] = [None] * (place + 1 - len(roles.confidences))
         roles.confidences[place] = found
     return replace(base, served=own, confidence=confidence)
+
+
+def _classes_of_codes(roles: _Roles, truth: Words | None, known: set[str]) -> tuple[str, ...]:
+    """Return the classes that answers 0..K-1 stand for, as for columns that are numbered."""
+    import pandas as pd
+
+    assert truth is not None
+    there = ~np.asarray(pd.isna(truth))
+    places = []
+    for place, words in enumerate(_answer_words(roles)):
+        if words is not None:
+            own = words[roles.rows[place]]
+            places.append(np.array([-1 if word is None else int(word) for word in own]))
+    n_codes = max(int(part.max(initial=0)) for part in places) + 1
+    n_classes = max(n_codes, len(known))
+    labelled = LabelledAnswers(largest=[part[there] for part in places], truth=truth[there])
+    columns = tuple(map(str, range(n_classes)))
+    return names_of_columns(columns, known, labelled, roles.options, roles.tables[0].label)
 
 
 def _is_fraction_of_one(column: ColumnEvidence) -> bool:

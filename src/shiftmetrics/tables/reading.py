@@ -116,7 +116,7 @@ class Reading:
             text = file.sentence().removeprefix(f"Read {file.name}: ")
             by_text.setdefault(text, []).append(file.name)
         sentences = [f"Read {' and '.join(names)}: {text}" for text, names in by_text.items()]
-        sentences += [f"{note[:1].upper()}{note[1:]}." for note in self.notes]
+        sentences += [f"{note}." for note in self.notes]
         return " ".join(sentences)
 
     def to_toml(self) -> str:

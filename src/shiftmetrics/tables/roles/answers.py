@@ -46,8 +46,11 @@ def find_answers(
     if common:
         name = _best(tables, [[name] * len(tables) for name in common], truth, options)
         return [None] * len(tables) if name is None else list(name)
+    # A column that all files have is an answer in all of them or in none.
+    shared = {name for name in free[0] if all(name in names for names in free)}
     found: list[str | None] = []
-    for table, names in zip(tables, candidates, strict=True):
+    for table, part in zip(tables, candidates, strict=True):
+        names = [name for name in part if name not in shared]
         one = _best([table], [[name] for name in names], truth, options)
         found.append(None if one is None else one[0])
     return found
