@@ -67,6 +67,34 @@ def expanded(
     return pd.DataFrame(columns), frozenset(written), tuple(notes)
 
 
+def pairs_by_label(frame: pd.DataFrame, written: list[str]) -> pd.DataFrame | None:
+    """Return a table without names whose columns are a label and its score in turn, with one column for each label; None for other tables.
+
+    Such rows are sorted by score, so that the same label stands in other columns in other rows.
+    """
+    import pandas as pd
+
+    names = list(frame.columns)
+    n_pairs = len(names) // 2
+    labels = names[::2]
+    scores = names[1::2]
+    if n_pairs < 2 or len(names) % 2 or not set(labels) <= set(written) or set(scores) & set(written):
+        return None
+    rows = frame[labels].to_numpy(dtype=object)
+    words = pd.unique(pd.Series(rows.ravel()).dropna())
+    # each row names each label once at most, and the labels stand in several columns
+    distinct = [len(set(row)) == n_pairs for row in rows]
+    shared = set(rows[:, 0]) & set(rows[:, 1])
+    if not all(distinct) or not shared or len(words) > MOST_COLUMNS:
+        return None
+    values = frame[scores].to_numpy(dtype=float)
+    table = np.full((len(frame), len(words)), np.nan)
+    for place, word in enumerate(words):
+        row, column = np.nonzero(rows == word)
+        table[row, place] = values[row, column]
+    return pd.DataFrame(table, columns=list(map(str, words)))
+
+
 def _add(columns: dict[str, Any], name: str, values: Any) -> str:
     number = 1
     free = name

@@ -22,9 +22,9 @@ digits, 25 for a word of 7 letters.
 _NEWLINE = 10
 _RETURN = 13
 _QUOTE = 34
+_BLANK = 32
+_PLUS = 43
 _ZERO = 48
-_NINE = 57
-_BACKSLASH = 92
 
 
 @dataclass
@@ -69,87 +69,107 @@ class Scan:
 def scan_rows(content: Content, start: int, separator: str) -> Scan:
     """Return what the bytes of a text say from ``start`` on, and refuse a text that is too large or has zeros."""
     found = Scan()
+    state = _State(separator)
     size = 0
-    quoted = 0
-    mark = ord(separator) if len(separator) == 1 and separator.isascii() else _NEWLINE
-    carried = b"\n"
-    pending_blank = 0
     with content.open() as file:
         file.seek(start)
         while block := file.read(BLOCK_BYTES):
             size += len(block)
-            data = carried + block
-            carried = data[-3:]
-            # the last bytes of the block before are seen again, but counted once
-            n_seen = len(data) - len(block)
-            array = np.frombuffer(data, dtype=np.uint8)
-            new = array[n_seen:]
-            if (new == 0).any():
+            if b"\x00" in block:
                 raise content.refusal(
-                    "a text",
-                    "which holds bytes that no text has",
-                    "Save the table as csv or parquet.",
+                    "a text", "which holds bytes that no text has", "Save the table as csv or parquet."
                 )
-            outside: Any = True
-            if b'"' in block:
-                found.has_quotes = True
-                parity = (quoted + np.cumsum(new == _QUOTE)) % 2
-                outside = parity == 0
-                quoted = int(parity[-1])
-                around = separator.encode() or b"\n"
-                for pattern in (b'"NA"', around + b'""' + around, b'\n""', b'""\n', b'""\r'):
-                    found.has_marks = found.has_marks or pattern in data
-            elif quoted:
-                outside = np.zeros(len(new), dtype=bool)
-            found.has_escapes = found.has_escapes or b'\\"' in data
-            found.has_zeros = found.has_zeros or _has_zeros(array, mark)
-            is_end = (new == _NEWLINE) & outside
-            before = array[n_seen - 1 : -1]
-            blank = is_end & ((before == _NEWLINE) | (before == _RETURN))
-            if _RETURN in block:
-                two = array[n_seen - 2 : -2] if n_seen > 1 else np.full(len(new), _NEWLINE)
-                blank &= (before == _NEWLINE) | (two == _NEWLINE)
-            found.n_lines += int(is_end.sum()) - int(blank.sum())
-            n_blank = int(blank.sum())
-            if n_blank:
-                last = int(np.flatnonzero(is_end & ~blank)[-1]) if (is_end & ~blank).any() else -1
-                found.n_blank += pending_blank * (last >= 0) + int(blank[: last + 1].sum())
-                pending_blank = pending_blank * (last < 0) + int(blank[last + 1 :].sum())
-            elif is_end.any():
-                found.n_blank += pending_blank
-                pending_blank = 0
-            found.n_separators += _n_separators(array, n_seen, outside, separator, mark)
-            content.check_size(
-                TEXT_COPIES * size + CELL_BYTES * (found.n_separators + found.n_lines)
-            )
-    if size and not carried.endswith((b"\n", b"\r")):
+            _scan_block(block, state, found)
+            n_cells = found.n_separators + found.n_lines
+            content.check_size(TEXT_COPIES * size + CELL_BYTES * n_cells)
+    if size and not state.carried.endswith((b"\n", b"\r")):
         found.n_lines += 1
-        found.n_blank += pending_blank
+        found.n_blank += state.n_blank
         found.ends = False
     return found
 
 
-def _n_separators(
-    array: npt.NDArray[np.uint8], n_seen: int, outside: Any, separator: str, mark: int
-) -> int:
-    new = array[n_seen:]
-    if separator == ONE_COLUMN:
+class _State:
+    """What is carried from one block to the next: the last bytes, an open quote, blank lines that may be the last."""
+
+    def __init__(self, separator: str) -> None:
+        self.separator = separator
+        self.mark = ord(separator) if len(separator) == 1 and separator.isascii() else _NEWLINE
+        self.carried = b"\n\n\n"
+        self.is_open = 0
+        self.n_blank = 0
+
+
+def _scan_block(block: bytes, state: _State, found: Scan) -> None:
+    # the last bytes of the block before are seen again, but counted once
+    data = state.carried + block
+    array = np.frombuffer(data, dtype=np.uint8)
+    new = array[len(state.carried) :]
+    outside: Any = None
+    if b'"' in block:
+        found.has_quotes = True
+        parity = (state.is_open + np.cumsum(new == _QUOTE)) % 2
+        outside = parity == 0
+        state.is_open = int(parity[-1])
+        found.has_marks = found.has_marks or _has_marks(data, state.separator)
+    elif state.is_open:
+        outside = np.zeros(len(new), dtype=bool)
+    found.has_escapes = found.has_escapes or b'\\"' in data
+    found.has_zeros = found.has_zeros or _has_zeros(array, state.mark)
+    found.n_separators += _n_separators(array, outside, state)
+    is_end = new == _NEWLINE
+    if outside is not None:
+        is_end &= outside
+    n_ends = int(np.count_nonzero(is_end))
+    if b"\n\n" in data or b"\n\r\n" in data:
+        before = array[2:-1]
+        is_blank = is_end & (before == _NEWLINE)
+        is_blank |= is_end & (before == _RETURN) & (array[1:-2] == _NEWLINE)
+        is_full = np.flatnonzero(is_end & ~is_blank)
+        last = int(is_full[-1]) if is_full.size else -1
+        n_inside = int(np.count_nonzero(is_blank[: last + 1]))
+        n_below = int(np.count_nonzero(is_blank)) - n_inside
+        n_ends -= n_inside + n_below
+        if is_full.size:
+            found.n_blank += state.n_blank + n_inside
+            state.n_blank = 0
+        state.n_blank += n_below
+    elif n_ends:
+        found.n_blank += state.n_blank
+        state.n_blank = 0
+    found.n_lines += n_ends
+    state.carried = data[-3:]
+
+
+def _has_marks(data: bytes, separator: str) -> bool:
+    """Return True if a quoted NA or a quoted nothing is there."""
+    around = separator.encode() or b"\n"
+    patterns = (b'"NA"', around + b'""' + around, b'\n""' + around, around + b'""\n', b'""\r', b'\n""\n')
+    return any(pattern in data for pattern in patterns)
+
+
+def _n_separators(array: npt.NDArray[np.uint8], outside: Any, state: _State) -> int:
+    new = array[3:]
+    if state.separator == ONE_COLUMN:
         return 0
-    if separator == BLANKS:
-        is_blank = array <= 32
-        starts = ~is_blank[n_seen:] & is_blank[n_seen - 1 : -1]
-        return int((starts & outside).sum())
-    return int(((new == mark) & outside).sum())
+    if state.separator == BLANKS:
+        is_blank = array <= _BLANK
+        found = is_blank[2:-1] & ~is_blank[3:]
+    else:
+        found = new == state.mark
+    if outside is not None:
+        if state.separator == BLANKS:
+            # a quote that opens a cell is no longer outside of it
+            outside = outside | (new == _QUOTE)
+        found = found & outside
+    return int(np.count_nonzero(found))
 
 
 def _has_zeros(array: npt.NDArray[np.uint8], mark: int) -> bool:
     """Return True if a cell begins with a zero before a digit, or with a plus."""
+    before = array[:-2]
     first = array[1:-1]
-    candidates = np.flatnonzero((first == _ZERO) | (first == 43))
-    if not candidates.size:
-        return False
-    before = array[candidates]
-    begins = (before == mark) | (before == _NEWLINE) | (before == _QUOTE) | (before == _RETURN)
-    after = array[candidates + 2]
-    is_digit = (after >= _ZERO) & (after <= _NINE)
-    return bool((begins & is_digit).any())
+    found = (before == mark) | (before == _NEWLINE) | (before == _QUOTE)
+    found &= (first == _ZERO) | (first == _PLUS)
+    found &= (array[2:] - _ZERO) < 10
+    return bool(found.any())

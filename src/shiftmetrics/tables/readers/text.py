@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from shiftmetrics.tables.cells import Cells, generated_name
 from shiftmetrics.tables.content import Content, Reader
-from shiftmetrics.tables.nested import expanded
-from shiftmetrics.tables.readers.dialect import Dialect, best_separator, find_dialect
+from shiftmetrics.tables.nested import expanded, pairs_by_label
+from shiftmetrics.tables.readers.dialect import Dialect, best_separator, counted, find_dialect
 from shiftmetrics.tables.readers.fixed import as_tabs, fixed_width_lines
 from shiftmetrics.tables.readers.header import is_number
 from shiftmetrics.tables.readers.lines import BLANKS, ONE_COLUMN, is_quoted, joined_lines, unquote
@@ -90,14 +90,16 @@ def read_text(content: Content) -> Cells:
         )
     text = decoded(content, head)
     lines = joined_lines(text, HEAD_LINES)
+    notes: list[str] = []
     fixed = fixed_width_lines(lines) if content.options.sep is None else None
     if (
         fixed is not None
-        and best_separator([line.text for line in lines if line.text.strip()]) not in "\t;|"
+        and best_separator([line.text for line in lines if line.text.strip()]) not in ("\t", ";", "|")
     ):
         place, spans = fixed
         begin = [line for line in lines if line.text.strip()][place].start
         content, text = _with_tabs(content, start, begin, spans)
+        notes = [counted(place, "stands above the table", "stand above the table")] if place else []
         start = 0
         lines = joined_lines(text, HEAD_LINES)
     dialect = find_dialect(lines, content)
@@ -106,7 +108,7 @@ def read_text(content: Content) -> Cells:
         return start + len(text[:at].encode())
 
     scan = scan_rows(content, offset(dialect.rows_at), dialect.separator)
-    notes = list(dialect.notes)
+    notes += dialect.notes
     names, index = column_names(dialect, content)
     frame = _parsed(content, offset(dialect.rows_at), dialect, scan, names, notes)
     if frame.empty and dialect.header != "either":
@@ -125,6 +127,12 @@ def read_text(content: Content) -> Cells:
         header = "none"
         names, index = list(frame.columns), ()
     written = [name for name in names if not _is_typed(frame[name])]
+    if header == "none":
+        paired = pairs_by_label(frame, written)
+        if paired is not None:
+            frame = paired
+            written = []
+            header = "names"
     frame, texts, more = expanded(frame, written)
     return Cells(
         argument=content.argument,
