@@ -119,8 +119,8 @@ def _as_number(name: str) -> str:
 
 
 def are_places(columns: Sequence[str]) -> bool:
-    """Return True if names of columns only count them, from 0 on: 0, 1, 2 or class_0, class_1, class_2."""
-    return place_numbers(columns) == list(range(len(columns)))
+    """Return True if names of columns only count them, from 0 on: 0, 1, 2 or class_2, class_0, class_1."""
+    return sorted(place_numbers(columns)) == list(range(len(columns)))
 
 
 def place_numbers(columns: Sequence[str]) -> list[int]:

@@ -21,6 +21,7 @@ from shiftmetrics.tables.classes import (
     class_order,
     classes_by_name,
     own_names,
+    place_numbers,
     supports_places,
 )
 from shiftmetrics.tables.evidence import Words
@@ -98,7 +99,8 @@ def names_of_columns(
     if numbered:
         # Codes of a file that has its answers beside them, and no labels.
         if len(known) == len(columns):
-            return tuple(sorted(known, key=class_order))
+            ordered = sorted(known, key=class_order)
+            return tuple(ordered[place] for place in place_numbers(columns))
         return own_names(columns)
     raise _no_names(columns, known, labelled, options, where)
 
@@ -113,14 +115,19 @@ def _of_places(
 ) -> tuple[str, ...]:
     """Return the classes of columns that are numbered 0..K-1: places in the sorted list, borne out by the labels."""
     n_classes = len(columns)
+    places = place_numbers(columns)
     ordered = tuple(sorted(known, key=class_order))
-    numbers = tuple(map(str, range(n_classes)))
+    numbers = tuple(map(str, places))
+    # What stands before the numbers is a part of the classes: p_c0 is c0.
+    if len(readings) == 1 and not known <= set(numbers):
+        return readings[0]
     # The labels are the numbers themselves.
     if readings and (len(known) == n_classes or _are_borne_out(numbers, labelled)):
         return numbers
     if not readings and len(known) == n_classes and not _mixes(known, numbers):
-        if _are_borne_out(ordered, labelled):
-            return ordered
+        by_place = tuple(ordered[place] for place in places)
+        if _are_borne_out(by_place, labelled):
+            return by_place
     raise _no_names(columns, known, labelled, options, where)
 
 
@@ -150,16 +157,10 @@ def _no_names(
     """Return the error for columns that name other things than the labels."""
     shown = first_few(list(columns), 6, show=str)
     ordered = tuple(sorted(known, key=class_order))
-    fitting = [word for word in ordered if classes_by_name(columns, {word})]
-    if len(fitting) >= 2 and len(ordered) > len(fitting):
-        outside = [word for word in ordered if word not in fitting]
-        return UnreadableTableError(
-            f"Labels must be classes of {where}, whose columns are {shown}, got {first_few(outside)}. Correct these "
-            "labels, or leave their cells empty."
-        )
-    counted = tuple(str(place + 1) for place in range(len(columns)))
-    if are_places(columns) and known <= set(counted):
-        numbers = tuple(map(str, range(len(columns))))
+    places = place_numbers(columns) if are_places(columns) else []
+    counted = tuple(str(place + 1) for place in places)
+    if places and known <= set(counted):
+        numbers = tuple(map(str, places))
         possible = [
             PossibleReading("classes count from 1", options.typed("--classes", counted)),
             PossibleReading("the columns are the classes themselves", options.typed("--classes", numbers)),
@@ -169,6 +170,13 @@ def _no_names(
             f"{first_few(ordered, 6, show=str)}.",
             possible,
         )
+    fitting = [word for word in ordered if classes_by_name(columns, {word})]
+    if len(fitting) >= 2 and len(ordered) > len(fitting):
+        outside = [word for word in ordered if word not in fitting]
+        return UnreadableTableError(
+            f"Labels must be classes of {where}, whose columns are {shown}, got {first_few(outside)}. Correct these "
+            "labels, or leave their cells empty."
+        )
     if len(ordered) != len(columns):
         # The lists differ in length: the user alone knows the classes.
         example = tuple(f"class{place + 1}" for place in range(len(columns)))
@@ -176,11 +184,12 @@ def _no_names(
             f"The columns {shown} of {where} do not name the labels {first_few(ordered, 6, show=str)}. Give the "
             f"{len(columns)} classes in the order of these columns, as in {options.typed('--classes', example)}."
         )
+    by_place = tuple(ordered[place] for place in places) if places else ordered
     possible = [
-        PossibleReading("the columns stand for the sorted labels", options.typed("--classes", ordered))
+        PossibleReading("the columns stand for the sorted labels", options.typed("--classes", by_place))
     ]
     best = _best_order(ordered, labelled)
-    if best is not None and best != ordered:
+    if best is not None and best != by_place:
         possible.append(
             PossibleReading(
                 "the order under which most answers are right", options.typed("--classes", best)

@@ -28,7 +28,7 @@ from shiftmetrics.tables.prediction_tables import (
     TakenRows,
 )
 from shiftmetrics.tables.reading import FileReading, Reading
-from shiftmetrics.tables.roles.answers import find_answers
+from shiftmetrics.tables.roles.answers import find_answers, fits_labels, may_be_answer
 from shiftmetrics.tables.roles.beside import column_named, equal_columns
 from shiftmetrics.tables.roles.ids import RowKey, find_row_key
 from shiftmetrics.tables.roles.names import has_name_of
@@ -378,10 +378,21 @@ def _find_answers(roles: _Roles, complaints: Complaints) -> None:
         named = [
             name
             for name in roles.equal
-            if name not in taken and has_name_of(name, "answer") and not roles.column(0, name).is_fractional
+            if name not in taken and _says_answer(roles.column(0, name), truth)
         ]
         if len(named) == 1:
             roles.answers = [named[0]] * len(roles.tables)
+
+
+def _says_answer(column: ColumnEvidence, truth: Words | None) -> bool:
+    """Return True if a column that is equal in all files holds answers: by its name, or as words of the labels."""
+    if column.is_fractional:
+        return False
+    if has_name_of(column.name, "answer"):
+        return True
+    if truth is None or has_name_of(column.name, "truth") or (column.is_number and not column.is_bool):
+        return False
+    return may_be_answer(column) and fits_labels(column, truth)
 
 
 def _is_regression(roles: _Roles) -> bool:
@@ -588,20 +599,35 @@ def _with_served(
     differs = own != largest
     n_differs = int(differs.sum())
     if not has_name_of(name, "answer") and roles.options.prediction is None:
-        is_class = np.isin(own.astype(str), np.array(file.classes, dtype=str)).mean()
-        # Whole numbers that merely look like classes are no answer.
-        if n_differs > (1.0 - AGREEING) * len(own) and is_class < 1.0:
-            roles.answers[place] = None
-            return file
-        if n_differs > (1.0 - AGREEING) * len(own) and roles.column(place, name).is_number:
-            roles.answers[place] = None
-            return file
+        if n_differs > (1.0 - AGREEING) * len(own):
+            column = roles.column(place, name)
+            if column.is_number or column.n_distinct == 1:
+                # Whole numbers that merely look like classes are no answer, nor is the name of a model.
+                roles.answers[place] = None
+                return file
+            raise _served_or_not(roles, place, name, n_differs)
     _check_answers(own, name, roles.tables[place])
     if n_differs:
         roles.notes.append(
             f"in {n_differs} rows of {roles.tables[place].label} the answer {name} is not the largest score: it counts"
         )
     return replace(file, served=own)
+
+
+def _served_or_not(
+    roles: _Roles, place: int, name: str, n_differs: int
+) -> AmbiguousReadingError:
+    """Return the question whether a column without the name of an answer holds what was served."""
+    options = roles.options
+    readings = [
+        PossibleReading(f"{name} was served and counts", options.typed("--prediction", name)),
+        PossibleReading("the largest score is the answer", options.typed("--exclude", (name,))),
+    ]
+    return AmbiguousReadingError(
+        f"The column {name!r} of {roles.tables[place].label} holds classes, but not that of the largest score in "
+        f"{n_differs} rows.",
+        readings,
+    )
 
 
 def _translated(

@@ -44,14 +44,14 @@ def find_answers(
     # One name in all files comes first.
     common = [name for name in candidates[0] if all(name in part for part in candidates)]
     if common:
-        name = _best(tables, [[name] * len(tables) for name in common], truth, options)
+        name = _best(tables, [[name] * len(tables) for name in common], truth, options, free)
         return [None] * len(tables) if name is None else list(name)
     # A column that all files have is an answer in all of them or in none.
     shared = {name for name in free[0] if all(name in names for names in free)}
     found: list[str | None] = []
-    for table, part in zip(tables, candidates, strict=True):
+    for table, part, own in zip(tables, candidates, free, strict=True):
         names = [name for name in part if name not in shared]
-        one = _best([table], [[name] for name in names], truth, options)
+        one = _best([table], [[name] for name in names], truth, options, [own])
         found.append(None if one is None else one[0])
     return found
 
@@ -92,6 +92,7 @@ def _best(
     candidates: Sequence[Sequence[str]],
     truth: Words | None,
     options: RoleOptions,
+    free: Sequence[Sequence[str]],
 ) -> Sequence[str] | None:
     """Return the candidate that holds the values of the labels, or else the one with the name of an answer."""
     if not candidates:
@@ -99,6 +100,10 @@ def _best(
     fitting = []
     for names in candidates:
         columns = [table.columns[name] for table, name in zip(tables, names, strict=True)]
+        # One word in all rows of each file, another in each, is the name of a model.
+        differs = len({column.words[0] for column in columns if column.n_distinct == 1}) > 1
+        if len(tables) > 1 and differs and not has_name_of(names[0], "answer"):
+            continue
         if truth is not None and all(fits_labels(column, truth) for column in columns):
             fitting.append(names)
     named = [names for names in candidates if has_name_of(names[0], "answer")]
@@ -108,19 +113,30 @@ def _best(
             return group[0]
         if len(group) > 1:
             return _one_of(tables, group, options)
-    varying = [
-        names
-        for names in candidates
-        if any(
-            table.columns[name].n_distinct > 1 for table, name in zip(tables, names, strict=True)
-        )
-    ]
+    varying = [names for names in candidates if _may_stand_alone(tables, names, free)]
     # Words that are nobody's: an answer only where there is no other reading.
     if truth is None and len(varying) == 1:
         return varying[0]
     if truth is None and len(varying) > 1:
         return _one_of(tables, varying, options)
     return None
+
+
+def _may_stand_alone(
+    tables: Sequence[TableEvidence], names: Sequence[str], free: Sequence[Sequence[str]]
+) -> bool:
+    """Return True if a column may hold answers although neither labels nor its name say so.
+
+    It has several values in some file; and whole numbers beside fractions may be counts.
+    """
+    varies = False
+    for table, name, others in zip(tables, names, free, strict=True):
+        column = table.columns[name]
+        varies = varies or column.n_distinct > 1
+        if column.is_number and not column.is_bool:
+            if any(table.columns[other].is_fractional for other in others):
+                return False
+    return varies
 
 
 def fits_labels(column: ColumnEvidence, truth: Words) -> bool:

@@ -58,10 +58,10 @@ def find_scores(
                 return [chosen] * len(tables)
     # Each file may call its columns by its own model.
     own = [
-        _adding_up([table], [name for name in names if name not in equal], known, options)
+        _adding_up([table], [name for name in names if name not in common], known, options)
         for table, names in zip(tables, numeric, strict=True)
     ]
-    if any(own):
+    if all(own):
         return own
     if varying and not _is_single(varying):
         chosen = _of_like_spread(tables, varying, known, options)

@@ -100,6 +100,9 @@ def form_of_numbers(
     if says_margin:
         return "margin"
     if low >= 0.0 and high <= 1.0:
+        says_confidence = all(has_name_of(name, "confidence") for name in names)
+        if says_confidence and low >= 0.5 and options.columns is None and options.threshold is None:
+            raise _of_the_answer(names[0], options)
         return "probability"
     if options.threshold is not None:
         return "margin"
@@ -123,4 +126,16 @@ def form_of_numbers(
             return "outputs"
     raise AmbiguousReadingError(
         f"The column {names[0]!r} holds numbers from {low:g} to {high:g}, which may be several things.", readings
+    )
+
+
+def _of_the_answer(name: str, options: RoleOptions) -> AmbiguousReadingError:
+    """Return the question on a column that is at least one half in all rows, as that of each answer is."""
+    readings = [
+        PossibleReading("it is the probability of the second class", options.typed("--columns", (name,))),
+    ]
+    return AmbiguousReadingError(
+        f"The column {name!r} is at least 0.5 in all rows, as the probability of each answer is, and no column holds "
+        f"the answers. Name that column with {options.typed('--prediction', 'COLUMN')}.",
+        readings,
     )

@@ -8,6 +8,7 @@ to a dozen columns, and over likely sets of more: all, those of one beginning, a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -43,14 +44,31 @@ def constant_sums(
     if len(usable) < 2:
         return []
     samples = [_sample(table, usable) for table in tables]
-    steps = [_step(sample) for sample in samples]
-    rounding = _rounding(steps)
-    for tolerance in (*TOLERANCES, rounding):
-        found = _smallest(samples, usable, tolerance)
-        found = [part for part in found if _holds_everywhere(tables, part, tolerance)]
+    # Rounded parts are tried last; each file may be rounded in its own way.
+    attempts = [[_Tolerance(relative=one)] * len(tables) for one in TOLERANCES]
+    attempts.append([_Tolerance(step=_step(sample)) for sample in samples])
+    for tolerances in attempts:
+        found = _smallest(samples, usable, tolerances)
+        found = [part for part in found if _holds_everywhere(tables, part, tolerances)]
         if found:
             return found
     return []
+
+
+@dataclass(frozen=True)
+class _Tolerance:
+    """By how much sums may differ from their constant: relatively, or by the rounding of their parts."""
+
+    relative: float = 0.0
+    step: float = 0.0
+
+    def allowed(self, total: float, n_columns: int) -> float:
+        """Return the largest difference of sums of so many columns."""
+        # Each part is off by half a step at most; sums of 1 or 100 alone are known to be rounded.
+        error = 0.5 * self.step * n_columns
+        if self.step and any(abs(total - whole) <= error for whole in ROUNDED_TOTALS):
+            return min(error, 0.05 * abs(total)) * (1.0 + 1e-9)
+        return self.relative * abs(total)
 
 
 def _may_be_part(tables: Sequence[TableEvidence], name: str) -> bool:
@@ -92,27 +110,13 @@ def _step(sample: FloatArray) -> float:
     return 0.0
 
 
-def _rounding(steps: Sequence[float]) -> float:
-    """Return the relative error of sums of rounded parts, for two parts of a sum of 1 or 100."""
-    return max(steps)
-
-
-def _tolerance_of(total: float, n_columns: int, tolerance: float, step_error: float) -> float:
-    """Return by how much sums may differ from their constant."""
-    if tolerance <= TOLERANCES[-1]:
-        return tolerance * abs(total)
-    # Each part is off by half a step at most.
-    is_rounded = any(abs(total - whole) <= n_columns * step_error for whole in ROUNDED_TOTALS)
-    return min(0.5 * step_error * n_columns, 0.02 * abs(total)) if is_rounded else 0.0
-
-
-def _are_constant(sums: FloatArray, n_columns: FloatArray, tolerance: float) -> BoolArray:
+def _are_constant(sums: FloatArray, n_columns: FloatArray, tolerance: _Tolerance) -> BoolArray:
     """Return for each set of columns whether its sums are one constant above 0."""
     middle = np.median(sums, axis=0)
     off = np.abs(sums - middle).max(axis=0)
     allowed = np.array(
         [
-            _tolerance_of(float(total), int(count), tolerance, tolerance)
+            tolerance.allowed(float(total), int(count))
             for total, count in zip(middle, n_columns, strict=True)
         ]
     )
@@ -120,13 +124,13 @@ def _are_constant(sums: FloatArray, n_columns: FloatArray, tolerance: float) -> 
 
 
 def _smallest(
-    samples: Sequence[FloatArray], names: Sequence[str], tolerance: float
+    samples: Sequence[FloatArray], names: Sequence[str], tolerances: Sequence[_Tolerance]
 ) -> list[tuple[str, ...]]:
     """Return the sets of columns of constant sums that contain no other one."""
     masks = _all_sets(len(names)) if len(names) <= FEW_COLUMNS else _likely_sets(samples, names)
     sizes = masks.sum(axis=0)
     fits = np.ones(masks.shape[1], dtype=bool)
-    for sample in samples:
+    for sample, tolerance in zip(samples, tolerances, strict=True):
         # Sets that failed in one file are not tried in the next one.
         candidates = np.flatnonzero(fits)
         sums = sample @ masks[:, candidates]
@@ -176,10 +180,10 @@ def _beginning(name: str) -> str:
 
 
 def _holds_everywhere(
-    tables: Sequence[TableEvidence], names: Sequence[str], tolerance: float
+    tables: Sequence[TableEvidence], names: Sequence[str], tolerances: Sequence[_Tolerance]
 ) -> bool:
     """Return True if the rows add up to one constant in all rows of each file."""
-    for table in tables:
+    for table, tolerance in zip(tables, tolerances, strict=True):
         sums = np.zeros(table.n_rows)
         for name in names:
             sums += _numbers(table, name)
