@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import lzma
 import zipfile
 from collections.abc import Callable
@@ -101,11 +100,7 @@ def _write_zip(frame: pd.DataFrame, path: Path) -> None:
 def _write_zstandard(frame: pd.DataFrame, path: Path) -> None:
     import pyarrow as pa
 
-    buffer = io.BytesIO()
-    with pa.CompressedOutputStream(pa.PythonFile(buffer, mode="w"), "zstd") as stream:
-        stream.write(_csv(frame))
-        stream.close()
-        path.write_bytes(buffer.getvalue())
+    path.write_bytes(pa.compress(_csv(frame), codec="zstd", asbytes=True))
 
 
 def _is(beginning: bytes) -> Callable[[Content], bool]:

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics.tables.content import BLOCK_BYTES, Content
+from shiftmetrics.tables.content import Content
 from shiftmetrics.tables.readers.lines import BLANKS, ONE_COLUMN
+
+SCANNED_BYTES = 2**16
+"""So many bytes at a time: what is computed of them stays in the cache."""
 
 TEXT_COPIES = 2
 CELL_BYTES = 24
@@ -73,11 +76,13 @@ def scan_rows(content: Content, start: int, separator: str) -> Scan:
     size = 0
     with content.open() as file:
         file.seek(start)
-        while block := file.read(BLOCK_BYTES):
+        while block := file.read(SCANNED_BYTES):
             size += len(block)
             if b"\x00" in block:
                 raise content.refusal(
-                    "a text", "which holds bytes that no text has", "Save the table as csv or parquet."
+                    "a text",
+                    "which holds bytes that no text has",
+                    "Save the table as csv or parquet.",
                 )
             _scan_block(block, state, found)
             n_cells = found.n_separators + found.n_lines
@@ -111,18 +116,19 @@ def _scan_block(block: bytes, state: _State, found: Scan) -> None:
         parity = (state.is_open + np.cumsum(new == _QUOTE)) % 2
         outside = parity == 0
         state.is_open = int(parity[-1])
+        found.has_escapes = found.has_escapes or b'\\"' in data
         found.has_marks = found.has_marks or _has_marks(data, state.separator)
     elif state.is_open:
         outside = np.zeros(len(new), dtype=bool)
-    found.has_escapes = found.has_escapes or b'\\"' in data
     found.has_zeros = found.has_zeros or _has_zeros(array, state.mark)
     found.n_separators += _n_separators(array, outside, state)
     is_end = new == _NEWLINE
     if outside is not None:
         is_end &= outside
     n_ends = int(np.count_nonzero(is_end))
-    if b"\n\n" in data or b"\n\r\n" in data:
-        before = array[2:-1]
+    before = array[2:-1]
+    follows = is_end & ((before == _NEWLINE) | (before == _RETURN))
+    if follows.any():
         is_blank = is_end & (before == _NEWLINE)
         is_blank |= is_end & (before == _RETURN) & (array[1:-2] == _NEWLINE)
         is_full = np.flatnonzero(is_end & ~is_blank)
@@ -144,7 +150,14 @@ def _scan_block(block: bytes, state: _State, found: Scan) -> None:
 def _has_marks(data: bytes, separator: str) -> bool:
     """Return True if a quoted NA or a quoted nothing is there."""
     around = separator.encode() or b"\n"
-    patterns = (b'"NA"', around + b'""' + around, b'\n""' + around, around + b'""\n', b'""\r', b'\n""\n')
+    patterns = (
+        b'"NA"',
+        around + b'""' + around,
+        b'\n""' + around,
+        around + b'""\n',
+        b'""\r',
+        b'\n""\n',
+    )
     return any(pattern in data for pattern in patterns)
 
 

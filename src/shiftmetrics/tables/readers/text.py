@@ -92,10 +92,9 @@ def read_text(content: Content) -> Cells:
     lines = joined_lines(text, HEAD_LINES)
     notes: list[str] = []
     fixed = fixed_width_lines(lines) if content.options.sep is None else None
-    if (
-        fixed is not None
-        and best_separator([line.text for line in lines if line.text.strip()]) not in ("\t", ";", "|")
-    ):
+    if fixed is not None and best_separator(
+        [line.text for line in lines if line.text.strip()]
+    ) not in ("\t", ";", "|"):
         place, spans = fixed
         begin = [line for line in lines if line.text.strip()][place].start
         content, text = _with_tabs(content, start, begin, spans)
