@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from shiftmetrics.tables.cells import Cells
 
 
-def choose_headers(
-    cells: Sequence[Cells], options: RoleOptions, n_predictions: int
-) -> list[Cells]:
+def choose_headers(cells: Sequence[Cells], options: RoleOptions, n_predictions: int) -> list[Cells]:
     """Return the cells of all files, their first lines decided by the number of rows.
 
     Raises

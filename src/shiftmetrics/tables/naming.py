@@ -28,6 +28,9 @@ from shiftmetrics.tables.evidence import Words
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.spelling import PAIRS, distinct_words
 
+NOISE = 2
+"""Answers by which another order may be better where labels are the numbers of the columns themselves."""
+
 FEW_LABELS = 10
 """Labels from which on they tell in which order columns stand."""
 
@@ -122,7 +125,7 @@ def _of_places(
     if len(readings) == 1 and not known <= set(numbers):
         return readings[0]
     # The labels are the numbers themselves.
-    if readings and (len(known) == n_classes or _are_borne_out(numbers, labelled)):
+    if readings and (len(known) == n_classes or _are_borne_out(numbers, labelled, slack=NOISE)):
         return numbers
     if not readings and len(known) == n_classes and not _mixes(known, numbers):
         by_place = tuple(ordered[place] for place in places)
@@ -137,14 +140,14 @@ def _mixes(known: set[str], numbers: Sequence[str]) -> bool:
     return known == shifted
 
 
-def _are_borne_out(names: Sequence[str], labelled: LabelledAnswers) -> bool:
-    """Return True if no other order of the columns makes more answers right."""
+def _are_borne_out(names: Sequence[str], labelled: LabelledAnswers, *, slack: int = 0) -> bool:
+    """Return True if no other order of the columns makes more answers right, but for some."""
     places = {name: place for place, name in enumerate(names)}
     truth = np.array([places.get(word, -1) for word in labelled.truth], dtype=np.int64)
     if len(truth) < FEW_LABELS or (truth < 0).any():
         # Few labels bear out nothing: numbers that start at 0 are what they say.
         return "0" in labelled.truth.tolist() and not (truth < 0).any()
-    return supports_places(list(labelled.largest), truth, len(names))
+    return supports_places(list(labelled.largest), truth, len(names), slack=slack)
 
 
 def _no_names(
@@ -163,7 +166,9 @@ def _no_names(
         numbers = tuple(map(str, places))
         possible = [
             PossibleReading("classes count from 1", options.typed("--classes", counted)),
-            PossibleReading("the columns are the classes themselves", options.typed("--classes", numbers)),
+            PossibleReading(
+                "the columns are the classes themselves", options.typed("--classes", numbers)
+            ),
         ]
         return AmbiguousReadingError(
             f"The columns {shown} of {where} may count the classes, whose labels are "
@@ -186,7 +191,9 @@ def _no_names(
         )
     by_place = tuple(ordered[place] for place in places) if places else ordered
     possible = [
-        PossibleReading("the columns stand for the sorted labels", options.typed("--classes", by_place))
+        PossibleReading(
+            "the columns stand for the sorted labels", options.typed("--classes", by_place)
+        )
     ]
     best = _best_order(ordered, labelled)
     if best is not None and best != by_place:
@@ -263,14 +270,22 @@ def names_of_two(
         right = [float(np.mean((second > middle) == (truth == ordered[1]))) for second in seconds]
     if is_number and not any(part < 0.5 for part in right):
         return ordered[0], ordered[1]
-    if right and all(part > 0.6 for part in right) and truth is not None and len(truth) >= FEW_LABELS:
+    if (
+        right
+        and all(part > 0.6 for part in right)
+        and truth is not None
+        and len(truth) >= FEW_LABELS
+    ):
         return ordered[0], ordered[1]
     possible = [
-        PossibleReading(f"{column!r} speaks for {second}", options.typed("--classes", (first, second)))
+        PossibleReading(
+            f"{column!r} speaks for {second}", options.typed("--classes", (first, second))
+        )
         for first, second in ((ordered[0], ordered[1]), (ordered[1], ordered[0]))
     ]
     raise AmbiguousReadingError(
-        f"It is not clear for which of {ordered[0]} and {ordered[1]} the column {column!r} of {where} speaks.", possible
+        f"It is not clear for which of {ordered[0]} and {ordered[1]} the column {column!r} of {where} speaks.",
+        possible,
     )
 
 

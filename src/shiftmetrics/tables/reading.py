@@ -49,7 +49,11 @@ class FileReading:
 
     def parts(self) -> list[str]:
         """Return what was taken for what, one phrase each."""
-        found = [f"id {' and '.join(_shown(name) for name in self.id)}" if self.id else "rows by their place"]
+        found = [
+            f"id {' and '.join(_shown(name) for name in self.id)}"
+            if self.id
+            else "rows by their place"
+        ]
         if self.classes:
             found.append(f"classes {self._classes()}")
         words = {
@@ -149,7 +153,8 @@ def _quoted(text: str) -> str:
     controls = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
     escaped = "".join(controls.get(letter, letter) for letter in escaped)
     escaped = "".join(
-        letter if letter >= " " and letter != "\x7f" else f"\\u{ord(letter):04x}" for letter in escaped
+        letter if letter >= " " and letter != "\x7f" else f"\\u{ord(letter):04x}"
+        for letter in escaped
     )
     return f'"{escaped}"'
 
@@ -176,13 +181,24 @@ def load_reading(path: Path) -> Reading:
             f"no schema = {SCHEMA} and no [[file]]."
         )
     return Reading(
-        files=tuple(_file_of(part, path) for part in files), task=str(content.get("task", "classes"))
+        files=tuple(_file_of(part, path) for part in files),
+        task=str(content.get("task", "classes")),
     )
 
 
 def _file_of(part: Any, path: Path) -> FileReading:
     """Return one file of a reading."""
-    known = {"form", "id", "answer", "confidence", "truth", "weight", "group", "left_out", "classes"}
+    known = {
+        "form",
+        "id",
+        "answer",
+        "confidence",
+        "truth",
+        "weight",
+        "group",
+        "left_out",
+        "classes",
+    }
     unknown = sorted(set(part) - known)
     if unknown or not isinstance(part.get("form"), str):
         raise UnreadableTableError(

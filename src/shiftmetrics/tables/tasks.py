@@ -19,8 +19,26 @@ BOX_SIDES = (
 )  # fmt: skip
 """Names of the sides of boxes."""
 
-QUERY_NAMES = {"qid", "query", "query_id", "queryid", "q_id", "topic", "topic_id", "group_id", "session_id"}
-RELEVANCE_NAMES = {"relevance", "rel", "rank", "relevance_label", "position", "ranking", "graded_relevance"}
+QUERY_NAMES = {
+    "qid",
+    "query",
+    "query_id",
+    "queryid",
+    "q_id",
+    "topic",
+    "topic_id",
+    "group_id",
+    "session_id",
+}
+RELEVANCE_NAMES = {
+    "relevance",
+    "rel",
+    "rank",
+    "relevance_label",
+    "position",
+    "ranking",
+    "graded_relevance",
+}
 CENSOR_NAMES = {
     "event", "censored", "censor", "status", "event_observed", "death", "died", "event_indicator", "is_censored",
     "delta", "failure",
@@ -59,7 +77,9 @@ def refuse_other_tasks(
     # Who names classes or columns says that the rows are to be compared as classes.
     if options.classes is not None or options.columns is not None:
         return None
-    if any(sides <= names for sides in BOX_SIDES) and (key is None or _has_many_rows_of_one(tables)):
+    if any(sides <= names for sides in BOX_SIDES) and (
+        key is None or _has_many_rows_of_one(tables)
+    ):
         return "The files hold boxes, several for one image: no command compares detections yet."
     if any(span <= names for span in SPAN_NAMES) and (key is None or _has_many_rows_of_one(tables)):
         return "The files hold segments with a start and an end: no command compares segments yet."
@@ -69,8 +89,12 @@ def refuse_other_tasks(
             "models yet."
         )
     if names & QUERY_NAMES and names & RELEVANCE_NAMES and _has_queries(tables):
-        return "The files hold rankings, several rows of one query: no command compares rankings yet."
-    return _several_labels(tables, labels, answers) or _ordered_grades(tables, labels, answers, options)
+        return (
+            "The files hold rankings, several rows of one query: no command compares rankings yet."
+        )
+    return _several_labels(tables, labels, answers) or _ordered_grades(
+        tables, labels, answers, options
+    )
 
 
 def _has_many_rows_of_one(tables: Sequence[TableEvidence]) -> bool:

@@ -64,6 +64,8 @@ def may_be_answer(column: ColumnEvidence) -> bool:
         return not column.is_fractional
     if has_name_of(column.name, "beside") or column.is_fractional or column.is_unnamed:
         return False
+    if column.is_number and has_name_of(column.name, "confidence"):
+        return False
     return 0 < column.n_distinct <= max(MOST_ANSWERS, 0.5 * column.n_rows)
 
 

@@ -161,17 +161,18 @@ def _candidates(tables: Sequence[TableEvidence]) -> list[_Candidate]:
             continue
         one = _candidate([(name,)] * len(tables), tables)
         # Numbers under another name are ids only where the same values stand in another order.
-        if is_named or one.is_unnamed or _are_words(tables, one):
-            found.append(one)
-        elif one.relation.kind == "permuted" and not any(one.counts):
+        if (
+            is_named
+            or one.is_unnamed
+            or _are_words(tables, one)
+            or (one.relation.kind == "permuted" and not any(one.counts))
+        ):
             found.append(one)
     found += _under_other_names(tables, found)
     return sorted(found, key=lambda one: (not one.is_named, one.is_unnamed))
 
 
-def _candidate(
-    names: Sequence[tuple[str, ...]], tables: Sequence[TableEvidence]
-) -> _Candidate:
+def _candidate(names: Sequence[tuple[str, ...]], tables: Sequence[TableEvidence]) -> _Candidate:
     """Return one way to name the rows, with how the files stand to each other."""
     columns = [
         [table.columns[name] for name in part] for part, table in zip(names, tables, strict=True)
@@ -333,7 +334,9 @@ def _repeated(
     common = [name for name in tables[0].columns if all(name in part.columns for part in tables)]
     # A second column may tell the rows of one id: the visits of a patient.
     for pair in combinations(common[:12], 2):
-        if one.name not in pair or any(_is_score(table.columns[name]) for table in tables for name in pair):
+        if one.name not in pair or any(
+            _is_score(table.columns[name]) for table in tables for name in pair
+        ):
             continue
         other = pair[1] if pair[0] == one.name else pair[0]
         together = _candidate([(one.name, other)] * len(tables), tables)
@@ -354,7 +357,9 @@ def _repeated(
             options.typed("--id", ",".join(names)),
         )
         raise AmbiguousReadingError(sentence, [reading])
-    complaints.add(f"{sentence} Leave one row for each {one.name}, or add a column that tells them apart.")
+    complaints.add(
+        f"{sentence} Leave one row for each {one.name}, or add a column that tells them apart."
+    )
     complaints.raise_any()
     raise AssertionError
 

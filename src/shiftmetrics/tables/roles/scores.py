@@ -12,7 +12,7 @@ from shiftmetrics.tables.classes import are_places, classes_by_name, place_numbe
 from shiftmetrics.tables.evidence import TableEvidence
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.roles.beside import derived_columns, unlike_columns
-from shiftmetrics.tables.roles.names import has_name_of
+from shiftmetrics.tables.roles.names import ROLE_NAMES, has_name_of, plain_name
 from shiftmetrics.tables.roles.sums import constant_sums
 
 ScoreNames = tuple[str, ...]
@@ -138,9 +138,7 @@ def _are_beside(names: Sequence[str]) -> bool:
     return any(has_name_of(name, "beside") or has_name_of(name, "confidence") for name in names)
 
 
-def _log_probabilities(
-    tables: Sequence[TableEvidence], names: Sequence[str]
-) -> list[ScoreNames]:
+def _log_probabilities(tables: Sequence[TableEvidence], names: Sequence[str]) -> list[ScoreNames]:
     """Return the columns of numbers of at most 0 whose exponentials add up to 1."""
     usable = []
     for name in names:
@@ -203,7 +201,9 @@ def _named_classes(
         part = tuple(
             name
             for name in names
-            if name.startswith(beginning) and name.endswith(ending) and _middle(name, beginning, ending)
+            if name.startswith(beginning)
+            and name.endswith(ending)
+            and _middle(name, beginning, ending)
         )
         if not beginning and not ending:
             part = tuple(name for name in names if name in known)
@@ -220,7 +220,9 @@ def _named_classes(
     doubtful = [name for name in rest if name not in unlike]
     if doubtful and not any(mark in named[0] for mark in "_.:("):
         readings = [
-            PossibleReading(f"{first_few(named, 4)} alone are the classes", options.typed("--columns", named)),
+            PossibleReading(
+                f"{first_few(named, 4)} alone are the classes", options.typed("--columns", named)
+            ),
             PossibleReading(
                 f"{first_few(doubtful, 3)} as well", options.typed("--columns", (*named, *doubtful))
             ),
@@ -257,6 +259,23 @@ def _is_single(names: Sequence[str]) -> bool:
     return len(left) <= 1
 
 
+def _is_exactly(name: str) -> bool:
+    """Return True for the plain name of an answer or a truth: prediction, but not p_true."""
+    plain = plain_name(name)
+    return plain in ROLE_NAMES["answer"] or plain in ROLE_NAMES["truth"]
+
+
+def _numbered(names: Sequence[str], known: set[str]) -> ScoreNames:
+    """Return the columns that count the classes from 0 on, one for each known class, where others have words as names."""
+    parts: dict[str, list[str]] = {}
+    for name in names:
+        beginning = name.strip().rstrip("0123456789")
+        if beginning != name.strip():
+            parts.setdefault(beginning, []).append(name)
+    fitting = [part for part in parts.values() if are_places(part) and len(part) == len(known) > 1]
+    return tuple(fitting[0]) if len(fitting) == 1 else ()
+
+
 def _of_like_spread(
     tables: Sequence[TableEvidence],
     names: Sequence[str],
@@ -274,9 +293,12 @@ def _of_like_spread(
     follow = derived_columns(tables, left)
     left = [name for name in left if name not in follow and not has_name_of(name, "confidence")]
     # An answer or a truth of numbers is none of several scores.
-    left = [name for name in left if not has_name_of(name, "answer") and not has_name_of(name, "truth")]
+    left = [name for name in left if not _is_exactly(name)]
     if len(left) < 2:
         return ()
+    numbered = _numbered(left, known)
+    if numbered:
+        return numbered
     if known and not classes_by_name(left, known) and not place_numbers(left):
         return ()
     unlike = unlike_columns(tables, left)
@@ -285,11 +307,15 @@ def _of_like_spread(
     alike = [name for name in left if name not in unlike]
     if are_places(alike) or (known and classes_by_name(alike, known)):
         return tuple(alike)
-    readings = [PossibleReading(f"{first_few(left, 4)} are the classes", options.typed("--columns", left))]
+    readings = [
+        PossibleReading(f"{first_few(left, 4)} are the classes", options.typed("--columns", left))
+    ]
     if len(alike) > 1:
         readings.insert(
             0,
-            PossibleReading(f"{first_few(alike, 4)} alone are the classes", options.typed("--columns", alike)),
+            PossibleReading(
+                f"{first_few(alike, 4)} alone are the classes", options.typed("--columns", alike)
+            ),
         )
     raise AmbiguousReadingError(
         f"{tables[0].label} has columns of numbers of different units, such as {first_few(sorted(unlike), 3)}.",

@@ -52,7 +52,11 @@ def _single_of(
         return options.columns[0]
     if options.prediction is not None:
         return None
-    numeric = [name for name in names if table.columns[name].is_number and not table.columns[name].is_unnamed]
+    numeric = [
+        name
+        for name in names
+        if table.columns[name].is_number and not table.columns[name].is_unnamed
+    ]
     # What is equal in both files belongs to the rows, unless nothing else is there.
     left = [name for name in numeric if name not in equal] or numeric
     left = [name for name in left if not has_name_of(name, "beside")] or left[:1]
@@ -65,8 +69,11 @@ def _single_of(
     shared = [name for name in left if all(name in other.columns for other in tables)]
     left = [name for name in left if name not in derived_columns(tables, shared)]
     readings = [
-        PossibleReading(f"{name} is the prediction", options.typed("--columns", (name,)))
-        for name in left[:4]
+        PossibleReading("they are the scores of classes", options.typed("--columns", tuple(left))),
+        *(
+            PossibleReading(f"{name} is the prediction", options.typed("--columns", (name,)))
+            for name in left[:3]
+        ),
     ]
     raise AmbiguousReadingError(
         f"{table.label} has several columns of numbers that may be the prediction: {first_few(left, 4)}.",
@@ -125,14 +132,17 @@ def form_of_numbers(
         if high <= 50.0:
             return "outputs"
     raise AmbiguousReadingError(
-        f"The column {names[0]!r} holds numbers from {low:g} to {high:g}, which may be several things.", readings
+        f"The column {names[0]!r} holds numbers from {low:g} to {high:g}, which may be several things.",
+        readings,
     )
 
 
 def _of_the_answer(name: str, options: RoleOptions) -> AmbiguousReadingError:
     """Return the question on a column that is at least one half in all rows, as that of each answer is."""
     readings = [
-        PossibleReading("it is the probability of the second class", options.typed("--columns", (name,))),
+        PossibleReading(
+            "it is the probability of the second class", options.typed("--columns", (name,))
+        ),
     ]
     return AmbiguousReadingError(
         f"The column {name!r} is at least 0.5 in all rows, as the probability of each answer is, and no column holds "

@@ -28,9 +28,7 @@ ROUNDED_TOTALS = (1.0, 100.0)
 """Sums that may be off by the rounding of their parts."""
 
 
-def constant_sums(
-    tables: Sequence[TableEvidence], names: Sequence[str]
-) -> list[tuple[str, ...]]:
+def constant_sums(tables: Sequence[TableEvidence], names: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the smallest sets of columns whose rows add up to one constant in each file.
 
     Parameters

@@ -106,7 +106,9 @@ def _typed(
     name = str(options.label)
     holders = [place for place, table in enumerate(tables) if name in table.columns]
     if not holders:
-        known = first_few(list(dict.fromkeys(name for table in tables for name in table.columns)), 8)
+        known = first_few(
+            list(dict.fromkeys(name for table in tables for name in table.columns)), 8
+        )
         complaints.add(
             f"{options.typed('--label', name)} must name a column of the files, which have {known}."
         )
@@ -211,13 +213,17 @@ def _value_column(
     if len(fitting) == 1:
         return fitting[0]
     if not left:
-        complaints.add(f"{labels.label} must have a column of labels, got {first_few(list(labels.columns), 8)} only.")
+        complaints.add(
+            f"{labels.label} must have a column of labels, got {first_few(list(labels.columns), 8)} only."
+        )
         return None
     readings = [
         PossibleReading(f"{name} holds the true labels", options.typed("--label", name))
         for name in (fitting or named or left)[:4]
     ]
-    raise AmbiguousReadingError(f"{labels.label} has several columns that may hold the labels.", readings)
+    raise AmbiguousReadingError(
+        f"{labels.label} has several columns that may hold the labels.", readings
+    )
 
 
 def _holds(column: ColumnEvidence, answers: set[str]) -> bool:
@@ -271,7 +277,9 @@ def _place_or_id(
     other = f"{own}={name}" if own != name else (own or "index")
     readings = [
         PossibleReading("labels go by their place", options.typed("--id", "none")),
-        PossibleReading(f"the index of {labels.label} names the rows", options.typed("--id", other)),
+        PossibleReading(
+            f"the index of {labels.label} names the rows", options.typed("--id", other)
+        ),
     ]
     question = (
         f"The index of {first.label} counts its rows, and that of {labels.label} holds the same numbers in another "
