@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from shiftmetrics.tables.opening import FoundRoles
 from shiftmetrics.tables.prediction_tables import PredictionForm, PredictionTable
 from shiftmetrics.tables.roles.beside import column_named
 from shiftmetrics.tables.roles.names import has_name_of
-from shiftmetrics.tables.roles.single import find_single, form_of_numbers
+from shiftmetrics.tables.roles.single import SingleForm, find_single, form_of_numbers
 from shiftmetrics.tables.spelling import distinct_words
 
 AGREEING = 0.9
@@ -52,7 +53,7 @@ def class_file(
         scores = table.numeric(names)
         _check_scores(scores, names, table)
         labelled = _labelled(roles, truth)
-        classes = names_of_columns(names, known, labelled, roles.options, table.label)
+        classes = _remembered(roles, place) or names_of_columns(names, known, labelled, roles.options, table.label)
         file = replace(base, form="classes", scores=scores, classes=classes, columns=names)
         return _with_served(roles, place, file, own, codes=codes)
     if own is not None:
@@ -72,6 +73,11 @@ def class_file(
             )
         single = found
     return _single(roles, place, base, single, truth, known)
+
+
+def _remembered(roles: FoundRoles, place: int) -> tuple[str, ...]:
+    """Return the classes that a saved reading names; none without one."""
+    return roles.class_names[place] if roles.class_names else ()
 
 
 def _check_scores(scores: FloatArray, names: Sequence[str], table: TableEvidence) -> None:
@@ -264,9 +270,13 @@ def _single(
         for other in roles.tables
         if name in other.columns and other.columns[name].numbers is not None
     ]
-    form = form_of_numbers(
-        [name], [part for part in others if part is not None], truth, roles.options
-    )
+    form: SingleForm
+    if roles.forms:
+        form = cast(SingleForm, roles.forms[place])
+    else:
+        form = form_of_numbers(
+            [name], [part for part in others if part is not None], truth, roles.options
+        )
     roles.scores[place] = (name,)
     if form == "outputs":
         return replace(base, form="outputs", scores=numbers, columns=(name,))
@@ -278,7 +288,7 @@ def _single(
         labelled = truth[there]
         seconds = [part[there] for part in seconds]
     middle = 0.0 if form == "margin" else 0.5
-    classes = names_of_two(name, known, seconds, labelled, roles.options, table.label, middle)
+    classes = _remembered(roles, place) or names_of_two(name, known, seconds, labelled, roles.options, table.label, middle)
     single: PredictionForm = form
     return replace(
         base,

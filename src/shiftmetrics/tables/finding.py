@@ -52,7 +52,7 @@ def find_weight_and_group(roles: FoundRoles) -> None:
     options = roles.options
     own = [name for name in roles.tables[0].columns if name in roles.equal]
     roles.weight = options.weight
-    if roles.weight is None:
+    if roles.weight is None and not roles.is_remembered:
         name = column_named(own, "weight")
         if name is not None and roles.column(0, name).is_number:
             roles.weight = name
@@ -62,6 +62,8 @@ def find_weight_and_group(roles: FoundRoles) -> None:
 def find_truth(roles: FoundRoles, complaints: Complaints) -> None:
     """Find the truth, in the files or in that of the labels."""
     options = roles.options
+    if not roles.has_truth:
+        return
     taken = taken_columns(roles, 0)
     in_labels = roles.labels is not None and (
         options.label is None or options.label in roles.labels.columns

@@ -40,6 +40,10 @@ class FoundRoles:
     confidences: list[str | None] = field(default_factory=list)
     weight: str | None = None
     group: str | None = None
+    class_names: list[tuple[str, ...]] = field(default_factory=list)
+    forms: list[str] = field(default_factory=list)
+    has_truth: bool = True
+    is_remembered: bool = False
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 

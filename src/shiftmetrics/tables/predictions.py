@@ -30,6 +30,7 @@ from shiftmetrics.tables.opening import (
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.prediction_tables import PredictionTable, PredictionTables
 from shiftmetrics.tables.reading import FileReading, Reading
+from shiftmetrics.tables.remembered import apply_reading
 from shiftmetrics.tables.roles.beside import equal_columns
 from shiftmetrics.tables.roles.ids import find_row_key
 from shiftmetrics.tables.roles.scores import find_scores
@@ -47,6 +48,7 @@ def read_predictions(
     *,
     labels: Cells | None = None,
     options: RoleOptions | None = None,
+    reading: Reading | None = None,
 ) -> PredictionTables:
     """Read predictions of one or several models for the same rows.
 
@@ -58,6 +60,8 @@ def read_predictions(
         A file of true labels.
     options : RoleOptions, optional
         What is known of the columns.
+    reading : Reading, optional
+        A reading that was saved: nothing is guessed then, and files that do not fit it are refused.
 
     Returns
     -------
@@ -73,6 +77,8 @@ def read_predictions(
     options = options or RoleOptions()
     roles = opened_files(files, labels, options)
     complaints = Complaints()
+    if reading is not None:
+        apply_reading(roles, reading, complaints)
     check_named_columns(roles, complaints)
     roles.key = find_row_key(roles.tables, roles.options, complaints)
     roles.notes += roles.key.notes
@@ -81,6 +87,16 @@ def read_predictions(
     find_weight_and_group(roles)
     find_truth(roles, complaints)
     complaints.raise_any()
+    if reading is None:
+        _find_answers_and_task(roles, complaints)
+    complaints.raise_any()
+    if "outputs" in roles.forms or (not roles.forms and is_regression_task(roles)):
+        return _regression(roles)
+    return _classes(roles, complaints)
+
+
+def _find_answers_and_task(roles: FoundRoles, complaints: Complaints) -> None:
+    """Find the columns of answers, and refuse tasks that are neither classes nor a regression."""
     refuse_two_models(roles)
     find_answer_columns(roles, complaints)
     refused = refuse_other_tasks(
@@ -88,10 +104,6 @@ def read_predictions(
     )
     if refused is not None:
         raise UnreadableTableError(refused)
-    complaints.raise_any()
-    if is_regression_task(roles):
-        return _regression(roles)
-    return _classes(roles, complaints)
 
 
 def _regression(roles: FoundRoles) -> PredictionTables:
@@ -150,7 +162,7 @@ def _classes(roles: FoundRoles, complaints: Complaints) -> PredictionTables:
     codes = _are_codes(answered, known)
     if not known or not codes:
         known = known | answered
-    if not roles.scores:
+    if not roles.scores and not roles.is_remembered:
         free = [
             [name for name in free_columns(roles, place) if name != roles.answers[place]]
             for place in range(n_files)
@@ -302,9 +314,9 @@ def _said(roles: FoundRoles, files: Sequence[PredictionTable]) -> list[FileReadi
             and truth.source in (first.label for first in roles.tables)
         ):
             own_truth = truth.column.name
-        classes = (
-            dict(zip(file.columns, file.classes, strict=False)) if len(file.columns) > 1 else {}
-        )
+        classes: dict[str, str] = {}
+        if len(file.columns) > 1:
+            classes = dict(zip(file.columns, file.classes, strict=True))
         single = file.columns[0] if len(file.columns) == 1 else None
         answer = roles.answers[place] or single
         used = {*ids, *classes, answer, confidence, own_truth}
@@ -320,6 +332,7 @@ def _said(roles: FoundRoles, files: Sequence[PredictionTable]) -> list[FileReadi
                 truth=own_truth,
                 weight=roles.weight if roles.weight in table.columns else None,
                 group=roles.group if roles.group in table.columns else None,
+                between=file.classes if single is not None else (),
                 left_out=tuple(name for name in table.columns if name not in used),
             )
         )

@@ -32,6 +32,8 @@ class FileReading:
     classes : mapping of str to str
         Columns of scores, and their classes.
     answer, confidence, truth, weight, group : str or None
+    between : tuple of str
+        The two classes of a single column of numbers, which speaks for the second one.
     left_out : tuple of str
         Columns without a role.
     """
@@ -45,6 +47,7 @@ class FileReading:
     truth: str | None = None
     weight: str | None = None
     group: str | None = None
+    between: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
 
     def parts(self) -> list[str]:
@@ -56,14 +59,17 @@ class FileReading:
         ]
         if self.classes:
             found.append(f"classes {self._classes()}")
+        single = self.between or self.form == "outputs"
         words = {
-            "answer": self.answer,
+            self.form if single else "answer": self.answer,
             "confidence": self.confidence,
             "truth": self.truth,
             "weight": self.weight,
             "group": self.group,
         }
         found += [f"{role} {_shown(name)}" for role, name in words.items() if name is not None]
+        if self.between:
+            found.append(f"classes {self.between[0]} and {self.between[1]}, for which it speaks")
         return found
 
     def _classes(self) -> str:
@@ -133,6 +139,8 @@ class Reading:
                 name = getattr(file, role)
                 if name is not None:
                     lines.append(f"{role} = {_quoted(name)}")
+            if file.between:
+                lines.append(f"between = [{', '.join(map(_quoted, file.between))}]")
             if file.left_out:
                 lines.append(f"left_out = [{', '.join(map(_quoted, file.left_out))}]")
             if file.classes:
@@ -196,6 +204,7 @@ def _file_of(part: Any, path: Path) -> FileReading:
         "truth",
         "weight",
         "group",
+        "between",
         "left_out",
         "classes",
     }
@@ -210,6 +219,7 @@ def _file_of(part: Any, path: Path) -> FileReading:
         form=part["form"],
         id=tuple(part.get("id", ())),
         classes=dict(part.get("classes", {})),
+        between=tuple(part.get("between", ())),
         left_out=tuple(part.get("left_out", ())),
         **words,
     )
