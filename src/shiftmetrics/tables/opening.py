@@ -124,25 +124,36 @@ def _split_models(roles: FoundRoles) -> None:
 
 
 def _leave_out_doubles(roles: FoundRoles) -> None:
-    """Count rows once that stand twice with one id and the same cells, and say so."""
-    options = roles.options
-    for place, table in enumerate(roles.tables):
-        names = [
-            name
-            for name, column in table.columns.items()
-            if (name in options.id_parts or has_name_of(name, "id"))
-            and not column.is_unnamed
-            and not column.is_fractional
-            and MANY_IDS * column.n_rows <= column.n_distinct < column.n_rows
-        ]
+    """Count rows once that stand twice with one id and the same cells, and say so.
+
+    Where rows of one id differ in some file, others that are alike are no doubles, and all are kept.
+    """
+    smaller = []
+    notes = []
+    for table in roles.tables:
+        names = _repeated_ids(table, roles.options)
         if not names:
+            smaller.append(table)
             continue
-        smaller, n_doubles = without_doubles(table, names)
-        if n_doubles:
-            roles.tables[place] = smaller
-            roles.notes.append(
-                f"{table.label}: {n_doubles} rows stand twice, in all cells alike, and count once"
-            )
+        once, n_doubles = without_doubles(table, names)
+        if not any(once.columns[name].is_distinct for name in names):
+            return
+        smaller.append(once)
+        notes.append(f"{table.label}: {n_doubles} rows stand twice, in all cells alike, and count once")
+    roles.tables = smaller
+    roles.notes += notes
+
+
+def _repeated_ids(table: TableEvidence, options: RoleOptions) -> list[str]:
+    """Return the columns of ids in which some rows repeat others."""
+    return [
+        name
+        for name, column in table.columns.items()
+        if (name in options.id_parts or has_name_of(name, "id"))
+        and not column.is_unnamed
+        and not column.is_fractional
+        and MANY_IDS * column.n_rows <= column.n_distinct < column.n_rows
+    ]
 
 
 def check_named_columns(roles: FoundRoles, complaints: Complaints) -> None:
