@@ -121,14 +121,15 @@ def _with_served(
     largest = np.array(file.classes, dtype=object)[file.scores.argmax(axis=1)]
     differs = own != largest
     n_differs = int(differs.sum())
-    if not has_name_of(name, "answer") and roles.options.prediction is None:
-        if n_differs > (1.0 - AGREEING) * len(own):
-            column = roles.column(place, name)
-            if column.is_number or column.n_distinct == 1:
-                # Whole numbers that merely look like classes are no answer, nor is the name of a model.
-                roles.answers[place] = None
-                return file
-            raise _served_or_not(roles, place, name, n_differs)
+    is_named = has_name_of(name, "answer") or roles.options.prediction is not None
+    if not is_named and n_differs > (1.0 - AGREEING) * len(own):
+        column = roles.column(place, name)
+        are_classes = distinct_words(own) <= set(file.classes)
+        if column.n_distinct == 1 or (column.is_number and not are_classes):
+            # The name of a model, and whole numbers that merely look like classes, are no answers.
+            roles.answers[place] = None
+            return file
+        raise _served_or_not(roles, place, name, n_differs)
     _check_answers(own, name, roles.tables[place])
     if n_differs:
         roles.notes.append(

@@ -146,7 +146,10 @@ def find_answer_columns(roles: FoundRoles, complaints: Complaints) -> None:
     ]
     parts = {name for part in constant_sums(roles.tables, numeric) for name in part}
     parts = {name for name in parts if not has_name_of(name, "answer")}
-    free = [[name for name in names if name not in parts] for names in free]
+    free = [
+        [name for name in names if name not in parts and not _is_beside_scores(roles, name, parts)]
+        for names in free
+    ]
     truth = roles.truth_words()
     roles.answers = find_answers(roles.tables, free, truth, roles.options, complaints)
     if all(name is None for name in roles.answers):
@@ -158,6 +161,17 @@ def find_answer_columns(roles: FoundRoles, complaints: Complaints) -> None:
         ]
         if len(named) == 1:
             roles.answers = [named[0]] * len(roles.tables)
+
+
+def _is_beside_scores(roles: FoundRoles, name: str, parts: set[str]) -> bool:
+    """Return True for whole numbers beside scores that are not the names of their classes, such as the largest vote."""
+    if not parts or has_name_of(name, "answer") or roles.options.prediction is not None:
+        return False
+    columns = [table.columns[name] for table in roles.tables if name in table.columns]
+    if any(not column.is_number or column.is_bool for column in columns):
+        return False
+    words = set().union(*(distinct_words(column.words) for column in columns if column.is_whole))
+    return not all(any(word in part for part in parts) for word in words)
 
 
 def _says_answer(column: ColumnEvidence, truth: Words | None) -> bool:

@@ -37,7 +37,7 @@ from shiftmetrics.tables.roles.scores import find_scores
 from shiftmetrics.tables.roles.single import find_single
 from shiftmetrics.tables.sanity import doubts_of_classes
 from shiftmetrics.tables.spelling import common_words, distinct_words
-from shiftmetrics.tables.tasks import refuse_other_tasks
+from shiftmetrics.tables.tasks import refuse_other_tasks, several_labels
 
 if TYPE_CHECKING:
     from shiftmetrics.tables.cells import Cells
@@ -98,6 +98,10 @@ def read_predictions(
 def _find_answers_and_task(roles: FoundRoles, complaints: Complaints) -> None:
     """Find the columns of answers, and refuse tasks that are neither classes nor a regression."""
     refuse_two_models(roles)
+    # A column of 0 and 1 for each label would be asked for as one of several answers.
+    several = several_labels(roles.tables, roles.labels, roles.equal)
+    if several is not None and roles.truth is None and roles.options.columns is None:
+        raise UnreadableTableError(several)
     find_answer_columns(roles, complaints)
     refused = refuse_other_tasks(
         roles.tables, roles.labels, roles.key, roles.answers, roles.options

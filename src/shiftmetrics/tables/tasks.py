@@ -10,7 +10,7 @@ from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.roles.ids import RowKey
-from shiftmetrics.tables.roles.names import plain_name
+from shiftmetrics.tables.roles.names import has_name_of, plain_name
 
 BOX_SIDES = (
     {"xmin", "ymin", "xmax", "ymax"}, {"x1", "y1", "x2", "y2"}, {"left", "top", "right", "bottom"},
@@ -92,7 +92,7 @@ def refuse_other_tasks(
         return (
             "The files hold rankings, several rows of one query: no command compares rankings yet."
         )
-    return _several_labels(tables, labels, answers) or _ordered_grades(
+    return _tags(tables, answers) or _ordered_grades(
         tables, labels, answers, options
     )
 
@@ -130,36 +130,45 @@ def _has_queries(tables: Sequence[TableEvidence]) -> bool:
     return False
 
 
-def _several_labels(
-    tables: Sequence[TableEvidence], labels: TableEvidence | None, answers: Sequence[str | None]
-) -> str | None:
-    """Return the sentence on several answers in a row: tags in one cell, or a column of 0 and 1 for each."""
+def _tags(tables: Sequence[TableEvidence], answers: Sequence[str | None]) -> str | None:
+    """Return the sentence on several answers in one cell."""
     for table, name in zip(tables, answers, strict=True):
         if name is not None and _are_tags(table.columns[name]):
-            cell = table.columns[name].words[0]
+            cell = str(table.columns[name].words[0])[:60]
             return (
-                f"The column {name!r} of {table.label} holds several answers in a cell, such as {str(cell)[:60]!r}: no "
-                "command compares models with several labels a row yet. Give one file for each label."
+                f"The column {name!r} of {table.label} holds several answers in a cell, such as {cell!r}: no command "
+                "compares models with several labels a row yet. Give one file for each label."
             )
-    if any(name is not None for name in answers):
+    return None
+
+
+def several_labels(
+    tables: Sequence[TableEvidence], labels: TableEvidence | None, equal: set[str]
+) -> str | None:
+    """Return the sentence on a column of 0 and 1 for each label, several of them 1 in a row; None where there is none.
+
+    Parameters
+    ----------
+    tables : sequence of TableEvidence
+        The files of predictions.
+    labels : TableEvidence or None
+    equal : set of str
+        Columns that belong to the rows.
+    """
+    if any(has_name_of(name, "answer") for table in tables for name in table.columns):
         return None
-    marks = _indicators(tables[0])
-    shared = [name for name in marks if all(name in _indicators(table) for table in tables[1:])]
+    marks = [_indicators(table) for table in tables]
+    shared = [name for name in marks[0] if all(name in part for part in marks) and name not in equal]
+    holder = tables[0]
     if labels is not None:
-        own = _indicators(labels)
-        shared = [name for name in own if all(name in table.columns for table in tables)] or shared
-        if len(own) < 2:
-            return None
-    if len(shared) < 2:
-        return None
-    holder = tables[0] if labels is None else labels
-    sums = holder.numeric([name for name in shared if name in holder.columns]).sum(axis=1)
-    if len(np.unique(sums)) <= 1:
+        # Scores of each label may stand in the files.
+        shared = [name for name in _indicators(labels) if all(name in table.columns for table in tables)]
+        holder = labels
+    if len(shared) < 2 or len(np.unique(holder.numeric(shared).sum(axis=1))) <= 1:
         return None
     return (
         f"The columns {first_few(shared, 4)} of {holder.label} hold 0 and 1, several of them 1 in a row: no command "
-        "compares models with several labels a row yet. Compare one of them at a time, with "
-        f"--columns {shared[0]}."
+        f"compares models with several labels a row yet. Compare one of them at a time, with --columns {shared[0]}."
     )
 
 
