@@ -153,7 +153,9 @@ def test_places_of_sorted_words_are_borne_out_by_the_labels():
     labels = pd.DataFrame({"id": old["id"], "label": words})
     assert _read(old, new, labels).files[0].classes == ("ant", "bee", "cow")
     # Spark counts classes by their frequency: the sorted order is wrong, and the message offers the one that fits.
-    other = pd.DataFrame({"id": old["id"], "label": np.array(["cow", "ant", "bee"], dtype=object)[truth]})
+    other = pd.DataFrame(
+        {"id": old["id"], "label": np.array(["cow", "ant", "bee"], dtype=object)[truth]}
+    )
     with pytest.raises(AmbiguousReadingError, match="cow,ant,bee") as caught:
         _read(old, new, other)
     by_place, best = _follow(caught.value, old, new, other)
@@ -176,7 +178,13 @@ def test_ids_that_repeat_count_once_where_rows_are_exact_doubles():
 
 def test_ids_that_repeat_in_another_order_are_never_paired_by_place():
     rng = np.random.default_rng(3)
-    old = pd.DataFrame({"customer_id": np.arange(N) // 2, "visit": np.arange(N) % 2, "prediction": rng.integers(0, 2, N)})
+    old = pd.DataFrame(
+        {
+            "customer_id": np.arange(N) // 2,
+            "visit": np.arange(N) % 2,
+            "prediction": rng.integers(0, 2, N),
+        }
+    )
     new = old.assign(prediction=rng.integers(0, 2, N)).iloc[rng.permutation(N)]
     with pytest.raises(AmbiguousReadingError, match="customer_id") as caught:
         _read(old, new)
@@ -195,7 +203,11 @@ def test_two_models_in_one_table_ask_and_the_remedy_answers():
     truth, models = _models()
     words = np.array(["a", "b", "c"], dtype=object)
     table = pd.DataFrame(
-        {"id": np.arange(N), "model_a": words[models[0].argmax(1)], "model_b": words[models[1].argmax(1)]}
+        {
+            "id": np.arange(N),
+            "model_a": words[models[0].argmax(1)],
+            "model_b": words[models[1].argmax(1)],
+        }
     )
     table["truth"] = words[truth]
     with pytest.raises(AmbiguousReadingError, match="--old model_a --new model_b"):
@@ -208,7 +220,9 @@ def test_two_models_in_one_table_ask_and_the_remedy_answers():
 
 def test_percentages_of_one_column():
     truth, models = _models(n_classes=2)
-    frames = [pd.DataFrame({"id": np.arange(N), "prediction": 100.0 * scores[:, 1]}) for scores in models]
+    frames = [
+        pd.DataFrame({"id": np.arange(N), "prediction": 100.0 * scores[:, 1]}) for scores in models
+    ]
     labels = pd.DataFrame({"id": np.arange(N), "label": truth})
     found = _read(*frames, labels)
     assert found.files[0].form == "percentage"
@@ -224,7 +238,8 @@ def test_regression_with_true_values():
     rng = np.random.default_rng(4)
     true = rng.normal(size=N) * 30.0
     frames = [
-        pd.DataFrame({"id": np.arange(N), "prediction": true + rng.normal(size=N), "y_true": true}) for _ in range(2)
+        pd.DataFrame({"id": np.arange(N), "prediction": true + rng.normal(size=N), "y_true": true})
+        for _ in range(2)
     ]
     found = _read(*frames)
     assert found.is_regression

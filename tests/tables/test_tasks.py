@@ -65,7 +65,12 @@ def test_boxes():
 def test_rankings():
     def make():
         return pd.DataFrame(
-            {"query_id": np.arange(N) // 4, "doc": np.arange(N), "rank": np.arange(N) % 4, "score": RNG.uniform(size=N)}
+            {
+                "query_id": np.arange(N) // 4,
+                "doc": np.arange(N),
+                "rank": np.arange(N) % 4,
+                "score": RNG.uniform(size=N),
+            }
         )
 
     _refused(*_two(make), "rankings")
@@ -74,7 +79,12 @@ def test_rankings():
 def test_survival_times():
     def make():
         return pd.DataFrame(
-            {"id": IDS, "time": np.arange(N) + 1.5, "event": np.arange(N) % 2, "risk": RNG.uniform(size=N)}
+            {
+                "id": IDS,
+                "time": np.arange(N) + 1.5,
+                "event": np.arange(N) % 2,
+                "risk": RNG.uniform(size=N),
+            }
         )
 
     _refused(*_two(make), "survival")
@@ -83,7 +93,12 @@ def test_survival_times():
 def test_segments():
     def make():
         return pd.DataFrame(
-            {"file_id": np.arange(N) // 4, "start": np.arange(N), "end": np.arange(N) + 1, "prediction": RNG.integers(0, 2, N)}
+            {
+                "file_id": np.arange(N) // 4,
+                "start": np.arange(N),
+                "end": np.arange(N) + 1,
+                "prediction": RNG.integers(0, 2, N),
+            }
         )
 
     _refused(*_two(make), "segments")

@@ -22,7 +22,18 @@ FORMS = (
     "own threshold", "answers and confidence",
 )  # fmt: skip
 BEGINNINGS = ("", "p_", "prob_", ".pred_", "prob.")
-BESIDE = ("latency_ms", "age", "weight", "fold", "epoch", "loss", "total", "confidence", "n_tokens", "feature")
+BESIDE = (
+    "latency_ms",
+    "age",
+    "weight",
+    "fold",
+    "epoch",
+    "loss",
+    "total",
+    "confidence",
+    "n_tokens",
+    "feature",
+)
 ANSWER_NAMES = ("prediction", "predict", "response", "output_label", "model_says")
 
 
@@ -84,7 +95,13 @@ def variant(seed: int) -> Variant:
             table[name] = _beside(str(name), rng, n, model, rows, own)
         columns.append(table)
         answers.append(answer)
-    return _with_rows(rng, columns, answers, names[truth], f"{seed}: {form}, {list(names)}, {beginning!r}, {beside}")
+    return _with_rows(
+        rng,
+        columns,
+        answers,
+        names[truth],
+        f"{seed}: {form}, {list(names)}, {beginning!r}, {beside}",
+    )
 
 
 def _one_model(
@@ -116,7 +133,12 @@ def _one_model(
 
 
 def _beside(
-    name: str, rng: np.random.Generator, n: int, model: int, scores: list[np.ndarray], own: dict[str, np.ndarray]
+    name: str,
+    rng: np.random.Generator,
+    n: int,
+    model: int,
+    scores: list[np.ndarray],
+    own: dict[str, np.ndarray],
 ) -> np.ndarray:
     """Return a column that stands beside the predictions and is none."""
     if name in own:

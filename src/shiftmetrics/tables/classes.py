@@ -91,9 +91,10 @@ def _with_affixes(columns: Sequence[str], back: dict[str, str]) -> list[tuple[st
 
 def r_name(word: str) -> str:
     """Return a word as R's make.names writes it: ``X`` before a number, a point for each other mark."""
-    text = re.sub(r"[^\w.]", ".", word)
-    if not re.match(r"[^\W\d_]|\.(?!\d)", text):
-        text = "X" + text
+    # The X comes first: <=50K becomes X..50K.
+    starts_well = re.match(r"[^\W\d_]|\.(?!\d)", word)
+    text = word if starts_well else "X" + word
+    text = re.sub(r"[^\w.]", ".", text)
     return text
 
 

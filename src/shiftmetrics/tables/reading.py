@@ -208,10 +208,13 @@ def _file_of(part: Any, path: Path) -> FileReading:
         "left_out",
         "classes",
     }
+    if not isinstance(part, dict) or not isinstance(part.get("form"), str):
+        raise UnreadableTableError(f"{path.name} must hold a form in each [[file]], got {str(part)[:60]}.")
     unknown = sorted(set(part) - known)
-    if unknown or not isinstance(part.get("form"), str):
+    wrong = [name for name, value in part.items() if name in known and not _has_its_type(name, value)]
+    if unknown or wrong:
         raise UnreadableTableError(
-            f"{path.name} must hold a form and roles of columns in each [[file]], got {first_few(unknown) or 'no form'}."
+            f"{path.name} must hold roles of columns in each [[file]], got {first_few([*unknown, *wrong])}."
         )
     words = {name: part.get(name) for name in ("answer", "confidence", "truth", "weight", "group")}
     return FileReading(
@@ -223,3 +226,12 @@ def _file_of(part: Any, path: Path) -> FileReading:
         left_out=tuple(part.get("left_out", ())),
         **words,
     )
+
+
+def _has_its_type(name: str, value: Any) -> bool:
+    """Return True for a list of strings, a table of strings, or a string, as an entry of a file must be."""
+    if name in ("id", "between", "left_out"):
+        return isinstance(value, list) and all(isinstance(part, str) for part in value)
+    if name == "classes":
+        return isinstance(value, dict) and all(isinstance(part, str) for part in value.values())
+    return isinstance(value, str)

@@ -42,15 +42,37 @@ def constant_sums(tables: Sequence[TableEvidence], names: Sequence[str]) -> list
     if len(usable) < 2:
         return []
     samples = [_sample(table, usable) for table in tables]
-    # Rounded parts are tried last; each file may be rounded in its own way.
-    attempts = [[_Tolerance(relative=one)] * len(tables) for one in TOLERANCES]
-    attempts.append([_Tolerance(step=_step(sample)) for sample in samples])
-    for tolerances in attempts:
-        found = _smallest(samples, usable, tolerances)
-        found = [part for part in found if _holds_everywhere(tables, part, tolerances)]
+    for one in TOLERANCES:
+        tolerance = _Tolerance(relative=one)
+        found = _smallest(samples, usable, [tolerance] * len(tables))
+        found = [
+            part for part in found if all(_holds_in(table, part, tolerance) for table in tables)
+        ]
         if found:
             return found
-    return []
+    return _rounded(tables, usable, samples)
+
+
+def _rounded(
+    tables: Sequence[TableEvidence], names: Sequence[str], samples: Sequence[FloatArray]
+) -> list[tuple[str, ...]]:
+    """Return the sets among columns of rounded numbers, each file rounded in its own way."""
+    steps = np.array([[_step(column) for column in sample.T] for sample in samples])
+    places = np.flatnonzero((steps > 0.0).all(axis=0))
+    if len(places) < 2:
+        return []
+    # Columns of whole numbers, such as ages, have a coarser step than the scores beside them.
+    tolerances = [_Tolerance(step=float(part[places].min())) for part in steps]
+    part_names = [names[place] for place in places]
+    found = _smallest([sample[:, places] for sample in samples], part_names, tolerances)
+    return [
+        part
+        for part in found
+        if all(
+            _holds_in(table, part, tolerance)
+            for table, tolerance in zip(tables, tolerances, strict=True)
+        )
+    ]
 
 
 @dataclass(frozen=True)
@@ -177,14 +199,9 @@ def _beginning(name: str) -> str:
     return name[: max(ends) + 1]
 
 
-def _holds_everywhere(
-    tables: Sequence[TableEvidence], names: Sequence[str], tolerances: Sequence[_Tolerance]
-) -> bool:
-    """Return True if the rows add up to one constant in all rows of each file."""
-    for table, tolerance in zip(tables, tolerances, strict=True):
-        sums = np.zeros(table.n_rows)
-        for name in names:
-            sums += _numbers(table, name)
-        if not _are_constant(sums[:, None], np.array([len(names)]), tolerance)[0]:
-            return False
-    return True
+def _holds_in(table: TableEvidence, names: Sequence[str], tolerance: _Tolerance) -> bool:
+    """Return True if the rows add up to one constant in all rows of one file."""
+    sums = np.zeros(table.n_rows)
+    for name in names:
+        sums += _numbers(table, name)
+    return bool(_are_constant(sums[:, None], np.array([len(names)]), tolerance)[0])
