@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.tables.ask import Complaints, UnreadableTableError
+from shiftmetrics.tables.ask import (
+    AmbiguousReadingError,
+    Complaints,
+    PossibleReading,
+    UnreadableTableError,
+)
 from shiftmetrics.tables.class_files import answer_words, class_file
 from shiftmetrics.tables.evidence import ColumnEvidence, Words
 from shiftmetrics.tables.finding import (
@@ -31,8 +36,10 @@ from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.prediction_tables import PredictionTable, PredictionTables
 from shiftmetrics.tables.reading import FileReading, Reading
 from shiftmetrics.tables.remembered import apply_reading
+from shiftmetrics.tables.roles.answers import may_be_answer
 from shiftmetrics.tables.roles.beside import equal_columns
 from shiftmetrics.tables.roles.ids import find_row_key
+from shiftmetrics.tables.roles.names import has_name_of
 from shiftmetrics.tables.roles.scores import find_scores
 from shiftmetrics.tables.roles.single import find_single
 from shiftmetrics.tables.sanity import doubts_of_classes
@@ -41,6 +48,9 @@ from shiftmetrics.tables.tasks import refuse_other_tasks, several_labels
 
 if TYPE_CHECKING:
     from shiftmetrics.tables.cells import Cells
+
+FOLLOWING = 0.8
+"""Fraction of rows in which a column goes with the largest score that may have been served."""
 
 
 def read_predictions(
@@ -189,10 +199,52 @@ def _classes(roles: FoundRoles, complaints: Complaints) -> PredictionTables:
             roles.tables, with_equal, roles.equal, known, roles.options, complaints
         )
         complaints.raise_any()
+        _refuse_hidden_answers(roles, truth)
     files = []
     for place in range(n_files):
         files.append(class_file(roles, place, served, truth, known, codes=codes))
     return _named(roles, files, truth)
+
+
+def _refuse_hidden_answers(roles: FoundRoles, truth: Words | None) -> None:
+    """Ask where a column that is equal in all files follows the scores more closely than the true labels do.
+
+    Both models may have served the same answers; without labels such a column is most often the truth.
+    """
+    if truth is None or any(name is not None for name in roles.answers):
+        return
+    for name in sorted(roles.equal - taken_columns(roles, 0)):
+        column = roles.column(0, name)
+        if has_name_of(name, "truth") or has_name_of(name, "beside") or not may_be_answer(column):
+            continue
+        own, labels = common_words([column.words[roles.rows[0]], truth])
+        if not distinct_words(own) <= distinct_words(labels) or (own == labels).all():
+            continue
+        if not all(_follows_scores(roles, place, own, labels) for place in range(len(roles.tables))):
+            continue
+        options = roles.options
+        readings = [
+            PossibleReading(f"{name} was served and counts", options.typed("--prediction", name)),
+            PossibleReading("the largest score is the answer", options.typed("--exclude", (name,))),
+        ]
+        raise AmbiguousReadingError(
+            f"The column {name!r} is equal in all files, and follows the largest score.", readings
+        )
+
+
+def _follows_scores(roles: FoundRoles, place: int, own: Words, labels: Words) -> bool:
+    """Return True if a column goes with the largest score of one file in most rows, and more often than the truth."""
+    import pandas as pd
+
+    names = roles.scores[place]
+    if len(names) < 2:
+        return False
+    largest = roles.tables[place].numeric(names)[roles.rows[place]].argmax(axis=1)
+    found = []
+    for words in (own, labels):
+        table = pd.crosstab(largest, words)
+        found.append(float(table.max(axis=1).sum()) / len(largest))
+    return found[0] >= FOLLOWING and found[0] >= found[1]
 
 
 def _are_codes(answered: set[str], known: set[str]) -> bool:

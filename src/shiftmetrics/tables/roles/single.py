@@ -103,13 +103,15 @@ def form_of_numbers(
     says_margin = any(mark in plain_name(name) for name in names for mark in MARGIN_NAMES)
     two_classes = classes is not None and len(classes) <= 2 and truth is not None and len(truth) > 2
     if is_measured:
+        if classes is not None and _are_few_classes(classes) and all(has_name_of(name, "confidence") for name in names):
+            raise _of_the_answer(names[0], options, is_probability=False)
         return "outputs"
     if says_margin:
         return "margin"
     if low >= 0.0 and high <= 1.0:
         says_confidence = all(has_name_of(name, "confidence") for name in names)
         if says_confidence and low >= 0.5 and options.columns is None and options.threshold is None:
-            raise _of_the_answer(names[0], options)
+            raise _of_the_answer(names[0], options, is_probability=True)
         return "probability"
     if options.threshold is not None:
         return "margin"
@@ -137,15 +139,22 @@ def form_of_numbers(
     )
 
 
-def _of_the_answer(name: str, options: RoleOptions) -> AmbiguousReadingError:
-    """Return the question on a column that is at least one half in all rows, as that of each answer is."""
-    readings = [
-        PossibleReading(
+def _are_few_classes(classes: set[str]) -> bool:
+    """Return True for at most fifty words or whole numbers."""
+    return len(classes) <= 50 and not any("." in word for word in classes)
+
+
+def _of_the_answer(
+    name: str, options: RoleOptions, *, is_probability: bool
+) -> AmbiguousReadingError:
+    """Return the question on a column that may be the confidence of answers which no column holds."""
+    reading = PossibleReading("it is the output of a regression", options.typed("--tolerance", 0))
+    if is_probability:
+        reading = PossibleReading(
             "it is the probability of the second class", options.typed("--columns", (name,))
-        ),
-    ]
+        )
     return AmbiguousReadingError(
-        f"The column {name!r} is at least 0.5 in all rows, as the probability of each answer is, and no column holds "
-        f"the answers. Name that column with {options.typed('--prediction', 'COLUMN')}.",
-        readings,
+        f"The column {name!r} may be the confidence of answers, and no column holds these. Name their column with "
+        f"{options.typed('--prediction', 'COLUMN')}.",
+        [reading],
     )

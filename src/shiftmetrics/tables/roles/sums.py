@@ -103,7 +103,8 @@ def _may_be_part(tables: Sequence[TableEvidence], name: str) -> bool:
         # NaN is not at least 0 either.
         if not low >= 0.0 or not np.isfinite(high):
             return False
-        varies = varies or low < high
+        # A total of 1 or 100 differs by rounding errors alone.
+        varies = varies or high - low > 1e-9 * high
     return varies
 
 
@@ -191,10 +192,10 @@ def _likely_sets(samples: Sequence[FloatArray], names: Sequence[str]) -> FloatAr
 
 
 def _beginning(name: str) -> str:
-    """Return what stands before the last mark or number of a name."""
+    """Return what stands before the last mark or number of a name; a number is told by a 0."""
     rest = name.rstrip("0123456789")
     if rest != name:
-        return rest
+        return rest + "0"
     ends = [name.rfind(mark) for mark in "_.:( "]
     return name[: max(ends) + 1]
 
