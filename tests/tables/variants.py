@@ -13,7 +13,8 @@ from shiftmetrics.tables.prediction_tables import PredictionTables
 
 CLASSES = {
     2: (["no", "yes"], ["neg", "pos"], ["0", "1"], ["-1", "1"], ["<=50K", ">50K"]),
-    3: (["cat", "dog", "fox"], ["0", "1", "2"], ["1", "2", "3"], ["None", "NA", "ok"], ["class a", "class b", "class c"]),
+    3: (["cat", "dog", "fox"], ["0", "1", "2"], ["1", "2", "3"], ["None", "NA", "ok"],
+        ["class a", "class b", "class c"]),
     5: (list("abcde"), ["v1", "v2", "v3", "v4", "v5"]),
     10: ([str(place) for place in range(10)], [f"c{place}" for place in range(10)]),
 }  # fmt: skip

@@ -53,7 +53,9 @@ def class_file(
         scores = table.numeric(names)
         _check_scores(scores, names, table)
         labelled = _labelled(roles, truth)
-        classes = _remembered(roles, place) or names_of_columns(names, known, labelled, roles.options, table.label)
+        classes = _remembered(roles, place) or names_of_columns(
+            names, known, labelled, roles.options, table.label
+        )
         file = replace(base, form="classes", scores=scores, classes=classes, columns=names)
         return _with_served(roles, place, file, own, codes=codes)
     if own is not None:
@@ -114,7 +116,8 @@ def _with_served(
     if own is None:
         return file
     name = roles.answers[place]
-    assert name is not None and file.scores is not None
+    assert name is not None
+    assert file.scores is not None
     if codes:
         translated = _translated(own, file.classes, roles.tables[place], name)
         own = translated
@@ -133,7 +136,8 @@ def _with_served(
     _check_answers(own, name, roles.tables[place])
     if n_differs:
         roles.notes.append(
-            f"in {n_differs} rows of {roles.tables[place].label} the answer {name} is not the largest score: it counts"
+            f"in {n_differs} rows of {roles.tables[place].label} the answer {name} is not the largest "
+            "score: it counts"
         )
     return replace(file, served=own)
 
@@ -172,7 +176,8 @@ def _check_answers(own: Words, name: str, table: TableEvidence) -> None:
     missing = np.asarray(pd.isna(own))
     if missing.any():
         raise UnreadableTableError(
-            f"{table.label} must have an answer in each row, but the column {name!r} is empty in {int(missing.sum())}, "
+            f"{table.label} must have an answer in each row, but the column {name!r} is empty in "
+            f"{int(missing.sum())}, "
             f"the first at row {int(np.argmax(missing))}."
         )
 
@@ -194,9 +199,9 @@ def _answers_alone(
     options = roles.options
     if codes:
         own = _translated(own, _classes_of_codes(roles, truth, known), table, name)
-    elif options.classes is not None and not distinct_words(own) <= set(options.classes):
-        if all(word.isdigit() for word in distinct_words(own)):
-            own = _translated(own, options.classes, table, name)
+    elif _are_codes_of(own, options.classes):
+        assert options.classes is not None
+        own = _translated(own, options.classes, table, name)
     _check_answers(own, name, table)
     confidence = None
     free = [other for other in free_columns(roles, place) if other != name]
@@ -211,6 +216,14 @@ def _answers_alone(
         roles.confidences[len(roles.confidences) :] = [None] * (place + 1 - len(roles.confidences))
         roles.confidences[place] = found
     return replace(base, served=own, confidence=confidence)
+
+
+def _are_codes_of(own: Words, classes: tuple[str, ...] | None) -> bool:
+    """Return True if answers are whole numbers where the classes that were typed are others."""
+    words = distinct_words(own)
+    return (
+        classes is not None and not words <= set(classes) and all(word.isdigit() for word in words)
+    )
 
 
 def _classes_of_codes(roles: FoundRoles, truth: Words | None, known: set[str]) -> tuple[str, ...]:
@@ -289,7 +302,9 @@ def _single(
         labelled = truth[there]
         seconds = [part[there] for part in seconds]
     middle = 0.0 if form == "margin" else 0.5
-    classes = _remembered(roles, place) or names_of_two(name, known, seconds, labelled, roles.options, table.label, middle)
+    classes = _remembered(roles, place) or names_of_two(
+        name, known, seconds, labelled, roles.options, table.label, middle
+    )
     single: PredictionForm = form
     return replace(
         base,

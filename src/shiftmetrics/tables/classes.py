@@ -7,7 +7,6 @@ most tools and wrong for some: it is taken only where labels of all classes are 
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftmetrics._core.arrays import IntArray
+from shiftmetrics.tables.spelling import shared_beginning
 
 MOST_STRIPPED = 40
 """Letters of a common beginning or end that are tried."""
@@ -74,8 +74,8 @@ def classes_by_name(columns: Sequence[str], known: set[str]) -> list[tuple[str, 
 
 def _with_affixes(columns: Sequence[str], back: dict[str, str]) -> list[tuple[str, ...]]:
     """Return the readings of columns without a common beginning and end in which each known class stands once."""
-    shared = os.path.commonprefix(list(columns))
-    reversed_end = os.path.commonprefix([column[::-1] for column in columns])
+    shared = shared_beginning(columns)
+    reversed_end = shared_beginning([column[::-1] for column in columns])
     found: list[tuple[str, ...]] = []
     for n_start in range(min(len(shared), MOST_STRIPPED) + 1):
         for n_end in range(min(len(reversed_end), MOST_STRIPPED) + 1):
@@ -94,8 +94,7 @@ def r_name(word: str) -> str:
     # The X comes first: <=50K becomes X..50K.
     starts_well = re.match(r"[^\W\d_]|\.(?!\d)", word)
     text = word if starts_well else "X" + word
-    text = re.sub(r"[^\w.]", ".", text)
-    return text
+    return re.sub(r"[^\w.]", ".", text)
 
 
 def _spaced(word: str) -> str:
@@ -147,7 +146,7 @@ def own_names(columns: Sequence[str]) -> tuple[str, ...]:
 
 def _beginnings(columns: Sequence[str]) -> list[str]:
     """Return the common beginnings of names up to a mark, the longest first."""
-    shared = os.path.commonprefix(list(columns))
+    shared = shared_beginning(columns)
     ends = [place + 1 for place, letter in enumerate(shared) if letter in "_:. ("]
     return [shared[:end] for end in reversed(ends)]
 

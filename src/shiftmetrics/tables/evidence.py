@@ -107,11 +107,11 @@ class ColumnEvidence:
     def is_whole(self) -> bool:
         """Whether all numbers are whole."""
         known = self.known_numbers
+        head = known[:1000]
         # The first rows mostly show a fraction.
-        for part in (known[:1000], known):
-            if not len(part) or (part != np.round(part)).any():
-                return False
-        return True
+        if not len(known) or (head != np.round(head)).any():
+            return False
+        return bool((known == np.round(known)).all())
 
     @property
     def is_fractional(self) -> bool:

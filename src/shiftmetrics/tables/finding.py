@@ -40,7 +40,7 @@ def taken_columns(roles: FoundRoles, place: int) -> set[str]:
 
 
 def free_columns(roles: FoundRoles, place: int) -> list[str]:
-    """Return the columns of one file that have no role and differ between the files; all that are left if none does."""
+    """Return the columns of one file without a role that differ between the files; all of them if none does."""
     taken = taken_columns(roles, place)
     left = [name for name in roles.tables[place].columns if name not in taken]
     differing = [name for name in left if name not in roles.equal]
@@ -164,7 +164,7 @@ def find_answer_columns(roles: FoundRoles, complaints: Complaints) -> None:
 
 
 def _is_beside_scores(roles: FoundRoles, name: str, parts: set[str]) -> bool:
-    """Return True for whole numbers beside scores that are not the names of their classes, such as the largest vote."""
+    """Return True for whole numbers beside scores that do not name their classes, such as the largest vote."""
     if not parts or has_name_of(name, "answer") or roles.options.prediction is not None:
         return False
     columns = [table.columns[name] for table in roles.tables if name in table.columns]

@@ -79,7 +79,8 @@ def names_of_columns(
     if options.classes is not None:
         if len(options.classes) != len(columns):
             raise UnreadableTableError(
-                f"{options.typed('--classes', options.classes)} must name {len(columns)} classes, one for each of the "
+                f"{options.typed('--classes', options.classes)} must name {len(columns)} classes, one for "
+                "each of the "
                 f"columns {first_few(list(columns), 6)}, got {len(options.classes)}."
             )
         return options.classes
@@ -203,7 +204,8 @@ def _no_names(
             )
         )
     return AmbiguousReadingError(
-        f"The columns {shown} of {where} do not name the labels {first_few(ordered, 6, show=str)}. Give the classes in "
+        f"The columns {shown} of {where} do not name the labels {first_few(ordered, 6, show=str)}. Give "
+        "the classes in "
         "the order of these columns.",
         possible,
     )
@@ -256,7 +258,8 @@ def names_of_two(
             return names.get(false, false), names.get(true, true)
     if len(known) == 1:
         raise UnreadableTableError(
-            f"The column {column!r} of {where} is about two classes, but all labels are {ordered[0]!r}. Give both, as "
+            f"The column {column!r} of {where} is about two classes, but all labels are {ordered[0]!r}. "
+            "Give both, as "
             f"in {options.typed('--classes', ('other', ordered[0]))}."
         )
     # The name of the column may hold that of its class.

@@ -84,7 +84,7 @@ def opened_files(files: Sequence[Cells], labels: Cells | None, options: RoleOpti
         [*files, *([] if labels is None else [labels])], options, len(files)
     )
     decided = decide_kinds(everything)
-    frames = getattr(decided, "frames", decided)
+    frames = decided.frames
     tables = [evidence_of(cells, frame) for cells, frame in zip(everything, frames, strict=True)]
     own = tables[: len(files)]
     roles = FoundRoles(
@@ -92,7 +92,7 @@ def opened_files(files: Sequence[Cells], labels: Cells | None, options: RoleOpti
     )
     for cells in everything:
         roles.notes += [f"{cells.name or cells.argument}: {note}" for note in cells.notes]
-    roles.notes += list(getattr(decided, "notes", ()))
+    roles.notes += decided.notes
     if options.old is not None or options.new is not None:
         _split_models(roles)
     _leave_out_doubles(roles)
@@ -139,7 +139,9 @@ def _leave_out_doubles(roles: FoundRoles) -> None:
         if not any(once.columns[name].is_distinct for name in names):
             return
         smaller.append(once)
-        notes.append(f"{table.label}: {n_doubles} rows stand twice, in all cells alike, and count once")
+        notes.append(
+            f"{table.label}: {n_doubles} rows stand twice, in all cells alike, and count once"
+        )
     roles.tables = smaller
     roles.notes += notes
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.ask import (
@@ -15,7 +13,7 @@ from shiftmetrics.tables.ask import (
     UnreadableTableError,
 )
 from shiftmetrics.tables.class_files import answer_words, class_file
-from shiftmetrics.tables.evidence import ColumnEvidence, Words
+from shiftmetrics.tables.evidence import Words
 from shiftmetrics.tables.finding import (
     find_answer_columns,
     find_truth,
@@ -25,6 +23,7 @@ from shiftmetrics.tables.finding import (
     refuse_two_models,
     taken_columns,
 )
+from shiftmetrics.tables.finished import finished_tables
 from shiftmetrics.tables.naming import joint_classes
 from shiftmetrics.tables.opening import (
     FoundRoles,
@@ -34,7 +33,7 @@ from shiftmetrics.tables.opening import (
 )
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.prediction_tables import PredictionTable, PredictionTables
-from shiftmetrics.tables.reading import FileReading, Reading
+from shiftmetrics.tables.reading import Reading
 from shiftmetrics.tables.remembered import apply_reading
 from shiftmetrics.tables.roles.answers import may_be_answer
 from shiftmetrics.tables.roles.beside import equal_columns
@@ -157,7 +156,7 @@ def _regression(roles: FoundRoles) -> PredictionTables:
             f"The true values must be numbers for outputs of a regression, got {str(cell)[:60]!r} in the column "
             f"{roles.truth.column.name!r} of {roles.truth.source}."
         )
-    return _finished(roles, found, (), truth, "regression")
+    return finished_tables(roles, found, (), truth, "regression")
 
 
 def _classes(roles: FoundRoles, complaints: Complaints) -> PredictionTables:
@@ -200,9 +199,9 @@ def _classes(roles: FoundRoles, complaints: Complaints) -> PredictionTables:
         )
         complaints.raise_any()
         _refuse_hidden_answers(roles, truth)
-    files = []
-    for place in range(n_files):
-        files.append(class_file(roles, place, served, truth, known, codes=codes))
+    files = [
+        class_file(roles, place, served, truth, known, codes=codes) for place in range(n_files)
+    ]
     return _named(roles, files, truth)
 
 
@@ -220,7 +219,9 @@ def _refuse_hidden_answers(roles: FoundRoles, truth: Words | None) -> None:
         own, labels = common_words([column.words[roles.rows[0]], truth])
         if not distinct_words(own) <= distinct_words(labels) or (own == labels).all():
             continue
-        if not all(_follows_scores(roles, place, own, labels) for place in range(len(roles.tables))):
+        if not all(
+            _follows_scores(roles, place, own, labels) for place in range(len(roles.tables))
+        ):
             continue
         options = roles.options
         readings = [
@@ -260,7 +261,7 @@ def _named(
     """Check the classes of all files against each other and against the labels."""
     outputs = [file.form == "outputs" for file in files]
     if all(outputs):
-        return _finished(roles, files, (), roles.truth_numbers(), "regression")
+        return finished_tables(roles, files, (), roles.truth_numbers(), "regression")
     if any(outputs):
         listed = " and ".join(f"{file.name or file.argument} {file.form}" for file in files)
         raise UnreadableTableError(f"All files must hold predictions of one kind, got {listed}.")
@@ -272,14 +273,16 @@ def _named(
     if len(sets) > 1:
         first, second = list(sets)[:2]
         raise UnreadableTableError(
-            f"All files must have the same classes, but only one has {first_few(sorted(first ^ second), 4)}. Name the "
+            f"All files must have the same classes, but only one has "
+            f"{first_few(sorted(first ^ second), 4)}. Name the "
             "columns of all files after their classes."
         )
     if columns and answered:
         outside = set().union(*map(set, answered)) - set(columns[0])
         if outside:
             raise UnreadableTableError(
-                f"Answers must be classes of the columns {first_few(columns[0], 6)}, got {first_few(sorted(outside))}. "
+                f"Answers must be classes of the columns {first_few(columns[0], 6)}, got "
+                f"{first_few(sorted(outside))}. "
                 f"Give the classes in the order of the columns with {roles.options.typed('--classes', 'A,B')}."
             )
     if truth is not None and columns:
@@ -299,108 +302,4 @@ def _named(
     classes = joint_classes([*columns[:1], *answered], truth, complaints)
     names = [file.name or file.argument for file in files]
     roles.warnings += doubts_of_classes(names, [file.answers() for file in files], truth)
-    return _finished(roles, files, classes, truth, "classes")
-
-
-def _finished(
-    roles: FoundRoles,
-    files: list[PredictionTable],
-    classes: tuple[str, ...],
-    truth: Any,
-    task: str,
-) -> PredictionTables:
-    """Return what was read, with the reading as it is said."""
-    first = roles.tables[0]
-    rows = roles.rows[0]
-    if roles.key.names:
-        parts = [_id_values(first.columns[name])[rows] for name in roles.key.names[0]]
-        ids = (
-            parts[0]
-            if len(parts) == 1
-            else np.array(
-                ["/".join(map(str, row)) for row in zip(*parts, strict=True)], dtype=object
-            )
-        )
-    else:
-        ids = np.arange(roles.n_rows)
-    weight = None
-    if roles.weight is not None:
-        weight = first.columns[roles.weight].numbers
-        weight = None if weight is None else weight[rows]
-    group = None
-    for place, table in enumerate(roles.tables):
-        if roles.group is not None and group is None and roles.group in table.columns:
-            group = table.columns[roles.group].words[roles.rows[place]]
-    reading = Reading(
-        files=tuple(_said(roles, files)),
-        task=task,
-        notes=tuple(dict.fromkeys(roles.notes)),
-        warnings=tuple(roles.warnings),
-    )
-    return PredictionTables(
-        files=tuple(files),
-        ids=ids,
-        classes=classes,
-        truth=truth,
-        group=group,
-        weight=weight,
-        plan=None if roles.truth is None else roles.truth.plan,
-        reading=reading,
-    )
-
-
-def _id_values(column: ColumnEvidence) -> Any:
-    """Return ids as integers, or as text."""
-    if column.is_number and column.is_whole and column.raw.dtype.kind in "iu":
-        return column.raw.to_numpy()
-    return column.words
-
-
-def _said(roles: FoundRoles, files: Sequence[PredictionTable]) -> list[FileReading]:
-    """Return what was taken for what in each file."""
-    found = []
-    truth = roles.truth
-    for place, (table, file) in enumerate(zip(roles.tables, files, strict=True)):
-        ids = roles.key.names[place] if roles.key.names else ()
-        confidence = roles.confidences[place] if place < len(roles.confidences) else None
-        own_truth = None
-        if (
-            truth is not None
-            and truth.column.name in table.columns
-            and truth.source in (first.label for first in roles.tables)
-        ):
-            own_truth = truth.column.name
-        classes: dict[str, str] = {}
-        if len(file.columns) > 1:
-            classes = dict(zip(file.columns, file.classes, strict=True))
-        single = file.columns[0] if len(file.columns) == 1 else None
-        answer = roles.answers[place] or single
-        used = {*ids, *classes, answer, confidence, own_truth}
-        used |= {name for name in (roles.weight, roles.group) if name in table.columns}
-        found.append(
-            FileReading(
-                name=table.label,
-                form=file.form,
-                id=ids,
-                classes=classes,
-                answer=answer,
-                confidence=confidence,
-                truth=own_truth,
-                weight=roles.weight if roles.weight in table.columns else None,
-                group=roles.group if roles.group in table.columns else None,
-                between=file.classes if single is not None else (),
-                left_out=tuple(name for name in table.columns if name not in used),
-            )
-        )
-    if truth is not None and roles.labels is not None and truth.source == roles.labels.label:
-        used = {*truth.id_names, truth.column.name}
-        found.append(
-            FileReading(
-                name=roles.labels.label,
-                form="labels",
-                id=truth.id_names,
-                truth=truth.column.name,
-                left_out=tuple(name for name in roles.labels.columns if name not in used),
-            )
-        )
-    return found
+    return finished_tables(roles, files, classes, truth, "classes")

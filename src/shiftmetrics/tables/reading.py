@@ -179,13 +179,15 @@ def load_reading(path: Path) -> Reading:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UnreadableTableError(
-            f"--reading must name a file that `shiftmetrics read FILE --save reading.toml` wrote, but {path.name} is no "
+            f"--reading must name a file that `shiftmetrics read FILE --save reading.toml` wrote, but "
+            f"{path.name} is no "
             f"TOML: {str(error)[:100]}."
         ) from error
     files = content.get("file")
     if content.get("schema") != SCHEMA or not isinstance(files, list) or not files:
         raise UnreadableTableError(
-            f"--reading must name a file that `shiftmetrics read FILE --save reading.toml` wrote, but {path.name} has "
+            f"--reading must name a file that `shiftmetrics read FILE --save reading.toml` wrote, but "
+            f"{path.name} has "
             f"no schema = {SCHEMA} and no [[file]]."
         )
     return Reading(
@@ -209,9 +211,13 @@ def _file_of(part: Any, path: Path) -> FileReading:
         "classes",
     }
     if not isinstance(part, dict) or not isinstance(part.get("form"), str):
-        raise UnreadableTableError(f"{path.name} must hold a form in each [[file]], got {str(part)[:60]}.")
+        raise UnreadableTableError(
+            f"{path.name} must hold a form in each [[file]], got {str(part)[:60]}."
+        )
     unknown = sorted(set(part) - known)
-    wrong = [name for name, value in part.items() if name in known and not _has_its_type(name, value)]
+    wrong = [
+        name for name, value in part.items() if name in known and not _has_its_type(name, value)
+    ]
     if unknown or wrong:
         raise UnreadableTableError(
             f"{path.name} must hold roles of columns in each [[file]], got {first_few([*unknown, *wrong])}."

@@ -1,4 +1,4 @@
-"""The check at the end, whatever the reading: numbers that speak against it are warnings, and nothing is called safe."""
+"""The check at the end, whatever the reading: numbers that speak against it are warnings."""
 
 from __future__ import annotations
 

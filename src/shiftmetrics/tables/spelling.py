@@ -1,8 +1,7 @@
-"""One spelling for the classes of several columns: 1 and 1.0, True and t, ``2:cat`` and cat, ``__label__cat`` and cat."""
+"""One spelling for the classes of several columns: 1 and 1.0, True and t, ``2:cat`` and cat."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -124,10 +123,25 @@ def _small_letters(words: Sequence[str], others: set[str]) -> Table | None:
     return {word: word.lower() for word in words}
 
 
+def shared_beginning(words: Sequence[str]) -> str:
+    """Return the letters with which all words begin."""
+    if not words:
+        return ""
+    first = min(words)
+    last = max(words)
+    # What the first and the last word in order share, all between them share as well.
+    n_shared = 0
+    for one, other in zip(first, last, strict=False):
+        if one != other:
+            break
+        n_shared += 1
+    return first[:n_shared]
+
+
 def affixes_of(words: Sequence[str], known: set[str]) -> set[tuple[str, str]]:
-    """Return the common beginnings and ends of words between which stands one of the known words, in at least half."""
-    shared = os.path.commonprefix(list(words))
-    reversed_end = os.path.commonprefix([word[::-1] for word in words])
+    """Return the common beginnings and ends of words between which stands a known word, in at least half."""
+    shared = shared_beginning(words)
+    reversed_end = shared_beginning([word[::-1] for word in words])
     found = set()
     for n_start in range(len(shared) + 1):
         for n_end in range(len(reversed_end) + 1):

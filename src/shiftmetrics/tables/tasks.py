@@ -92,9 +92,7 @@ def refuse_other_tasks(
         return (
             "The files hold rankings, several rows of one query: no command compares rankings yet."
         )
-    return _tags(tables, answers) or _ordered_grades(
-        tables, labels, answers, options
-    )
+    return _tags(tables, answers) or _ordered_grades(tables, labels, answers, options)
 
 
 def _has_many_rows_of_one(tables: Sequence[TableEvidence]) -> bool:
@@ -145,7 +143,7 @@ def _tags(tables: Sequence[TableEvidence], answers: Sequence[str | None]) -> str
 def several_labels(
     tables: Sequence[TableEvidence], labels: TableEvidence | None, equal: set[str]
 ) -> str | None:
-    """Return the sentence on a column of 0 and 1 for each label, several of them 1 in a row; None where there is none.
+    """Return the sentence on a column of 0 and 1 for each label, several of them 1 in a row, or None.
 
     Parameters
     ----------
@@ -158,11 +156,15 @@ def several_labels(
     if any(has_name_of(name, "answer") for table in tables for name in table.columns):
         return None
     marks = [_indicators(table) for table in tables]
-    shared = [name for name in marks[0] if all(name in part for part in marks) and name not in equal]
+    shared = [
+        name for name in marks[0] if all(name in part for part in marks) and name not in equal
+    ]
     holder = tables[0]
     if labels is not None:
         # Scores of each label may stand in the files.
-        shared = [name for name in _indicators(labels) if all(name in table.columns for table in tables)]
+        shared = [
+            name for name in _indicators(labels) if all(name in table.columns for table in tables)
+        ]
         holder = labels
     if len(shared) < 2 or len(np.unique(holder.numeric(shared).sum(axis=1))) <= 1:
         return None
@@ -214,7 +216,8 @@ def _ordered_grades(
         if len(levels) > 2:
             typed = options.typed("--classes", levels)
             return (
-                f"The column {name!r} of {table.label} holds grades with an order, {first_few(levels, 4)}: no command "
+                f"The column {name!r} of {table.label} holds grades with an order, {first_few(levels, 4)}: "
+                "no command "
                 f"says how far they are off yet. {typed}: compares them as classes without an order."
             )
     return None

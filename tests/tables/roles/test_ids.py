@@ -9,7 +9,8 @@ import pytest
 from shiftmetrics.tables.ask import AmbiguousReadingError, Complaints, UnreadableTableError
 from shiftmetrics.tables.evidence import evidence_of
 from shiftmetrics.tables.options import RoleOptions
-from shiftmetrics.tables.roles.ids import find_row_key, may_be_id
+from shiftmetrics.tables.roles.candidates import may_be_id
+from shiftmetrics.tables.roles.ids import find_row_key
 from tables.variants import cells
 
 N = 20

@@ -12,7 +12,8 @@ from shiftmetrics.tables.roles.names import has_name_of, plain_name
     [
         ("id", "id"), ("image_id", "id"), ("imageId", "id"), ("rowIndex", "id"), ("inst#", "id"),
         ("label", "truth"), ("y_true", "truth"), ("Ground Truth", "truth"),
-        (".pred_class", "answer"), ("prediction_label", "answer"), ("predictedLabel", "answer"), ("output_label", "answer"),
+        (".pred_class", "answer"), ("prediction_label", "answer"), ("predictedLabel", "answer"),
+        ("output_label", "answer"),
         ("sample_weight", "weight"), ("latency_ms", "beside"), ("score", "confidence"),
     ],
 )  # fmt: skip

@@ -135,9 +135,9 @@ def _may_stand_alone(
     for table, name, others in zip(tables, names, free, strict=True):
         column = table.columns[name]
         varies = varies or column.n_distinct > 1
-        if column.is_number and not column.is_bool:
-            if any(table.columns[other].is_fractional for other in others):
-                return False
+        is_count = column.is_number and not column.is_bool
+        if is_count and any(table.columns[other].is_fractional for other in others):
+            return False
     return varies
 
 

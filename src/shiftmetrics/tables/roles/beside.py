@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,11 +11,11 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence
 from shiftmetrics.tables.roles.names import RoleName, has_name_of
 
-UNLIKE_SPREAD = 8.0
+UNLIKE_SPREAD = 6.0
 """Times as wide, or as narrow, as the median column, from which a column has another unit."""
 
 
-def equal_columns(tables: Sequence[TableEvidence], rows: Sequence[object]) -> set[str]:
+def equal_columns(tables: Sequence[TableEvidence], rows: Sequence[Any]) -> set[str]:
     """Return the columns that are equal, row by row, in all files: they belong to the rows and to no model.
 
     Parameters
@@ -35,11 +36,11 @@ def equal_columns(tables: Sequence[TableEvidence], rows: Sequence[object]) -> se
     }
 
 
-def _are_equal(one: ColumnEvidence, rows: object, other: ColumnEvidence, others: object) -> bool:
+def _are_equal(one: ColumnEvidence, rows: Any, other: ColumnEvidence, others: Any) -> bool:
     """Return True if two columns are equal in the matched rows; two gaps are equal."""
     if one.numbers is not None and other.numbers is not None:
-        own = one.numbers[rows]  # type: ignore[index]
-        theirs = other.numbers[others]  # type: ignore[index]
+        own = one.numbers[rows]
+        theirs = other.numbers[others]
         return bool(np.array_equal(own, theirs, equal_nan=True))
     if one.is_number != other.is_number:
         return False

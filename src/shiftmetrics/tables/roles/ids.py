@@ -16,12 +16,17 @@ from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.ask import AmbiguousReadingError, Complaints, PossibleReading
 from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence
-from shiftmetrics.tables.matching import Relation, are_distinct, joint_codes, relation_of
+from shiftmetrics.tables.matching import are_distinct
 from shiftmetrics.tables.options import RoleOptions
+from shiftmetrics.tables.roles.candidates import (
+    MANY,
+    IdCandidate,
+    are_words,
+    candidate_of,
+    id_candidates,
+    may_be_id,
+)
 from shiftmetrics.tables.roles.names import has_name_of
-
-MANY = 0.5
-"""Fraction of distinct values from which a column may name rows although some repeat."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,34 +49,6 @@ class RowKey:
     notes: tuple[str, ...] = field(default=())
 
 
-@dataclass(frozen=True)
-class _Candidate:
-    """One way to name the rows of all files."""
-
-    names: tuple[tuple[str, ...], ...]
-    codes: tuple[IntArray, ...]
-    relation: Relation
-    is_named: bool
-    is_unnamed: bool
-    counts: tuple[bool, ...]
-
-    @property
-    def name(self) -> str:
-        return ",".join(self.names[0])
-
-    @property
-    def is_place(self) -> bool:
-        """Whether it merely counts the rows of one file, and is something else in another one."""
-        return any(self.counts) and self.relation.kind in ("partial", "other")
-
-
-def may_be_id(column: ColumnEvidence) -> bool:
-    """Return True for whole numbers, words and dates of many values."""
-    if column.is_fractional or column.is_bool or not column.n_rows:
-        return False
-    return column.n_distinct >= MANY * column.n_rows
-
-
 def find_row_key(
     tables: Sequence[TableEvidence], options: RoleOptions, complaints: Complaints
 ) -> RowKey:
@@ -88,14 +65,14 @@ def find_row_key(
         return _as_typed(tables, options, complaints)
     if len(tables) == 1:
         return _of_one(tables[0])
-    candidates = _candidates(tables)
+    candidates = id_candidates(tables)
     distinct = [one for one in candidates if all(are_distinct(codes) for codes in one.codes)]
     permuted = [one for one in distinct if one.relation.kind == "permuted"]
     same = [one for one in distinct if one.relation.kind == "same"]
     chosen = _choose(permuted, same, options)
     if chosen is not None:
         return RowKey(by="id", names=chosen.names, codes=chosen.codes)
-    partial = [one for one in distinct if one.is_named or one.is_unnamed or _are_words(tables, one)]
+    partial = [one for one in distinct if one.is_named or one.is_unnamed or are_words(tables, one)]
     partial = [one for one in partial if one.relation.kind in ("partial", "other")]
     sizes = {table.n_rows for table in tables}
     for one in sorted(partial, key=lambda one: one.is_unnamed):
@@ -107,8 +84,8 @@ def find_row_key(
 
 
 def _choose(
-    permuted: list[_Candidate], same: list[_Candidate], options: RoleOptions
-) -> _Candidate | None:
+    permuted: list[IdCandidate], same: list[IdCandidate], options: RoleOptions
+) -> IdCandidate | None:
     """Return the id among columns that hold the same values in all files, or None."""
     # A name decides; values that only count the rows of both files are an index, whatever its name.
     named = [one for one in (*permuted, *same) if one.is_named and not all(one.counts)]
@@ -128,7 +105,7 @@ def _choose(
     return next(iter([*fixed, *(one for one in same if one.is_named), *same]), None)
 
 
-def _by_place_or_id(one: _Candidate, options: RoleOptions) -> AmbiguousReadingError:
+def _by_place_or_id(one: IdCandidate, options: RoleOptions) -> AmbiguousReadingError:
     """Return the question whether an index that counts one file names the rows of the other."""
     name = one.name
     readings = [
@@ -142,82 +119,6 @@ def _by_place_or_id(one: _Candidate, options: RoleOptions) -> AmbiguousReadingEr
         "Say which rows belong together."
     )
     return AmbiguousReadingError(question, readings)
-
-
-def _candidates(tables: Sequence[TableEvidence]) -> list[_Candidate]:
-    """Return the columns that may name the rows of all files, by common name or by common values."""
-    first = tables[0]
-    found = []
-    for name in first.columns:
-        if not all(name in table.columns for table in tables):
-            continue
-        columns = [table.columns[name] for table in tables]
-        is_named = has_name_of(name, "id") and not any(part.is_unnamed for part in columns)
-        if any(column.is_fractional or column.is_bool for column in columns):
-            continue
-        if not is_named and not all(may_be_id(column) for column in columns):
-            continue
-        if not is_named and (has_name_of(name, "answer") or has_name_of(name, "truth")):
-            continue
-        one = _candidate([(name,)] * len(tables), tables)
-        # Numbers under another name are ids only where the same values stand in another order.
-        if (
-            is_named
-            or one.is_unnamed
-            or _are_words(tables, one)
-            or (one.relation.kind == "permuted" and not any(one.counts))
-        ):
-            found.append(one)
-    found += _under_other_names(tables, found)
-    return sorted(found, key=lambda one: (not one.is_named, one.is_unnamed))
-
-
-def _candidate(names: Sequence[tuple[str, ...]], tables: Sequence[TableEvidence]) -> _Candidate:
-    """Return one way to name the rows, with how the files stand to each other."""
-    columns = [
-        [table.columns[name] for name in part] for part, table in zip(names, tables, strict=True)
-    ]
-    codes = joint_codes(columns)
-    order = ("same", "permuted", "partial", "other")
-    relations = [relation_of(codes[0], other) for other in codes[1:]]
-    worst = max(relations, key=lambda one: order.index(one.kind))
-    leading = [part[0] for part in columns]
-    return _Candidate(
-        names=tuple(names),
-        codes=tuple(codes),
-        relation=worst,
-        is_named=any(
-            has_name_of(column.name, "id") and not column.is_unnamed for column in leading
-        ),
-        is_unnamed=all(column.is_unnamed for column in leading),
-        counts=tuple(column.counts_rows for column in leading),
-    )
-
-
-def _under_other_names(
-    tables: Sequence[TableEvidence], found: list[_Candidate]
-) -> list[_Candidate]:
-    """Return ids that have other names in the other files, where their values are the same set."""
-    if any(one.relation.kind in ("same", "permuted") for one in found) or len(tables) != 2:
-        return []
-    first, second = tables
-    pairs = []
-    for one in first.columns.values():
-        for other in second.columns.values():
-            if one.name == other.name or not (may_be_id(one) and may_be_id(other)):
-                continue
-            if one.counts_rows and other.counts_rows:
-                continue
-            candidate = _candidate([(one.name,), (other.name,)], tables)
-            if candidate.relation.kind in ("same", "permuted"):
-                pairs.append(candidate)
-    return pairs if len(pairs) == 1 else []
-
-
-def _are_words(tables: Sequence[TableEvidence], one: _Candidate) -> bool:
-    """Return True if the values are words in all files."""
-    pairs = zip(tables, one.names, strict=True)
-    return all(not table.columns[names[0]].is_number for table, names in pairs)
 
 
 def _as_typed(
@@ -245,7 +146,7 @@ def _as_typed(
                 )
             names[place].append(wanted)
     complaints.raise_any()
-    one = _candidate([tuple(part) for part in names], tables) if len(tables) > 1 else None
+    one = candidate_of([tuple(part) for part in names], tables) if len(tables) > 1 else None
     if one is None:
         return RowKey(by="id", names=(tuple(names[0]),))
     if not all(are_distinct(codes) for codes in one.codes):
@@ -272,7 +173,7 @@ def _of_one(table: TableEvidence) -> RowKey:
 
 def _partial(
     tables: Sequence[TableEvidence],
-    one: _Candidate,
+    one: IdCandidate,
     options: RoleOptions,
     complaints: Complaints,
 ) -> RowKey:
@@ -305,7 +206,7 @@ def _partial(
 
 def _without_distinct(
     tables: Sequence[TableEvidence],
-    repeated: list[_Candidate],
+    repeated: list[IdCandidate],
     options: RoleOptions,
     complaints: Complaints,
 ) -> RowKey:
@@ -322,7 +223,7 @@ def _without_distinct(
 
 def _repeated(
     tables: Sequence[TableEvidence],
-    one: _Candidate,
+    one: IdCandidate,
     options: RoleOptions,
     complaints: Complaints,
 ) -> RowKey:
@@ -339,7 +240,7 @@ def _repeated(
         ):
             continue
         other = pair[1] if pair[0] == one.name else pair[0]
-        together = _candidate([(one.name, other)] * len(tables), tables)
+        together = candidate_of([(one.name, other)] * len(tables), tables)
         if all(are_distinct(codes) for codes in together.codes) and together.relation.kind in (
             "same",
             "permuted",
@@ -348,7 +249,8 @@ def _repeated(
             break
     again = first_few(_repeated_values(tables[0].columns[one.names[0][0]]), 3)
     sentence = (
-        f"{tables[0].label} and {tables[1].label} must have one row for each {one.name}, but {again} stand(s) several "
+        f"{tables[0].label} and {tables[1].label} must have one row for each {one.name}, but {again} "
+        "stand(s) several "
         "times, in another order in the two files."
     )
     if len(names) == 2:
@@ -386,7 +288,7 @@ def _refuse_other_order(tables: Sequence[TableEvidence], options: RoleOptions) -
             continue
         if any(other is None or other.n_rows != column.n_rows for other in others):
             continue
-        one = _candidate([(name,)] * len(tables), tables)
+        one = candidate_of([(name,)] * len(tables), tables)
         if one.relation.kind != "permuted":
             continue
         readings = [PossibleReading("rows go by their place", options.typed("--id", "none"))]

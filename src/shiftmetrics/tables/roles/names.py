@@ -7,174 +7,40 @@ from typing import Literal
 
 RoleName = Literal["id", "truth", "answer", "confidence", "weight", "group", "date", "beside"]
 
-ROLE_NAMES: dict[RoleName, frozenset[str]] = {
-    "id": frozenset(
-        [
-            "id",
-            "ids",
-            "idx",
-            "index",
-            "row",
-            "rowid",
-            "row_index",
-            "row_number",
-            "key",
-            "uuid",
-            "guid",
-            "name",
-            "filename",
-            "file",
-            "image",
-            "path",
-            "inst",
-            "inst#",
-            "instance",
-            "case",
-            "sample",
-            "observation",
-            "record",
-            "rowindex",
-        ]
-    ),
-    "truth": frozenset(
-        [
-            "label",
-            "labels",
-            "target",
-            "targets",
-            "y",
-            "y_true",
-            "truth",
-            "ground_truth",
-            "gold",
-            "actual",
-            "class",
-            "category",
-            "obs",
-            "observed",
-            "expected",
-            "true_label",
-            "true_class",
-            "y_test",
-            "reference",
-            "answer_key",
-            "real",
-        ]
-    ),
-    "answer": frozenset(
-        [
-            "prediction",
-            "predictions",
-            "predicted",
-            "predict",
-            "pred",
-            "preds",
-            "y_pred",
-            "y_hat",
-            "yhat",
-            "answer",
-            "output",
-            "decision",
-            "response",
-            "pred_class",
-            "predicted_class",
-            "prediction_label",
-            "predicted_label",
-            "predictedlabel",
-            "label_pred",
-            "output_label",
-            "pred_label",
-            "class_pred",
-            "estimate",
-            "yhat_class",
-            "predicted_value",
-        ]
-    ),
-    "confidence": frozenset(
-        [
-            "confidence",
-            "conf",
-            "score",
-            "prediction_score",
-            "max_probability",
-            "top_probability",
-            "max_prob",
-            "probability",
-            "prob",
-            "certainty",
-            "pred_score",
-            "predicted_probability",
-        ]
-    ),
-    "weight": frozenset(
-        [
-            "weight",
-            "weights",
-            "sample_weight",
-            "sample_weights",
-            "case_weight",
-            "case_weights",
-            "wt",
-        ]
-    ),
-    "group": frozenset(["group", "groups", "cluster", "clusters"]),
-    "date": frozenset(
-        [
-            "date",
-            "day",
-            "time",
-            "timestamp",
-            "when",
-            "datetime",
-            "created_at",
-            "month",
-            "week",
-            "year",
-            "hour",
-        ]
-    ),
-    "beside": frozenset(
-        [
-            "latency",
-            "latency_ms",
-            "latency_s",
-            "duration",
-            "runtime",
-            "elapsed",
-            "seconds",
-            "ms",
-            "age",
-            "loss",
-            "cross_entropy",
-            "error",
-            "errors",
-            "fold",
-            "epoch",
-            "step",
-            "seed",
-            "batch",
-            "weight",
-            "total",
-            "sum",
-            "entropy",
-            "margin",
-            "uncertainty",
-            "count",
-            "rank",
-            "cost",
-            "price",
-            "temperature",
-            "time",
-            "n_tokens",
-            "tokens",
-            "store",
-            "week",
-            "month",
-            "year",
-            "hour",
-        ]
-    ),
+_WORDS: dict[RoleName, str] = {
+    "id": """
+        id ids idx index row rowid row_index row_number key uuid guid name filename file image path inst inst#
+        instance case sample observation record rowindex
+    """,
+    "truth": """
+        label labels target targets y y_true truth ground_truth gold actual class category obs observed
+        expected
+        true_label true_class y_test reference answer_key real
+    """,
+    "answer": """
+        prediction predictions predicted predict pred preds y_pred y_hat yhat answer output decision response
+        pred_class predicted_class prediction_label predicted_label label_pred output_label pred_label
+        class_pred estimate
+        yhat_class predicted_value predictedlabel
+    """,
+    "confidence": """
+        confidence conf score prediction_score max_probability top_probability max_prob probability prob
+        certainty
+        pred_score predicted_probability
+    """,
+    "weight": "weight weights sample_weight sample_weights case_weight case_weights wt",
+    "group": "group groups cluster clusters",
+    "date": "date day time timestamp when datetime created_at month week year hour",
+    "beside": """
+        latency latency_ms latency_s duration runtime elapsed seconds ms age loss cross_entropy error
+        errors fold
+        epoch step seed batch weight total sum entropy margin uncertainty count rank cost price temperature
+        time n_tokens
+        tokens store week month year hour
+    """,
 }
+
+ROLE_NAMES = {role: frozenset(words.split()) for role, words in _WORDS.items()}
 """``beside``: numbers that often stand beside predictions and are none."""
 
 _ENDINGS: dict[RoleName, tuple[str, ...]] = {

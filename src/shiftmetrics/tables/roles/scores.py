@@ -86,7 +86,8 @@ def _typed(
         if words and len(names) > 1:
             cell = table.columns[words[0]].words[0]
             complaints.add(
-                f"{options.typed('--columns', names)} must name columns of numbers, but {words[0]!r} of {table.label} "
+                f"{options.typed('--columns', names)} must name columns of numbers, but {words[0]!r} of "
+                f"{table.label} "
                 f"holds {str(cell)[:60]!r}."
             )
     chosen = names if len(names) > 1 else ()
@@ -259,6 +260,25 @@ def _is_single(names: Sequence[str]) -> bool:
     return len(left) <= 1
 
 
+def _of_other_signs(tables: Sequence[TableEvidence], names: Sequence[str]) -> set[str]:
+    """Return columns without a negative number where most columns have some: times and sizes beside scores."""
+    found: set[str] = set()
+    for table in tables:
+        lows = table.numeric(names).min(axis=0)
+        if (lows < 0.0).mean() > 0.5:
+            found |= {name for name, low in zip(names, lows, strict=True) if low >= 0.0}
+    return found
+
+
+def _of_other_names(names: Sequence[str]) -> set[str]:
+    """Return columns that lack the beginning, up to a mark, which most of the others share."""
+    beginnings = [name[: max(name.rfind(mark) for mark in "_.:(") + 1] for name in names]
+    usual = max(set(beginnings), key=beginnings.count)
+    if beginnings.count(usual) < 2:
+        return set()
+    return {name for name, own in zip(names, beginnings, strict=True) if own != usual}
+
+
 def _is_exactly(name: str) -> bool:
     """Return True for the plain name of an answer or a truth: prediction, but not p_true."""
     plain = plain_name(name)
@@ -266,7 +286,7 @@ def _is_exactly(name: str) -> bool:
 
 
 def _numbered(names: Sequence[str], known: set[str]) -> ScoreNames:
-    """Return the columns that count the classes from 0 on, one for each known class, where others have words as names."""
+    """Return the columns that count the classes from 0 on, one for each known class."""
     parts: dict[str, list[str]] = {}
     for name in names:
         beginning = name.strip().rstrip("0123456789")
@@ -302,6 +322,8 @@ def _of_like_spread(
     if known and not classes_by_name(left, known) and not place_numbers(left):
         return ()
     unlike = unlike_columns(tables, left)
+    if not known:
+        unlike |= _of_other_signs(tables, left) | _of_other_names(left)
     if not unlike:
         return tuple(left)
     alike = [name for name in left if name not in unlike]

@@ -61,7 +61,7 @@ def _single_of(
     left = [name for name in numeric if name not in equal] or numeric
     left = [name for name in left if not has_name_of(name, "beside")] or left[:1]
     for role in ("answer", "confidence"):
-        named = [name for name in left if has_name_of(name, role)]  # type: ignore[arg-type]
+        named = [name for name in left if has_name_of(name, role)]
         if len(named) == 1:
             return named[0]
     if len(left) <= 1:
@@ -103,7 +103,11 @@ def form_of_numbers(
     says_margin = any(mark in plain_name(name) for name in names for mark in MARGIN_NAMES)
     two_classes = classes is not None and len(classes) <= 2 and truth is not None and len(truth) > 2
     if is_measured:
-        if classes is not None and _are_few_classes(classes) and all(has_name_of(name, "confidence") for name in names):
+        if (
+            classes is not None
+            and _are_few_classes(classes)
+            and all(has_name_of(name, "confidence") for name in names)
+        ):
             raise _of_the_answer(names[0], options, is_probability=False)
         return "outputs"
     if says_margin:

@@ -1,7 +1,7 @@
 """The classes are the columns whose rows add up to one constant: 1, 100, or a number of votes.
 
-Latencies, ages, losses, counts, totals and largest probabilities add up to nothing. The search goes over all sets of up
-to a dozen columns, and over likely sets of more: all, those of one beginning, and the least-squares solution of
+Latencies, ages, losses, counts, totals and largest probabilities add up to nothing. The search goes over all sets of
+up to a dozen columns, and over likely sets of more: all, those of one beginning, and the least-squares solution of
 "which weights make every row 1", which is 1 on the classes and 0 elsewhere where nothing else is linear in them.
 """
 
@@ -63,7 +63,7 @@ def _rounded(
         return []
     # Columns of whole numbers, such as ages, have a coarser step than the scores beside them.
     tolerances = [_Tolerance(step=float(part[places].min())) for part in steps]
-    part_names = [names[place] for place in places]
+    part_names = [names[place] for place in places.tolist()]
     found = _smallest([sample[:, places] for sample in samples], part_names, tolerances)
     return [
         part

@@ -14,7 +14,8 @@ from shiftmetrics.tables.ask import AmbiguousReadingError, Complaints, PossibleR
 from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence
 from shiftmetrics.tables.matching import ENOUGH, joint_codes, places_in, rows_of_table
 from shiftmetrics.tables.options import RoleOptions
-from shiftmetrics.tables.roles.ids import RowKey, may_be_id
+from shiftmetrics.tables.roles.candidates import may_be_id
+from shiftmetrics.tables.roles.ids import RowKey
 from shiftmetrics.tables.roles.names import has_name_of, plain_name
 
 PLAN = "plan"
@@ -305,7 +306,8 @@ def _by_place(
     ]
     if labels.n_rows != first.n_rows:
         complaints.add(
-            f"{labels.label} must have a label for each of the {first.n_rows} rows of {first.label}, or a column with "
+            f"{labels.label} must have a label for each of the {first.n_rows} rows of {first.label}, or a "
+            "column with "
             f"its ids, got {labels.n_rows} rows and the columns {first_few(list(labels.columns), 6)}."
         )
         return None
@@ -321,7 +323,7 @@ def _by_place(
     for name in named:
         if name in first.columns and options.id is None:
             codes = joint_codes([[first.columns[name]], [labels.columns[name]]])
-            if np.array_equal(*codes):
+            if np.array_equal(codes[0], codes[1]):
                 continue
         if options.id == "none":
             continue
@@ -330,7 +332,7 @@ def _by_place(
             f"{labels.label} has ids in the column {name!r} which are not those of {first.label}.",
             [reading],
         )
-    return np.arange(first.n_rows)[rows[0]]
+    return np.asarray(np.arange(first.n_rows)[rows[0]])
 
 
 def _by_id(
