@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from shiftmetrics.tables.ask import AmbiguousReadingError, UnreadableTableError
+from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.predictions import read_predictions
 from tables.variants import cells, numbers_of, variant
@@ -272,3 +273,30 @@ def test_messages_for_functions_name_their_arguments():
     old, new = _frames(["a", "b"])
     with pytest.raises(UnreadableTableError, match="ids='gone'"):
         _read(old, new, id="gone", style="python")
+
+
+def test_arrays_and_labels_in_words():
+    truth, models = _models()
+    words = np.array(["ant", "bee", "cow"], dtype=object)
+    files = [
+        Cells(argument=name, values=scores)
+        for name, scores in zip(("old", "new"), models, strict=True)
+    ]
+    labels = Cells(argument="labels", values=words[truth])
+    found = read_predictions(files, labels=labels)
+    assert found.files[0].classes == ("ant", "bee", "cow")
+    assert numbers_of(found)[2] == pytest.approx((models[0].argmax(1) == truth).mean())
+
+
+def test_what_is_alone_in_a_file_is_the_prediction():
+    old, new = (pd.DataFrame({"x": values}) for values in (["a", "b", "c"], ["a", "c", "b"]))
+    assert numbers_of(_read(old, new))[:2] == (3, 2)
+
+
+def test_scores_of_one_model_and_answers_of_the_other():
+    _, models = _models()
+    old, new = _frames(["ant", "bee", "cow"])
+    words = np.array(["ant", "bee", "cow"], dtype=object)
+    answers = pd.DataFrame({"id": new["id"], "prediction": words[models[1].argmax(1)]})
+    changed = int((models[0].argmax(1) != models[1].argmax(1)).sum())
+    assert numbers_of(_read(old, answers))[:2] == (N, changed)

@@ -83,8 +83,11 @@ def opened_files(files: Sequence[Cells], labels: Cells | None, options: RoleOpti
     everything = choose_headers(
         [*files, *([] if labels is None else [labels])], options, len(files)
     )
-    decided = decide_kinds(everything)
-    frames = decided.frames
+    decided = decide_kinds(everything[: len(files)])
+    frames = list(decided.frames)
+    if labels is not None:
+        # A column of labels may have the name of a column of scores, such as none.
+        frames += decide_kinds(everything[len(files) :]).frames
     tables = [evidence_of(cells, frame) for cells, frame in zip(everything, frames, strict=True)]
     own = tables[: len(files)]
     roles = FoundRoles(

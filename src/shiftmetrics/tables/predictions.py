@@ -195,7 +195,13 @@ def _classes(roles: FoundRoles, complaints: Complaints) -> PredictionTables:
             for place in range(n_files)
         ]
         roles.scores = find_scores(
-            roles.tables, with_equal, roles.equal, known, roles.options, complaints
+            roles.tables,
+            with_equal,
+            roles.equal,
+            known,
+            roles.options,
+            complaints,
+            [name is not None for name in roles.answers],
         )
         complaints.raise_any()
         _refuse_hidden_answers(roles, truth)
@@ -206,21 +212,22 @@ def _classes(roles: FoundRoles, complaints: Complaints) -> PredictionTables:
 
 
 def _refuse_hidden_answers(roles: FoundRoles, truth: Words | None) -> None:
-    """Ask where a column that is equal in all files follows the scores more closely than the true labels do.
+    """Ask where a column without the name of an answer follows the scores as closely as answers do.
 
-    Both models may have served the same answers; without labels such a column is most often the truth.
+    A column that is equal in all files is most often the truth, so that it must follow the scores more closely than
+    the true labels do.
     """
-    if truth is None or any(name is not None for name in roles.answers):
+    if any(name is not None for name in roles.answers) or not all(roles.scores):
         return
-    for name in sorted(roles.equal - taken_columns(roles, 0)):
-        column = roles.column(0, name)
+    taken = taken_columns(roles, 0)
+    for name, column in roles.tables[0].columns.items():
+        is_shared = all(name in table.columns for table in roles.tables)
+        if name in taken or not is_shared or (name in roles.equal and truth is None):
+            continue
         if has_name_of(name, "truth") or has_name_of(name, "beside") or not may_be_answer(column):
             continue
-        own, labels = common_words([column.words[roles.rows[0]], truth])
-        if not distinct_words(own) <= distinct_words(labels) or (own == labels).all():
-            continue
         if not all(
-            _follows_scores(roles, place, own, labels) for place in range(len(roles.tables))
+            _follows_scores(roles, place, name, truth) for place in range(len(roles.tables))
         ):
             continue
         options = roles.options
@@ -229,23 +236,34 @@ def _refuse_hidden_answers(roles: FoundRoles, truth: Words | None) -> None:
             PossibleReading("the largest score is the answer", options.typed("--exclude", (name,))),
         ]
         raise AmbiguousReadingError(
-            f"The column {name!r} is equal in all files, and follows the largest score.", readings
+            f"The column {name!r} follows the largest score, and is not called an answer.", readings
         )
 
 
-def _follows_scores(roles: FoundRoles, place: int, own: Words, labels: Words) -> bool:
-    """Return True if a column goes with the largest score of one file in most rows, and more often than the truth."""
+def _follows_scores(roles: FoundRoles, place: int, name: str, truth: Words | None) -> bool:
+    """Return True if a column holds classes, and goes with the largest score of one file as answers do."""
     import pandas as pd
 
     names = roles.scores[place]
     if len(names) < 2:
         return False
-    largest = roles.tables[place].numeric(names)[roles.rows[place]].argmax(axis=1)
-    found = []
-    for words in (own, labels):
-        table = pd.crosstab(largest, words)
-        found.append(float(table.max(axis=1).sum()) / len(largest))
-    return found[0] >= FOLLOWING and found[0] >= found[1]
+    rows = roles.rows[place]
+    own = roles.column(place, name).words[rows]
+    words = distinct_words(own)
+    known = set(names) if truth is None else distinct_words(truth)
+    are_classes = words <= known or all(any(word in part for part in names) for word in words)
+    if not are_classes or len(words) < 2:
+        return False
+    largest = roles.tables[place].numeric(names)[rows].argmax(axis=1)
+    together = pd.crosstab(largest, own)
+    fraction = float(together.max(axis=1).sum()) / len(largest)
+    if name not in roles.equal:
+        return fraction >= FOLLOWING
+    # The same words as the truth in all rows are the truth once more.
+    if truth is None or bool((own == truth).all()):
+        return False
+    right = pd.crosstab(largest, truth)
+    return fraction >= FOLLOWING and fraction >= float(right.max(axis=1).sum()) / len(largest)
 
 
 def _are_codes(answered: set[str], known: set[str]) -> bool:

@@ -33,12 +33,12 @@ def test_named_columns_come_first_and_the_index_last():
 
 
 def test_numbers_under_any_name_are_ids_only_in_another_order():
-    frame = pd.DataFrame({"number": SOME})
+    frame = pd.DataFrame({"number": SOME, "prediction": SOME % 2})
     assert id_candidates(_tables(frame, frame)) == []
     (found,) = id_candidates(_tables(frame, frame.iloc[::-1].reset_index(drop=True)))
     assert found.name == "number"
     # Ranks are permutations of a count in each file.
-    ranks = pd.DataFrame({"number": np.arange(N)})
+    ranks = pd.DataFrame({"number": np.arange(N), "prediction": SOME % 2})
     assert id_candidates(_tables(ranks, ranks.iloc[::-1].reset_index(drop=True))) == []
 
 

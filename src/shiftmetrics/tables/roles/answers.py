@@ -134,7 +134,7 @@ def _may_stand_alone(
     varies = False
     for table, name, others in zip(tables, names, free, strict=True):
         column = table.columns[name]
-        varies = varies or column.n_distinct > 1
+        varies = varies or column.n_distinct > 1 or len(table.columns) == 1
         is_count = column.is_number and not column.is_bool
         if is_count and any(table.columns[other].is_fractional for other in others):
             return False

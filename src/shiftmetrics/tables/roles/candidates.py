@@ -46,7 +46,10 @@ def may_be_id(column: ColumnEvidence) -> bool:
 def id_candidates(tables: Sequence[TableEvidence]) -> list[IdCandidate]:
     """Return the columns that may name the rows of all files, by common name or by common values."""
     first = tables[0]
-    found = []
+    found: list[IdCandidate] = []
+    # What is alone in a file is what it predicts.
+    if any(len(table.columns) == 1 for table in tables):
+        return found
     for name in first.columns:
         if not all(name in table.columns for table in tables):
             continue

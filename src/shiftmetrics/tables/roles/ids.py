@@ -282,6 +282,9 @@ def _repeated_values(column: ColumnEvidence) -> list[str]:
 def _refuse_other_order(tables: Sequence[TableEvidence], options: RoleOptions) -> None:
     """Ask where a column has the same many values in all files, in another order: places then pair wrong rows."""
     first = tables[0]
+    # What is alone in a file is what it predicts.
+    if len(first.columns) == 1:
+        return
     for name, column in first.columns.items():
         others = [table.columns.get(name) for table in tables[1:]]
         if column.n_distinct < MANY * column.n_rows or column.is_unnamed:

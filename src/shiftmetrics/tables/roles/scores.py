@@ -25,6 +25,7 @@ def find_scores(
     known: set[str],
     options: RoleOptions,
     complaints: Complaints,
+    has_answers: Sequence[bool] = (),
 ) -> list[ScoreNames]:
     """Return the columns of the classes of each file; none where it has no column for each class.
 
@@ -37,6 +38,8 @@ def find_scores(
         Columns that are equal in all files.
     known : set of str
         Classes that labels and answers name.
+    has_answers : sequence of bool
+        Whether each file holds answers, so that it needs no scores.
     """
     if options.columns is not None:
         return _typed(tables, options, complaints)
@@ -61,7 +64,8 @@ def find_scores(
         _adding_up([table], [name for name in names if name not in common], known, options)
         for table, names in zip(tables, numeric, strict=True)
     ]
-    if all(own):
+    served = has_answers or [False] * len(tables)
+    if any(own) and all(part or is_served for part, is_served in zip(own, served, strict=True)):
         return own
     if varying and not _is_single(varying):
         chosen = _of_like_spread(tables, varying, known, options)
