@@ -19,9 +19,11 @@ CellType: TypeAlias = Literal[
 ]
 
 GAP_WORDS = frozenset(
-    ("", "na", "n/a", "#n/a", "#na", "<na>", "n.a.", "nan", "-nan", "nat", "null", "(null)", "none", "nil")
-    + ("\\n", "?", "-", "--", ".")
-)  # fmt: skip
+    (
+        *("", "na", "n/a", "#n/a", "#na", "<na>", "n.a.", "nan", "-nan", "nat"),
+        *("null", "(null)", "none", "nil", "\\n", "?", "-", "--", "."),
+    )
+)
 """Words, in small letters, that stand for a gap where all other cells are numbers, dates or Booleans."""
 
 _BLANKS = " \t\r\n\v\f\u00a0\u202f"

@@ -31,23 +31,28 @@ class ColumnKind(Record):
         "code" is a word of digits that is no number, such as 007; "empty" has no cell in any file.
     date_order : {"day", "month", "year"} or None
         What stands first in dates that have more than one reading.
+    spelling : str or None
+        How words that are Booleans are spelled, such as "yes/no".
     """
 
     name: str
     kind: KindName
     date_order: DateOrder | None = None
+    spelling: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a file of JSON keeps."""
-        kept = {"name": self.name, "kind": self.kind}
+        kept: dict[str, Any] = {"name": self.name, "kind": self.kind}
         if self.date_order is not None:
             kept["date_order"] = self.date_order
+        if self.spelling is not None:
+            kept["spelling"] = self.spelling
         return kept
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> ColumnKind:
         """Return the kind that `to_dict` wrote."""
-        return cls(kept["name"], kept["kind"], kept.get("date_order"))
+        return cls(kept["name"], kept["kind"], kept.get("date_order"), kept.get("spelling"))
 
 
 @dataclass(frozen=True, eq=False)

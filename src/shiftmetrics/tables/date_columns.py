@@ -1,4 +1,4 @@
-"""Dates of one column in all files: the order of day and month, the zones and the impossible ones, decided jointly."""
+"""Dates of one column in all files: order of day and month, zones and impossible days, decided jointly."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def date_columns(
         if column.type in ("integer", "number") or _is_unix_words(column, words, columns)
     ]
     has_dates = is_date or bool(words) or any(column.type == "date" for column in filled)
-    if numbers and not has_dates and not _TIME_NAME.search(name):
+    if numbers and not has_dates and not _TIME_NAME.search(str(name)):
         return None
     if not all(_unix_unit(column) for column in numbers):
         return None

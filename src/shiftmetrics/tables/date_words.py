@@ -28,9 +28,15 @@ _MONTH = (
 _WEEKDAY = r"(?:[A-Z][a-z]{2,8},?\s+)?"
 
 _ISO = rf"(?P<year>\d{{4}})(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}}){_CLOCK}"
-_ISO_PACKED = rf"(?P<year>\d{{4}})(?P<month>\d{{2}})(?P<day>\d{{2}})T(?P<hour>\d{{2}})(?P<minute>\d{{2}})(?P<second>\d{{2}})?{_ZONE}"
+_ISO_PACKED = (
+    r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})"
+    rf"T(?P<hour>\d{{2}})(?P<minute>\d{{2}})(?P<second>\d{{2}})?{_ZONE}"
+)
 _ISO_MONTH = r"(?P<year>(?:19|20)\d{2})-(?P<month>0[1-9]|1[0-2])"
-_DAY_NAMED = rf"{_WEEKDAY}(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?[-\s/]*{_MONTH}\.?[-\s,/]+(?P<year>\d{{4}}|\d{{2}}){_CLOCK}"
+_DAY_NAMED = (
+    rf"{_WEEKDAY}(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?[-\s/]*{_MONTH}\.?[-\s,/]+"
+    rf"(?P<year>\d{{4}}|\d{{2}}){_CLOCK}"
+)
 _MONTH_NAMED = rf"{_WEEKDAY}{_MONTH}\.?[-\s]+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?[-\s]+(?P<year>\d{{4}}){_CLOCK}"
 _CTIME = (
     rf"[A-Z][a-z]{{2}}\s+{_MONTH}\s+(?P<day>\d{{1,2}})\s+(?P<hour>\d{{2}}):(?P<minute>\d{{2}}):(?P<second>\d{{2}})"
@@ -186,7 +192,7 @@ def _ordered(
         orders.append("year")
     fits = {}
     for order in orders:
-        year, month, day = (three[:, place] for place in ORDERS[order])
+        month, day = (three[:, place] for place in ORDERS[order][1:])
         fits[order] = bool((month <= 12).all() and (day <= 31).all() and (month >= 0).all())
     if not fits["day"] and not fits["month"] and not fits.get("year"):
         small = (three[:, 0] <= 31) & (three[:, 1] <= 31) & (three[:, :2].min(axis=1) <= 12)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shiftmetrics.tables.boolean_words import SPOKEN, as_booleans, boolean_spelling
+from shiftmetrics.tables.boolean_words import PAIRS_OF_WORDS, SPOKEN, as_booleans, boolean_spelling
 from shiftmetrics.tables.cell_words import ColumnCells
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.column_kinds import (
@@ -25,7 +25,7 @@ from shiftmetrics.tables.column_kinds import (
 )
 from shiftmetrics.tables.date_columns import date_columns
 from shiftmetrics.tables.number_columns import number_columns
-from shiftmetrics.tables.word_columns import code_reason, common_words, is_text, words_problem
+from shiftmetrics.tables.word_columns import code_reason, common_levels, is_text, words_problem
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,6 +40,7 @@ class _Decision:
     notes: list[str] = field(default_factory=list)
     problem: str = ""
     order: DateOrder | None = None
+    spelling: str | None = None
 
 
 def decide_kinds(
@@ -88,9 +89,9 @@ def decide_kinds(
         if decision.kind in WORD_KINDS:
             words.append(name)
             continue
-        for place, cells in of_name.items():
-            if cells.is_words:
-                marks[place].update(cells.gap_words)
+        for place, column in of_name.items():
+            if column.is_words:
+                marks[place].update(column.gap_words)
     for place, found in marks.items():
         if any(place in of_name and _has_plain_gap(of_name[place]) for of_name in columns.values()):
             found.clear()
@@ -126,7 +127,15 @@ def _decide(
     if found is not None:
         return found
     reason = code_reason(filled)
-    return _Decision("code" if reason else "word")
+    return _Decision("code" if reason else "word", spelling=_spoken(filled))
+
+
+def _spoken(columns: Sequence[ColumnCells]) -> str | None:
+    """Return the spelling of answers such as yes and no, which all files share."""
+    spellings = {boolean_spelling(column.known) for column in columns if column.is_words}
+    if len(spellings) == 1:
+        return spellings.pop()
+    return None
 
 
 def _as_known(
@@ -141,7 +150,7 @@ def _as_known(
     elif known.kind in ("number", "integer"):
         found = _numbers(name, columns, decimal, is_number=True)
     else:
-        return _Decision(known.kind)
+        return _Decision(known.kind, spelling=known.spelling)
     if found is not None:
         return found
     filled = [column for column in columns if column.has_cells]
@@ -237,13 +246,27 @@ def _finish_words(
 ) -> None:
     """Return the words of one column in all files, with their gaps."""
     columns = list(of_name.values())
-    found = common_words(name, columns, [marks[place] for place in of_name])
+    if decision.spelling is not None:
+        columns = [_respelled(column, decision.spelling) for column in columns]
+    found = common_levels(name, columns, [marks[place] for place in of_name])
     decision.values = [_series(part) for part in found.values]
     decision.notes += found.notes
     if not decision.problem:
         decision.problem = words_problem(name, columns)
     if decision.kind == "word" and is_text(decision.values):
         decision.kind = "text"
+
+
+def _respelled(column: ColumnCells, spelling: str) -> ColumnCells:
+    """Return Booleans in the words that other files have for them."""
+    if not column.has_cells:
+        return column
+    own = "bool" if column.type == "boolean" else boolean_spelling(column.known)
+    if own in (None, spelling):
+        return column
+    false_word, true_word = PAIRS_OF_WORDS[spelling]
+    meaning = _boolean_series(column).map({True: true_word, False: false_word})
+    return ColumnCells(column.where, meaning.astype(object).where(meaning.notna(), None))
 
 
 def _assembled(
@@ -261,7 +284,10 @@ def _assembled(
             slot = list(columns[name]).index(place)
             parts[name] = decided[name].values[slot]
         frames.append(pd.DataFrame(parts, index=cells.frame.index, columns=list(parts), copy=False))
-    kinds = {name: ColumnKind(name, part.kind, part.order) for name, part in decided.items()}
+    kinds = {
+        name: ColumnKind(name, part.kind, part.order, part.spelling)
+        for name, part in decided.items()
+    }
     notes = [note for part in decided.values() for note in part.notes]
     problems = [ColumnProblem(name, part.problem) for name, part in decided.items() if part.problem]
     return TypedTables(tuple(frames), kinds, tuple(dict.fromkeys(notes)), tuple(problems))

@@ -33,7 +33,7 @@ _SHORT = 40
 
 
 @dataclass(frozen=True, eq=False)
-class CommonWords:
+class CommonLevels:
     """The words of one column in all files, None in gaps, and what is said of them."""
 
     values: list[npt.NDArray[Any]]
@@ -53,9 +53,9 @@ def code_reason(columns: Sequence[ColumnCells]) -> str:
     return ""
 
 
-def common_words(
+def common_levels(
     name: str, columns: Sequence[ColumnCells], marks: Sequence[set[str]]
-) -> CommonWords:
+) -> CommonLevels:
     """Return words in one spelling of gaps, blanks and zeros.
 
     Parameters
@@ -92,7 +92,7 @@ def common_words(
     for column, table in zip(columns, spelled, strict=True):
         lookup = np.array([*(table[word] for word in column.distinct), None], dtype=object)[:-1]
         values.append(column.spread(lookup, None))
-    return CommonWords(values, notes)
+    return CommonLevels(values, notes)
 
 
 def _counts(column: ColumnCells) -> npt.NDArray[Any]:
