@@ -16,6 +16,7 @@ from shiftmetrics.tables.finding import free_columns
 from shiftmetrics.tables.naming import LabelledAnswers, names_of_columns, names_of_two
 from shiftmetrics.tables.opening import FoundRoles
 from shiftmetrics.tables.prediction_tables import PredictionForm, PredictionTable
+from shiftmetrics.tables.roles.answers import may_be_answer
 from shiftmetrics.tables.roles.beside import column_named
 from shiftmetrics.tables.roles.names import has_name_of
 from shiftmetrics.tables.roles.single import SingleForm, find_single, form_of_numbers
@@ -74,7 +75,33 @@ def class_file(
                 f"{first_few(list(table.columns), 8)}."
             )
         single = found
+        _refuse_confidence(roles, place, single)
     return _single(roles, place, base, single, truth, known)
+
+
+def _refuse_confidence(roles: FoundRoles, place: int, single: str) -> None:
+    """Ask where a confidence stands beside a column of few values that may hold the answers."""
+    options = roles.options
+    if not has_name_of(single, "confidence") or options.columns is not None:
+        return
+    table = roles.tables[place]
+    for name in free_columns(roles, place):
+        column = table.columns[name]
+        is_like = may_be_answer(column) and column.n_distinct > 1 and name not in roles.equal
+        if (
+            name == single
+            or not is_like
+            or not all(name in other.columns for other in roles.tables)
+        ):
+            continue
+        readings = [
+            PossibleReading(f"{name} holds the answers", options.typed("--prediction", name)),
+            PossibleReading(f"{single} is the prediction", options.typed("--columns", (single,))),
+        ]
+        raise AmbiguousReadingError(
+            f"{table.label} has the columns {name!r} and {single!r}, and both may be what the model predicts.",
+            readings,
+        )
 
 
 def _remembered(roles: FoundRoles, place: int) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ class FoundRoles:
     group: str | None = None
     class_names: list[tuple[str, ...]] = field(default_factory=list)
     forms: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
     has_truth: bool = True
     is_remembered: bool = False
     notes: list[str] = field(default_factory=list)
@@ -96,6 +97,7 @@ def opened_files(files: Sequence[Cells], labels: Cells | None, options: RoleOpti
     for cells in everything:
         roles.notes += [f"{cells.name or cells.argument}: {note}" for note in cells.notes]
     roles.notes += decided.notes
+    roles.problems += [problem.sentence for problem in decided.problems]
     if options.old is not None or options.new is not None:
         _split_models(roles)
     _leave_out_doubles(roles)

@@ -85,6 +85,20 @@ def read_predictions(
     """
     options = options or RoleOptions()
     roles = opened_files(files, labels, options)
+    try:
+        return _read(roles, reading)
+    except AmbiguousReadingError:
+        raise
+    except UnreadableTableError as error:
+        # Columns of no one kind may be why.
+        if not roles.problems:
+            raise
+        sentences = " ".join(f"{text[:1].upper()}{text[1:]}" for text in roles.problems[:3])
+        raise UnreadableTableError(f"{error} {sentences}") from error
+
+
+def _read(roles: FoundRoles, reading: Reading | None) -> PredictionTables:
+    """Find all roles in files that are opened."""
     complaints = Complaints()
     if reading is not None:
         apply_reading(roles, reading, complaints)

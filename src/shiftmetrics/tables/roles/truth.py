@@ -158,7 +158,14 @@ def truth_of_labels(
     answers : set of str
         Words that are answers of the models, which tell the labels among several columns.
     """
+    own_names = key.names[0] if key.names else ()
     id_names = _id_of_labels(labels, tables, key, options)
+    if not id_names and options.id is None:
+        # Labels may know the rows by another column than the one that pairs the files.
+        pair = _other_id(labels, tables[0])
+        if pair is not None:
+            own_names = (pair[0],)
+            id_names = (pair[1],)
     name = _value_column(labels, id_names, answers, options, complaints)
     if name is None:
         return None
@@ -174,7 +181,7 @@ def truth_of_labels(
             plan=plan,
             notes=("labels by their place",),
         )
-    return _by_id(labels, tables, key, rows, id_names, name, plan, options, complaints)
+    return _by_id(labels, tables, own_names, rows, id_names, name, plan, complaints)
 
 
 def _plan_of(labels: TableEvidence) -> str | None:
@@ -271,6 +278,21 @@ def _id_of_labels(
     return () if best is None else (best[1],)
 
 
+def _other_id(labels: TableEvidence, first: TableEvidence) -> tuple[str, str] | None:
+    """Return a column of the first file and one of the labels that hold the same distinct values in another order."""
+    for own in first.columns.values():
+        if not may_be_id(own) or not own.is_distinct or own.counts_rows:
+            continue
+        for column in labels.columns.values():
+            if not may_be_id(column) or not column.is_distinct or column.counts_rows:
+                continue
+            codes = joint_codes([[own], [column]])
+            n_common = len(np.intersect1d(codes[0], codes[1]))
+            if n_common > ENOUGH * labels.n_rows and n_common > 1:
+                return own.name, column.name
+    return None
+
+
 def _place_or_id(
     labels: TableEvidence, first: TableEvidence, own: str, name: str, options: RoleOptions
 ) -> AmbiguousReadingError:
@@ -338,12 +360,11 @@ def _by_place(
 def _by_id(
     labels: TableEvidence,
     tables: Sequence[TableEvidence],
-    key: RowKey,
+    own_names: tuple[str, ...],
     rows: Sequence[Any],
     id_names: tuple[str, ...],
     name: str,
     plan: str | None,
-    options: RoleOptions,
     complaints: Complaints,
 ) -> Truth | None:
     """Return labels by their ids: each row once, and what belongs to no row is said."""
@@ -357,7 +378,7 @@ def _by_id(
         column = labels.columns[name]
     codes, own = joint_codes(
         [
-            [first.columns[part] for part in key.names[0]],
+            [first.columns[part] for part in own_names],
             [labels.columns[part] for part in id_names],
         ]
     )
@@ -382,7 +403,7 @@ def _by_id(
         complaints.add(
             f"{labels.label} must label rows of the files, but its column {id_names[0]!r} holds "
             f"{first_few(labels.columns[id_names[0]].words[:2].tolist(), 2)} where {first.label} has "
-            f"{first_few(first.columns[key.names[0][0]].words[:2].tolist(), 2)}. Compare the ids, or name another "
+            f"{first_few(first.columns[own_names[0]].words[:2].tolist(), 2)}. Compare the ids, or name another "
             "column with --id."
         )
         return None
