@@ -99,7 +99,7 @@ def _refuse_confidence(roles: FoundRoles, place: int, single: str) -> None:
             PossibleReading(f"{single} is the prediction", options.typed("--columns", (single,))),
         ]
         raise AmbiguousReadingError(
-            f"{table.label} has the columns {name!r} and {single!r}, and both may be what the model predicts.",
+            f"{table.label} has the columns {name!r} and {single!r}: both may be predictions.",
             readings,
         )
 

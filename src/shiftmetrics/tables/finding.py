@@ -9,8 +9,9 @@ from shiftmetrics.tables.opening import FoundRoles
 from shiftmetrics.tables.roles.answers import find_answers, fits_labels, may_be_answer
 from shiftmetrics.tables.roles.beside import column_named
 from shiftmetrics.tables.roles.names import has_name_of
+from shiftmetrics.tables.roles.own_truth import truth_in_files
 from shiftmetrics.tables.roles.sums import constant_sums
-from shiftmetrics.tables.roles.truth import truth_in_files, truth_of_labels
+from shiftmetrics.tables.roles.truth import truth_of_labels
 from shiftmetrics.tables.sanity import doubts_of_labels
 from shiftmetrics.tables.spelling import distinct_words
 

@@ -29,17 +29,6 @@ def _read(old, new, labels=None, **options):
     )
 
 
-def test_a_column_that_is_equal_in_both_files():
-    found = _read(_frame(label=TRUTH), _frame(label=TRUTH))
-    assert found.truth.tolist() == TRUTH.tolist()
-    assert found.reading.files[0].truth == "label"
-
-
-def test_a_column_that_differs_is_no_truth():
-    with pytest.raises(UnreadableTableError, match="equal in both files"):
-        _read(_frame(label=TRUTH), _frame(label=TRUTH[::-1].copy()), label="label")
-
-
 def test_a_file_of_labels_under_another_name_of_the_id_and_with_an_index():
     order = RNG.permutation(N)
     labels = pd.DataFrame(
@@ -98,8 +87,3 @@ def test_labels_of_other_rows_are_doubted():
     ids = np.where(np.arange(N) < 8, IDS, IDS + 5000)
     found = _read(_frame(), _frame(), pd.DataFrame({"image_id": ids, "label": TRUTH}))
     assert found.reading.doubtful
-
-
-def test_a_label_that_is_missing_in_every_file():
-    with pytest.raises(UnreadableTableError, match="--label gone"):
-        _read(_frame(), _frame(), label="gone")
