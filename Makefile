@@ -6,7 +6,7 @@ WORKERS ?= 2
 PYTEST_OPTIONS ?=
 
 BIN = $(VENV)/bin
-INSTALL = $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --editable
+INSTALL = $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_OPTIONS)
 
 # One BLAS thread for each test worker: more only makes them wait for each other.
@@ -14,7 +14,7 @@ test test-all test-oldest test-oldest-extras docs: export OMP_NUM_THREADS ?= 1
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-oldest test-oldest-extras lint format types docs bench papers clean
+.PHONY: help demo test test-all test-oldest test-oldest-extras lint format types docs bench papers changelog clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -25,23 +25,24 @@ $(BIN)/python:
 
 # A stamp for each set of packages: made again when the requirements change.
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
-	$(INSTALL) .
+	$(INSTALL) --editable .
 	@touch $@
 
-$(VENV)/.installed-test: pyproject.toml constraints.txt | $(BIN)/python
-	$(INSTALL) '.[test]'
+# What is tested is the core and the laboratory beside it.
+$(VENV)/.installed-test: pyproject.toml lab/pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) --editable '.[test]' --editable lab
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-lint: $(VENV)/.installed-test
-	$(INSTALL) '.[lint]'
+	$(INSTALL) --editable '.[lint]' --editable lab
 	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed-test
-	$(INSTALL) '.[docs]'
+	$(INSTALL) --editable '.[docs]' --editable lab
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed-test
-	$(INSTALL) '.[bench]'
+	$(INSTALL) --editable '.[bench]' --editable lab
 	@touch $@
 
 demo: $(VENV)/.installed ## train a small classifier, shift its data, write report.html
@@ -59,11 +60,11 @@ TOOLS = grep -E '^(array_api_strict|hypothesis|pytest|pytest-xdist)==' constrain
 FLOORS = import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	extras = [r for e in sys.argv[1:] for r in p["optional-dependencies"][e]]; \
 	print(*(r.replace(">=", "==") for r in p["dependencies"] + extras), sep="\n")
-$(OLDEST)/.installed: pyproject.toml constraints.txt
+$(OLDEST)/.installed: pyproject.toml lab/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/python -c '$(FLOORS)' > $(OLDEST)/versions.txt
 	$(TOOLS) >> $(OLDEST)/versions.txt
-	$(OLDEST)/bin/python -m pip --disable-pip-version-check install --quiet --requirement $(OLDEST)/versions.txt --editable .
+	$(OLDEST)/bin/python -m pip --disable-pip-version-check install --quiet --requirement $(OLDEST)/versions.txt --editable . --editable lab
 	@touch $@
 
 test-oldest: $(OLDEST)/.installed ## all tests that need no extra, with the oldest dependencies
@@ -72,15 +73,15 @@ test-oldest: $(OLDEST)/.installed ## all tests that need no extra, with the olde
 # The lowest versions of the extras too. Those of torch are as in constraints.txt, because no other build is for processors alone.
 EXTRAS = boosting conic dask mlflow parquet skops
 USES = 'dask|lightgbm|mlflow|parquet|skops|xgboost|clarabel|cvxpy'
-$(OLDEST)-extras/.installed: pyproject.toml constraints.txt
+$(OLDEST)-extras/.installed: pyproject.toml lab/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(OLDEST)-extras
 	$(OLDEST)-extras/bin/python -c '$(FLOORS)' $(EXTRAS) | sed 's/ *#.*//' > $(OLDEST)-extras/versions.txt
 	$(TOOLS) >> $(OLDEST)-extras/versions.txt
-	$(OLDEST)-extras/bin/python -m pip --disable-pip-version-check install --quiet --requirement $(OLDEST)-extras/versions.txt --editable .
+	$(OLDEST)-extras/bin/python -m pip --disable-pip-version-check install --quiet --requirement $(OLDEST)-extras/versions.txt --editable . --editable lab
 	@touch $@
 
 test-oldest-extras: $(OLDEST)-extras/.installed ## the tests of extras, with the oldest extras
-	$(OLDEST)-extras/bin/python -m pytest -n $(WORKERS) -m "not slow" $(PYTEST_OPTIONS) $$(grep -rlE $(USES) tests --include='test_*.py')
+	$(OLDEST)-extras/bin/python -m pytest -n $(WORKERS) -m "not slow" $(PYTEST_OPTIONS) $$(grep -rlE $(USES) tests lab/tests --include='test_*.py')
 
 lint: $(VENV)/.installed-lint ## formatting, lint rules and the import direction
 	$(BIN)/ruff format --check .
@@ -91,7 +92,7 @@ format: $(VENV)/.installed-lint ## let ruff rewrite the files
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-types: $(VENV)/.installed-lint ## mypy, strict, on src
+types: $(VENV)/.installed-lint ## mypy, strict, on both sources
 	$(BIN)/mypy
 
 docs: $(VENV)/.installed-docs ## the documentation, warnings are errors
@@ -103,6 +104,9 @@ bench: $(VENV)/.installed-bench ## the benchmarks: ratios against peers, in one 
 papers: $(VENV)/.installed-bench ## the papers' figures and tables, and their page: under three hours of one core; ONLY="name ..." for some
 	$(BIN)/python papers/run.py --jobs $(WORKERS) $(ONLY)
 	$(BIN)/python papers/page.py
+
+changelog: ## put the fragments of changelog.d/ into CHANGELOG.md: VERSION=0.2.0
+	$(PYTHON) changelog.d/assemble.py $(VERSION)
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) $(OLDEST) $(OLDEST)-extras build dist docs/_build docs/api/generated docs/gallery demo-output

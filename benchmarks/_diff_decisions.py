@@ -27,7 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from shiftmetrics import Interval
-from shiftmetrics.decisions.diff.diff import verdict_of
+from shiftmetrics.decisions.diff.diff import verdict_on_difference
 from shiftmetrics.decisions.labelling.anytime import difference_sequence
 from shiftmetrics.decisions.labelling.exact import Outcomes, difference_interval
 from shiftmetrics.decisions.labelling.paired import future_interval
@@ -204,7 +204,7 @@ def judge(score: Score, low: float, high: float, truth: float) -> None:
     bound = Interval(low=-1.0, high=1.0, confidence_level=1.0)
     for sign in (1.0, -1.0):
         ends = sorted((sign * low, sign * high))
-        verdict = verdict_of(ALLOW, bound, Interval(low=ends[0], high=ends[1]))
+        verdict = verdict_on_difference(ALLOW, bound, Interval(low=ends[0], high=ends[1]))
         is_safe = sign * truth >= -ALLOW
         score.decided += verdict != "CANNOT TELL YET"
         score.wrong += verdict == ("WORSE" if is_safe else "SAFE")
@@ -225,7 +225,9 @@ def peeked(pair: Pair, rng: np.random.Generator, score: Score) -> float:
         decided = (lows / n > -ALLOW) | (highs / n < -ALLOW)
         if decided.any():
             first = int(np.argmax(decided))
-            verdict = verdict_of(ALLOW, bound, Interval(low=lows[first] / n, high=highs[first] / n))
+            verdict = verdict_on_difference(
+                ALLOW, bound, Interval(low=lows[first] / n, high=highs[first] / n)
+            )
             is_safe = sign * truth / n >= -ALLOW
             score.decided += 1
             score.wrong += verdict == ("WORSE" if is_safe else "SAFE")

@@ -18,7 +18,7 @@ from _machine import header, table
 from sklearn.datasets import load_digits
 
 from shiftmetrics.attacks import AttackOptions, nearest_error
-from shiftmetrics.lab.attacks import apgd, pgd, run_attack
+from shiftmetrics_lab.attacks import apgd, pgd, run_attack
 
 N_ROWS = 200
 BOX = {"options": AttackOptions(bounds=(0.0, 1.0), batch_size=N_ROWS)}

@@ -14,8 +14,6 @@ from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression
 
 from shiftmetrics import Computing, Perturbation, feature_stability, model_stability
-from shiftmetrics.lab.published import stability_criterion_adam, stability_criterion_conic
-from shiftmetrics.lab.published.adam import AdamSteps
 from shiftmetrics.stability import (
     CandidateLoss,
     HingeLoss,
@@ -28,6 +26,8 @@ from shiftmetrics.stability import (
     worst_case_risk,
 )
 from shiftmetrics.stability.losses import Loss
+from shiftmetrics_lab.published import stability_criterion_adam, stability_criterion_conic
+from shiftmetrics_lab.published.adam import AdamSteps
 
 DIVERGENCES: tuple[Literal["kl", "chi2"], ...] = ("kl", "chi2")
 LOSSES: dict[str, tuple[Callable[[np.ndarray], Loss], float]] = {

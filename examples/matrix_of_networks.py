@@ -17,7 +17,7 @@ import numpy as np
 
 from shiftmetrics import Computing
 from shiftmetrics.agreement import agreement_matrix
-from shiftmetrics.lab.published import label_agreement, model_agreement
+from shiftmetrics_lab.published import label_agreement, model_agreement
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:

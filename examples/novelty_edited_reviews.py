@@ -20,9 +20,9 @@ import pandas as pd
 
 from shiftmetrics import kernel_entropic_novelty, write_report
 from shiftmetrics.adapters.embeddings import embed, fit_encoder
-from shiftmetrics.lab.datasets import load
 from shiftmetrics.novelty import NoveltyResampling
 from shiftmetrics.views import Context, Rows
+from shiftmetrics_lab.datasets import load
 
 pairs = (
     Path(os.environ.get("SHIFTMETRICS_DATA", ""))

@@ -18,9 +18,9 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from shiftmetrics import kernel_entropic_novelty
-from shiftmetrics.lab.novelty_studies import bandwidth_sweep
 from shiftmetrics.views import plot
 from shiftmetrics.views.drawings.style import REFERENCE, TEST, style
+from shiftmetrics_lab.novelty_studies import bandwidth_sweep
 
 folder = Path(os.environ.get("SHIFTMETRICS_DATA", ""))
 if not (folder / "mnist_wgan_generations").is_dir() or not (folder / "mnist_test").is_dir():

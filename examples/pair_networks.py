@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from shiftmetrics.agreement import pair_samples, posterior_agreement
-from shiftmetrics.lab.published import canonical_coordinates
+from shiftmetrics_lab.published import canonical_coordinates
 
 path = Path(os.environ.get("SHIFTMETRICS_DATA", "")) / "cifar10_logit_zoo" / "logits.npz"
 if not path.is_file():

@@ -32,7 +32,7 @@ X_train, X_test, y_train, y_test = train_test_split(
 
 
 # %%
-# The shifts are functions of a sample, a strength and a seed, as those of ``shiftmetrics.lab.shifts`` are.
+# The shifts are functions of a sample, a strength and a seed, as those of ``shiftmetrics_lab.shifts`` are.
 def noise(X, *, strength, rng):
     return np.clip(X + np.random.default_rng(rng).normal(0, strength, X.shape), 0, 1)
 

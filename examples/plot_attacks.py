@@ -12,10 +12,10 @@ import torch
 
 from shiftmetrics import ZeroOneLoss, posterior_agreement, stability_criterion
 from shiftmetrics.attacks import AttackOptions, nearest_error
-from shiftmetrics.lab.attacks import noise, pgd, run_attack
-from shiftmetrics.lab.datasets import load
-from shiftmetrics.lab.learners import ERM, Adversarial, fit
-from shiftmetrics.lab.shifts.defences import JPEGDefence, ReverseSigmoid
+from shiftmetrics_lab.attacks import noise, pgd, run_attack
+from shiftmetrics_lab.datasets import load
+from shiftmetrics_lab.learners import ERM, Adversarial, fit
+from shiftmetrics_lab.shifts.defences import JPEGDefence, ReverseSigmoid
 
 digits = load("digits")
 order = np.random.default_rng(0).permutation(len(digits.y))

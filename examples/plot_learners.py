@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from shiftmetrics import LogisticLoss, stability_criterion
-from shiftmetrics.lab.datasets import load, make_spurious_feature
-from shiftmetrics.lab.learners import (
+from shiftmetrics_lab.datasets import load, make_spurious_feature
+from shiftmetrics_lab.learners import (
     ERM,
     IRM,
     LISA,
@@ -21,7 +21,7 @@ from shiftmetrics.lab.learners import (
     ValidationScore,
     fit,
 )
-from shiftmetrics.lab.learners.selection import predict_scores
+from shiftmetrics_lab.learners.selection import predict_scores
 
 
 def network(n_inputs, seed):

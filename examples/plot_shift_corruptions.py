@@ -14,8 +14,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
 from shiftmetrics import posterior_agreement
-from shiftmetrics.lab.datasets import load
-from shiftmetrics.lab.shifts import CORRUPTIONS, apply_shift
+from shiftmetrics_lab.datasets import load
+from shiftmetrics_lab.shifts import CORRUPTIONS, apply_shift
 
 # %%
 # Every shift is called in the same way. Images are uint8, or floating from 0 to 1; strength 0 changes nothing. The

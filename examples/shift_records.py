@@ -21,8 +21,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from shiftmetrics import posterior_agreement
-from shiftmetrics.lab.datasets import load
-from shiftmetrics.lab.shifts import (
+from shiftmetrics_lab.datasets import load
+from shiftmetrics_lab.shifts import (
     CategorySwap,
     ColumnNoise,
     MissingValues,

@@ -22,8 +22,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from shiftmetrics import Perturbation, model_stability
-from shiftmetrics.lab.datasets import load
 from shiftmetrics.stability import column_changes
+from shiftmetrics_lab.datasets import load
 
 folder = os.environ.get("SHIFTMETRICS_DATA")
 if not folder:

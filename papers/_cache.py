@@ -16,7 +16,7 @@ import shiftmetrics
 
 FOLDER = Path(__file__).parent
 PACKAGE = Path(shiftmetrics.__file__).parents[1]
-DECISIVE = ("shiftmetrics.attacks", "shiftmetrics.lab")
+DECISIVE = ("shiftmetrics.attacks", "shiftmetrics_lab")
 """The packages that decide about trained networks and attacked rows."""
 
 

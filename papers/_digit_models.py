@@ -22,9 +22,9 @@ from shiftmetrics.agreement import agreement_curves
 from shiftmetrics.attacks import AttackOptions, AttackResult
 from shiftmetrics.attacks.nearest import fmn, search_nearest
 from shiftmetrics.attacks.search import run_search
-from shiftmetrics.lab.attacks import apgd, pgd
-from shiftmetrics.lab.learners import ERM, Adversarial, fit
-from shiftmetrics.lab.shifts.defences import JPEGDefence, ReverseSigmoid
+from shiftmetrics_lab.attacks import apgd, pgd
+from shiftmetrics_lab.learners import ERM, Adversarial, fit
+from shiftmetrics_lab.shifts.defences import JPEGDefence, ReverseSigmoid
 
 NAMES = ("undefended", "adversarial", "weak")
 POWERS = (8, 16, 32, 64)

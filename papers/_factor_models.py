@@ -17,12 +17,12 @@ from _cache import kept
 from _mnist import mnist
 from torch import nn
 
-from shiftmetrics.lab.datasets import load
-from shiftmetrics.lab.learners import ERM, IRM, LISA, fit
-from shiftmetrics.lab.learners.selection import predict_scores
-from shiftmetrics.lab.shifts.factors import ENVIRONMENTS, factor_environments
-from shiftmetrics.lab.shifts.factors.environments import FactorSample, split_instances
-from shiftmetrics.lab.shifts.factors.spec import FactorSpec
+from shiftmetrics_lab.datasets import load
+from shiftmetrics_lab.learners import ERM, IRM, LISA, fit
+from shiftmetrics_lab.learners.selection import predict_scores
+from shiftmetrics_lab.shifts.factors import ENVIRONMENTS, factor_environments
+from shiftmetrics_lab.shifts.factors.environments import FactorSample, split_instances
+from shiftmetrics_lab.shifts.factors.spec import FactorSpec
 
 LEARNERS = ("ERM", "IRM", "LISA")
 DIGITS = load("digits")

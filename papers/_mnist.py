@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from _experiment import data_folder
 
-from shiftmetrics.lab.datasets import load
+from shiftmetrics_lab.datasets import load
 
 
 @cache

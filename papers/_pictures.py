@@ -20,9 +20,9 @@ from scipy.spatial.distance import cdist
 from sklearn.decomposition import PCA
 from sklearn.neural_network import MLPClassifier
 
-from shiftmetrics.lab.novelty_studies import bandwidth_sweep
 from shiftmetrics.novelty import choose_bandwidth
-from shiftmetrics.novelty.score.spectrum import entropy
+from shiftmetrics.novelty.score.spectrum import spectral_entropy
+from shiftmetrics_lab.novelty_studies import bandwidth_sweep
 
 FEATURES = ("pixels", "PCA", "network")
 GENERATIONS = (0, 1, 2, 4, 6, 9, 12, 14, 17, 19)
@@ -133,6 +133,6 @@ def pairwise_scores(samples: list[np.ndarray], width: float) -> np.ndarray:
         n, m = len(samples[test]), len(samples[base])
         signs = np.repeat([1.0 / n, -1.0 / m], [n, m])
         eigenvalues = np.linalg.eigvalsh(triangle.T @ (signs[:, None] * triangle))
-        found[test, base] = entropy(eigenvalues[eigenvalues > 1e-9])
-        found[base, test] = entropy(-eigenvalues[eigenvalues < -1e-9])
+        found[test, base] = spectral_entropy(eigenvalues[eigenvalues > 1e-9])
+        found[base, test] = spectral_entropy(-eigenvalues[eigenvalues < -1e-9])
     return found

@@ -22,11 +22,11 @@ from torch import nn
 
 from shiftmetrics import posterior_agreement
 from shiftmetrics.agreement import pair_samples
-from shiftmetrics.lab.learners import ERM, IRM, LISA, EarlyStopping, fit
-from shiftmetrics.lab.learners.selection import predict_scores
-from shiftmetrics.lab.published import posterior_agreement_adam
-from shiftmetrics.lab.shifts.factors.designs import DESIGNS, co_occurrence_samples
-from shiftmetrics.lab.shifts.factors.environments import split_instances
+from shiftmetrics_lab.learners import ERM, IRM, LISA, EarlyStopping, fit
+from shiftmetrics_lab.learners.selection import predict_scores
+from shiftmetrics_lab.published import posterior_agreement_adam
+from shiftmetrics_lab.shifts.factors.designs import DESIGNS, co_occurrence_samples
+from shiftmetrics_lab.shifts.factors.environments import split_instances
 
 FACTORS = ("hue", "position")
 CRITERIA = ("accuracy", "afr_p", "published", "agreement", "predicted", "last", "oracle")

@@ -19,9 +19,9 @@ import pandas as pd
 from _experiment import data_folder
 
 from shiftmetrics import Perturbation, Search, feature_stability, model_stability
-from shiftmetrics.lab.datasets import load
-from shiftmetrics.lab.learners import ERM, Adversarial, NetworkClassifier
-from shiftmetrics.lab.learners.grid import grid_search
+from shiftmetrics_lab.datasets import load
+from shiftmetrics_lab.learners import ERM, Adversarial, NetworkClassifier
+from shiftmetrics_lab.learners.grid import grid_search
 
 METHODS = ("ERM", "AT", "tilted")
 PRICES = ((0.2, np.inf), (0.25, 1.0), (0.4, 0.4), (1.0, 0.25), (100.0, 0.2))

@@ -12,7 +12,7 @@ from _claims import Claim
 from _experiment import run
 
 from shiftmetrics import posterior_agreement
-from shiftmetrics.lab.published import posterior_agreement_adam
+from shiftmetrics_lab.published import posterior_agreement_adam
 
 ROWS = 1000
 BALANCES = np.round(np.linspace(0.05, 0.95, 19), 2)

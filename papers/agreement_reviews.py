@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from shiftmetrics import posterior_agreement
-from shiftmetrics.lab.shifts import CharacterEdits, SentimentWords
+from shiftmetrics_lab.shifts import CharacterEdits, SentimentWords
 
 POWERS = tuple(range(11))
 CLAIMS = {

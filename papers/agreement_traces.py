@@ -10,7 +10,7 @@ from _claims import Claim
 from _experiment import run
 
 from shiftmetrics import Computing, posterior_agreement
-from shiftmetrics.lab.published import posterior_agreement_adam
+from shiftmetrics_lab.published import posterior_agreement_adam
 
 ROWS = 100
 GAPS = (0.5, 1.0, 2.0, 4.0)

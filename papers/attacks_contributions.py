@@ -13,7 +13,7 @@ from _experiment import run
 from scipy.stats import kendalltau
 
 from shiftmetrics.agreement import agreement_contributions
-from shiftmetrics.lab.published import approximate_contributions
+from shiftmetrics_lab.published import approximate_contributions
 
 ATTACKS = {"pgd": 16, "fmn": 0}
 CLAIMS = {

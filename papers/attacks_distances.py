@@ -11,7 +11,7 @@ from _digit_models import attacked, draw_ratios, readers, sizes
 from _experiment import run
 
 from shiftmetrics import posterior_agreement
-from shiftmetrics.lab.distances import feature_distance, output_distance
+from shiftmetrics_lab.distances import feature_distance, output_distance
 
 RATIOS = (0.2, 0.4, 0.6, 0.8, 1.0)
 MODELS = ("undefended", "adversarial")

@@ -15,7 +15,7 @@ from _experiment import data_folder, run
 from PIL import Image
 
 from shiftmetrics import posterior_agreement
-from shiftmetrics.lab.learners import Adversarial
+from shiftmetrics_lab.learners import Adversarial
 
 CLASSES = (0, 6, 7, 8)
 POWERS = (2, 4, 8, 16)

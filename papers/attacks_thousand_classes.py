@@ -14,10 +14,10 @@ from scipy import stats
 from shiftmetrics import Computing, Resampling, posterior_agreement
 from shiftmetrics.agreement import agreement_curves
 from shiftmetrics.attacks import AttackOptions
-from shiftmetrics.lab.attacks import apgd
-from shiftmetrics.lab.learners import ERM, Adversarial, fit
-from shiftmetrics.lab.published import posterior_agreement_adam
-from shiftmetrics.lab.shifts.defences import JPEGDefence, ReverseSigmoid
+from shiftmetrics_lab.attacks import apgd
+from shiftmetrics_lab.learners import ERM, Adversarial, fit
+from shiftmetrics_lab.published import posterior_agreement_adam
+from shiftmetrics_lab.shifts.defences import JPEGDefence, ReverseSigmoid
 
 CLASSES, SIDE = 1000, 8
 SPREAD = 0.1

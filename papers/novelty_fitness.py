@@ -12,8 +12,8 @@ from _pictures import GENERATIONS, bandwidth, digits, pairwise_scores
 from scipy.special import rel_entr
 from scipy.stats import kendalltau
 
-from shiftmetrics.lab.baselines import manifold_scores
-from shiftmetrics.lab.distances import feature_distance
+from shiftmetrics_lab.baselines import manifold_scores
+from shiftmetrics_lab.distances import feature_distance
 
 COLUMNS = ("KEN", "FID", "IS", "precision", "recall", "density", "coverage")
 PRINTED = {

@@ -9,7 +9,7 @@ from _claims import Claim
 from _experiment import run
 from _pictures import bandwidth, cifar, scores
 
-from shiftmetrics.lab.baselines import feature_likelihood_divergence, manifold_scores, vendi_score
+from shiftmetrics_lab.baselines import feature_likelihood_divergence, manifold_scores, vendi_score
 
 ANIMALS, VEHICLES = (2, 3, 4, 5, 7), (8, 0, 1)
 ALPHAS = (0.0, 0.5, 1.0)

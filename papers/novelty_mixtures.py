@@ -12,7 +12,7 @@ from _claims import Claim
 from _experiment import run
 
 from shiftmetrics import kernel_entropic_novelty
-from shiftmetrics.lab.datasets import make_mixtures
+from shiftmetrics_lab.datasets import make_mixtures
 
 REFERENCE = (0, 2, 4, 6)
 SAMPLES = {"2 new": (1, 5), "4 new": (1, 3, 5, 7), "4 new, 2 shared": (0, 2, 1, 3, 5, 7)}

@@ -11,7 +11,7 @@ from _pictures import bandwidth
 from sklearn.neighbors import KNeighborsClassifier
 
 from shiftmetrics import kernel_entropic_novelty
-from shiftmetrics.lab.mode_sampling import sample_mode
+from shiftmetrics_lab.mode_sampling import sample_mode
 
 CLAIMS = {
     "kind": Claim(

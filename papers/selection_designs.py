@@ -9,9 +9,9 @@ from _claims import Claim
 from _experiment import run
 from _factor_models import DIGITS
 
-from shiftmetrics.lab.shifts.factors import ENVIRONMENTS
-from shiftmetrics.lab.shifts.factors.designs import DESIGNS, co_occurrence, co_occurrence_samples
-from shiftmetrics.lab.shifts.factors.environments import FactorSample
+from shiftmetrics_lab.shifts.factors import ENVIRONMENTS
+from shiftmetrics_lab.shifts.factors.designs import DESIGNS, co_occurrence, co_occurrence_samples
+from shiftmetrics_lab.shifts.factors.environments import FactorSample
 
 FACTORS = ("hue", "position")
 PAIRS = {"SD": 0, "ID": 1, "1F-MD": 1, "5F-MD": 5, "OOD": 1}

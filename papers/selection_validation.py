@@ -13,8 +13,8 @@ from _factor_models import EPOCHS, drawn, mnist
 from _selection import paired, stopped, tested
 from scipy import stats
 
-from shiftmetrics.lab.shifts.factors import ENVIRONMENTS
-from shiftmetrics.lab.shifts.factors.environments import split_instances
+from shiftmetrics_lab.shifts.factors import ENVIRONMENTS
+from shiftmetrics_lab.shifts.factors.environments import split_instances
 
 FACTORS = ("hue", "position")
 PAIRS = ("SD", "ID", "1F-MD", "5F-MD", "OOD")

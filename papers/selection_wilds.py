@@ -19,7 +19,7 @@ from _selection import accuracy, predict_scores, stopped
 from PIL import Image
 
 from shiftmetrics.agreement import pair_samples
-from shiftmetrics.lab.datasets import load
+from shiftmetrics_lab.datasets import load
 
 METHODS = ("ERM", "IRM")
 CRITERIA = ("accuracy", "afr_p", "published")

@@ -11,7 +11,7 @@ from _factor_models import LEARNERS, trained
 
 from shiftmetrics import posterior_agreement
 from shiftmetrics.agreement import pair_samples
-from shiftmetrics.lab.distances import feature_distance
+from shiftmetrics_lab.distances import feature_distance
 
 FACTORS = (1, 2, 3, 4, 5)
 CLAIMS = {

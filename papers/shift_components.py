@@ -11,11 +11,11 @@ from _claims import Claim
 from _experiment import run
 from _factor_models import FOUR_OR_NINE, PENALTY, drawn, joined, mnist, network, nines
 
-from shiftmetrics.lab.distances import pca_alignment
-from shiftmetrics.lab.learners import ERM, IRM, fit
-from shiftmetrics.lab.learners.selection import predict_scores
-from shiftmetrics.lab.shifts.factors import ENVIRONMENTS
-from shiftmetrics.lab.shifts.factors.environments import split_instances
+from shiftmetrics_lab.distances import pca_alignment
+from shiftmetrics_lab.learners import ERM, IRM, fit
+from shiftmetrics_lab.learners.selection import predict_scores
+from shiftmetrics_lab.shifts.factors import ENVIRONMENTS
+from shiftmetrics_lab.shifts.factors.environments import split_instances
 
 STAGES = (2, 6, 12)
 CLAIMS = {

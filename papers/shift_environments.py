@@ -10,8 +10,8 @@ from _experiment import run
 from _factor_models import DIGITS
 from scipy.stats import spearmanr
 
-from shiftmetrics.lab.shifts.factors import ENVIRONMENTS, factor_environments
-from shiftmetrics.lab.shifts.factors.environments import FactorSample
+from shiftmetrics_lab.shifts.factors import ENVIRONMENTS, factor_environments
+from shiftmetrics_lab.shifts.factors.environments import FactorSample
 
 TABLES = ("discriminability", "hue test", "position test")
 CLAIMS = {

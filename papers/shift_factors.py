@@ -11,7 +11,7 @@ from _factor_models import LEARNERS, trained
 from scipy.stats import spearmanr
 
 from shiftmetrics import posterior_agreement
-from shiftmetrics.lab.shifts import mix
+from shiftmetrics_lab.shifts import mix
 
 RATIOS = (0.2, 0.4, 0.6, 0.8, 1.0)
 FACTORS = (1, 2, 3, 4, 5)

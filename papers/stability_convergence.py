@@ -11,7 +11,7 @@ from _plane import boundary_distance, clouds
 from scipy.optimize import brentq
 
 from shiftmetrics import Perturbation, model_stability
-from shiftmetrics.lab.published import model_stability_adam
+from shiftmetrics_lab.published import model_stability_adam
 
 DIVERGENCES = ("kl", "chi2")
 MOVES = Perturbation(cost="unit", bounds=None)

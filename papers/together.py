@@ -14,8 +14,8 @@ from _claims import Claim
 from _experiment import data_folder, run
 
 from shiftmetrics import Perturbation, kernel_entropic_novelty, model_stability, posterior_agreement
-from shiftmetrics.lab.attacks import pgd
-from shiftmetrics.lab.learners import NetworkClassifier
+from shiftmetrics_lab.attacks import pgd
+from shiftmetrics_lab.learners import NetworkClassifier
 
 RISK, CHILDREN = 0.4, 0.2
 SAMPLES = ("as they are", "attacked", "corrupted", "aged", "with children")

@@ -141,6 +141,64 @@ def test_a_new_kernel() -> None:
     assert result.value == pytest.approx(expected, rel=1e-6)
 
 
+# A kernel with a bandwidth, in the register: exp(-|x - y|_1 / bandwidth).
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LaplaceKernel:
+    bandwidth: float
+
+    name: ClassVar[str] = "laplace"
+    linear: ClassVar[bool] = False
+    knows_columns: ClassVar[bool] = True
+    chooses_bandwidth: ClassVar[bool] = False
+
+    def __call__(self, rows: Any, points: Any) -> Any:
+        return laplace(rows / self.bandwidth, points / self.bandwidth)
+
+    def at_width(self, similarities: Any, width: float) -> Any:
+        return similarities ** (1.0 / width)
+
+    def entry_error(self, spread: float) -> float:
+        return 1e-14
+
+    def fitted(self, center: Any, probes: Any) -> LaplaceKernel:
+        return self
+
+    def check(self, array: Any, argument: str) -> None:
+        pass
+
+    def points(self, rows: Any) -> Any:
+        return rows
+
+
+def test_a_new_kernel_with_a_bandwidth(monkeypatch: pytest.MonkeyPatch) -> None:
+    from shiftmetrics import kernel_entropic_novelty
+    from shiftmetrics.novelty.score import basis, kernels
+
+    monkeypatch.setitem(kernels.KERNELS, "laplace", LaplaceKernel)
+    rng = np.random.default_rng(0)
+    reference = rng.normal(size=(80, 2))
+    new = np.concatenate([rng.normal(size=(60, 2)), rng.normal((8.0, 0.0), 0.3, size=(20, 2))])
+    options: dict[str, Any] = {"kernel": "laplace", "computing": QUIET}
+    result = kernel_entropic_novelty(new, reference, bandwidth=1.7, **options)
+    both = np.concatenate([new, reference])
+    sign = np.r_[np.full(80, 1.0 / 80), np.full(80, -1.0 / 80)]
+    eigenvalues = np.linalg.eigvals(laplace(both / 1.7, both / 1.7) * sign).real
+    positive = eigenvalues[eigenvalues > 1e-9]
+    expected = -np.sum(positive * np.log(positive / positive.sum()))
+    assert result.value == pytest.approx(expected, rel=1e-6)
+    assert (result.score.kernel, result.score.bandwidth) == ("laplace", 1.7)
+    # Half and twice the width are those of this kernel, not of the Gaussian.
+    kernel = LaplaceKernel(1.7)
+    for width in (0.5, 1.0, 2.0):
+        found = basis.at_relative_width(kernel, kernel(both, both), width)
+        np.testing.assert_allclose(found, LaplaceKernel(1.7 * width)(both, both), rtol=1e-12)
+    # The rule for bandwidths is that of the Gaussian kernel.
+    with pytest.raises(ValueError, match="bandwidth"):
+        kernel_entropic_novelty(new, reference, **options)
+
+
 # A kind of model: one that is constant on either side of a cut in its first column.
 
 

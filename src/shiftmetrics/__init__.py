@@ -103,7 +103,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 # Results are drawn by packages that they do not know.
 draw_by(
     plot=lambda: importlib.import_module("shiftmetrics.views.drawings.kinds").plot,
-    card=lambda: importlib.import_module("shiftmetrics.views.report.card").card_of,
+    card=lambda: importlib.import_module("shiftmetrics.views.report.card").html_card,
 )
 
 __getattr__, __dir__ = lazy_names(__name__, _HOME)

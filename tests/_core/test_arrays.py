@@ -214,7 +214,7 @@ def test_columns_of_different_dtypes_make_one_matrix() -> None:
             "scores .*got column 'day' of dtype datetime64",
         ),
         (pd.Series(["x"]), "scores must hold real numbers, got"),
-        (np.array(["x" * 500], dtype=object), r"scores must hold real numbers, got 'x{56}\.\.\.\."),
+        (np.array(["x" * 500], dtype=object), r"scores must hold real numbers, got 'x{59}\.\.\.\."),
     ],
     ids=lambda value: None if isinstance(value, str) and len(value) > 8 else type(value).__name__,
 )

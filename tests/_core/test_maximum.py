@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftmetrics._core.convex_difference import Nodes, Samples, Tail, upper_bounds
+from shiftmetrics._core.convex_difference import Samples, Tail
 from shiftmetrics._core.maximum import Maximum, maximize_difference
 
 
@@ -87,31 +87,6 @@ def test_the_maximum_and_its_certificate(seed: int, atol: float) -> None:
         assert problem.value(found.x) == pytest.approx(found.value, abs=1e-14)
     else:
         assert found.value == problem.tail.value
-
-
-@given(st.integers(0, 100_000), st.integers(1, 12))
-def test_every_bound_holds_everywhere(seed: int, n_points: int) -> None:
-    problem = random_problem(seed)
-    points = np.unique(10.0 ** np.random.default_rng(seed).uniform(-3, 3, size=n_points))
-    nodes = Nodes(np.zeros(1), problem.at(np.zeros(1))).insert(points, problem.at(points))
-    bounds = upper_bounds(nodes, problem.tail)
-    ends = np.append(nodes.x, max(1e4, 100 * points[-1]))
-    for i in range(len(nodes.x)):
-        inside = np.linspace(ends[i], ends[i + 1], 101)
-        assert problem.value(inside).max() <= bounds.value[i] + 1e-13
-        right = ends[i + 1] if i < len(points) else math.inf
-        assert ends[i] * (1 - 1e-12) <= bounds.kink[i] <= right
-
-
-def test_the_bound_between_close_points_is_of_second_order() -> None:
-    problem = Problem(([0.2, 0.2], [1.0, 4.0]), ([1.0], [2.0]), fall=0.05)
-    peak = problem.solve().x
-    excess = []
-    for width in (1e-1, 1e-2):
-        points = peak + width * np.array([-0.5, 0.5])
-        nodes = Nodes(np.zeros(1), problem.at(np.zeros(1))).insert(points, problem.at(points))
-        excess.append(upper_bounds(nodes, problem.tail).value[1] - problem.value(peak))
-    assert excess[0] / excess[1] == pytest.approx(1e2, rel=0.1)
 
 
 def test_the_peak_is_polished_to_ten_digits() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from shiftmetrics._core.record import Record, decode, encode
+from shiftmetrics._core.record import Record, decode, encode_value
 from shiftmetrics._core.result import Status
 
 
@@ -48,7 +48,7 @@ def through_json(record: Record) -> Any:
         arrays[name] = array
         return {"array": name, "dtype": str(array.dtype), "shape": list(array.shape)}
 
-    text = json.dumps(encode(record, keep), allow_nan=False)
+    text = json.dumps(encode_value(record, keep), allow_nan=False)
     return decode(json.loads(text), lambda stand_in: arrays[stand_in["array"]])
 
 
@@ -161,7 +161,7 @@ def test_settings_may_use_our_own_words_as_keys(key: str) -> None:
 def test_what_json_cannot_hold_is_named() -> None:
     def kernel() -> None: ...
 
-    encoded = encode(Whole(value=(kernel, np.mean, 1j)), lambda name, array: None)
+    encoded = encode_value(Whole(value=(kernel, np.mean, 1j)), lambda name, array: None)
     assert encoded["value"][0].endswith("kernel")
     assert "0x" not in encoded["value"][0]  # the same text in every run
     assert encoded["value"][1:] == ["numpy.mean", "1j"]

@@ -13,7 +13,7 @@ import pytest
 
 from shiftmetrics import posterior_agreement
 from shiftmetrics._core.documents import SCHEMA_VERSION, write_document
-from shiftmetrics._core.record import Record, decode, encode
+from shiftmetrics._core.record import Record, decode, encode_value
 from shiftmetrics._core.result import Interval, Result, Status, format_number, settings_of
 
 
@@ -335,7 +335,7 @@ def test_json_holds_all_of_it() -> None:
     def no_array(*_: object) -> None:
         raise AssertionError
 
-    text = json.dumps(encode(STUCK, no_array))
+    text = json.dumps(encode_value(STUCK, no_array))
     assert json.loads(text) == {
         "type": "Status",
         "code": "stuck",

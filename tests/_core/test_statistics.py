@@ -78,19 +78,6 @@ def agreement_on_grid() -> Mapper:
     return agreement(lambda pairs: grid_statistic(pairs, grid_betas(0.1, 100.0)))
 
 
-def one_sided() -> Mapper:
-    from shiftmetrics.lab.published.one_sided import _limits
-
-    rng = np.random.default_rng(0)
-    scores = rng.normal(size=(ROWS, 4))
-    scores -= scores.max(axis=1, keepdims=True)
-    offset = np.where(rng.random((ROWS, 4)) < 0.2, -np.inf, rng.normal(size=(ROWS, 4)))
-    offset[:, 0] = 0.0
-    return lambda part: _limits(
-        scores[part], offset[part], np.ones(len(scores[part])), np.full(4, 0.25)
-    )
-
-
 def stability(kernel: Callable[[Any, Any, slice], Statistic]) -> Mapper:
     from shiftmetrics.stability import HingeLoss
 
@@ -151,7 +138,6 @@ MAPPERS: dict[str, Callable[[], Mapper]] = {
     "Moments": novelty_moments,
     "ToyMoments": moments,
     "PlainStatistic": lambda: dual("Divergence", np.inf),
-    "OneSidedLimits": one_sided,
     "PlanStatistic": plan,
 }
 

@@ -23,7 +23,6 @@ from shiftmetrics._core.validation import (
     check_same_shape,
     check_vector,
     check_weights,
-    describe,
     first_few,
 )
 
@@ -33,24 +32,6 @@ REMEDY = "Drop or impute these rows first."
 def refused(error: type[Exception], message: str):
     """Expect ``error`` with exactly ``message``: the words are part of the interface."""
     return pytest.raises(error, match=f"^{re.escape(message)}$")
-
-
-def test_the_template_has_one_shape() -> None:
-    assert describe("beta", "positive", -1) == "beta must be positive, got -1."
-    assert describe("beta", "positive", -1, "Flip it.") == "beta must be positive, got -1. Flip it."
-
-
-def test_a_long_value_is_shortened() -> None:
-    text = "x" * 1000
-    assert (
-        describe("beta", "positive", value=text)
-        == f"beta must be positive, got {repr(text)[:60]}...."
-    )
-    assert describe("beta", "positive", value="abc") == "beta must be positive, got 'abc'."
-    assert describe("beta", "positive", value=None) == "beta must be positive, got None."
-    with pytest.raises(ValueError) as refusal:
-        check_choice(text, "method", ["exact", "grid"])
-    assert len(str(refusal.value)) < 120
 
 
 def test_a_message_names_the_first_values_and_counts_the_rest() -> None:

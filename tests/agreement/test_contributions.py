@@ -12,7 +12,6 @@ from shiftmetrics.agreement import (
     agreement_contributions,
     posterior_agreement,
 )
-from shiftmetrics.lab.published import approximate_contributions
 
 RNG = np.random.default_rng(3)
 LABELS = RNG.integers(5, size=400)
@@ -67,67 +66,12 @@ def test_confidence_is_the_mean_posterior() -> None:
             assert found == pytest.approx(top.mean(), rel=1e-12)
 
 
-def test_the_approximation_by_its_formula() -> None:
-    split = agreement_contributions(SCORES, REFERENCE, LABELS)
-    beta, groups = split.beta, members()
-    accuracy = np.mean(REFERENCE.argmax(1) == LABELS)
-    kept = np.mean(REFERENCE.argmax(1) == SCORES.argmax(1))
-    lack = {
-        name: 1
-        - softmax(SCORES if name == "misled" else REFERENCE, beta).max(axis=1)[groups[name]].mean()
-        for name in ("right", "wrong", "misled")
-    }
-    expected = {
-        "right": 400 * accuracy * kept * math.log(1 - 2 * lack["right"]),
-        "wrong": None
-        if lack["wrong"] >= 0.5
-        else 400 * (1 - accuracy) * kept * math.log(1 - 2 * lack["wrong"]),
-        "misled": 400 * accuracy * (1 - kept) * math.log(lack["misled"]),
-    }
-    for name, value in expected.items():
-        assert approximate_contributions(split)[name].paper_log_pa == (
-            None if value is None else pytest.approx(value, rel=1e-9)
-        )
-    d = lack["right"]
-    assert approximate_contributions(split)["right"].overlap_log_pa == pytest.approx(
-        groups["right"].sum() * math.log((1 - d) ** 2 + d**2), rel=1e-9
-    )
-
-
-def test_the_approximation_is_exact_where_posteriors_are_alike_and_binary() -> None:
-    margins = np.full(1000, 1.0)
-    shifted = np.where(np.arange(1000) < 300, -1.0, 1.0)
-    split = agreement_contributions(shifted, margins, np.ones(1000, dtype=int))
-    approximate = approximate_contributions(split)
-    for name, group in split.contributions.groups.items():
-        assert approximate[name].overlap_log_pa == pytest.approx(group.log_pa, rel=1e-9)
-    # At 2 d = 0.46 the papers' log(1 - 2d) is already far from log((1-d)^2 + d^2); see the thesis's table.
-    d = split.contributions.groups["right"].reference_lack
-    assert approximate_contributions(split)["right"].paper_log_pa == pytest.approx(
-        1000 * 0.7 * math.log(1 - 2 * d)
-    )
-    assert math.log(1 - 0.82) == pytest.approx(-1.71, abs=5e-3)
-    assert math.log(0.59**2 + 0.41**2) == pytest.approx(-0.66, abs=5e-3)
-
-
-def test_an_undefined_approximation_is_none() -> None:
-    """Ten classes, flat posteriors: the predicted class holds less than half."""
-    rng = np.random.default_rng(0)
-    labels = rng.integers(10, size=200)
-    reference = np.eye(10)[labels]
-    scores = np.eye(10)[np.where(rng.random(200) < 0.15, labels, rng.integers(10, size=200))]
-    split = agreement_contributions(scores, reference, labels)
-    assert approximate_contributions(split)["right"].paper_log_pa is None
-    assert approximate_contributions(split)["right"].overlap_log_pa < 0.0
-
-
 def test_infinite_beta_and_empty_groups() -> None:
     split = agreement_contributions(REFERENCE * 2, REFERENCE, REFERENCE.argmax(1))
     assert split.status.code == "boundary"
     assert [group.n_samples for group in split.contributions.groups.values()] == [400, 0, 0, 0]
     assert split.contributions.groups["right"].lack == 0.0
     assert split.contributions.groups["misled"].confidence is None
-    assert sum(part.paper_log_pa for part in approximate_contributions(split).values()) == 0.0
     assert split.contributions.groups["right"].log_pa == pytest.approx(0.0, abs=1e-9)
     assert "No pair costs" in split.summary() or "right before" in split.summary()
 
@@ -159,15 +103,13 @@ def test_weights_count_as_repeated_rows() -> None:
         assert group.log_pa / 400 == pytest.approx(other.log_pa / len(rows), rel=1e-6)
 
 
-def test_a_prior_leaves_the_split_and_drops_the_approximation() -> None:
+def test_a_prior_leaves_the_split() -> None:
     split = agreement_contributions(SCORES, REFERENCE, LABELS, prior="predicted")
     whole = posterior_agreement(SCORES, REFERENCE, prior="predicted")
     assert split.value == pytest.approx(whole.value, abs=1e-9)
     assert sum(group.log_pa for group in split.contributions.groups.values()) == pytest.approx(
         whole.log_pa, rel=1e-6
     )
-    with pytest.raises(ValueError, match="contributions with a uniform prior"):
-        approximate_contributions(split)
 
 
 def test_tables_match_by_label() -> None:

@@ -9,12 +9,7 @@ from scipy.stats import binomtest
 
 from optional import torch
 from shiftmetrics import Computing, Resampling
-from shiftmetrics.agreement import (
-    AgreementCurvesResult,
-    agreement_curves,
-    posterior_agreement,
-)
-from shiftmetrics.lab.shifts import mix
+from shiftmetrics.agreement import agreement_curves, posterior_agreement
 
 RNG = np.random.default_rng(7)
 LABELS = RNG.integers(4, size=300)
@@ -66,14 +61,6 @@ def test_every_point_is_what_a_separate_call_gives(prior: list[float] | None) ->
                 assert getattr(curves, name).high[at] == pytest.approx(ends.high)
     assert curves.status.code == "solved"
     assert curves.value == curves.normalized.min()
-
-
-def test_rows_are_shifted_as_by_mixing_by_norm() -> None:
-    curves = agreement_curves(SHIFTED[1.5], REFERENCE, ratios=[0.3], perturbation_sizes=SIZES)
-    pair = mix(SHIFTED[1.5], REFERENCE, ratio=0.3, by=SIZES)
-    assert curves.agreement.value[0, 0] == pytest.approx(
-        posterior_agreement(pair.sample, REFERENCE).value, abs=2e-5
-    )
 
 
 def test_ties_are_seeded_and_ratios_are_nested() -> None:
@@ -208,19 +195,6 @@ def test_scale_changes_beta_alone(scale: float) -> None:
     )
     np.testing.assert_allclose(found.agreement.value, expected.agreement.value, atol=2e-5)
     np.testing.assert_allclose(found.search.beta * scale, expected.search.beta, rtol=0.05)
-
-
-def test_table_json_and_sentence() -> None:
-    curves = agreement_curves(
-        SHIFTED, REFERENCE, labels=LABELS, ratios=RATIOS, resampling=Resampling(rng=0)
-    )
-    frame = curves.to_frame()
-    assert len(frame) == 8
-    assert frame["agreement"].tolist() == curves.agreement.value.ravel().tolist()
-    assert frame.query("power == 1.5 and ratio == 0.25")["afr_t"].item() == curves.afr_t.value[1, 1]
-    assert AgreementCurvesResult.from_json(curves.to_json()).equals(curves)
-    assert "of the agreement that is possible" in curves.headline()
-    assert agreement_curves(SHIFTED, REFERENCE, ratios=[1.0]).afr_t is None
 
 
 def test_a_missed_tolerance_is_said() -> None:

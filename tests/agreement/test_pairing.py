@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from shiftmetrics.agreement import pair_samples, posterior_agreement
-from shiftmetrics.lab.published import canonical_coordinates
 
 CLASSES = 6
 ROWS = 240
@@ -27,9 +26,6 @@ def recovered(pairing, hidden):
     return np.mean(hidden[pairing.reference_rows] == pairing.rows)
 
 
-# --- a hidden permutation comes back -----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("within_label", [False, True])
 def test_a_hidden_permutation_is_recovered_far_above_chance(networks, within_label):
     scores, reference, labels, reference_labels, hidden = networks
@@ -45,24 +41,6 @@ def test_a_hidden_permutation_is_recovered_far_above_chance(networks, within_lab
         np.testing.assert_array_equal(
             labels[pairing.rows], reference_labels[pairing.reference_rows]
         )
-
-
-@pytest.mark.realdata
-def test_two_real_networks_are_paired_far_above_chance(data_folder):
-    zoo = np.load(data_folder / "cifar10_logit_zoo" / "logits.npz")
-    names = list(zoo["model_names"])
-    n_rows = 1500
-    hidden = np.random.default_rng(0).permutation(n_rows)
-    scores = zoo["logits"][names.index("resnet32"), :n_rows]
-    reference = zoo["logits"][names.index("resnet44"), hidden]
-    labels = zoo["labels"][:n_rows]
-    space = canonical_coordinates(scores, reference, labels=labels, reference_labels=labels[hidden])
-    for sides in ((scores, reference), (space.features, space.reference)):
-        # 15 % of the rows, where chance finds 0.07 %
-        assert recovered(pair_samples(*sides), hidden) > 100 / n_rows
-
-
-# --- by hand -----------------------------------------------------------------------------------------------
 
 
 def test_neighbours_are_the_nearest_rows_and_the_report_counts():
@@ -129,9 +107,6 @@ def test_everything_that_has_rows_can_be_paired(networks):
         pairing.apply(scores[:3], reference)
 
 
-# --- agreement of unpaired samples -------------------------------------------------------------------------
-
-
 def agreement_of(pairing, scores, reference):
     return posterior_agreement(*pairing.apply(scores, reference))
 
@@ -171,9 +146,6 @@ def test_other_pairings_are_refused(networks, pairing):
     scores, reference, *_ = networks
     with pytest.raises((TypeError, ValueError), match="pairing must be"):
         posterior_agreement(scores, reference, pairing=pairing)
-
-
-# --- bad input ---------------------------------------------------------------------------------------------
 
 
 def test_unequal_lengths_name_the_remedy(networks):

@@ -13,7 +13,6 @@ from shiftmetrics.agreement import (
     agreement_matrix,
     posterior_agreement,
 )
-from shiftmetrics.lab.published import model_agreement
 
 pytestmark = pytest.mark.realdata
 
@@ -115,7 +114,3 @@ def test_matrix_of_networks(data_folder: Path) -> None:
     assert matrix.means.min() < 0.8 < np.sort(matrix.means)[1]
     closest = np.unravel_index((matrix.agreement - 9 * np.eye(21)).argmax(), (21, 21))
     assert all(matrix.names[k].startswith("repvgg") for k in closest)
-    first, second = networks["resnet20"], networks["resnet18_78acc"]
-    own = model_agreement(first, second)
-    assert own.value > own.common.value
-    assert model_agreement(10 * first, second).value == pytest.approx(own.value, abs=1e-5)

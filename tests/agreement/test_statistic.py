@@ -65,9 +65,6 @@ def assert_close(first: object, second: object, rtol: float = 1e-12) -> None:
         np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol, err_msg=name)
 
 
-# --- values ----------------------------------------------------------------------------------------------
-
-
 def test_the_statistic_is_the_textbook_sum() -> None:
     shifted, reference = sample()
     found = evaluator(prepare_pairs(shifted, reference))(BETAS)
@@ -113,18 +110,6 @@ def test_both_parts_are_convex_and_fall_from_zero() -> None:
         assert value[0] == pytest.approx(0.0, abs=1e-12)
         assert (np.diff(slope) >= -1e-12).all()
         assert (slope <= 1e-12).all()
-
-
-@pytest.mark.parametrize("beta", [1.0, 100.0, 1e4, 1e8])
-def test_products_that_underflow_are_summed_with_their_own_shift(beta: float) -> None:
-    shifted, reference = sample(3, n=30)
-    shifted[10:20] = -reference[10:20] * 3  # exp(beta (a + b)) vanishes in doubles
-    pairs = prepare_pairs(shifted, reference)
-    found = evaluator(pairs)([1e-3, beta])
-    expected = textbook(shifted, reference, beta)
-    parts = found.pair[1], found.pair_slope[1], found.single[1], found.single_slope[1]
-    np.testing.assert_allclose(parts, expected, rtol=1e-12, atol=1e-11)
-    assert np.isfinite(row_agreement(pairs, beta)).all()
 
 
 def test_limits() -> None:
@@ -176,9 +161,6 @@ def test_a_prior_and_weights_enter_every_sum() -> None:
     disagree = [set(np.flatnonzero(a == a.max())).isdisjoint(np.flatnonzero(b == b.max()))
                 for a, b in zip(shifted, reference, strict=True)]  # fmt: skip
     assert limits.disagreeing == pytest.approx(weights[disagree].sum() / weights.mean())
-
-
-# --- array libraries -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -258,9 +240,6 @@ def test_libraries_do_not_mix(other: object) -> None:
         posterior_agreement(shifted, other(reference))
 
 
-# --- blocks and shards -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("k", [2, 4, 70])
 def test_blocks_change_nothing(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     shifted, reference = sample(11, n=60, k=k)
@@ -290,12 +269,6 @@ def test_shards_add_up_and_travel() -> None:
         packed = parts[0].unpack(sum(part.pack() for part in parts))
         if not isinstance(packed, AgreementLimits):  # whose spreads are maxima, not sums
             assert_close(packed, make(whole))
-
-
-def test_prepared_pairs_travel() -> None:
-    pairs = prepare_pairs(*sample(12), sample_weight=np.arange(50.0))
-    copy = pickle.loads(pickle.dumps(pairs))
-    assert_close(evaluator(copy)(BETAS), evaluator(pairs)(BETAS))
 
 
 def test_statistics_of_other_betas_do_not_add() -> None:

@@ -14,12 +14,6 @@ from shiftmetrics.attacks.geometry import (
     row_norm,
     steepest,
 )
-from shiftmetrics.attacks.model import cross_entropy, margin_loss, smooth_margin_loss
-from shiftmetrics.lab.attacks.apgd import checkpoints
-from shiftmetrics.lab.attacks.losses import (
-    difference_of_logits_ratio,
-    targeted_difference_of_logits_ratio,
-)
 
 
 def draw(seed, n=6, d=5):
@@ -73,32 +67,3 @@ def test_norms_are_dual_and_projections_stay_inside(norm, seed, radius):
     inside = project_ball(point, torch.full((len(point),), radius, dtype=point.dtype), norm)
     assert bool((row_norm(inside, norm) <= radius * (1 + 1e-12)).all())
     torch.testing.assert_close(project_ball(inside, row_norm(inside, norm), norm), inside)
-
-
-@given(seed=st.integers(0, 1000))
-def test_losses_agree_with_each_other(seed):
-    rng = np.random.default_rng(seed)
-    logits = torch.tensor(rng.normal(scale=3.0, size=(7, 5)), requires_grad=True)
-    y = torch.tensor(rng.integers(0, 5, 7))
-    margin = margin_loss(logits, y)
-    assert ((margin > 0) == (logits.argmax(1) != y)).all()
-    smooth = smooth_margin_loss(logits, y)
-    torch.testing.assert_close(torch.nn.functional.softplus(smooth), cross_entropy(logits, y))
-    first, second = (
-        torch.autograd.grad(part.sum(), logits, retain_graph=True)[0]
-        for part in (smooth, cross_entropy(logits, y))
-    )
-    torch.testing.assert_close(steepest(first, "l2"), steepest(second, "l2"))
-    for scaled in (1.0, 7.0):  # the ratios do not change with the scale of the logits
-        ratio = difference_of_logits_ratio(scaled * logits, y)
-        torch.testing.assert_close(ratio, difference_of_logits_ratio(logits, y))
-        assert ((ratio > 0) == (margin > 0)).all()
-        target = (y + 1) % 5
-        loss = targeted_difference_of_logits_ratio(target)
-        torch.testing.assert_close(loss(scaled * logits, y), loss(logits, y))
-
-
-def test_checkpoints_are_those_of_the_paper():
-    assert checkpoints(100)[:5] == [22, 41, 57, 70, 80]
-    assert checkpoints(100)[-1] == 100
-    assert checkpoints(7)[-1] == 7

@@ -16,7 +16,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from shiftmetrics import Resampling, Result
 from shiftmetrics._core.documents import read_results
-from shiftmetrics.cli.forms import parse_bounds
 from shiftmetrics.models import Perturbation, feature_stability, model_stability
 
 COLUMNS = ["age", "pulse", "ward"]
@@ -423,16 +422,3 @@ def test_empty_cells_stay_empty(run, rows, tmp_path):
     page = (tmp_path / "r.html").read_text()
     assert "age = missing" in page
     assert ">nan" not in page
-
-
-def test_bounds_as_they_are_typed():
-    assert parse_bounds("data") == "data"
-    assert parse_bounds("a=1:2, b=:3,c=0:") == {
-        "a": (1.0, 2.0),
-        "b": (-np.inf, 3.0),
-        "c": (0.0, np.inf),
-    }
-    for text in ("a", "a=1", "a=x:2", "=", ""):
-        if text:
-            with pytest.raises(ValueError, match="--bounds must be data, none"):
-                parse_bounds(text)

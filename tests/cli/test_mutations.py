@@ -26,13 +26,13 @@ from PIL import Image
 
 from shiftmetrics import Result, posterior_agreement
 from shiftmetrics._core.documents import read_results, write_results
+from shiftmetrics.adapters.images import image_files
 from shiftmetrics.cli.commands.config import read_config
 from shiftmetrics.cli.errors import message_of
 from shiftmetrics.cli.inputs.results import read_result_files
 from shiftmetrics.cli.inputs.row_values import read_vector
 from shiftmetrics.cli.inputs.samples import read_sample
 from shiftmetrics.cli.options import OPENING, Opening
-from shiftmetrics.lab.datasets.dataset import image_files
 from shiftmetrics.rules import read_rules
 
 TOKENS = [

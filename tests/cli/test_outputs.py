@@ -11,9 +11,14 @@ import pandas as pd
 import pytest
 
 from shiftmetrics import posterior_agreement
+from shiftmetrics._core.documents import write_results
 from shiftmetrics._core.drawing import printable
 from shiftmetrics._core.files import is_ours
 from shiftmetrics._core.result import Result
+from shiftmetrics.cli.inputs.sources import Source
+from shiftmetrics.cli.outputs import check_outputs
+from shiftmetrics.rules import Rule, check_results
+from shiftmetrics.stability import FixedLoss, stability_criterion
 
 RULES = '[[rule]]\nname = "{name}"\nmeasure = "posterior_agreement"\nat_least = {bound}\n'
 ESCAPE = "\x1b[31mowned\x07\x1b[2J"
@@ -196,3 +201,50 @@ def test_figures_behind_the_answer_are_printed_on_request(run, folder):
         assert words in verbose
         assert words not in brief
     assert brief.splitlines()[0] == verbose.splitlines()[0]
+
+
+@pytest.fixture(scope="module")
+def result():
+    return stability_criterion(FixedLoss(np.random.default_rng(0).random(30)), 0.7)
+
+
+@pytest.fixture
+def files(result, tmp_path):
+    """A folder with a file of one result, one of two, rules that were checked, and JSON of others."""
+    result.to_json(tmp_path / "single.json")
+    write_results({"first": result, "second": result}, tmp_path / "both.json")
+    check_results({"it": result}, [Rule(at_least=0)]).to_json(tmp_path / "gate.json")
+    (tmp_path / "package.json").write_text('{"name": "other"}')
+    (tmp_path / "list.json").write_text("[1, 2]")
+    (tmp_path / "readme.txt").write_text("no JSON")
+    return tmp_path
+
+
+def test_outputs_must_not_harm(files):
+    inputs = [Source(argument="RESULTS", path=files / "single.json")]
+    for option, path, message in (
+        ("--junit", files / "single.json", "would overwrite RESULTS, single.json"),
+        ("--json", files / "x" / ".." / "single.json", "in a folder that exists"),
+        ("--report", files, "must be a file, got the folder"),
+        ("--junit", files / "nowhere" / "j.xml", "in a folder that exists"),
+    ):
+        with pytest.raises(ValueError, match=f"{option} .*{message}"):
+            check_outputs({option: path}, inputs)
+    with pytest.raises(ValueError, match="--junit and --json must be two files"):
+        check_outputs({"--junit": files / "a", "--json": files / "a", "--report": None}, inputs)
+    (files / "link.json").symlink_to(files / "single.json")
+    with pytest.raises(ValueError, match="would overwrite"):
+        check_outputs({"--json": files / "link.json"}, inputs)
+    check_outputs({"--junit": files / "new.xml", "--json": None}, inputs)
+
+
+def test_a_dash_writes_json_to_the_standard_output(run, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    command = ["stability", "distances.npy", "--distances", "0", "-r", "0.4"]
+    one = run(*command, "--json", "-")
+    assert one.exit_code == 0, one.output
+    assert Result.from_json(one.stdout).base_risk >= 0.0
+    assert not (folder / "-").exists()
+    several = json.loads(run(*command, "--curve", "--json", "-").stdout)
+    assert several["results"][0]["name"] == "distances.npy"
+    assert len(several["results"]) == 2

@@ -197,13 +197,6 @@ def test_separators_and_decimal_marks(tmp_path, opening, text, options):
     np.testing.assert_allclose(scores(tmp_path / "s.csv", **chosen), [[0.1, 0.2], [0.3, 0.4]])
 
 
-def test_options_say_what_they_take(fails, folder):
-    (folder / "comma.csv").write_text("x;y\n0,1;0,2\n0,3;0,4\n")
-    assert "--sep must be one character" in fails("agreement", "a.csv", "b.csv", "--sep", "ab")
-    assert "--max-gib must be" in fails("agreement", "a.csv", "b.csv", "--max-gib", "0")
-    assert "--decimal ," in fails("agreement", folder / "comma.csv", folder / "comma.csv")
-
-
 def test_what_unpacks_to_too_much_is_refused(tmp_path, opening, run):
     pd.DataFrame({"x": np.zeros(200_000), "y": 1.5}).to_csv(tmp_path / "s.csv.gz", index=False)
     np.savez_compressed(tmp_path / "s.npz", np.zeros((1000, 200)))

@@ -1,17 +1,12 @@
 """Results from files and folders: a name for each, the same whatever is read beside it."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from shiftmetrics import Result
 from shiftmetrics._core.documents import write_results
 from shiftmetrics.cli.inputs.results import read_result_files
-from shiftmetrics.cli.inputs.sources import Source
-from shiftmetrics.cli.outputs import check_outputs
-from shiftmetrics.lab.distances import output_distance
 from shiftmetrics.rules import Rule, check_results
 from shiftmetrics.stability import FixedLoss, stability_criterion
 
@@ -76,12 +71,6 @@ def test_names_stay_apart_whatever_happens(result, tmp_path):
     assert len(names(tmp_path / "x" / "v", tmp_path / "y" / "v")) == 2
 
 
-def test_results_of_every_corner_are_known(tmp_path):
-    rng = np.random.default_rng(0)
-    output_distance(rng.normal(size=(20, 3)), rng.normal(size=(20, 3))).to_json(tmp_path / "d.json")
-    assert names(tmp_path) == ["d"]
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -135,38 +124,8 @@ def test_damaged_archives_are_refused(files, damage):
         read_result_files([files])
 
 
-def test_outputs_must_not_harm(files):
-    inputs = [Source(argument="RESULTS", path=files / "single.json")]
-    for option, path, message in (
-        ("--junit", files / "single.json", "would overwrite RESULTS, single.json"),
-        ("--json", files / "x" / ".." / "single.json", "in a folder that exists"),
-        ("--report", files, "must be a file, got the folder"),
-        ("--junit", files / "nowhere" / "j.xml", "in a folder that exists"),
-    ):
-        with pytest.raises(ValueError, match=f"{option} .*{message}"):
-            check_outputs({option: path}, inputs)
-    with pytest.raises(ValueError, match="--junit and --json must be two files"):
-        check_outputs({"--junit": files / "a", "--json": files / "a", "--report": None}, inputs)
-    (files / "link.json").symlink_to(files / "single.json")
-    with pytest.raises(ValueError, match="would overwrite"):
-        check_outputs({"--json": files / "link.json"}, inputs)
-    check_outputs({"--junit": files / "new.xml", "--json": None}, inputs)
-
-
 def test_files_in_the_making_and_folders_are_passed_over(files):
     before = names(files)
     (files / ".single.json.x7_a.json").write_text("")
     (files / "folder.json").mkdir()
     assert names(files) == before
-
-
-def test_a_dash_writes_json_to_the_standard_output(run, folder, monkeypatch):
-    monkeypatch.chdir(folder)
-    command = ["stability", "distances.npy", "--distances", "0", "-r", "0.4"]
-    one = run(*command, "--json", "-")
-    assert one.exit_code == 0, one.output
-    assert Result.from_json(one.stdout).base_risk >= 0.0
-    assert not (folder / "-").exists()
-    several = json.loads(run(*command, "--curve", "--json", "-").stdout)
-    assert several["results"][0]["name"] == "distances.npy"
-    assert len(several["results"]) == 2

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pytest
 
 from shiftmetrics import Resampling
+from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
 from shiftmetrics.cli.app import COMMANDS, load_command
 from shiftmetrics.cli.signature import Call, options_of
 
@@ -90,10 +91,36 @@ def test_messages_name_what_was_typed():
         call(confidence_level=95.0)(measure, [1.0])
 
     def refused(scores: Any) -> None:
-        raise ValueError("scores must be finite.")
+        raise ArgumentValueError("scores", "finite", "NaN")
 
     with pytest.raises(ValueError, match="SHIFTED must be finite"):
         call()(refused, [1.0])
+
+
+def test_remedies_name_options_and_values_of_the_user_stay():
+    def refused(scores: Any) -> None:
+        remedy = Wording("Pass ", Setting("divergence", "chi2"), " or ", Setting("immutable"), ".")
+        raise ArgumentValueError("scores['width']", "finite", "a width=3 beside rng", remedy)
+
+    with pytest.raises(ValueError) as refusal:
+        call()(refused, [1.0])
+    said = "SHIFTED['width'] must be finite, got a width=3 beside rng."
+    assert str(refusal.value) == f"{said} Pass --divergence chi2 or --immutable."
+
+
+def test_classes_called_as_arguments_keep_their_names(run, tmp_path):
+    labels = ["old", "new"] * 20
+    for name, answers in {"a": labels, "b": labels[::-1]}.items():
+        lines = [
+            f"{row},{truth},{answer}"
+            for row, (truth, answer) in enumerate(zip(labels, answers, strict=True))
+        ]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["id,label,prediction", *lines]) + "\n")
+    files = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+    done = run("diff", *files, "--costs", "old=1", "--costs", "new=-2")
+    assert done.exit_code == 2
+    assert "--costs['new'] must be" in done.stderr
+    assert "NEW" not in done.stderr
 
 
 @pytest.mark.parametrize("name", COMMANDS)

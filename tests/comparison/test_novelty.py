@@ -161,14 +161,12 @@ def test_bad_input_is_named(change: dict, error: type, message: str) -> None:
 
 
 def test_other_scores_stand_beside_the_ranking() -> None:
-    from shiftmetrics.lab.baselines import vendi_score
-
     rng = np.random.default_rng(0)
     reference, same, new = rng.normal(size=(3, 60, 2))
     new[:20] += 6.0
     samples = {"same": same, "new": new}
     criteria = {
-        "vendi": lambda sample, reference: vendi_score(sample, bandwidth=2.0),
+        "wide": lambda sample, reference: kernel_entropic_novelty(sample, reference, bandwidth=2.0),
         "gap": lambda sample, reference: np.linalg.norm(
             sample.mean(axis=0) - reference.mean(axis=0)
         ),
@@ -178,12 +176,13 @@ def test_other_scores_stand_beside_the_ranking() -> None:
     frame = compared.to_frame().set_index("model")
     assert plain.to_frame()["model"].tolist() == compared.to_frame()["model"].tolist()
     for name, sample in samples.items():
-        assert frame.loc[name, "vendi"] == pytest.approx(vendi_score(sample, bandwidth=2.0).value)
+        wide = kernel_entropic_novelty(sample, reference, bandwidth=2.0)
+        assert frame.loc[name, "wide"] == pytest.approx(wide.value)
         assert frame.loc[name, "gap"] == pytest.approx(
             np.linalg.norm(sample.mean(0) - reference.mean(0))
         )
-    with pytest.raises(TypeError, match="criteria\\['vendi'\\]"):
-        compare_novelty(samples, reference, criteria={"vendi": 3}, **OPTIONS)
+    with pytest.raises(TypeError, match="criteria\\['wide'\\]"):
+        compare_novelty(samples, reference, criteria={"wide": 3}, **OPTIONS)
     with pytest.raises(ValueError, match="criteria\\['nothing'\\]"):
         compare_novelty(
             samples, reference, criteria={"nothing": lambda sample, reference: np.nan}, **OPTIONS

@@ -98,53 +98,6 @@ def test_a_copy_of_a_model_differs_by_nothing() -> None:
     assert sum(model.probability_best for model in comparison.models) == pytest.approx(1.0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("prices", [(0.4, 0.4), (0.3, INF), (INF, 0.4)])
-@pytest.mark.parametrize("divergence", ["kl", "chi2"])
-def test_the_error_of_a_difference_is_that_of_the_paired_bootstrap(
-    prices: tuple[float, float], divergence: str
-) -> None:
-    n, rng = 600, np.random.default_rng(1)
-    losses = models(n, noise=0.4)
-    options = {"theta1": prices[0], "theta2": prices[1], "divergence": divergence}
-    comparison = compare_stability(
-        {name: losses[name] for name in ("flat", "steep")}, 1.0, **options
-    )
-    gaps = []
-    for _ in range(200):
-        rows = rng.integers(0, n, n)
-        flat, steep = (
-            stability_criterion(losses[name].take(rows), 1.0, **options).value
-            for name in ("flat", "steep")
-        )
-        gaps.append(flat - steep)
-    # 200 resamples know a standard deviation to 5 %.
-    assert comparison.differences[0].standard_error == pytest.approx(np.std(gaps), rel=0.2)
-
-
-def test_intervals_together_are_wider_than_alone() -> None:
-    comparison = compare_stability(models(800), 1.0, divergence="chi2", resampling=0.9)
-    for pair in comparison.differences:
-        together = pair.simultaneous_interval
-        assert (
-            together.low < pair.interval.low < pair.difference < pair.interval.high < together.high
-        )
-        assert pair.p_value <= pair.p_adjusted <= min(1.0, 3 * pair.p_value)
-    frame = comparison.differences_frame()
-    assert list(frame["simultaneous_low"]) == [
-        p.simultaneous_interval.low for p in comparison.differences
-    ]
-    two = compare_stability(
-        {name: models(800)[name] for name in ("flat", "steep")},
-        1.0,
-        divergence="chi2",
-        resampling=0.9,
-    )
-    pair = two.differences[0]
-    assert pair.p_adjusted == pair.p_value
-    assert pair.simultaneous_interval.high == pytest.approx(pair.interval.high, rel=0.02)
-
-
 def test_survey_weights_and_groups_enter_the_differences() -> None:
     losses = models(200)
     single = compare_stability(losses, 1.0)
@@ -214,17 +167,6 @@ def test_a_worst_case_on_a_few_rows_has_no_interval_of_its_difference() -> None:
     assert comparison.plot().get_title(loc="left").startswith("Models with 95 % intervals")
 
 
-def test_differences_reach_as_far_as_the_intervals_of_the_values() -> None:
-    losses = models(150)
-    alone = stability_criterion(losses["flat"], 0.3)
-    constant = FixedLoss(np.full(150, 1.0))  # at risk already, and known without error
-    comparison = compare_results({"flat": alone, "constant": stability_criterion(constant, 0.3)})
-    interval, expected = comparison.differences[0].interval, alone.interval
-    assert interval.high - alone.value != pytest.approx(alone.value - interval.low, rel=0.1)
-    assert alone.value - interval.low == pytest.approx(alone.value - expected.low, rel=0.03)
-    assert interval.high - alone.value == pytest.approx(expected.high - alone.value, rel=0.03)
-
-
 # --- bad input -------------------------------------------------------------------------------------------
 
 LOSS = FixedLoss([0.0, 0.2, 1.0])
@@ -276,43 +218,6 @@ LOSS = FixedLoss([0.0, 0.2, 1.0])
 def test_bad_input(losses, threshold, options, error, message) -> None:
     with pytest.raises(error, match=message):
         compare_stability(losses, threshold, **options)
-
-
-def test_results_must_answer_one_question() -> None:
-    first = stability_criterion(LOSS, 0.5)
-    for other, message in (
-        (
-            stability_criterion(LOSS, 0.6),
-            "results must share the threshold, got 0.5 for 'a', 0.6 for 'b'",
-        ),
-        (
-            stability_criterion(LOSS, 0.5, theta2=1.0),
-            "results must share the theta2, got 0.4 for 'a', 1.0",
-        ),
-        (
-            stability_criterion(LOSS, 0.5, divergence="chi2"),
-            "results must share the divergence, got kl for 'a', chi2",
-        ),
-        (
-            stability_criterion(LOSS, 0.5, resampling=Resampling(groups=[1, 1, 2])),
-            "results must share the groups, got False for 'a', True",
-        ),
-        (
-            stability_criterion(LOSS, 0.5, sample_weight=[1, 1, 2]),
-            "share the sample_weight, got None for 'a', given",
-        ),
-        (stability_criterion(LOSS, 0.5).without_rows(), "Use the result as it was computed"),
-        (worst_case_risk(LOSS, 0.1), "share the measure, got stability for 'a', worst_case_risk"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            compare_results({"a": first, "b": other})
-    with pytest.raises(ValueError, match="share the number of groups, got 2 for 'a', 3 for"):
-        compare_results(
-            {
-                "a": stability_criterion(LOSS, 0.5, resampling=Resampling(groups=[1, 1, 2])),
-                "b": stability_criterion(LOSS, 0.5, resampling=Resampling(groups=[1, 3, 2])),
-            }
-        )
 
 
 # --- coverage --------------------------------------------------------------------------------------------

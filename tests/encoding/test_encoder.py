@@ -246,3 +246,24 @@ def test_a_frequent_new_level_is_told_from_rare_ones():
     # Without such a level all that the reference lacks is rare.
     again = TableEncoder.fit(reference, current.iloc[30:])
     assert again.names == ("charge = theft", "charge is rare")
+
+
+def orders(rng, n):
+    return pd.DataFrame(
+        {
+            "weight": np.exp(rng.normal(0.2, 0.9, n)).round(2),
+            "items": 1 + rng.poisson(1.5, n),
+            "country": rng.choice(["DE", "FR", "IT", "ES"], n, p=[0.3, 0.3, 0.2, 0.2]),
+            "rating": np.where(rng.random(n) < 0.4, np.nan, rng.integers(1, 6, n)),
+            "express": rng.random(n) < 0.25,
+        }
+    )
+
+
+def test_a_category_of_rare_levels_is_said():
+    rng = np.random.default_rng(5)
+    reference, current = orders(rng, 60), orders(rng, 60)
+    for side in (reference, current):
+        side["price"] = [f"€{value:,.2f}" for value in np.exp(rng.normal(3, 1, 60))]
+    (note,) = [part for part in TableEncoder.fit(reference, current).notes() if "price" in part]
+    assert "60 levels" in note or "59 levels" in note

@@ -6,10 +6,6 @@ import pytest
 
 from calls import novelty
 from shiftmetrics import kernel_entropic_novelty
-from shiftmetrics.novelty.dependence import duplicate_warnings, order_warnings
-from shiftmetrics.novelty.modes.changes import column_changes, is_gradual, smoothed
-from shiftmetrics.novelty.modes.crossfit import crossfitted_members, lower_bound
-from shiftmetrics.novelty.modes.gate import likelihood_ratio
 
 NAMES = [f"c{number}" for number in range(5)]
 
@@ -26,9 +22,6 @@ def with_mode(rows: np.ndarray, fraction: float, column: int, sign: float, seed:
     rows[:size] = 0.7 * rng.normal(size=(size, rows.shape[1]))
     rows[:size, column] += 6.0 * sign
     return rows
-
-
-# --- what is said --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("fraction", [0.3, 0.62, pytest.param(0.7, marks=pytest.mark.slow)])
@@ -65,34 +58,6 @@ def test_one_mode_new_and_one_missing() -> None:
     assert result.missing[0].columns[0].name == "column 1"
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda rows: 1.3 * rows, "wider spread"),
-        (lambda rows: 0.75 * rows, "narrower spread"),
-        (lambda rows: rows + 0.5 * np.eye(5)[2], "gradual shift in column c2 by +0."),
-    ],
-)
-def test_gradual_changes_are_not_new(change, words: str) -> None:
-    sample = pd.DataFrame(change(normal(7, 500)), columns=NAMES)
-    result = novelty(sample, pd.DataFrame(normal(8, 500), columns=NAMES), n_resamples=99)
-    assert (result.modes, result.missing, result.fraction) == ((), (), 0.0)
-    assert words in result.headline()
-
-
-def test_a_shift_of_one_standard_deviation_is_gradual() -> None:
-    result = novelty(normal(9, 400, 1) + 1.0, normal(10, 400, 1), n_resamples=99)
-    assert (result.modes, result.missing) == ((), ())
-    assert result.changes.columns[0].shift == pytest.approx(1.0, abs=0.3)
-
-
-def test_counts_that_fell_are_a_gradual_change() -> None:
-    rng = np.random.default_rng(40)
-    result = novelty(rng.poisson(3, (400, 3)), rng.poisson(4, (400, 3)), n_resamples=99)
-    assert (result.modes, result.missing) == ((), ())
-    assert "gradual shift" in result.headline()
-
-
 def test_half_of_a_column_that_is_cut_off_is_missing() -> None:
     rows = normal(41, 800)
     result = novelty(rows[rows[:, 0] > 0.0], normal(42), n_resamples=99)
@@ -106,15 +71,6 @@ def test_beside_nearly_all_new_nothing_is_said_of_what_is_missing() -> None:
     assert result.fraction > 0.95
     apart = novelty(0.3 * normal(45, 300), normal(46, 300), n_resamples=59)
     assert "Nothing is shown to be missing" not in apart.headline()
-
-
-def test_values_that_repeat_are_spread_between_their_neighbours() -> None:
-    values = np.repeat([0.0, 1.0, 3.0], 50)
-    spread = smoothed(values, np.random.default_rng(0))
-    assert len(np.unique(spread)) == 150
-    low, high = np.repeat([-0.5, 0.5, 2.0], 50), np.repeat([0.5, 2.0, 4.0], 50)
-    assert ((spread >= low) & (spread <= high)).all()
-    np.testing.assert_array_equal(smoothed(normal(0, 50)[:, 0], None), normal(0, 50)[:, 0])
 
 
 @pytest.mark.slow
@@ -173,114 +129,3 @@ def test_where_no_mode_is_clear_samples_to_look_at_are_named() -> None:
     if not result.modes:
         assert "no single clear mode; look first at rows row " in result.headline()
     assert np.mean(result.test.first_rows < 24) >= 0.3  # of 8 % of the sample
-
-
-# --- dependence ----------------------------------------------------------------------------------
-
-
-def test_copies_are_said_before_the_verdict_and_groups_make_it_right() -> None:
-    x = np.repeat(normal(29, 100), 3, axis=0)
-    y = np.repeat(normal(30, 100), 3, axis=0)
-    result = novelty(x, y, n_resamples=99)
-    assert result.headline().startswith("Every row of features stands 3 times")
-    assert "independent samples" in result.warnings[0]
-    groups = np.repeat(np.arange(100), 3)
-    grouped = novelty(x, y, n_resamples=99, groups=(groups, groups + 100))
-    assert grouped.p_value > 0.05
-    assert grouped.test.dependence == ()
-
-
-def test_copies_within_and_across_samples_are_told_from_tables_of_few_values() -> None:
-    x, y = normal(21, 200), normal(22, 200)
-    assert duplicate_warnings(x, y) == ()
-    assert "40 rows stand in both" in duplicate_warnings(np.concatenate([x, y[:40]]), y)[0]
-    assert duplicate_warnings(np.sign(x), np.sign(y)) == ()
-
-
-def test_an_order_is_told_from_none() -> None:
-    rng = np.random.default_rng(23)
-    noise = rng.normal(size=(2, 300))
-    walk = np.cumsum(noise, axis=1)
-    assert order_warnings((noise[0], noise[1])) == ()
-    assert "as in a time series" in order_warnings((noise[0], walk[1]))[0]
-
-
-# --- calibration ---------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_both_sides_share_one_level() -> None:
-    called = 0
-    for seed in range(120):
-        x, y = normal(1000 + seed, 80, 3), normal(2000 + seed, 120, 3)
-        result = novelty(x, y, n_resamples=99, rng=seed)
-        called += min(result.p_value, result.test.missing_p_value) <= 0.05
-    assert called <= 12  # at a rate of 5 % more have a chance of 1 in 100
-
-
-@pytest.mark.slow
-def test_the_lower_bound_holds() -> None:
-    held = []
-    for seed in range(60):
-        fraction = (0.0, 0.1, 0.3)[seed % 3]
-        sample = with_mode(normal(3000 + seed, 150, 3), fraction, 0, 0.6, seed)
-        result = novelty(sample, normal(4000 + seed, 200, 3), n_resamples=59, rng=seed)
-        held.append(result.fraction_interval.low <= fraction)
-    assert np.mean(held) >= 0.9
-
-
-def test_crossfitted_members_do_not_depend_on_their_own_labels() -> None:
-    rng = np.random.default_rng(24)
-    values = rng.normal(size=(300, 4))
-    labels = np.arange(300) < 150
-    values[:40] += 6.0
-    folds = rng.permutation(np.arange(300) % 10)
-    members = crossfitted_members([(values, 10.0)], labels, folds, np.ones(300), 0.95)
-    assert members[:40].mean() > 0.9
-    assert members[40:].mean() < 0.05
-    swapped = np.where(folds == 3, ~labels, labels)
-    again = crossfitted_members([(values, 10.0)], swapped, folds, np.ones(300), 0.95)
-    np.testing.assert_array_equal(members[folds == 3], again[folds == 3])
-    bound = lower_bound(np.array(0.3), np.array(0.0), 1000, 1000, 0.95)
-    assert 0.25 < float(bound) < 0.3
-
-
-def test_the_likelihood_ratio_is_that_of_two_fractions() -> None:
-    from scipy.stats import binom
-
-    def loglik(inside: int, size: int, total: int, n: int) -> float:
-        within = binom.logpmf(inside, size, inside / size)
-        outside = binom.logpmf(total - inside, n - size, (total - inside) / (n - size))
-        null = binom.logpmf(inside, size, total / n)
-        return within + outside - null - binom.logpmf(total - inside, n - size, total / n)
-
-    counts = [np.array([float(value)]) for value in (9, 12, 40, 100)]
-    assert likelihood_ratio(*counts)[0] == pytest.approx(loglik(9, 12, 40, 100))
-    few = [np.array([float(value)]) for value in (2, 12, 40, 100)]
-    assert likelihood_ratio(*few)[0] == 0.0
-
-
-def test_only_columns_that_moved_for_certain_are_changes() -> None:
-    x, y = normal(25, 300), normal(26, 300)
-    assert column_changes(x, y, tuple(NAMES), 0.01) == ()
-    moved = column_changes(x + 0.8 * np.eye(5)[3], y, tuple(NAMES), 0.01)
-    assert [change.name for change in moved] == ["c3"]
-    assert moved[0].shift == pytest.approx(0.8, abs=0.2)
-    assert is_gradual(x + 0.8 * np.eye(5)[3], y, tuple(NAMES), moved)
-    far = x + 4.0 * np.eye(5)[3]
-    assert not is_gradual(far, y, tuple(NAMES), column_changes(far, y, tuple(NAMES), 0.01))
-
-
-def test_copies_of_the_other_sample_are_told_where_rows_repeat_within_one() -> None:
-    x = normal(21)
-    rng = np.random.default_rng(0)
-    # a bootstrap sample of the reference repeats rows, and has no row of its own
-    resampled = x[rng.integers(len(x), size=len(x))]
-    assert "rows stand in both samples (100 %" in duplicate_warnings(resampled, x)[0]
-    tripled = np.repeat(x, 3, axis=0)
-    assert "Every row of features stands 3 times" in duplicate_warnings(tripled, tripled)[0]
-    # rows of few values repeat by chance, within a sample and across two
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        rows = rng.choice(8, (1200, 6), p=rng.dirichlet(np.full(8, 0.2))).astype(float)
-        assert duplicate_warnings(rows[:500], rows[500:]) == ()

@@ -18,6 +18,8 @@ import array_api_compat
 import numpy as np
 import numpy.typing as npt
 
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
+
 Array: TypeAlias = Any
 """An array of any library that follows the array API standard: NumPy, torch, CuPy, ..."""
 
@@ -78,18 +80,17 @@ def as_array(value: Any, argument: str) -> Array:
     try:
         array = np.asarray(value)
     except ValueError as error:  # a ragged list
-        raise TypeError(
-            f"{argument} must be an array of numbers, got rows of different lengths. Give every row the same length."
-        ) from error
+        got = "rows of different lengths"
+        remedy = "Give every row the same length."
+        raise ArgumentTypeError(argument, "an array of numbers", got, remedy) from error
     except RuntimeError as error:  # a list of tensors that NumPy cannot read
-        raise TypeError(
-            f"{argument} must be an array of numbers, got a {type(value).__name__} that NumPy cannot read ({error}). "
-            "Stack its parts into one array first."
-        ) from error
+        got = f"a {type(value).__name__} that NumPy cannot read ({error})"
+        remedy = "Stack its parts into one array first."
+        raise ArgumentTypeError(argument, "an array of numbers", got, remedy) from error
     if array.dtype == object:
         array = _objects_to_float(array, argument)
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"{argument} must hold real numbers, got dtype {array.dtype}.")
+        raise ArgumentTypeError(argument, "real numbers", f"dtype {array.dtype}", verb="hold")
     return array
 
 
@@ -180,9 +181,8 @@ def _table_to_numpy(table: Any, argument: str) -> npt.NDArray[Any]:
         column = table.iloc[:, position] if hasattr(table, "iloc") else table[name]
         values = np.asarray(column.to_numpy())
         if values.dtype.kind not in "biufO":
-            raise TypeError(
-                f"{argument} must hold real numbers, got column {name!r} of dtype {column.dtype}."
-            )
+            got = f"column {name!r} of dtype {column.dtype}"
+            raise ArgumentTypeError(argument, "real numbers", got, verb="hold")
         if values.dtype == object:
             values = _objects_to_float(values, f"{argument}, column {name!r},")
         columns.append(values)
@@ -202,11 +202,9 @@ def _objects_to_float(values: npt.NDArray[Any], argument: str) -> FloatArray:
                 numbers[position] = float(value)
             except OverflowError as error:  # an integer beyond the largest float
                 expected = "numbers of at most 1.8e308 in size"
-                raise ValueError(
-                    f"{argument} must hold {expected}, got {_shortened(value)}."
-                ) from error
+                raise ArgumentValueError(argument, expected, value=value, verb="hold") from error
         else:
-            raise TypeError(f"{argument} must hold real numbers, got {_shortened(value)}.")
+            raise ArgumentTypeError(argument, "real numbers", value=value, verb="hold")
     return numbers.reshape(values.shape)
 
 
@@ -216,29 +214,21 @@ def _foreign_array(array: Array, argument: str) -> Array:
     if layout is not None and str(layout) not in ("torch.strided", "torch.jagged"):
         raise _sparse_error(array, argument)
     if getattr(array, "is_meta", False):
-        raise TypeError(
-            f"{argument} must hold numbers, got a tensor on the device meta, which has none."
-        )
+        got = "a tensor on the device meta, which has none"
+        raise ArgumentTypeError(argument, "numbers", got, verb="hold")
     if getattr(array, "is_quantized", False):
-        raise TypeError(
-            f"{argument} must hold real numbers, got dtype {array.dtype}. Dequantize it first."
-        )
+        got = f"dtype {array.dtype}"
+        remedy = "Dequantize it first."
+        raise ArgumentTypeError(argument, "real numbers", got, remedy, verb="hold")
     if namespace(array).isdtype(array.dtype, "complex floating"):
-        raise TypeError(f"{argument} must hold real numbers, got dtype {array.dtype}.")
+        raise ArgumentTypeError(argument, "real numbers", f"dtype {array.dtype}", verb="hold")
     return array.detach() if hasattr(array, "detach") else array
 
 
-def _sparse_error(value: Any, argument: str) -> TypeError:
-    return TypeError(
-        f"{argument} must be a dense array, got a sparse {type(value).__name__}. Convert it to a dense array first."
-    )
-
-
-def _shortened(value: object) -> str:
-    text = repr(value)
-    if len(text) <= 60:
-        return text
-    return text[:57] + "..."
+def _sparse_error(value: Any, argument: str) -> ArgumentTypeError:
+    got = f"a sparse {type(value).__name__}"
+    remedy = "Convert it to a dense array first."
+    return ArgumentTypeError(argument, "a dense array", got, remedy)
 
 
 UNIT_ROUNDOFF = 2.0**-53

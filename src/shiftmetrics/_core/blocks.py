@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.exceptions import ArgumentValueError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -97,7 +98,7 @@ def map_reduce(
         If there are no blocks: a sum of nothing has no shape.
     """
     if not blocks:
-        raise ValueError("blocks must be at least one slice, got none.")
+        raise ArgumentValueError("blocks", "at least one slice", "none")
     parts: Iterator[A] = map_blocks(kernel, blocks, executor=executor)
     if isinstance(blocks, PlacedBlocks):
         parts = iter(blocks.run(kernel, True, executor))
@@ -189,10 +190,8 @@ class Statistic:
             theirs = getattr(other, name)
             # Broadcasting would hide that shards are of two different runs.
             if np.shape(mine) != np.shape(theirs):
-                raise ValueError(
-                    f"other must be a {type(self).__name__} with {name} of shape {np.shape(mine)}, "
-                    f"got shape {np.shape(theirs)}."
-                )
+                expected = f"a {type(self).__name__} with {name} of shape {np.shape(mine)}"
+                raise ArgumentValueError("other", expected, f"shape {np.shape(theirs)}")
             sums[name] = mine + theirs
         return dataclasses.replace(self, **sums)
 
@@ -227,7 +226,6 @@ class Statistic:
             fields[name] = chunk.reshape(shape).copy() if shape else float(chunk[0])
             start += size
         if start != len(vector) or len(fields) != len(self.field_names()):
-            raise ValueError(
-                f"vector must be of length {self.pack().size}, got length {len(vector)}."
-            )
+            expected = f"of length {self.pack().size}"
+            raise ArgumentValueError("vector", expected, f"length {len(vector)}")
         return type(self)(**fields)

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import as_array, is_table, to_numpy
 from shiftmetrics._core.chunks import COPIES, Chunks, computed
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.options import check_memory, check_memory_limit
 from shiftmetrics._core.tables import match_labels
-from shiftmetrics._core.validation import describe
 
 CHUNK_BYTES = 2 << 20
 """Stored arrays are read in chunks of at most so many bytes, or one of their own chunks where that is larger."""
@@ -132,17 +132,15 @@ def check_cut_alike(
     remedy = "Make one with dask.array.from_array, or compute the other."
     if not first_is_dask:
         expected = f"a Dask collection like {second_name}"
-        raise TypeError(describe(first_name, expected, type(first).__name__, remedy))
+        raise ArgumentTypeError(first_name, expected, type(first).__name__, remedy)
     if not second_is_dask:
         expected = f"a Dask collection like {first_name}"
-        raise TypeError(describe(second_name, expected, type(second).__name__, remedy))
+        raise ArgumentTypeError(second_name, expected, type(second).__name__, remedy)
     if paired and not np.array_equal(first.edges, second.edges):
         expected = f"in {first.n_chunks} partitions of rows like {first_name}, of the same sizes"
         sizes = np.diff(second.edges).tolist()
         got = f"{len(sizes)} of sizes {sizes[:5]}"
-        raise ValueError(
-            describe(second_name, expected, got, "Rechunk or repartition one of them.")
-        )
+        raise ArgumentValueError(second_name, expected, got, "Rechunk or repartition one of them.")
 
 
 def is_batches(value: Any) -> bool:
@@ -167,7 +165,7 @@ def of_batches(batches: Any, argument: str, convert: Callable[[Any], Any] | None
     if not hasattr(batches, "__iter__") or isinstance(batches, Iterator):
         remedy = "Pass a list of batches, a data loader, or an object whose __iter__ starts again."
         expected = "an iterable of batches that can be read more than once"
-        raise TypeError(describe(argument, expected, type(batches).__name__, remedy))
+        raise ArgumentTypeError(argument, expected, type(batches).__name__, remedy)
     if convert is None:
 
         def convert(batch: Any) -> Any:
@@ -203,13 +201,13 @@ class _Reader:
         for array in map(self._convert, self._batches):
             if array.ndim == 0:
                 got = f"single values from a {type(self._batches).__name__}"
-                raise ValueError(describe(self._argument, "batches of rows, or an array", got))
+                raise ArgumentValueError(self._argument, "batches of rows, or an array", got)
             if kept is None:
                 kept = array[:0]
             if array.shape[1:] != kept.shape[1:] or array.ndim != kept.ndim:
                 expected = "of batches with as many columns each"
-                raise ValueError(
-                    describe(self._argument, expected, f"{kept.shape[1:]} and {array.shape[1:]}")
+                raise ArgumentValueError(
+                    self._argument, expected, f"{kept.shape[1:]} and {array.shape[1:]}"
                 )
             # Rows 0, step, 2 step, ... of all batches: where n rows came before, the first of them here is at
             # -n mod step.
@@ -222,7 +220,7 @@ class _Reader:
             self._sizes.append(len(array))
             self._first_mark += _mark(array)
         if kept is None:
-            raise ValueError(describe(self._argument, "batches, at least one", "none"))
+            raise ArgumentValueError(self._argument, "batches, at least one", "none")
         return kept, step, self._sizes
 
     def read(self, number: int) -> Any:
@@ -236,7 +234,7 @@ class _Reader:
             if batch is None:
                 rows = sum(self._sizes[: self._next])
                 expected = f"the same {sum(self._sizes)} rows each time that it is read"
-                raise ValueError(describe(self._argument, expected, f"{rows} rows"))
+                raise ArgumentValueError(self._argument, expected, f"{rows} rows")
             array = self._convert(batch)
             self._mark += _mark(array)
             self._next += 1
@@ -244,10 +242,8 @@ class _Reader:
             differs = abs(self._mark - self._first_mark) > SAME * self._first_mark
             if self._next == len(self._sizes) and differs:
                 remedy = "Shift and shuffle the data before, or keep the batches in a list."
-                raise ValueError(
-                    describe(
-                        self._argument, "the same rows each time that it is read", "others", remedy
-                    )
+                raise ArgumentValueError(
+                    self._argument, "the same rows each time that it is read", "others", remedy
                 )
             if self._next > number:
                 return array
@@ -346,4 +342,4 @@ def _naming(
         cause = " ".join(str(error).split())[:300] or type(error).__name__
         remedy = f"It cannot be read ({cause})."
         # The path is shown whole: its end names the file.
-        raise ValueError(describe(argument, expected, repr(path), remedy)) from error
+        raise ArgumentValueError(argument, expected, repr(path), remedy) from error

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import IntArray, as_array, to_numpy
-from shiftmetrics._core.validation import check_finite, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_finite
 
 COPIES = 4
 """Copies of a chunk in memory at a time: as read, as checked, joined to the rows before it, and converted."""
@@ -214,8 +215,8 @@ class Chunks:
         last = int(self.edges[number + 1])
         expected = (last - first, *self.kept.shape[1:])
         if array.shape != expected:
-            raise ValueError(
-                describe(self.argument, f"of shape {expected} in chunk {number}", f"{array.shape}")
+            raise ArgumentValueError(
+                self.argument, f"of shape {expected} in chunk {number}", f"{array.shape}"
             )
         if self.finite:
             check_finite(array, self.argument, first_row=first)
@@ -272,7 +273,7 @@ class Chunks:
                 yield self._chunk(number)[inside]
             return
         # Workers send the rows that are asked for, not their chunks.
-        take = dask().delayed(rows_of, pure=False)
+        take = dask().delayed(rows_of_chunk, pure=False)
         tasks = []
         for number, inside in zip(wanted, rows, strict=True):
             tasks.append(take(self.delayed[number], inside))
@@ -280,7 +281,7 @@ class Chunks:
             yield to_numpy(as_array(chunk, self.argument))
 
 
-def rows_of(chunk: Any, rows: IntArray) -> Any:
+def rows_of_chunk(chunk: Any, rows: IntArray) -> Any:
     """Return some rows of an array or a table."""
     return chunk.iloc[rows] if hasattr(chunk, "iloc") else chunk[rows]
 

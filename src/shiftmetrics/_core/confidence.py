@@ -16,10 +16,10 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.blocks import map_blocks, map_reduce, row_blocks
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.placement import placed
 from shiftmetrics._core.result import Interval
 from shiftmetrics._core.tables import check_labels
-from shiftmetrics._core.validation import describe
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -97,7 +97,7 @@ class ResamplingUnits:
         if len(labels) < 2:
             got = f"only {labels.tolist()[0]!r}"
             remedy = "Groups are resampled as a whole: give each cluster of rows its own label."
-            raise ValueError(describe("groups", "of at least two different labels", got, remedy))
+            raise ArgumentValueError("groups", "of at least two different labels", got, remedy)
         return cls(n_rows, len(labels), codes.astype(np.int64))
 
     def sums(self, values: FloatArray) -> FloatArray:
@@ -193,10 +193,8 @@ def _order(n_resamples: int, confidence_level: float) -> int:
     place = math.floor(tail * (n_resamples + 1) + 1e-9) - 1
     if place < 0:
         least = math.ceil(1.0 / tail - 1e-9) - 1
-        raise ValueError(
-            describe(
-                "n_resamples", f"at least {least} for a level of {confidence_level:g}", n_resamples
-            )
+        raise ArgumentValueError(
+            "n_resamples", f"at least {least} for a level of {confidence_level:g}", n_resamples
         )
     return place
 

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.files import WRITTEN_BY, atomic_path, is_ours, is_stream, write_text
 from shiftmetrics._core.options import check_memory, check_memory_limit
-from shiftmetrics._core.record import KeepArray, decode, encode
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.record import KeepArray, decode, encode_value
 
 SCHEMA_VERSION = 2
 
@@ -122,14 +122,14 @@ def _in_words(place: str) -> Iterator[None]:
         yield
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         expected = "the JSON of a result"
-        raise ValueError(describe("source", expected, f"{place}, not JSON ({error})")) from error
+        raise ArgumentValueError("source", expected, f"{place}, not JSON ({error})") from error
     except ValueError as error:
         raise ValueError(f"{place}: {error}") from error
     except (MemoryError, OSError):
         raise
     except Exception as error:
         got = f"{place}, where a part is missing or damaged"
-        raise ValueError(describe("source", "the JSON of a whole result", got)) from error
+        raise ArgumentValueError("source", "the JSON of a whole result", got) from error
 
 
 def _result_of(document: Any, path: Path | None) -> Any:
@@ -137,14 +137,14 @@ def _result_of(document: Any, path: Path | None) -> Any:
     known = isinstance(document, Mapping) and {"schema_version", "type"} <= document.keys()
     if not known:
         got = "a document without schema_version and type"
-        raise ValueError(describe("source", "the JSON of a result", got))
+        raise ArgumentValueError("source", "the JSON of a result", got)
     version = document["schema_version"]
     if version != SCHEMA_VERSION:
         remedy = "Upgrade shiftmetrics to read it."
         if isinstance(version, int) and version < SCHEMA_VERSION:
             remedy = "It was written by an earlier development version: compute it again."
         expected = f"of schema_version {SCHEMA_VERSION}"
-        raise ValueError(describe("source", expected, value=version, remedy=remedy))
+        raise ArgumentValueError("source", expected, value=version, remedy=remedy)
     npz = None if path is None else path.with_suffix(".npz")
     stored = {} if npz is None else _load_arrays(npz, document.get("arrays_sha256"))
 
@@ -154,14 +154,14 @@ def _result_of(document: Any, path: Path | None) -> Any:
             if content not in stored:
                 place = f"The array {content!r}"
                 expected = "in the .npz file beside the JSON"
-                raise ValueError(describe(place, expected, npz, "Keep both files together."))
+                raise ArgumentValueError(place, expected, npz, "Keep both files together.")
             return stored[content]
         return load_inside(stand_in)
 
     result = decode(dict(document), load_array)
     if not hasattr(result, "summary"):
         expected = "the JSON of a known result"
-        raise ValueError(describe("source", expected, f"type {document['type']!r}"))
+        raise ArgumentValueError("source", expected, f"type {document['type']!r}")
     result.summary()  # what cannot be said is damaged
     return result
 
@@ -169,8 +169,8 @@ def _result_of(document: Any, path: Path | None) -> Any:
 def _document_of(result: Any, keep_array: KeepArray, path: str) -> dict[str, Any]:
     """Return a result as JSON can hold it; ``keep_array(path, array)`` returns what stands for an array."""
     described = {name: getattr(result, name) for name in ("measure", "higher_is_better", "unit")}
-    derived = encode(result.secondary_metrics, keep_array, path)
-    return {**described, **derived, **encode(result, keep_array, path)}
+    derived = encode_value(result.secondary_metrics, keep_array, path)
+    return {**described, **derived, **encode_value(result, keep_array, path)}
 
 
 def write_document(
@@ -192,16 +192,17 @@ def write_document(
     path = Path(path)
     if path.suffix == ".npz":
         remedy = "The arrays go to the .npz file beside it."
-        raise ValueError(describe("path", "a file that ends in .json", repr(str(path)), remedy))
+        raise ArgumentValueError("path", "a file that ends in .json", repr(str(path)), remedy)
     archive = path.with_suffix(".npz")
     buffer = io.BytesIO()
     outdated = _names_arrays(path) and not arrays
     if arrays:
         if has_foreign_archive(path):
-            raise ValueError(
-                f"path must not be {str(path)!r}: its arrays would replace {str(archive)!r}, which no JSON file goes "
-                "with. Choose another name, or remove that file."
+            expected = (
+                f"a file whose arrays do not replace {str(archive)!r}, which no JSON file goes with"
             )
+            remedy = "Choose another name, or remove that file."
+            raise ArgumentValueError("path", expected, repr(str(path)), remedy)
         np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
         # The digest tells a reader that both files come from one call.
         document = {**document, "arrays_sha256": hashlib.sha256(buffer.getvalue()).hexdigest()}
@@ -232,7 +233,7 @@ def keep_arrays(
         if beside:
             arrays[name] = array
         else:
-            content = encode(array.ravel().tolist(), keep)
+            content = encode_value(array.ravel().tolist(), keep)
         return {"array": content, "dtype": str(array.dtype), "shape": list(array.shape)}
 
     return keep
@@ -262,8 +263,8 @@ def _load_arrays(npz: Path, digest: str | None) -> dict[str, npt.NDArray[Any]]:
     if digest is not None and hashlib.sha256(content).hexdigest() != digest:
         expected = "those that were written with the JSON"
         got = "a damaged file or one of another result"
-        raise ValueError(
-            describe(f"The arrays in {str(npz)!r}", expected, got, "Write the result again.")
+        raise ArgumentValueError(
+            f"The arrays in {str(npz)!r}", expected, got, "Write the result again."
         )
     # A small archive may unpack to many gigabytes: it is asked first.
     with zipfile.ZipFile(io.BytesIO(content)) as archive:

@@ -30,8 +30,16 @@ def lazy_names(
     return load, names
 
 
+RECORDS = "shiftmetrics.records"
+"""The group of entry points under which an installed package names the module of its classes of results."""
+
+
 def load_all_names() -> None:
     """Import all classes of results: a file may hold one that nothing has used yet."""
+    from importlib import metadata  # here, because it loads as much as all the rest
+
+    for entry_point in metadata.entry_points(group=RECORDS):
+        entry_point.load()
     # packages that are imported here may add names of their own
     while _NOT_LOADED:
         importlib.import_module(_NOT_LOADED.pop())

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from shiftmetrics._core.drawing import printable
-from shiftmetrics._core.validation import check_integer, check_number, describe, seed_of
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
+from shiftmetrics._core.validation import check_integer, check_number, seed_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -68,7 +69,7 @@ class Computing:
             remedy = ""
             if isinstance(self.executor, int):
                 remedy = f"Pass concurrent.futures.ThreadPoolExecutor({self.executor})."
-            raise TypeError(describe("executor", expected, value=self.executor, remedy=remedy))
+            raise ArgumentTypeError("executor", expected, value=self.executor, remedy=remedy)
         checked: dict[str, Any] = {}
         for name in ("atol", "rtol"):
             value = getattr(self, name)
@@ -89,7 +90,7 @@ class Computing:
 def check_computing(value: Computing | None) -> Computing:
     """Return the options of a call, the default ones for None; anything else is a TypeError."""
     if value is not None and not isinstance(value, Computing):
-        raise TypeError(describe("computing", "a Computing or None", value=value))
+        raise ArgumentTypeError("computing", "a Computing or None", value=value)
     return value or Computing()
 
 
@@ -115,8 +116,8 @@ def computing_of(value: Computing | None, **defaults: Any) -> Computing:
         name for name in TOLERANCES if name not in defaults and getattr(value, name) is not None
     ]
     if unused:
-        raise ValueError(
-            describe("computing", f"without {unused[0]}, which has no effect here", value=value)
+        raise ArgumentValueError(
+            "computing", f"without {unused[0]}, which has no effect here", value=value
         )
     changes = {name: default for name, default in defaults.items() if getattr(value, name) is None}
     return dataclasses.replace(value, **changes)

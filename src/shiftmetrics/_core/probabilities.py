@@ -14,11 +14,27 @@ from shiftmetrics._core.arrays import (
     to_float64,
 )
 from shiftmetrics._core.blocks import map_blocks, row_blocks
+from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
 from shiftmetrics._core.placement import placed
-from shiftmetrics._core.validation import describe
 
 SUM_TOLERANCE = 1e-2
 """How far a row of probabilities may be from 1: half-precision formats round each of many entries."""
+
+
+def cohen_kappa(agreeing: float, by_chance: float) -> float | None:
+    """Return Cohen's kappa: agreement beyond that of independent predictions, as a fraction of what is possible.
+
+    From the fraction that agrees, and the one that would by chance; None where chance leaves nothing to agree on
+    (J. Cohen, Educational and Psychological Measurement 20, 1960, doi:10.1177/001316446002000104).
+
+    Examples
+    --------
+    >>> cohen_kappa(0.75, 0.5), cohen_kappa(1.0, 1.0)
+    (0.5, None)
+    """
+    if by_chance >= 1.0 - 1e-12:
+        return None
+    return (agreeing - by_chance) / (1.0 - by_chance)
 
 
 def look_like_probabilities(array: Array) -> bool:
@@ -70,15 +86,18 @@ def _least(array: Array, rows: slice, argument: str, divide: bool) -> tuple[floa
         if array.ndim == 2:
             got += f" with sum {values.sum():g}"
         expected = "proportions (not negative, each row of positive sum)"
-        remedy = 'Pass logits with kind="scores".'
+        remedy = Wording("Pass logits with ", Setting("kind", "scores"), ".")
         if not divide:
             expected = "probabilities (between 0 and 1, each row of sum 1)"
             if values.min() >= 0.0:
-                remedy = (
-                    f'{remedy[:-1]}, or percentages and rounded probabilities with kind="proportions", which '
-                    "divides rows by their sum."
+                remedy = Wording(
+                    "Pass logits with ",
+                    Setting("kind", "scores"),
+                    ", or percentages and rounded probabilities with ",
+                    Setting("kind", "proportions"),
+                    ", which divides rows by their sum.",
                 )
-        raise ValueError(describe(argument, expected, got, remedy))
+        raise ArgumentValueError(argument, expected, got, remedy)
     if divide:
         block = block / block.sum(axis=1, keepdims=True)
     # A single column holds the probability of one class of two.

@@ -74,7 +74,7 @@ class Record:
         arrays: list[dict[str, npt.NDArray[Any]]] = [{}, {}]
         documents = []
         for record, kept in zip((self, other), arrays, strict=True):
-            documents.append(encode(record.to_dict(), kept.__setitem__))
+            documents.append(encode_value(record.to_dict(), kept.__setitem__))
         first, second = arrays
         if documents[0] != documents[1] or first.keys() != second.keys():
             return False
@@ -94,11 +94,11 @@ KeepArray: TypeAlias = Callable[[str, npt.NDArray[Any]], Any]
 """What stands for an array of that name in JSON."""
 
 
-def encode(value: Any, keep_array: KeepArray, path: str = "") -> Any:
+def encode_value(value: Any, keep_array: KeepArray, path: str = "") -> Any:
     """Turn ``value`` into what JSON can hold; ``keep_array(path, array)`` returns an array's stand-in."""
 
     def inner(part: Any, name: str) -> Any:
-        return encode(part, keep_array, f"{path}.{name}" if path else name)
+        return encode_value(part, keep_array, f"{path}.{name}" if path else name)
 
     if isinstance(value, Record):
         document: dict[str, Any] = {"type": type(value).__name__}
@@ -130,7 +130,7 @@ def encode(value: Any, keep_array: KeepArray, path: str = "") -> Any:
 
 
 def decode(value: Any, load_array: Callable[[Mapping[str, Any]], npt.NDArray[Any]]) -> Any:
-    """Invert `encode`; ``load_array`` gets an array's stand-in.
+    """Invert `encode_value`; ``load_array`` gets an array's stand-in.
 
     Raises
     ------

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from shiftmetrics._core.drawing import card_of, printable
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
 from shiftmetrics._version import __version__
 
@@ -208,7 +209,8 @@ class Result(Record):
 
         result = read_result(source)
         if not isinstance(result, cls):
-            raise ValueError(f"source must hold a {cls.__name__}, got a {type(result).__name__}.")
+            got = f"a {type(result).__name__}"
+            raise ArgumentValueError("source", f"a {cls.__name__}", got, verb="hold")
         return result
 
     def _repr_html_(self) -> str:

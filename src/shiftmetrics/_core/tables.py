@@ -19,7 +19,8 @@ from shiftmetrics._core.arrays import (
     to_numpy,
     unmasked,
 )
-from shiftmetrics._core.validation import check_choice, describe, first_few
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, Setting, Wording
+from shiftmetrics._core.validation import check_choice, first_few
 
 Align = Literal["labels", "position"]
 
@@ -88,16 +89,21 @@ def match_labels(
     ValueError
         If a label repeats or stands on one side only.
     """
-    by_place = ""
+    by_place = Wording(".")
     if option is not None:
-        choice = f"{option} position" if option.startswith("--") else f'{option}="position"'
-        by_place = f", or pass {choice} to take them as they stand"
+        choice: str = Setting(option, "position")
+        if option.startswith("--"):
+            choice = f"{option} position"
+        by_place = Wording(", or pass ", choice, " to take them as they stand.")
     for labels, name in ((first, first_name), (second, second_name)):
         if len(set(labels)) != len(labels):
             repeated = first_few([label for label, count in Counter(labels).items() if count > 1])
-            raise ValueError(
-                f"{name} must have {what} with distinct labels, got repeated {repeated}. "
-                f"Make them distinct{by_place}."
+            raise ArgumentValueError(
+                name,
+                f"{what} with distinct labels",
+                f"repeated {repeated}",
+                Wording("Make them distinct", by_place),
+                verb="have",
             )
     # Labels of each side that the other one lacks.
     places = {label: position for position, label in enumerate(second)}
@@ -110,9 +116,12 @@ def match_labels(
             for name, labels in ((first_name, only_first), (second_name, only_second))
             if labels
         ]
-        raise ValueError(
-            f"{first_name} and {second_name} must have the same {what}, got {'; '.join(parts)}. "
-            f"Make them agree{by_place}."
+        raise ArgumentValueError(
+            f"{first_name} and {second_name}",
+            f"the same {what}",
+            "; ".join(parts),
+            Wording("Make them agree", by_place),
+            verb="have",
         )
     return [places[label] for label in first]
 
@@ -130,22 +139,22 @@ def check_labels(value: Any, argument: str, *, length: int | None = None) -> npt
     array = labels_to_numpy(value, argument)
     if array.ndim != 1:
         expected = "one label for each row, in one dimension"
-        raise ValueError(describe(argument, expected, f"shape {array.shape}", "Give class labels."))
+        raise ArgumentValueError(argument, expected, f"shape {array.shape}", "Give class labels.")
     if length is not None and len(array) != length:
-        raise ValueError(describe(argument, f"of length {length}", f"length {len(array)}"))
+        raise ArgumentValueError(argument, f"of length {length}", f"length {len(array)}")
     missing = list(map(_is_missing, array.tolist()))
     if any(missing):
         got = f"{sum(missing)}, the first at row {missing.index(True)}"
-        raise ValueError(describe(argument, "free of missing labels", got))
+        raise ArgumentValueError(argument, "free of missing labels", got)
     if array.dtype == object:
         strings = [isinstance(part, str) for part in array]
         if any(strings) and not all(strings):
             expected = "all numbers or all strings"
-            raise TypeError(describe(argument, expected, "both", "Convert them to one type."))
+            raise ArgumentTypeError(argument, expected, "both", "Convert them to one type.")
         array = _plain_array(array.tolist(), argument)
     if array.dtype.kind not in "biufUS":
-        raise TypeError(
-            describe(argument, "labels that are numbers or strings", f"dtype {array.dtype}")
+        raise ArgumentTypeError(
+            argument, "labels that are numbers or strings", f"dtype {array.dtype}"
         )
     return array
 
@@ -168,7 +177,7 @@ def _plain_array(value: Any, argument: str) -> npt.NDArray[Any]:
         return np.asarray(value)
     except (ValueError, TypeError, RuntimeError, NotImplementedError) as error:  # ragged, say
         got = f"a {type(value).__name__} of which no array can be made"
-        raise TypeError(describe(argument, "one label for each row", got)) from error
+        raise ArgumentTypeError(argument, "one label for each row", got) from error
 
 
 def _is_missing(part: Any) -> bool:
@@ -196,8 +205,8 @@ def label_codes(*named: tuple[npt.NDArray[Any], str]) -> tuple[list[IntArray], n
     kinds = {"text" if labels.dtype.kind in "US" else "number" for labels, _ in named}
     if len(kinds) > 1:
         names = " and ".join(name for _, name in named)
-        raise TypeError(
-            describe(names, "labels of one type", "strings and numbers", "Convert one of them.")
+        raise ArgumentTypeError(
+            names, "labels of one type", "strings and numbers", "Convert one of them."
         )
     # One sort for all arrays; the codes are then split where they were joined.
     try:
@@ -207,6 +216,6 @@ def label_codes(*named: tuple[npt.NDArray[Any], str]) -> tuple[list[IntArray], n
     except TypeError as error:  # objects that have no order
         names = " and ".join(name for _, name in named)
         expected = "named by numbers or by strings"
-        raise TypeError(describe(f"The classes of {names}", expected, f"both ({error})")) from error
+        raise ArgumentTypeError(f"The classes of {names}", expected, f"both ({error})") from error
     edges = np.cumsum([len(labels) for labels, _ in named])[:-1]
     return [part.astype(np.int64) for part in np.split(codes.ravel(), edges)], classes

@@ -22,44 +22,14 @@ from shiftmetrics._core.arrays import (
     to_float64,
 )
 from shiftmetrics._core.blocks import row_blocks
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 
 Choice = TypeVar("Choice", bound=str)
 
 LARGEST = 1e150
 """Largest value whose square, and the sum of many such squares, does not overflow."""
 
-REPR_LENGTH = 60
-"""Characters of a value that an error message shows."""
-
-_NO_VALUE = object()
-
 _IMPUTE = "Drop or impute these rows first."
-
-
-def describe(
-    argument: str, expected: str, got: object = None, remedy: str = "", *, value: Any = _NO_VALUE
-) -> str:
-    """Word an error message: ``argument must be expected, got got. remedy``.
-
-    Parameters
-    ----------
-    argument, expected : str
-        Name of the argument, and what it must be.
-    got : object, optional
-        What was received, in words.
-    remedy : str, default ""
-        A sentence that says what to do.
-    value : object, optional
-        What was received, in place of ``got``: the first `REPR_LENGTH` characters of its ``repr`` are shown.
-    """
-    if value is not _NO_VALUE:
-        got = repr(value)
-        if len(got) > REPR_LENGTH:
-            got = got[:REPR_LENGTH] + "..."
-    message = f"{argument} must be {expected}, got {got}."
-    if remedy:
-        message += f" {remedy}"
-    return message
 
 
 @contextmanager
@@ -100,7 +70,7 @@ def check_number(
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(describe(argument, "a real number", value=value))
+        raise ArgumentTypeError(argument, "a real number", value=value)
     try:
         number = float(value)
     except OverflowError:  # an integer beyond the largest float
@@ -108,8 +78,8 @@ def check_number(
     below = number <= low if open_low and math.isfinite(low) else number < low
     above = number >= high if open_high and math.isfinite(high) else number > high
     if math.isnan(number) or below or above or (math.isinf(number) and not allow_inf):
-        raise ValueError(
-            describe(argument, _range_text(low, high, open_low, open_high, allow_inf), value=value)
+        raise ArgumentValueError(
+            argument, _range_text(low, high, open_low, open_high, allow_inf), value=value
         )
     return number
 
@@ -127,7 +97,7 @@ def check_integer(
         If it lies outside the range.
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(describe(argument, "an integer", value=value))
+        raise ArgumentTypeError(argument, "an integer", value=value)
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):
         if low is None:
@@ -136,7 +106,7 @@ def check_integer(
             bounds = f"at least {low}"
         else:
             bounds = f"between {low} and {high}"
-        raise ValueError(describe(argument, f"an integer {bounds}", number))
+        raise ArgumentValueError(argument, f"an integer {bounds}", number)
     return number
 
 
@@ -147,7 +117,7 @@ def check_choice(value: Any, argument: str, choices: Sequence[Choice]) -> Choice
             if value == choice:
                 return choice
     listed = ", ".join(repr(choice) for choice in choices)
-    raise ValueError(describe(argument, f"one of {listed}", value=value))
+    raise ArgumentValueError(argument, f"one of {listed}", value=value)
 
 
 def check_keys(
@@ -171,20 +141,22 @@ def check_keys(
             remedy = f"Known: {', '.join(known)}."
             if near:
                 remedy = f"Did you mean {near[0]!r}?"
-            raise ValueError(describe(argument, expected, value=key, remedy=remedy))
+            raise ArgumentValueError(argument, expected, value=key, remedy=remedy)
 
 
 def check_rng(rng: Any, argument: str = "rng") -> np.random.Generator:
     """Return a Generator from a seed, a Generator or None (fresh entropy); a RandomState gives a seed."""
     if isinstance(rng, bool | memoryview) or (isinstance(rng, np.ndarray) and rng.ndim > 1):
-        raise TypeError(describe(argument, "a seed, a numpy Generator or None", value=rng))
+        raise ArgumentTypeError(argument, "a seed, a numpy Generator or None", value=rng)
     if isinstance(rng, np.random.RandomState):  # as a Generator it could not spawn others
         rng = int(rng.randint(2**31 - 1))
     try:
         return np.random.default_rng(rng)
-    except (TypeError, ValueError) as error:
-        raise type(error)(
-            describe(argument, "a seed, a numpy Generator or None", value=rng)
+    except TypeError as error:
+        raise ArgumentTypeError(argument, "a seed, a numpy Generator or None", value=rng) from error
+    except ValueError as error:
+        raise ArgumentValueError(
+            argument, "a seed, a numpy Generator or None", value=rng
         ) from error
 
 
@@ -214,17 +186,15 @@ def check_matrix(value: Any, argument: str, *, min_rows: int = 1, min_columns: i
     """
     array = as_array(value, argument)
     if array.ndim != 2:
-        raise ValueError(
-            describe(
-                argument, "an array of shape (n_samples, n_columns)", f"shape {tuple(array.shape)}"
-            )
+        raise ArgumentValueError(
+            argument, "an array of shape (n_samples, n_columns)", f"shape {tuple(array.shape)}"
         )
     n_rows, n_columns = array.shape
     if n_rows < min_rows:
-        raise ValueError(describe(argument, f"an array of at least {min_rows} row(s)", f"{n_rows}"))
+        raise ArgumentValueError(argument, f"an array of at least {min_rows} row(s)", f"{n_rows}")
     if n_columns < min_columns:
-        raise ValueError(
-            describe(argument, f"an array of at least {min_columns} column(s)", f"{n_columns}")
+        raise ArgumentValueError(
+            argument, f"an array of at least {min_columns} column(s)", f"{n_columns}"
         )
     check_finite(array, argument)
     return array
@@ -249,13 +219,11 @@ def check_vector(
     """
     array = as_array(value, argument)
     if array.ndim != 1:
-        raise ValueError(
-            describe(argument, "a one-dimensional array", f"shape {tuple(array.shape)}")
-        )
+        raise ArgumentValueError(argument, "a one-dimensional array", f"shape {tuple(array.shape)}")
     if length is not None and array.shape[0] != length:
-        raise ValueError(describe(argument, f"of length {length}", f"length {array.shape[0]}"))
+        raise ArgumentValueError(argument, f"of length {length}", f"length {array.shape[0]}")
     if array.shape[0] == 0:
-        raise ValueError(describe(argument, "an array of at least 1 value", "0"))
+        raise ArgumentValueError(argument, "an array of at least 1 value", "0")
     vector = to_float64(array)
     bad = np.isnan(vector) if allow_inf else ~np.isfinite(vector)
     expected = "free of NaN" if allow_inf else "finite everywhere"
@@ -277,7 +245,7 @@ def check_weights(value: Any, argument: str, n_samples: int) -> FloatArray | Non
     weights = check_vector(value, argument, length=n_samples, low=0.0)
     largest = float(weights.max())
     if largest == 0.0:
-        raise ValueError(describe(argument, "positive for at least one row", "zeros only"))
+        raise ArgumentValueError(argument, "positive for at least one row", "zeros only")
     weights = weights / largest  # so that no sum overflows
     scaled: FloatArray = weights / weights.mean()
     return scaled
@@ -312,7 +280,7 @@ def check_directions(array: Array, argument: str) -> None:
         if empty.any():
             place = f"zeros in row {rows.start + int(np.argmax(empty))}"
             remedy = "They have no direction: drop them, or choose another distance or kernel."
-            raise ValueError(describe(argument, "free of rows of zeros", place, remedy))
+            raise ArgumentValueError(argument, "free of rows of zeros", place, remedy)
 
 
 def check_same_shape(
@@ -320,10 +288,9 @@ def check_same_shape(
 ) -> None:
     """Raise a ValueError unless both arrays have the same shape."""
     if tuple(first.shape) != tuple(second.shape):
-        raise ValueError(
-            f"{first_name} and {second_name} must have the same shape, "
-            f"got {tuple(first.shape)} and {tuple(second.shape)}. {remedy}".rstrip()
-        )
+        names = f"{first_name} and {second_name}"
+        got = f"{tuple(first.shape)} and {tuple(second.shape)}"
+        raise ArgumentValueError(names, "the same shape", got, remedy, verb="have")
 
 
 def check_same_library(first: Array, second: Array, first_name: str, second_name: str) -> None:
@@ -331,17 +298,23 @@ def check_same_library(first: Array, second: Array, first_name: str, second_name
     try:
         namespace(first, second)
     except TypeError as error:
-        raise TypeError(
-            f"{first_name} and {second_name} must come from the same array library, "
-            f"got {type(first).__module__}.{type(first).__name__} and "
-            f"{type(second).__module__}.{type(second).__name__}. Convert one of them first."
+        raise ArgumentTypeError(
+            f"{first_name} and {second_name}",
+            "from the same array library",
+            f"{type(first).__module__}.{type(first).__name__} and "
+            f"{type(second).__module__}.{type(second).__name__}",
+            "Convert one of them first.",
+            verb="come",
         ) from error
     first_device = getattr(first, "device", "cpu")
     second_device = getattr(second, "device", "cpu")
     if str(first_device) != str(second_device):
-        raise ValueError(
-            f"{first_name} and {second_name} must live on the same device, "
-            f"got {first_device} and {second_device}. Move one of them first."
+        raise ArgumentValueError(
+            f"{first_name} and {second_name}",
+            "on the same device",
+            f"{first_device} and {second_device}",
+            "Move one of them first.",
+            verb="live",
         )
 
 
@@ -352,8 +325,8 @@ def check_magnitude(array: Array, argument: str) -> None:
         largest = float(xp.max(xp.abs(float64_rows(array, rows))))
         if largest > LARGEST:
             expected = f"at most {LARGEST:g} in size"
-            raise ValueError(
-                describe(argument, expected, f"{largest:g}", "Standardise the columns first.")
+            raise ArgumentValueError(
+                argument, expected, f"{largest:g}", "Standardise the columns first."
             )
 
 
@@ -378,7 +351,7 @@ def refuse_where(
             got += f", column {place[1]}"
         if count:
             got += f" ({int(bad.sum())} such value(s) seen)"
-        raise ValueError(describe(argument, expected, got, remedy))
+        raise ArgumentValueError(argument, expected, got, remedy)
 
 
 def _range_text(low: float, high: float, open_low: bool, open_high: bool, allow_inf: bool) -> str:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, as_array, is_table, to_float64, to_numpy
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.files import atomic_path
 from shiftmetrics._core.options import progress_bar
-from shiftmetrics._core.validation import check_choice, check_finite, check_integer, describe
+from shiftmetrics._core.validation import check_choice, check_finite, check_integer
 
 ENCODERS = ("pca", "tfidf", "table")
 MOST_COMPONENTS = 50
@@ -43,7 +44,7 @@ class LearnedEncoder:
             rows = self.model.transform(items)
         except (AttributeError, TypeError, ValueError) as error:
             expected = f"like the sample of encoder {self.name!r}"
-            raise ValueError(describe("items", expected, f"others ({error})")) from error
+            raise ArgumentValueError("items", expected, f"others ({error})") from error
         # frequencies of words are sparse
         return rows.toarray() if hasattr(rows, "toarray") else rows
 
@@ -89,7 +90,7 @@ def fit_encoder(name: str, items: Any, *, n_components: int | None = None) -> Le
     known = _checked(items)
     if isinstance(known, list) != (name == "tfidf"):
         expected = "a list of strings" if name == "tfidf" else "images or rows of a table"
-        raise TypeError(describe("items", f"{expected} for {name!r}", type(items).__name__))
+        raise ArgumentTypeError("items", f"{expected} for {name!r}", type(items).__name__)
     if name == "pca":
         model = _pca(known, n_components or MOST_COMPONENTS)
     elif name == "tfidf":
@@ -196,9 +197,7 @@ def embed(
     """
     batch_size = check_integer(batch_size, "batch_size", low=1)
     if isinstance(encoder, type) or not callable(encoder):
-        raise TypeError(
-            describe("encoder", "a callable, such as fit_encoder returns", value=encoder)
-        )
+        raise ArgumentTypeError("encoder", "a callable, such as fit_encoder returns", value=encoder)
     known = _checked(items)
     if cache is None:
         return _encode(known, encoder, batch_size, progress)
@@ -206,7 +205,7 @@ def embed(
     if not isinstance(identity, str):
         remedy = "Set it to a name and version, or pass no cache."
         expected = "a string that names the encoder"
-        raise ValueError(describe("encoder.identity", expected, value=identity, remedy=remedy))
+        raise ArgumentValueError("encoder.identity", expected, value=identity, remedy=remedy)
     # a folder that cannot be made is an error before the work, not after it
     Path(cache).mkdir(parents=True, exist_ok=True)
     path = Path(cache) / f"{_digest([_digest(known), identity])}.npz"
@@ -238,11 +237,11 @@ def _encode(items: Any, encoder: Any, batch_size: int, progress: bool) -> FloatA
         features = as_array(encoder(block), output)
         if features.ndim != 2 or features.shape[0] != len(block):
             expected = f"an array of shape ({len(block)}, n_columns)"
-            raise ValueError(describe(output, expected, f"shape {tuple(features.shape)}"))
+            raise ArgumentValueError(output, expected, f"shape {tuple(features.shape)}")
         check_finite(features, output)
         if blocks and features.shape[1] != blocks[0].shape[1]:
             expected = f"of {blocks[0].shape[1]} columns in every block"
-            raise ValueError(describe(output, expected, features.shape[1]))
+            raise ArgumentValueError(output, expected, features.shape[1])
         blocks.append(to_float64(features))
     return np.concatenate(blocks)
 
@@ -250,11 +249,11 @@ def _encode(items: Any, encoder: Any, batch_size: int, progress: bool) -> FloatA
 def _checked(items: Any) -> Any:
     """Return items as a list of str, a DataFrame or an array of at least two axes, one entry each."""
     if isinstance(items, str | bytes):
-        raise TypeError(
-            describe("items", "several items", "one string", "Put a single one into a list.")
+        raise ArgumentTypeError(
+            "items", "several items", "one string", "Put a single one into a list."
         )
     if len(items) == 0:
-        raise ValueError(describe("items", "at least one item", "none"))
+        raise ArgumentValueError("items", "at least one item", "none")
     if is_table(items):
         return items
     # a column of a table, and an array of objects, may hold strings
@@ -264,14 +263,14 @@ def _checked(items: Any) -> Any:
             if not isinstance(entry, str):
                 got = f"{entry!r} at row {row}"
                 remedy = "Drop or fill such rows first."
-                raise TypeError(describe("items", "strings only", got, remedy))
+                raise ArgumentTypeError("items", "strings only", got, remedy)
         return list(entries)
     array = to_numpy(as_array(items, "items"))
     if array.ndim < 2:
         expected = (
             "strings, a table, or an array of shape (n, n_columns) or (n, height, width, ...)"
         )
-        raise ValueError(describe("items", expected, f"shape {array.shape}"))
+        raise ArgumentValueError("items", expected, f"shape {array.shape}")
     return array
 
 

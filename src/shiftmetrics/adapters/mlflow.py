@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.record import public_names
 from shiftmetrics._core.result import Result
-from shiftmetrics._core.validation import describe, needs
+from shiftmetrics._core.validation import needs
 from shiftmetrics._version import __version__
 from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.views import Context, write_report
@@ -73,7 +74,7 @@ def log_result(
     with needs("shiftmetrics.adapters.mlflow", "MLflow", "'shiftmetrics[mlflow]'"):
         import mlflow
     if not isinstance(result, Result):
-        raise TypeError(describe("result", "a result of a measure", type(result).__name__))
+        raise ArgumentTypeError("result", "a result of a measure", type(result).__name__)
     name = _name(result.measure if name is None else name)
     metrics = {f"{name}/{key}": number for key, number in metrics_of(result).items()}
     mlflow.log_metrics(metrics, step=step)
@@ -135,7 +136,7 @@ def _name(text: str) -> str:
     """Return a name that MLflow takes, as metric and as folder."""
     name = _REFUSED.sub("_", text).strip("/ .")
     if not name:
-        raise ValueError(describe("name", "a name for the result", value=text))
+        raise ArgumentValueError("name", "a name for the result", value=text)
     return name
 
 

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from shiftmetrics._core.validation import check_choice, describe, seed_of
+from shiftmetrics._core.arrays import take_rows
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, Setting, Wording
+from shiftmetrics._core.validation import check_choice, seed_of
 from shiftmetrics.agreement import PosteriorAgreementResult, posterior_agreement
 from shiftmetrics.comparison.selection_criteria import AGREEMENT, OVER_CEILING
 
 RESPONSES = ("auto", "decision_function", "predict_proba", "predict_log_proba")
+
+
+class ShiftOfSample(Protocol):
+    """A shift: called as ``shift(X)``, or as ``shift(X, strength=..., rng=...)``, it returns the shifted sample.
+
+    Row i of what it returns is row i of ``X``, shifted. A shift that draws rows has a method ``origin(X, *, strength,
+    rng)`` too, which returns the row of ``X`` that each came from.
+    """
+
+    def __call__(self, X: Any, /, **options: Any) -> Any:
+        """Return the shifted sample."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +40,7 @@ class AgreementScorer:
     ----------
     shift : callable
         Maps a sample to its shifted copy, row by row: ``shift(X)``, or, with a ``strength``, ``shift(X, strength=...,
-        rng=...)`` as those of `shiftmetrics.lab.shifts`.
+        rng=...)``; see `ShiftOfSample`.
     strength : float, optional
         How much of the shift.
     response_method : {"auto", "decision_function", "predict_proba", "predict_log_proba"}, default "auto"
@@ -62,7 +74,7 @@ class AgreementScorer:
     True
     """
 
-    shift: Callable[..., Any]
+    shift: ShiftOfSample
     strength: float | None = None
     response_method: str = "auto"
     criterion: str = "auto"
@@ -71,11 +83,11 @@ class AgreementScorer:
 
     def __post_init__(self) -> None:
         if not callable(self.shift):
-            raise TypeError(describe("shift", "a callable", value=self.shift))
+            raise ArgumentTypeError("shift", "a callable", value=self.shift)
         check_choice(self.response_method, "response_method", RESPONSES)
         if self.strength is None and "strength" in inspect.signature(self.shift).parameters:
             remedy = f"Shift: {self.shift!r}."
-            raise ValueError(describe("strength", "given for a shift that has one", "None", remedy))
+            raise ArgumentValueError("strength", "given for a shift that has one", "None", remedy)
         # every estimator gets the same shift, whatever the generator was used for before
         object.__setattr__(self, "random_state", seed_of(self.random_state))
 
@@ -91,7 +103,7 @@ class AgreementScorer:
         if criterion == OVER_CEILING:
             return self.measure(estimator, X).normalized
         if y is None:
-            raise ValueError(describe("y", f"given for the criterion {criterion!r}", "None"))
+            raise ArgumentValueError("y", f"given for the criterion {criterion!r}", "None")
         # a shift keeps labels, so that any scorer of scikit-learn applies to the shifted sample
         sample, _ = self.pair(X)
         if criterion == "accuracy_and_f1":
@@ -111,18 +123,20 @@ class AgreementScorer:
 
     def pair(self, X: Any) -> tuple[Any, Any]:
         """Return the shifted sample and, row by row, what it was before."""
+        options = {}
         if self.strength is not None:
-            from shiftmetrics.lab.shifts import apply_shift
-
-            pair = apply_shift(self.shift, X, strength=self.strength, rng=self.random_state)
-            return pair.sample, pair.reference
-        sample = self.shift(X)
-        n_samples = _length(X)
+            options = {"strength": self.strength, "rng": self.random_state}
+        sample = self.shift(X, **options)
+        reference = X
+        if hasattr(self.shift, "origin"):
+            rows = np.asarray(self.shift.origin(X, **options), dtype=np.int64)
+            reference = take_rows(X, rows)
+        n_samples = _length(reference)
         if _length(sample) != n_samples:
-            raise ValueError(
-                describe("shift", f"a function that keeps the {n_samples} samples", _length(sample))
+            raise ArgumentValueError(
+                "shift", f"a function that keeps the {n_samples} samples", _length(sample)
             )
-        return sample, X
+        return sample, reference
 
 
 def _length(sample: Any) -> int:
@@ -146,15 +160,16 @@ def response_of(estimator: Any, X: Any, response_method: str = "auto") -> tuple[
     if method is None:
         expected = f"a classifier with {' or '.join(methods)}"
         remedy = "Regressors and outlier detectors have no classes to agree on."
-        raise TypeError(describe("estimator", expected, type(estimator).__name__, remedy))
+        raise ArgumentTypeError("estimator", expected, type(estimator).__name__, remedy)
     scores = np.asarray(getattr(estimator, method)(X))
     n_classes = len(getattr(estimator, "classes_", ())) or None
     # a vector machine that votes one against one has a column for each pair of classes
     if scores.ndim == 2 and n_classes is not None and scores.shape[1] != n_classes:
         response = f"{method} of {type(estimator).__name__}"
         expected = f"one column for each of {n_classes} classes"
-        remedy = 'Pass decision_function_shape="ovr" to support vector machines.'
-        raise ValueError(describe(response, expected, scores.shape[1], remedy))
+        shape = Setting("decision_function_shape", "ovr")
+        remedy = Wording("Pass ", shape, " to support vector machines.")
+        raise ArgumentValueError(response, expected, scores.shape[1], remedy)
     if method == "decision_function":
         return scores, "scores"
     if method == "predict_log_proba":

@@ -11,6 +11,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, as_like, namespace
 from shiftmetrics._core.confidence import binomial_interval
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.options import (
     Computing,
     Resampling,
@@ -20,7 +21,7 @@ from shiftmetrics._core.options import (
 )
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align
-from shiftmetrics._core.validation import check_number, check_vector, describe, first_few
+from shiftmetrics._core.validation import check_number, check_vector, first_few
 from shiftmetrics.agreement.channel import channel_of
 from shiftmetrics.agreement.curves_result import (
     SOLVED,
@@ -195,7 +196,7 @@ def _by_power(scores: Any) -> dict[Power, Any]:
     if not isinstance(scores, Mapping):
         return {ONE_POWER: scores}
     if not scores:
-        raise ValueError(describe("scores", "given for at least one power", "none"))
+        raise ArgumentValueError("scores", "given for at least one power", "none")
     keys = list(scores)
     if all(isinstance(key, numbers.Real) for key in keys):
         keys = sorted(keys)
@@ -209,7 +210,7 @@ def _of_power(sizes: Any, power: Power) -> Any:
     by_power = {_power(key): part for key, part in sizes.items()}
     if power not in by_power:
         expected = f"given for power {power!r}"
-        raise ValueError(describe("perturbation_sizes", expected, first_few(sizes, 4) or "none"))
+        raise ArgumentValueError("perturbation_sizes", expected, first_few(sizes, 4) or "none")
     return by_power[power]
 
 
@@ -250,7 +251,7 @@ def _row_counts(ratios: FloatArray, n_samples: int) -> IntArray:
     none = (ratios > 0.0) & (counts == 0)
     if none.any():
         expected = f"0 or enough to shift one of {n_samples} rows"
-        raise ValueError(describe("ratios", expected, f"{ratios[none][0]:g}"))
+        raise ArgumentValueError("ratios", expected, f"{ratios[none][0]:g}")
     return counts
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Result, Status, format_number, format_percent
-from shiftmetrics._core.validation import describe
 
 Power = float | str
 """Of a shift: a number or a name."""
@@ -111,7 +111,7 @@ class AgreementCurvesResult(Drawn, Result):
             arrays += [part.value, part.low, part.high]
         if any(np.shape(array) != shape for array in arrays):
             expected = f"of shape {shape}, by powers and ratios"
-            raise ValueError(describe("arrays", expected, "others"))
+            raise ArgumentValueError("arrays", expected, "others")
 
     @property
     def normalized(self) -> FloatArray:

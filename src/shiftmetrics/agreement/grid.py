@@ -15,8 +15,9 @@ import numpy as np
 
 from shiftmetrics._core.arrays import UNIT_ROUNDOFF, FloatArray, namespace, to_float64
 from shiftmetrics._core.blocks import Statistic, map_reduce
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.result import Status, settings_of
-from shiftmetrics._core.validation import check_number, describe
+from shiftmetrics._core.validation import check_number
 from shiftmetrics.agreement.channel import channel_of
 from shiftmetrics.agreement.formula import difference, log_partitions
 from shiftmetrics.agreement.result import (
@@ -100,7 +101,7 @@ def check_range(value: Any) -> tuple[float, float]:
     try:
         low, high = value
     except (TypeError, ValueError) as error:
-        raise TypeError(describe("beta_range", "two numbers (low, high)", value=value)) from error
+        raise ArgumentTypeError("beta_range", "two numbers (low, high)", value=value) from error
     low = check_number(low, "beta_range[0]", low=1e-100, high=1e100)
     high = check_number(high, "beta_range[1]", low=low, open_low=True, high=1e100)
     return low, high
@@ -223,8 +224,8 @@ def _block_sums(pairs: ScorePairs, rows: slice, *, betas: FloatArray) -> FloatAr
     block = pairs.block(rows)
     xp = namespace(block)
     if not float(xp.min(block)) > -1e100:
-        raise ValueError(
-            describe("scores", "within 1e100 of each other in a row", "more", "Rescale them.")
+        raise ArgumentValueError(
+            "scores", "within 1e100 of each other in a row", "more", "Rescale them."
         )
     weights = pairs.row_weights(rows, block)
     # Chain by chain, so that all but the first exponentials are squares; then back in the order of the betas.

@@ -16,8 +16,9 @@ from shiftmetrics._core.arrays import (
     namespace,
     to_float64,
 )
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, Setting, Wording
 from shiftmetrics._core.probabilities import look_like_probabilities
-from shiftmetrics._core.validation import check_matrix, describe
+from shiftmetrics._core.validation import check_matrix
 
 Kind = Literal["auto", "scores", "probabilities", "proportions"]
 KINDS: tuple[Kind, ...] = ("auto", "scores", "probabilities", "proportions")
@@ -54,13 +55,13 @@ def check_scores(value: Any, argument: str, used: FloatArray | None = None) -> A
             expected = "of shape (n_samples, n_classes), or a one-dimensional array of real margins"
             got = f"{array.shape[0]} one-dimensional values of dtype {array.dtype}"
             remedy = "Labels have no scores: give one column for each class, or convert margins to float."
-            raise TypeError(describe(argument, expected, got, remedy))
+            raise ArgumentTypeError(argument, expected, got, remedy)
         check_matrix((_column(array) if is_in_chunks(array) else array)[:, None], argument)
         return array
     if array.ndim == 2 and array.shape[1] == 1:
         got = f"one column (shape {tuple(array.shape)})"
         remedy = f"Give one column for each class, or a binary margin as a one-dimensional array. {REGRESSION}"
-        raise ValueError(describe(argument, "an array of at least two classes", got, remedy))
+        raise ArgumentValueError(argument, "an array of at least two classes", got, remedy)
     in_use = array
     if array.ndim == 2 and used is not None and not is_in_chunks(array) and not (used > 0.0).all():
         xp = namespace(array)
@@ -108,9 +109,15 @@ def read_kind(kind: Kind, first: Array, second: Array) -> tuple[Kind, tuple[str,
     if likely[0] != likely[1] and fractions[likely.index(True)] and len(heads[0]) >= ENOUGH:
         _refuse_mixture(heads, likely)
     if all(_are_percentages(head) for head in heads):
-        remedy = 'Pass kind="proportions", which divides rows by their sum, or kind="scores" if they are logits.'
+        remedy = Wording(
+            "Pass ",
+            Setting("kind", "proportions"),
+            ", which divides rows by their sum, or ",
+            Setting("kind", "scores"),
+            " if they are logits.",
+        )
         expected = "given where rows have the sum 100, as percentages do"
-        raise ValueError(describe("kind", expected, "'auto'", remedy))
+        raise ArgumentValueError("kind", expected, "'auto'", remedy)
     # Between 0 and 1, but with other sums: rounded, or not of one distribution.
     inside = all(head.min() >= 0.0 and head.max() <= 1.0 for head in heads)
     if not (inside and all(fractions)):
@@ -158,8 +165,12 @@ def _refuse_mixture(heads: list[FloatArray], likely: tuple[bool, bool]) -> None:
     other = likely.index(False)
     head = heads[other]
     got = f"{names[other]} from {head.min():.3g} to {head.max():.3g} beside probabilities in {names[1 - other]}"
-    remedy = 'Give both as scores or both as probabilities, or pass kind="scores" if no side holds probabilities.'
-    raise ValueError(describe("scores and reference_scores", "of one kind", got, remedy))
+    remedy = Wording(
+        "Give both as scores or both as probabilities, or pass ",
+        Setting("kind", "scores"),
+        " if no side holds probabilities.",
+    )
+    raise ArgumentValueError("scores and reference_scores", "of one kind", got, remedy)
 
 
 def _refuse_logarithms_of_zero(array: Array, argument: str) -> None:
@@ -175,7 +186,7 @@ def _refuse_logarithms_of_zero(array: Array, argument: str) -> None:
             "raised to half the smallest one, or clip the logarithms."
         )
         got = f"-inf at row {row}, column {column}"
-        raise ValueError(describe(argument, "finite everywhere", got, remedy))
+        raise ArgumentValueError(argument, "finite everywhere", got, remedy)
 
 
 def _refuse_labels(*sides: Array) -> None:
@@ -194,7 +205,7 @@ def _refuse_labels(*sides: Array) -> None:
             "Labels go to shiftmetrics.diff_models(old, new); margins that are integers, as two columns "
             "(0, margin)."
         )
-        raise TypeError(describe("scores", expected, got, remedy))
+        raise ArgumentTypeError("scores", expected, got, remedy)
 
 
 def _refuse_other_columns(first: Array, second: Array, likely: tuple[bool, bool]) -> None:
@@ -213,8 +224,9 @@ def _refuse_other_columns(first: Array, second: Array, likely: tuple[bool, bool]
     if both.min() < 0.0 < both.max() or len(np.unique(both)) < 3:
         return
     expected = "margins, which lie on both sides of 0, or probabilities between 0 and 1"
-    remedy = (
-        f'{REGRESSION} Percentages are to be divided by 100; pass kind="scores" if these are margins of a model that '
-        "always gives one answer."
+    remedy = Wording(
+        f"{REGRESSION} Percentages are to be divided by 100; pass ",
+        Setting("kind", "scores"),
+        " if these are margins of a model that always gives one answer.",
     )
-    raise ValueError(describe("scores", expected, seen, remedy))
+    raise ArgumentValueError("scores", expected, seen, remedy)

@@ -13,10 +13,10 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.options import Computing, computing_of, progress_bar
 from shiftmetrics._core.result import Result, Status, format_percent
 from shiftmetrics._core.tables import Align
-from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement.posterior import posterior_agreement
 from shiftmetrics.agreement.result import MAX_ITER
 from shiftmetrics.agreement.scores import named_prior
@@ -149,7 +149,7 @@ def agreement_matrix(
     prior, computing = named_prior(prior), computing_of(computing, atol=1e-5, max_iter=200)
     if not isinstance(scores, Mapping) or len(scores) < 2:
         got = f"{len(scores)} of them" if isinstance(scores, Mapping) else type(scores).__name__
-        raise ValueError(describe("scores", "a mapping of at least two names to scores", got))
+        raise ArgumentValueError("scores", "a mapping of at least two names to scores", got)
     names, samples = [str(name) for name in scores], list(scores.values())
     n = len(names)
     table = np.empty((len(ENTRIES), n, n))

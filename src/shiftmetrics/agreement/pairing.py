@@ -9,6 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, as_array, take_rows, to_float64
 from shiftmetrics._core.blocks import row_blocks
+from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
 from shiftmetrics._core.neighbours import nearest_neighbours
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.tables import align_tables, check_labels, label_codes
@@ -18,7 +19,6 @@ from shiftmetrics._core.validation import (
     check_matrix,
     check_rng,
     check_same_library,
-    describe,
 )
 
 PairingMethod = Literal["label", "neighbour"]
@@ -103,7 +103,7 @@ class Pairing(Record):
         for (value, rows, expected), name in zip(sides, ("sample", "reference"), strict=True):
             if len(value) != expected:
                 needed = f"of {expected} rows, as the sample that was paired"
-                raise ValueError(describe(name, needed, len(value)))
+                raise ArgumentValueError(name, needed, len(value))
             part = take_rows(value, rows)
             taken.append(part.reset_index(drop=True) if hasattr(part, "reset_index") else part)
         return taken[0], taken[1]
@@ -144,7 +144,7 @@ def pair_samples(
         array is one column.
     reference : array of shape (n_reference, n_reference_columns)
         The reference, in the same space. Where the two spaces have no axes in common, take their coordinates from
-        `shiftmetrics.lab.published.canonical_coordinates`.
+        `shiftmetrics_lab.published.canonical_coordinates`.
     method : {"label", "neighbour"}, default "neighbour"
         "label" chooses a partner of the same label at random. "neighbour" takes the nearest row.
     labels, reference_labels : array of shape (n_rows,), optional
@@ -201,7 +201,7 @@ def pair_samples(
         if first.shape[1] != second.shape[1]:
             expected = f"of as many columns as features, {first.shape[1]}"
             remedy = "Compute both by the same features."
-            raise ValueError(describe("reference", expected, f"{second.shape[1]}", remedy))
+            raise ArgumentValueError("reference", expected, f"{second.shape[1]}", remedy)
     within_label = bool(within_label) or method == "label"
     # Rows that may be paired with each other: all, or those of one class.
     groups = [(np.arange(counts[0]), np.arange(counts[1]))]
@@ -252,17 +252,16 @@ def rows_of_classes(
         (labels, reference_labels), ("labels", "reference_labels"), counts, strict=True
     ):
         if value is None:
-            expected = f"given for method={method!r}" + (
-                " within labels" if method == "neighbour" else ""
-            )
-            raise ValueError(describe(name, expected, "None", "Give a label for each row."))
+            within = " within labels" if method == "neighbour" else ""
+            expected = Wording("given for ", Setting("method", method), within)
+            raise ArgumentValueError(name, expected, "None", "Give a label for each row.")
         checked.append((check_labels(value, name, length=count), name))
     (mine, theirs), _ = label_codes(*checked)
     # A class that only one sample has leaves its rows without a partner.
     shared = np.intersect1d(mine, theirs)
     if not len(shared):
-        raise ValueError(
-            describe("labels and reference_labels", "of the same classes", "no class in common")
+        raise ArgumentValueError(
+            "labels and reference_labels", "of the same classes", "no class in common"
         )
     return [(np.flatnonzero(mine == label), np.flatnonzero(theirs == label)) for label in shared]
 

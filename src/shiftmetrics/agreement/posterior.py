@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.confidence import ResamplingUnits, binomial_interval
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, Setting, Wording
 from shiftmetrics._core.options import Computing, Resampling, computing_of, resampling_of
 from shiftmetrics._core.result import Interval, settings_of
 from shiftmetrics._core.tables import Align
-from shiftmetrics._core.validation import check_number, describe
+from shiftmetrics._core.validation import check_number
 from shiftmetrics.agreement.channel import channel_of
 from shiftmetrics.agreement.contributions import split_agreement
 from shiftmetrics.agreement.predictions import label_columns
 from shiftmetrics.agreement.result import BetaSearch, PosteriorAgreementResult, PredictionChanges
 from shiftmetrics.agreement.sampling import sample_agreement
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, named_prior, prepare_pairs
-from shiftmetrics.agreement.solver import given_units, pilot_betas, search_beta, status_of
+from shiftmetrics.agreement.solver import given_units, pilot_betas, search_beta, status_of_maximum
 from shiftmetrics.agreement.statistic import (
     AgreementLimits,
     confident_changes,
@@ -128,7 +129,7 @@ def posterior_agreement(
     computing = computing_of(computing, atol=1e-6, max_iter=200, memory_limit=None)
     resampling = resampling_of(resampling)
     if resampling is not None and beta is not None:
-        raise ValueError(describe("resampling", "None where beta is given", value=resampling))
+        raise ArgumentValueError("resampling", "None where beta is given", value=resampling)
     options: dict[str, Any] = {"kind": kind, "prior": prior, "floor": floor}
     # Validated: pairs in one order, and the rows that memory can hold.
     resampled = None
@@ -142,10 +143,8 @@ def posterior_agreement(
     )
     if pairs.elsewhere and sample_weight is not None:
         remedy = "Use arrays in memory, or in files."
-        raise ValueError(
-            describe(
-                "sample_weight", "None for batches and Dask", type(sample_weight).__name__, remedy
-            )
+        raise ArgumentValueError(
+            "sample_weight", "None for batches and Dask", type(sample_weight).__name__, remedy
         )
     # Groups are in the order of the rows.
     if resampling is not None:
@@ -230,9 +229,9 @@ def agreement_contributions(
         scores, reference_scores, prior=prior, computing=computing, **options
     )
     if result.per_sample is None:
-        raise TypeError(
-            "scores must be in memory for a split of their agreement. Convert them to arrays."
-        )
+        expected = "in memory for a split of their agreement"
+        got = type(scores).__name__
+        raise ArgumentTypeError("scores", expected, got, "Convert them to arrays.")
     # Their parts are split by what happened to each pair, at the beta of the agreement.
     parts = result.per_sample
     labels = align_rows(scores, labels, "labels", pairing)
@@ -271,7 +270,7 @@ def _solved(
         "prior": pairs.prior,
         "class_fractions": limits.class_fractions,
         "error_bound": best.error_bound,
-        "status": status_of(best, given=beta is not None),
+        "status": status_of_maximum(best, given=beta is not None),
         "beta": float(given_units(np.asarray(best.x), pairs.scale)) if beta is None else beta,
         "search": BetaSearch(
             beta=given_units(best.points, pairs.scale),
@@ -326,7 +325,9 @@ def _warnings(pairs: ScorePairs, limits: AgreementLimits, *, predicted: bool) ->
         constant = (
             "Every row of both samples is predicted to be the same class: the model is constant."
         )
-        remedy = 'Pass prior="predicted" to measure the agreement beyond that.'
+        remedy: str = Wording(
+            "Pass ", Setting("prior", "predicted"), " to measure the agreement beyond that."
+        )
         if predicted:
             remedy = "With the predicted prior its agreement is 0."
         return (*pairs.warnings, f"{constant} {remedy}")

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import IntArray, is_table, to_float64
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.class_names import class_key, read_classes_of
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.tables import check_labels
-from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement.scores import ScorePairs
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def label_columns(
         known = ", ".join(str(name) for name in names[:3]) + (", ..." if len(names) > 3 else "")
         where = "column positions" if names.dtype.kind in "iu" else "column names"
         expected = f"classes of the scores ({where} {known})"
-        raise ValueError(describe(argument, expected, f"{codes[row]} at row {row}"))
+        raise ArgumentValueError(argument, expected, f"{codes[row]} at row {row}")
     return columns
 
 

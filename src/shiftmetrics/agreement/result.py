@@ -9,6 +9,7 @@ from typing import Any
 
 from shiftmetrics._core.arrays import FloatArray, entropy
 from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.exceptions import Setting, Wording
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Interval, Result, Status, format_number, format_percent
 from shiftmetrics.agreement.channel import SymmetricChannel, channel_of
@@ -141,7 +142,8 @@ class PosteriorAgreementResult(Drawn, Result):
     @property
     def comparable(self) -> dict[str, tuple[Any, str]]:
         """Return what must be equal for a comparison: agreement in nats grows with the number of classes."""
-        remedy = 'Agreement over its ceiling can be compared: criterion="agreement_over_ceiling".'
+        criterion = Setting("criterion", "agreement_over_ceiling")
+        remedy = Wording("Agreement over its ceiling can be compared: ", criterion, ".")
         return {"number of classes": (self.n_classes, remedy)}
 
     @property

@@ -27,6 +27,7 @@ from shiftmetrics._core.arrays import (
 )
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.chunk_readers import of_batches, pair_in_chunks
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, Setting, Wording
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.placement import check_rows_fit, placed
 from shiftmetrics._core.probabilities import check_probabilities
@@ -38,7 +39,6 @@ from shiftmetrics._core.validation import (
     check_same_shape,
     check_vector,
     check_weights,
-    describe,
 )
 from shiftmetrics.agreement.formula import FEW_CLASSES, Buffer
 from shiftmetrics.agreement.kinds import KINDS, Kind, check_scores, read_kind
@@ -279,8 +279,8 @@ def prepare_pairs(
     check_same_shape(first, second, "scores", "reference_scores", remedy=remedy)
     kind, warnings = read_kind(kind, first, second)
     if floor is not None and kind == "scores":
-        raise ValueError(
-            describe("floor", "None for scores", value=floor, remedy="It is for probabilities.")
+        raise ArgumentValueError(
+            "floor", "None for scores", value=floor, remedy="It is for probabilities."
         )
     if kind != "scores":
         named = (first, "scores"), (second, "reference_scores")
@@ -316,13 +316,17 @@ def batch_pairs(
     if n_classes is not None and got is not None:
         n_columns = got[1] if len(got) == 2 else 2
         if len(got) in (1, 2) and n_columns != n_classes:
-            raise ValueError(
-                describe("scores", f"of {n_classes} classes in every batch", f"{n_columns}")
+            raise ArgumentValueError(
+                "scores", f"of {n_classes} classes in every batch", f"{n_columns}"
             )
     pairs = prepare_pairs(scores, reference_scores, kind=kind, prior=prior, floor=floor)
     if pairs.floor is not None and floor is None:
-        remedy = "A floor taken from each batch would differ between batches: pass one, such as floor=1e-6."
-        raise ValueError(describe("floor", "given where probabilities are 0", "None", remedy))
+        remedy = Wording(
+            "A floor taken from each batch would differ between batches: pass one, such as ",
+            Setting("floor", 1e-6),
+            ".",
+        )
+        raise ArgumentValueError("floor", "given where probabilities are 0", "None", remedy)
     return pairs.replace(workspace=WORKSPACE)
 
 
@@ -368,8 +372,8 @@ def _in_chunks(scores: Any, reference_scores: Any) -> tuple[Any, Any]:
         return first, second
     if hasattr(scores, "shape") or not hasattr(scores, "__iter__"):
         remedy = "Pass reference_scores, or batches of pairs without it."
-        raise TypeError(
-            describe("scores", "pairs (scores, reference_scores)", type(scores).__name__, remedy)
+        raise ArgumentTypeError(
+            "scores", "pairs (scores, reference_scores)", type(scores).__name__, remedy
         )
     pairs = of_batches(scores, "scores", _stacked)
     return pairs.side(0), pairs.side(1)
@@ -379,7 +383,7 @@ def _stacked(batch: Any) -> FloatArray:
     """Return a batch of pairs as an array of shape (n_rows, 2, n_classes), or (n_rows, 2) of margins."""
     if not isinstance(batch, Sequence) or len(batch) != 2:
         got = f"{len(batch)} parts" if isinstance(batch, Sequence) else type(batch).__name__
-        raise TypeError(describe("scores", "batches of (scores, reference_scores)", got))
+        raise ArgumentTypeError("scores", "batches of (scores, reference_scores)", got)
     names = "scores", "reference_scores"
     first, second = (
         to_numpy(as_array(side, name)) for side, name in zip(batch, names, strict=True)
@@ -394,7 +398,5 @@ def _check_prior(prior: Any, n_classes: int) -> FloatArray:
     vector = check_vector(prior, "prior", length=n_classes, low=0.0)
     total = float(vector.sum())
     if not (total > 0.0 and np.isfinite(total)):
-        raise ValueError(
-            describe("prior", "positive for at least one class", f"a sum of {total:g}")
-        )
+        raise ArgumentValueError("prior", "positive for at least one class", f"a sum of {total:g}")
     return vector / total

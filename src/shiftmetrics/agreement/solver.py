@@ -10,10 +10,10 @@ import numpy as np
 
 from shiftmetrics._core.arrays import UNIT_ROUNDOFF, FloatArray
 from shiftmetrics._core.convex_difference import Samples, Tail
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.maximum import Maximum, maximize_difference
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.result import Status
-from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement.result import (
     BOUNDARY,
     CONTRADICTION,
@@ -75,7 +75,7 @@ def solve_agreement(
         ``x`` is beta, ``value`` the agreement in nats per sample.
     """
     if atol > LARGEST_ATOL:
-        raise ValueError(describe("atol", f"at most {LARGEST_ATOL:g} nats", f"{atol:g}"))
+        raise ArgumentValueError("atol", f"at most {LARGEST_ATOL:g} nats", f"{atol:g}")
     # Per unit of weight: values and slopes at beta = 0, where f = f' = 0, and the fall towards infinity.
     weight = limits.weight
     start = np.asarray([limits.start_slope / weight])
@@ -90,7 +90,7 @@ def solve_agreement(
     )
 
 
-def status_of(best: Maximum, *, given: bool = False) -> Status:
+def status_of_maximum(best: Maximum, *, given: bool = False) -> Status:
     """Return how a search for beta ended, or what a given beta led to."""
     if given:
         return EVALUATED if math.isfinite(best.value) else CONTRADICTION

@@ -19,6 +19,7 @@ from shiftmetrics._core.arrays import (
     to_numpy,
 )
 from shiftmetrics._core.blocks import Statistic, map_blocks, map_reduce
+from shiftmetrics._core.probabilities import cohen_kappa
 from shiftmetrics.agreement.formula import difference, log_partitions
 from shiftmetrics.agreement.scores import ScorePairs
 
@@ -98,10 +99,7 @@ class PredictionSums:
     def kappa(self) -> float:
         """Cohen's kappa of the predictions of both samples: 1 where none changes, 0 as for independent ones."""
         by_chance = float(self.predicted @ self.reference_predicted) / self.weight**2
-        if by_chance >= 1.0 - 1e-12:
-            return 0.0
-        kept = 1.0 - self.changed / self.weight
-        return (kept - by_chance) / (1.0 - by_chance)
+        return cohen_kappa(1.0 - self.changed / self.weight, by_chance) or 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 
 RowLoss: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 """Maps logits of shape (n_samples, n_classes) and labels (n_samples,) to losses (n_samples,)."""
@@ -85,21 +85,19 @@ def checked(model: Any) -> Callable[[Tensor], Tensor]:
     if not callable(model):
         expected = "a callable that maps a batch of inputs to logits"
         remedy = "Pass a torch.nn.Module or a function of one tensor."
-        raise TypeError(describe("model", expected, type(model).__name__, remedy))
+        raise ArgumentTypeError("model", expected, type(model).__name__, remedy)
 
     def logits_of(x: Tensor) -> Tensor:
         logits = model(x)
         if not isinstance(logits, Tensor):
             expected = "a function that returns a torch.Tensor of logits"
             remedy = "A gradient attack needs a model in torch; others go to the black-box routes."
-            raise TypeError(describe("model", expected, type(logits).__name__, remedy))
+            raise ArgumentTypeError("model", expected, type(logits).__name__, remedy)
         if logits.ndim != 2 or logits.shape[0] != x.shape[0] or logits.shape[1] < 2:
             expected = "a function that returns logits of shape (n_samples, n_classes) with at least two classes"
             got = f"shape {tuple(logits.shape)} for {x.shape[0]} row(s)"
-            raise ValueError(
-                describe(
-                    "model", expected, got, "Turn a single score s into the two logits (0, s)."
-                )
+            raise ArgumentValueError(
+                "model", expected, got, "Turn a single score s into the two logits (0, s)."
             )
         return logits
 
@@ -111,21 +109,21 @@ def check_logits(logits: Tensor) -> None:
     if not bool(torch.isfinite(logits).all()):
         row = int((~torch.isfinite(logits)).any(dim=1).nonzero()[0])
         got = f"{logits[row].tolist()} at row {row}"
-        raise ValueError(describe("model", "a function that returns finite logits", got))
+        raise ArgumentValueError("model", "a function that returns finite logits", got)
     # Rows of probabilities: a margin of these has no gradient where the model is sure.
     sums = logits.sum(dim=1)
     if bool((logits >= 0).all()) and bool(((sums - 1.0).abs() < PROBABILITY_TOLERANCE).all()):
         got = "probabilities (rows are non-negative and sum to 1)"
         remedy = "Leave its softmax out, or take the logarithm: lambda x: model(x).clamp_min(1e-30).log()."
-        raise ValueError(describe("model", "a function that returns logits", got, remedy))
+        raise ArgumentValueError("model", "a function that returns logits", got, remedy)
 
 
-def check_labels(y: Tensor, n_classes: int) -> None:
+def check_class_labels(y: Tensor, n_classes: int) -> None:
     """Raise a ValueError unless every label is a class of the model."""
     if int(y.min()) < 0 or int(y.max()) >= n_classes:
         expected = f"labels from 0 to {n_classes - 1}, the classes of the model"
         got = f"labels from {int(y.min())} to {int(y.max())}"
-        raise ValueError(describe("y", expected, got, "Encode the classes as 0, 1, 2, ..."))
+        raise ArgumentValueError("y", expected, got, "Encode the classes as 0, 1, 2, ...")
 
 
 def check_differentiable(logits_of: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> None:
@@ -137,10 +135,12 @@ def check_differentiable(logits_of: Callable[[Tensor], Tensor], x: Tensor, y: Te
     if margin.requires_grad:
         (gradient,) = torch.autograd.grad(margin.sum(), probe, allow_unused=True)
     if gradient is None:
-        raise TypeError(
-            "model must be differentiable in its input for a gradient attack, got logits without a gradient. "
+        raise ArgumentTypeError(
+            "model",
+            "differentiable in its input for a gradient attack",
+            "logits without a gradient",
             "Look for detach(), no_grad(), NumPy or argmax inside it; a defence that is not differentiable needs "
-            "a stand-in gradient (see JPEGDefence), and other models a black-box route."
+            "a stand-in gradient (see JPEGDefence), and other models a black-box route.",
         )
     if not bool(gradient.any()):
         warnings.warn(

@@ -48,7 +48,7 @@ def nearest_error(
     Parameters
     ----------
     model, X, y
-        The model, the samples, and their labels; see `shiftmetrics.lab.attacks.pgd`.
+        The model, the samples, and their labels; see `shiftmetrics_lab.attacks.pgd`.
     norm : {"l2", "linf"}, default "l2"
         Norm of the distance.
     n_steps : int, default 100
@@ -67,7 +67,7 @@ def nearest_error(
     Raises
     ------
     TypeError, ValueError
-        As in `shiftmetrics.lab.attacks.pgd`.
+        As in `shiftmetrics_lab.attacks.pgd`.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def search_nearest(
                 end = NearestError(part)
                 others = _moves_to_others(part, problem, predicted, restart // 2)
                 end.update(others, part.margins(others) > 0)
-                shorten(part, end)
+                shorten_attack(part, end)
                 nearest.update(end.perturbation, end.found)
                 start = torch.where(end.found[:, None], end.perturbation, others)
             elif restart:
@@ -147,10 +147,10 @@ def search_nearest(
                 perturbation = part.random(nearest.norm.where(nearest.found, 0.0), generator)
                 nearest.update(perturbation, part.margins(perturbation) > 0)
         # To the boundary along the line, then along the boundary.
-        shorten(part, nearest)
+        shorten_attack(part, nearest)
         if polish:
-            slide(part, nearest)
-            shorten(part, nearest)
+            slide_attack(part, nearest)
+            shorten_attack(part, nearest)
         perturbations[right] = nearest.perturbation
         return perturbations
 
@@ -260,7 +260,7 @@ def _linear_distance(value: Tensor, gradient: Tensor, problem: AttackProblem) ->
     return torch.minimum(torch.where(known, distance, 1.0), problem.reach())
 
 
-def shorten(problem: AttackProblem, nearest: NearestError, *, n_steps: int = 10) -> None:
+def shorten_attack(problem: AttackProblem, nearest: NearestError, *, n_steps: int = 10) -> None:
     """Halve the part of each line that ends in a known error until its nearest error is known to 0.1 %."""
     # bisection between the sample (0) and the best perturbation (1)
     end = nearest.perturbation
@@ -275,7 +275,7 @@ def shorten(problem: AttackProblem, nearest: NearestError, *, n_steps: int = 10)
         high = torch.where(wrong, middle, high)
 
 
-def slide(problem: AttackProblem, nearest: NearestError, *, n_steps: int = 15) -> None:
+def slide_attack(problem: AttackProblem, nearest: NearestError, *, n_steps: int = 15) -> None:
     """Turn each best perturbation towards the nearest point of the linearised boundary, as long as that shortens it.
 
     The nearest point of the boundary is where its normal points back at the sample. Each step projects the sample on

@@ -18,11 +18,11 @@ import torch
 from torch import Tensor
 
 from shiftmetrics._core.arrays import FloatArray, as_array, to_float64
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.validation import (
     check_finite,
     check_integer,
     check_vector,
-    describe,
 )
 from shiftmetrics.attacks.geometry import Norm, random_move, row_norm
 from shiftmetrics.attacks.model import RowLoss, margin_loss
@@ -81,7 +81,7 @@ class AttackOptions:
         }
 
 
-def options_of(value: AttackOptions | None) -> AttackOptions:
+def attack_options(value: AttackOptions | None) -> AttackOptions:
     """Return the options of a call, the defaults for None.
 
     Raises
@@ -92,7 +92,7 @@ def options_of(value: AttackOptions | None) -> AttackOptions:
     if value is None:
         return AttackOptions()
     if not isinstance(value, AttackOptions):
-        raise TypeError(describe("options", "an AttackOptions or None", value=value))
+        raise ArgumentTypeError("options", "an AttackOptions or None", value=value)
     return value
 
 
@@ -222,7 +222,7 @@ class AttackProblem:
         return row_norm(torch.maximum(low.abs(), high.abs()), self.norm)
 
 
-def problem_of(
+def attack_problem(
     model: Callable[[Tensor], Tensor],
     X: Any,
     y: Any,
@@ -249,14 +249,14 @@ def problem_of(
     cost = _row_array(costs, "feature_costs", x)
     if not bool((cost > 0).all()):
         remedy = "An infinite cost freezes a feature."
-        raise ValueError(describe("feature_costs", "positive", f"{float(cost.min()):g}", remedy))
+        raise ArgumentValueError("feature_costs", "positive", f"{float(cost.min()):g}", remedy)
     frozen = False if options.frozen is None else options.frozen
     # A feature of infinite cost is frozen; its cost is 1, so that no product with it is NaN.
     still = (_row_array(frozen, "frozen", x) != 0) | torch.isinf(cost)
     cost = cost.where(~still, 1.0).flatten()
     if bool(still.all()):
         expected = "a mask that leaves a feature free"
-        raise ValueError(describe("frozen", expected, "all features frozen", "Free one of them."))
+        raise ArgumentValueError("frozen", expected, "all features frozen", "Free one of them.")
     # The longest perturbation goes from corner to corner of the bounds.
     width = (upper - lower).where(~still, 0.0).flatten() * cost.sqrt()
     furthest = float(row_norm(width[None], norm))
@@ -284,7 +284,7 @@ def _check_strength(strength: Any, x: Tensor, furthest: float) -> Tensor:
             "It is in the units of X: write 8/255 for 8 of 255 grey levels of images in [0, 1]."
         )
         expected = f"at most {furthest:g}, the width of bounds"
-        raise ValueError(describe("strength", expected, f"{radius.max():g}", remedy))
+        raise ArgumentValueError("strength", expected, f"{radius.max():g}", remedy)
     return torch.tensor(radius, dtype=x.dtype, device=x.device)
 
 
@@ -294,7 +294,7 @@ def _check_x(X: Any, like: Tensor | None) -> Tensor:
     if array.ndim < 2 or math.prod(array.shape) == 0:
         expected = "a batch of shape (n_samples, ...) with at least one row and one feature"
         remedy = "Add an axis: X[None] for one input, X[:, None] for one feature."
-        raise ValueError(describe("X", expected, f"shape {tuple(array.shape)}", remedy))
+        raise ArgumentValueError("X", expected, f"shape {tuple(array.shape)}", remedy)
     check_finite(array, "X")
     # Tensors stay where they are; arrays go to the device of the model.
     if isinstance(array, Tensor):
@@ -308,7 +308,7 @@ def _check_x(X: Any, like: Tensor | None) -> Tensor:
         x = x.to(device, dtype)
     if x.dtype not in (torch.float32, torch.float64):
         remedy = "The small steps of an attack get lost in half precision: use X.float() and model.float()."
-        raise TypeError(describe("X", "float32 or float64", str(x.dtype), remedy))
+        raise ArgumentTypeError("X", "float32 or float64", str(x.dtype), remedy)
     return x.clone()
 
 
@@ -316,12 +316,12 @@ def _check_y(y: Any, x: Tensor) -> Tensor:
     labels = to_float64(as_array(y, "y"))
     if labels.shape != (x.shape[0],):
         expected = f"one label for each of the {x.shape[0]} rows"
-        raise ValueError(describe("y", expected, f"shape {labels.shape}"))
+        raise ArgumentValueError("y", expected, f"shape {labels.shape}")
     # Labels that are no classes of the model are found once its logits are known.
     broken = labels[labels != np.round(labels)]
     if broken.size:
         remedy = "Encode the classes as 0, 1, ..."
-        raise ValueError(describe("y", "integers", f"{broken[0]:g}", remedy))
+        raise ArgumentValueError("y", "integers", f"{broken[0]:g}", remedy)
     return torch.tensor(labels, dtype=torch.int64, device=x.device)
 
 
@@ -331,11 +331,11 @@ def _check_bounds(bounds: Any, x: Tensor) -> tuple[Tensor, Tensor]:
         bounds = (-math.inf, math.inf)
     expected = "a pair (lowest, highest) with lowest <= highest everywhere, or None"
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise ValueError(describe("bounds", expected, value=bounds))
+        raise ArgumentValueError("bounds", expected, value=bounds)
     lower = _row_array(bounds[0], "bounds[0]", x)
     upper = _row_array(bounds[1], "bounds[1]", x)
     if not bool((lower <= upper).all()):
-        raise ValueError(describe("bounds", expected, value=bounds))
+        raise ArgumentValueError("bounds", expected, value=bounds)
     # Inputs may lie beyond a bound by a rounding of their units.
     slack = 1e-6 * (upper - lower).clamp_max(1e6)
     outside = (x < lower - slack) | (x > upper + slack)
@@ -344,7 +344,7 @@ def _check_bounds(bounds: Any, x: Tensor) -> tuple[Tensor, Tensor]:
         expected = f"inside bounds, from {float(lower.min()):g} to {float(upper.max()):g}"
         got = f"values from {float(x.min()):g} to {float(x.max()):g} (first outside at row {row})"
         remedy = "Scale X, or pass the bounds that it has; normalisation belongs inside the model."
-        raise ValueError(describe("X", expected, got, remedy))
+        raise ArgumentValueError("X", expected, got, remedy)
     return lower, upper
 
 
@@ -356,7 +356,7 @@ def _row_array(value: Any, argument: str, x: Tensor) -> Tensor:
         array = np.broadcast_to(array, shape)
     except ValueError as error:
         expected = f"a number or an array that fits a row, of shape {shape}"
-        raise ValueError(describe(argument, expected, f"shape {array.shape}")) from error
+        raise ArgumentValueError(argument, expected, f"shape {array.shape}") from error
     if np.isnan(array).any():
-        raise ValueError(describe(argument, "free of NaN", "NaN"))
+        raise ArgumentValueError(argument, "free of NaN", "NaN")
     return torch.as_tensor(array.copy()).to(dtype=x.dtype, device=x.device)

@@ -17,15 +17,20 @@ from shiftmetrics._core.result import format_number, settings_of
 from shiftmetrics._core.validation import check_choice, check_rng
 from shiftmetrics.attacks.geometry import NORMS, Norm
 from shiftmetrics.attacks.model import (
+    check_class_labels,
     check_differentiable,
-    check_labels,
     check_logits,
     checked,
     evaluation_mode,
     margin_loss,
     parameter_of,
 )
-from shiftmetrics.attacks.problem import AttackOptions, AttackProblem, options_of, problem_of
+from shiftmetrics.attacks.problem import (
+    AttackOptions,
+    AttackProblem,
+    attack_options,
+    attack_problem,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -119,14 +124,14 @@ def run_search(
         The attack's other arguments, for the settings of the result.
     """
     norm = check_choice(norm, "norm", NORMS)
-    options = options_of(options)
+    options = attack_options(options)
     logits_of = checked(model)
     rng = check_rng(options.rng)
     perturbed: list[Tensor] = []
     wrong: list[Tensor] = []
     # In evaluation mode; tensors made in torch's inference mode would have no gradient.
     with evaluation_mode(model):
-        problem = problem_of(
+        problem = attack_problem(
             logits_of, X, y, norm=norm, options=options, strength=strength, like=parameter_of(model)
         )
         with progress_bar(options.progress, name, problem.n_samples, unit=" rows") as bar:
@@ -137,7 +142,7 @@ def run_search(
                 generator.manual_seed(int(rng.integers(2**62)))
                 # The model must answer the rows as they are, and a gradient lead back to them.
                 logits = part.logits(part.zeros())
-                check_labels(part.y, logits.shape[1])
+                check_class_labels(part.y, logits.shape[1])
                 check_logits(logits)
                 if needs_gradient and start == 0:
                     check_differentiable(logits_of, part.x[:8], part.y[:8])

@@ -115,6 +115,21 @@ def parse_bounds(text: str, flag: str = "--bounds") -> Any:
     return bounds
 
 
+def label_plan_of(plan: int | None, *, peek: bool) -> int | str | None:
+    """Return the plan of labels that ``--plan`` and ``--peek`` ask for.
+
+    Raises
+    ------
+    ValueError
+        If both are given.
+    """
+    if not peek:
+        return plan
+    if plan is not None:
+        raise ValueError("--plan NUMBER must not be given beside --peek, which needs no number.")
+    return "anytime"
+
+
 def parse_cost(text: str, flag: str = "--cost") -> Any:
     """Turn ``sex=0.1,age=inf`` into a cost by column; one word, the name of a scale, stays as it is.
 

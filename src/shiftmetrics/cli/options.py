@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from shiftmetrics._core.validation import check_number, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_number
 
 SETTINGS: dict[str, Any] = {
     "rich_markup_mode": None,  # help without rich, which is slow to import
@@ -43,8 +44,8 @@ class Opening:
         # 0 would refuse every file, infinity refuses none
         check_number(self.max_gib, "--max-gib", low=0.0, open_low=True, allow_inf=True)
         if self.sep is not None and (len(self.sep) != 1 or self.sep == self.decimal):
-            raise ValueError(
-                describe("--sep", "one character, other than the decimal mark", value=self.sep)
+            raise ArgumentValueError(
+                "--sep", "one character, other than the decimal mark", value=self.sep
             )
 
 

@@ -17,11 +17,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand
 
+from shiftmetrics._core.exceptions import ArgumentError
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics.cli.forms import TEXT_FORMS, Option
 from shiftmetrics.cli.options import OPENING, SETTINGS, Opening, of_every_command
@@ -30,7 +31,7 @@ from shiftmetrics.cli.outputs import Job, check_outputs
 NEVER = {"executor", "rng", "progress", "align", "pairing", "keep_rows"}
 """Parameters of the library that are no options: set by --seed, --quiet and --align, or of no use to a command."""
 
-WORDS = {"sample_weight": "--weight", "groups": "--groups"}
+WORDS = {"sample_weight": "--weight", "groups": "--groups", "pairing": "--align"}
 """What messages call arguments of every command that are no options of functions."""
 
 PLAIN = (str, int, float, bool, Path, list[str])
@@ -131,8 +132,10 @@ def _kind_of(owner: Any, name: str) -> Any:
     # some modules import these for type checks only
     objects = {"Computing": Computing, "Resampling": Resampling}
     module = sys.modules[inspect.unwrap(owner).__module__]
+    # one at a time: a name that is known to type checkers alone hides no other parameter
+    alone = types.SimpleNamespace(__annotations__={name: parameter.annotation})
     try:
-        return eval(parameter.annotation, vars(module), objects)
+        return get_type_hints(alone, vars(module), objects)[name]
     except NameError:
         return type(parameter.default)
 
@@ -235,19 +238,11 @@ class Call:
 
 @contextmanager
 def _named_arguments(names: Mapping[str, str]) -> Iterator[None]:
-    """Name arguments in messages as they are typed: ``scores must be ...`` becomes ``SHIFTED must be ...``."""
+    """Name arguments in errors as they are typed: ``scores must be ...`` becomes ``SHIFTED must be ...``."""
     try:
         yield
-    except (ValueError, TypeError) as error:
-        argument = rf"(?<!-)\b({'|'.join(names)})\b(?=[^.]* must )"
-        message = re.sub(argument, lambda match: names[match[1]], str(error))
-        # remedies too, as in "with ids= or labels="
-        keyword = rf"\b({'|'.join(names)})=(?![\w\"'])"
-        message = re.sub(keyword, lambda match: names[match[1]], message)
-        # values too, as in align="position" and inner=True
-        message = re.sub(r'\b(\w+)="(\w+)"', r"--\1 \2", message)
-        message = re.sub(r"\b(\w+)=True\b", r"--\1", message)
-        raise type(error)(message) from error
+    except ArgumentError as error:
+        raise error.with_names(names) from error
 
 
 def command(function: Callable[..., None]) -> Any:
@@ -289,6 +284,11 @@ def measuring(
                 declared.setdefault(option.key, option)  # where two declare it, the first counts
 
     def decorate(command: Callable[..., Job]) -> Any:
+        flags = {
+            option.name: option.flag for option in own_options(command) if not option.is_argument
+        }
+        called = {**flags, **words}
+
         def callback(
             *,
             seed: int,
@@ -306,11 +306,11 @@ def measuring(
             OPENING.set(Opening(**chosen))
             # what is left are the command's own arguments
             typed = {key: values.pop(option.name) for key, option in declared.items()}
-            call = Call(declared, typed, seed, not quiet and sys.stderr.isatty(), words)
+            call = Call(declared, typed, seed, not quiet and sys.stderr.isatty(), called)
             job = command(call=call, **values)
             return dataclasses.replace(job, json=json, report=report, quiet=quiet, verbose=verbose)
 
-        own = own_options(command, panels)
+        own = list(own_options(command, panels))
         output = own_options(of_every_command)
         return _readable(callback, command, [*declared.values(), *own, *opening.values(), *output])
 

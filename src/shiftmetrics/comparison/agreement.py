@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.chunk_readers import in_chunks
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.options import Computing, Resampling, always_resampling
 from shiftmetrics._core.result import format_percent, settings_of
 from shiftmetrics._core.tables import Align
-from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.agreement.posterior import prior_setting
 from shiftmetrics.agreement.scores import (
@@ -23,7 +23,7 @@ from shiftmetrics.agreement.scores import (
     prepare_pairs,
 )
 from shiftmetrics.comparison.camps import collapsed_by_classes, name_camps, rare_events
-from shiftmetrics.comparison.classes import Classes, read_classes, same_rows, same_scores
+from shiftmetrics.comparison.classes import Classes, read_model_classes, same_rows, same_scores
 from shiftmetrics.comparison.criteria import SCORES
 from shiftmetrics.comparison.models import measure_each, model_names
 from shiftmetrics.comparison.paired import PairedValues, check_paired
@@ -202,7 +202,7 @@ def compare_agreement(
     )
     if labelled_scores is not None and set(labelled_scores) != set(names):
         got = f"{list(labelled_scores)}"
-        raise ValueError(describe("labelled_scores", f"a mapping with the names {names}", got))
+        raise ArgumentValueError("labelled_scores", f"a mapping with the names {names}", got)
     # Only agreement needs an interval of its own; all other criteria are resampled together.
     robust = criterion in (AGREEMENT, OVER_CEILING)
 
@@ -211,7 +211,7 @@ def compare_agreement(
         return posterior_agreement(tables[name], before[name], **options, **common)
 
     results = measure_each(names, measure, computing) if paired_rows else {}
-    classes = read_classes(tables, pairs, labels, labelled_scores, pairing)
+    classes = read_model_classes(tables, pairs, labels, labelled_scores, pairing)
     # One numbering of classes for all models, then what each criterion makes of it.
     criteria = _criteria(criterion, classes, list(pairs.values()), paired=paired_rows)
     groups = align_rows(tables[names[0]], chosen.groups, "groups", pairing)
@@ -291,7 +291,7 @@ def _references(reference_scores: Any, names: list[str]) -> dict[str, Any] | Non
         return dict.fromkeys(names, in_chunks(reference_scores, "reference_scores"))
     if set(reference_scores) != set(names):
         got = f"{list(reference_scores)}"
-        raise ValueError(describe("reference_scores", f"a mapping with the names {names}", got))
+        raise ArgumentValueError("reference_scores", f"a mapping with the names {names}", got)
     return dict(reference_scores)
 
 

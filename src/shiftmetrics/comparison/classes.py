@@ -11,8 +11,8 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray, is_labelled, to_float64
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.chunk_readers import in_chunks
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.tables import Align, align_tables, label_codes, match_labels
-from shiftmetrics._core.validation import describe
 from shiftmetrics.agreement.predictions import (
     class_names,
     label_columns,
@@ -75,7 +75,7 @@ class Classes:
     labels: Any = None
 
 
-def read_classes(
+def read_model_classes(
     scores: Mapping[str, Any],
     pairs: Mapping[str, ScorePairs],
     labels: Any,
@@ -132,7 +132,7 @@ def same_rows(argument: str, tables: Mapping[str, Any], pairing: Align) -> dict[
             len(ordered[name])
         except TypeError as error:
             got = f"a {type(table).__name__}, which has no rows"
-            raise TypeError(describe(called, "an array of scores", got)) from error
+            raise ArgumentTypeError(called, "an array of scores", got) from error
     # The first model's table sets the order.
     name_first, first = next(iter(tables.items()))
     for name, table in tables.items():
@@ -174,7 +174,7 @@ def _labelled_rows(
         except (TypeError, ValueError) as error:
             raise type(error)(f"{called}: {error}") from error
         if own.n_classes != part.n_classes:
-            raise ValueError(describe(called, f"of {part.n_classes} classes", own.n_classes))
+            raise ArgumentValueError(called, f"of {part.n_classes} classes", own.n_classes)
         predictions.append(codes[predicted_columns(own)[1]])
         # How sure the model is, among the labelled rows.
         confidence = _confidence(own)

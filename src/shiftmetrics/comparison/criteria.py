@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.probabilities import cohen_kappa
 
 
 def confusion(
@@ -49,16 +50,9 @@ def f1_macro(fractions: FloatArray) -> float:
 
 
 def kappa(fractions: FloatArray) -> float:
-    """Return Cohen's kappa: agreement beyond that of independent predictions, as a fraction of what is possible.
-
-    0 where one side is constant (J. Cohen, Educational and Psychological Measurement 20, 1960,
-    doi:10.1177/001316446002000104).
-    """
-    # (observed - expected) / (1 - expected)
+    """Return Cohen's kappa of a confusion; 0 where one side is constant."""
     by_chance = float(fractions.sum(axis=0) @ fractions.sum(axis=1))
-    if by_chance >= 1.0 - 1e-12:
-        return 0.0
-    return (accuracy(fractions) - by_chance) / (1.0 - by_chance)
+    return cohen_kappa(accuracy(fractions), by_chance) or 0.0
 
 
 def accuracy_and_f1(fractions: FloatArray) -> float:

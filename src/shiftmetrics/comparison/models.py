@@ -6,21 +6,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.options import Computing, check_computing, progress_bar
-from shiftmetrics._core.validation import describe
 
 
 def model_names(mapping: Any, argument: str) -> list[str]:
     """Return the names of at least two models."""
     if not isinstance(mapping, Mapping):
-        raise TypeError(
-            describe(argument, "a mapping from the names of models", type(mapping).__name__)
+        raise ArgumentTypeError(
+            argument, "a mapping from the names of models", type(mapping).__name__
         )
     if len(mapping) < 2:
-        raise ValueError(describe(argument, "of at least two models", len(mapping)))
+        raise ArgumentValueError(argument, "of at least two models", len(mapping))
     for name in mapping:
         if not isinstance(name, str):
-            raise TypeError(describe(argument, "a mapping whose keys are strings", value=name))
+            raise ArgumentTypeError(argument, "a mapping whose keys are strings", value=name)
     return list(mapping)
 
 
@@ -28,7 +28,7 @@ def check_sizes(argument: str, sizes: Mapping[str, int]) -> None:
     """Refuse models of different rows."""
     if len(set(sizes.values())) > 1:
         got = ", ".join(f"{size} for {name!r}" for name, size in sizes.items())
-        raise ValueError(f"{argument} must have the same rows for all models, got {got}.")
+        raise ArgumentValueError(argument, "the same rows for all models", got, verb="have")
 
 
 def measure_each(

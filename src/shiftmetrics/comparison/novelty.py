@@ -9,19 +9,22 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import to_float64
+from shiftmetrics._core.exceptions import ArgumentTypeError
 from shiftmetrics._core.options import Computing, Resampling
-from shiftmetrics._core.validation import check_number, describe, seed_of
+from shiftmetrics._core.validation import check_number, seed_of
 from shiftmetrics.comparison.models import measure_each, model_names
 from shiftmetrics.comparison.ranking import rank_results
 from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.novelty import NoveltyResampling, choose_bandwidth, kernel_entropic_novelty
 from shiftmetrics.novelty.inputs import (
+    check_kernel,
     check_samples,
     column_units,
     units_warning,
 )
 from shiftmetrics.novelty.options import novelty_resampling_of
 from shiftmetrics.novelty.score.gram import rows_at
+from shiftmetrics.novelty.score.kernels import DEFAULT_KERNEL, KernelName, kernel_of
 
 Criterion = Callable[[Any, Any], Any]
 """From a sample and the reference to a number, or to a result with a value."""
@@ -32,7 +35,7 @@ def compare_novelty(
     reference: Any,
     *,
     eta: float = 1.0,
-    kernel: Literal["gaussian", "cosine"] = "gaussian",
+    kernel: KernelName = DEFAULT_KERNEL,
     bandwidth: float | Literal["auto"] = "auto",
     method: Any = "auto",
     criteria: Mapping[str, Criterion] | None = None,
@@ -59,7 +62,7 @@ def compare_novelty(
         As for `kernel_entropic_novelty`.
     criteria : mapping of str to callable, optional
         Other scores to set beside the fraction that is new, by name: ``score(sample, reference)`` returns a number,
-        as the functions of `shiftmetrics.lab.baselines` can. They see the same rows and do not change the ranking.
+        as the functions of `shiftmetrics_lab.baselines` can. They see the same rows and do not change the ranking.
     resampling : NoveltyResampling, Resampling or float, default 0.95
         Permutations, their level, which is that of the intervals and of all ranks together too, and the seed.
     computing : Computing, optional
@@ -96,6 +99,7 @@ def compare_novelty(
     ('new', 0.6, True)
     """
     names = model_names(samples, "samples")
+    check_kernel(kernel)
     chosen = novelty_resampling_of(resampling)
     confidence_level = chosen.confidence_level
     seed = seed_of(0 if chosen.rng is None else chosen.rng)
@@ -114,7 +118,7 @@ def compare_novelty(
     # One bandwidth and one set of units for all, or the values would not compare.
     width: Any = bandwidth
     units = None
-    if kernel == "gaussian" and bandwidth == "auto":
+    if kernel_of(kernel).chooses_bandwidth and bandwidth == "auto":
         units = column_units([*arrays.values(), base])
         if units is not None:
             arrays = {name: to_float64(array) / units for name, array in arrays.items()}
@@ -151,7 +155,7 @@ def _scores_by(
     for criterion, score in (criteria or {}).items():
         if not callable(score):
             expected = "a function of a sample and the reference"
-            raise TypeError(describe(f"criteria[{criterion!r}]", expected, value=score))
+            raise ArgumentTypeError(f"criteria[{criterion!r}]", expected, value=score)
         for name, sample in samples.items():
             value = float(score(to_float64(sample), to_float64(reference)))
             scores[name][criterion] = check_number(value, f"criteria[{criterion!r}]")

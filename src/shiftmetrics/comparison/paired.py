@@ -16,8 +16,8 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.confidence import HALF, resampled_interval, resampled_p_value
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.result import Interval, Result
-from shiftmetrics._core.validation import describe
 from shiftmetrics.comparison.joint_errors import normal_errors, simultaneous_p_values
 from shiftmetrics.comparison.result import ModelDifference
 
@@ -195,12 +195,12 @@ def paired_differences(
     return tuple(differences)
 
 
-def check_results(results: Mapping[str, Any]) -> None:
+def check_comparable(results: Mapping[str, Any]) -> None:
     """Raise a TypeError if one is not a result."""
     for name, result in results.items():
         if not isinstance(result, Result):
-            raise TypeError(
-                describe(f"results[{name!r}]", "a result of a measure", type(result).__name__)
+            raise ArgumentTypeError(
+                f"results[{name!r}]", "a result of a measure", type(result).__name__
             )
 
 
@@ -222,7 +222,7 @@ def check_paired(results: Mapping[str, Any]) -> list[str]:
             if not _is_resampled(result):
                 remedy = "Pass resampling."
                 got = "a result without resamples"
-                raise ValueError(describe(f"results[{name!r}]", "resampled", got, remedy))
+                raise ArgumentValueError(f"results[{name!r}]", "resampled", got, remedy)
         _check_shared(results, _resampling_of)
     else:
         for name, result in results.items():
@@ -265,7 +265,7 @@ def _check_shared(results: Mapping[str, Any], shared: Any) -> None:
         if len({value for value, _ in values.values()}) > 1:
             got = ", ".join(f"{value} for {name!r}" for name, (value, _) in values.items())
             remedy = next(iter(values.values()))[1]
-            raise ValueError(f"results must share the {what}, got {got}. {remedy}".rstrip())
+            raise ArgumentValueError("results", f"the {what}", got, remedy, verb="share")
 
 
 def _check_influence(name: str, result: Any) -> list[str]:
@@ -273,13 +273,13 @@ def _check_influence(name: str, result: Any) -> list[str]:
     argument = f"results[{name!r}]"
     if not np.isfinite(result.value):
         got = f"{result.value:g} (status {result.status})"
-        raise ValueError(describe(argument, "of finite value", got, result.status.remedy))
+        raise ArgumentValueError(argument, "of finite value", got, result.status.remedy)
     if result.influence is not None:
         return []
     if getattr(result, "standard_error", None) is not None:
         remedy = "Use the result as it was computed, with its rows."
         expected = "with the influence of each row"
-        raise ValueError(describe(argument, expected, "a result without", remedy))
+        raise ArgumentValueError(argument, expected, "a result without", remedy)
     return [f"{name}: its sampling error is not known (status {result.status}) and counts as none."]
 
 

@@ -13,8 +13,8 @@ from shiftmetrics._core.result import settings_of
 from shiftmetrics.comparison.models import model_names
 from shiftmetrics.comparison.paired import (
     PairedValues,
+    check_comparable,
     check_paired,
-    check_results,
     paired_differences,
 )
 from shiftmetrics.comparison.result import COLLAPSED, SEPARATED, TIED, ComparisonResult, RankedModel
@@ -35,7 +35,7 @@ def rank_results(
 ) -> ComparisonResult:
     """Rank checked results, with more secondary metrics of each model and more settings than the results have."""
     names = model_names(results, "results")
-    check_results(results)
+    check_comparable(results)
     # A measure says what of it is ranked, and brings resampled values or an influence.
     results = {name: result.ranked(confidence_level) for name, result in results.items()}
     warnings = check_paired(results)

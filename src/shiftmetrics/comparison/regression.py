@@ -10,9 +10,10 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.confidence import ResamplingUnits, skewed_errors
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.options import Resampling, always_resampling
 from shiftmetrics._core.result import Interval, settings_of
-from shiftmetrics._core.validation import check_vector, check_weights, describe
+from shiftmetrics._core.validation import check_vector, check_weights
 from shiftmetrics.comparison.models import model_names
 from shiftmetrics.comparison.paired import PairedValues
 from shiftmetrics.comparison.ranking import rank_models
@@ -101,7 +102,7 @@ def compare_regressions(
         y = np.asarray(labels, dtype=np.float64)
         if y.shape != (len(after),) or not np.isfinite(y).any() or np.isinf(y).any():
             expected = f"{len(after)} numbers, nan where they are not known"
-            raise ValueError(describe("labels", expected, f"shape {y.shape}"))
+            raise ArgumentValueError("labels", expected, f"shape {y.shape}")
         # E[(before - y)^2] where y is known, plus E[(after - before)^2]: the error after, were the two independent.
         known = np.isfinite(y)
         squares = np.where(known[:, None], (before - np.where(known, y, 0.0)[:, None]) ** 2, 0.0)
@@ -114,7 +115,7 @@ def compare_regressions(
     else:
         if len(names) < 3:
             expected = "given for fewer than three models"
-            raise ValueError(describe("labels", expected, "None", "Three models have a consensus."))
+            raise ArgumentValueError("labels", expected, "None", "Three models have a consensus.")
         criterion = CONSENSUS
         # A single model that is far off does not change the median.
         consensus = np.median(after, axis=1, keepdims=True)
@@ -156,7 +157,7 @@ def _columns(given: Any, names: list[str], argument: str, length: int | None) ->
     """Return the predictions of all models as columns."""
     if not isinstance(given, Mapping) or set(given) != set(names):
         got = list(given) if isinstance(given, Mapping) else type(given).__name__
-        raise ValueError(describe(argument, f"a mapping with the names {names}", f"{got}"))
+        raise ArgumentValueError(argument, f"a mapping with the names {names}", f"{got}")
     columns = []
     for name in names:
         column = check_vector(given[name], f"{argument}[{name!r}]", length=length)

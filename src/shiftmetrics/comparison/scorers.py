@@ -46,7 +46,7 @@ def resampled_scorer(
 ) -> Callable[[KnownScores, IntArray], WeightedScore] | None:
     """Return the quick form of a scorer of scikit-learn, which looks at the scores once; None where there is none."""
     if name == "roc_auc" and n_classes == 2:
-        return area_under_curve
+        return weighted_area_under_curve
     if name == "neg_log_loss":
         return mean_log_probability
     return None
@@ -66,7 +66,7 @@ def mean_log_probability(model: KnownScores, labels: IntArray) -> WeightedScore:
     return mean
 
 
-def area_under_curve(model: KnownScores, labels: IntArray) -> WeightedScore:
+def weighted_area_under_curve(model: KnownScores, labels: IntArray) -> WeightedScore:
     """Return the area under the ROC curve of two classes as a function of the weights of the rows.
 
     The scores are sorted once. The area is the weighted fraction of pairs of a positive and a negative row in which

@@ -11,9 +11,10 @@ from scipy.special import ndtri
 
 from shiftmetrics._core.arrays import FloatArray, IntArray, to_float64
 from shiftmetrics._core.confidence import ResamplingUnits, resampled_interval
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.options import Resampling, progress_bar
 from shiftmetrics._core.result import Interval
-from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics._core.validation import check_choice
 from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.comparison.classes import THIRDS, Classes, LabelledPredictions
 from shiftmetrics.comparison.criteria import (
@@ -72,15 +73,13 @@ def choose_criterion(
             f"{VOTE!r}, or label some rows."
         )
         expected = f"scores of the same rows before the shift for the criterion {criterion!r}"
-        raise ValueError(describe("reference_scores", expected, "none", remedy))
+        raise ArgumentValueError("reference_scores", expected, "none", remedy)
     if not labels and (other_rows or criterion not in LABEL_FREE):
         remedy = f"Without labels there are {', '.join(LABEL_FREE)}."
-        raise ValueError(
-            describe("labels", f"given for the criterion {criterion!r}", "None", remedy)
-        )
+        raise ArgumentValueError("labels", f"given for the criterion {criterion!r}", "None", remedy)
     if criterion == VOTE and n_models < 3:
         expected = "another one than 'vote' for fewer than three models"
-        raise ValueError(describe("criterion", expected, value=criterion))
+        raise ArgumentValueError("criterion", expected, value=criterion)
     return criterion
 
 
@@ -256,7 +255,7 @@ def _paired(
 ) -> PairedValues:
     """Return the values with their intervals; ``one_more`` is what one more row may add to a fraction."""
     if not (np.isfinite(resamples).all() and np.isfinite(values).all()):
-        raise ValueError(describe("criterion", "defined by the rows and their labels", "no number"))
+        raise ArgumentValueError("criterion", "defined by the rows and their labels", "no number")
     more = one_more * np.random.default_rng(
         [resampling.rng, resampling.n_resamples]
     ).standard_exponential(len(resamples))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from shiftmetrics._core.exceptions import ArgumentTypeError
 from shiftmetrics._core.options import Computing, Resampling, always_resampling
-from shiftmetrics._core.validation import describe
 from shiftmetrics.comparison.models import check_sizes, measure_each, model_names
 from shiftmetrics.comparison.ranking import rank_results
 from shiftmetrics.comparison.result import ComparisonResult
@@ -94,8 +94,8 @@ def compare_stability(
     for name, loss in losses.items():
         if not isinstance(loss, Loss):
             remedy = "Results go to compare_results."
-            raise TypeError(
-                describe(f"losses[{name!r}]", "a loss object", type(loss).__name__, remedy)
+            raise ArgumentTypeError(
+                f"losses[{name!r}]", "a loss object", type(loss).__name__, remedy
             )
     check_sizes("losses", {name: loss.n_samples for name, loss in losses.items()})
     chosen = always_resampling(resampling)

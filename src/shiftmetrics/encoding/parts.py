@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_percent
-from shiftmetrics._core.validation import describe
 from shiftmetrics.encoding.roles import read_dates
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def to_numbers(values: pd.Series) -> FloatArray:
         text = pd.to_numeric(values, errors="coerce")
         wrong = values[text.isna() & values.notna()]
         got = f"{wrong.iloc[0]!r}" if len(wrong) else type(error).__name__
-        raise ValueError(describe(f"column {values.name!r}", "of numbers", got)) from error
+        raise ArgumentValueError(f"column {values.name!r}", "of numbers", got) from error
     return np.where(np.isfinite(array), array, np.nan)
 
 
@@ -256,7 +256,7 @@ def _dates(values: pd.Series) -> pd.Series:
     dates = read_dates(known)
     if dates is None:
         got = f"{known.iloc[0]!r}" if len(known) else "none"
-        raise ValueError(describe(f"column {values.name!r}", "of dates", got))
+        raise ArgumentValueError(f"column {values.name!r}", "of dates", got)
     # By position: the index of a table may repeat.
     full = pd.Series(pd.NaT, index=range(len(values)), dtype="datetime64[ns]", name=values.name)
     full[values.notna().to_numpy()] = dates.to_numpy(dtype="datetime64[ns]")

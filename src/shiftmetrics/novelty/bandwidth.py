@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, IntArray, take_rows, to_float64
+from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
 from shiftmetrics._core.neighbours import pairwise_distances
 from shiftmetrics._core.options import check_memory, check_memory_limit
 from shiftmetrics._core.record import Record
@@ -23,9 +24,9 @@ from shiftmetrics._core.validation import (
     check_matrix,
     check_number,
     check_rng,
-    describe,
 )
-from shiftmetrics.novelty.inputs import KernelChoice, check_samples
+from shiftmetrics.novelty.inputs import check_samples
+from shiftmetrics.novelty.score.kernels import KernelChoice, kernel_of
 
 LIMIT = 0.01
 N_RESAMPLES = 50
@@ -121,7 +122,7 @@ def choose_bandwidth(
     if reference is None:
         samples = [check_matrix(features, "features", min_rows=2)]
     else:
-        samples = list(check_samples(features, reference, "gaussian"))
+        samples = list(check_samples(features, reference))
     return bandwidth_by_rule(
         samples,
         [None] * len(samples),
@@ -145,22 +146,26 @@ def bandwidth_of(
     Raises
     ------
     ValueError
-        If it is neither positive nor "auto", or given for another kernel than the Gaussian.
+        If it is neither positive nor "auto", given for a kernel without one, or left to a rule that is not the
+        kernel's.
     """
-    if kernel != "gaussian":
+    asked = kernel_of(kernel)
+    if asked.bandwidth is None:
         if isinstance(bandwidth, str) and bandwidth == "auto":
             return None, None
-        place = (
-            f"with kernel={kernel!r}" if isinstance(kernel, str) else "when kernel is a function"
-        )
-        remedy = "Only the Gaussian kernel has one."
-        raise ValueError(describe("bandwidth", f"left out {place}", value=bandwidth, remedy=remedy))
+        expected: str = "left out when kernel is a function"
+        if isinstance(kernel, str):
+            expected = Wording("left out with ", Setting("kernel", kernel))
+        remedy = "This kernel has no bandwidth."
+        raise ArgumentValueError("bandwidth", expected, value=bandwidth, remedy=remedy)
     if not isinstance(bandwidth, str):
         return check_number(bandwidth, "bandwidth", low=0.0, open_low=True), None
     if bandwidth != "auto":
-        raise ValueError(
-            describe("bandwidth", "a number greater than 0 or 'auto'", value=bandwidth)
-        )
+        raise ArgumentValueError("bandwidth", "a number greater than 0 or 'auto'", value=bandwidth)
+    if not asked.chooses_bandwidth:
+        expected = f"a number greater than 0 with kernel={kernel!r}"
+        remedy = "The rule behind 'auto' counts modes under the Gaussian kernel alone."
+        raise ArgumentValueError("bandwidth", expected, value=bandwidth, remedy=remedy)
     choice = bandwidth_by_rule(
         list(samples), list(weights), rng, units=1.0 if units is None else units
     )

@@ -21,7 +21,6 @@ from shiftmetrics.encoding.encoder import encoded_tables
 from shiftmetrics.novelty.bandwidth import bandwidth_of
 from shiftmetrics.novelty.detection import detect
 from shiftmetrics.novelty.inputs import (
-    KernelChoice,
     check_eta,
     check_groups,
     check_kernel,
@@ -29,15 +28,15 @@ from shiftmetrics.novelty.inputs import (
     check_samples,
     column_units,
     fractions,
-    kernel_of,
     units_warning,
 )
 from shiftmetrics.novelty.options import NoveltyResampling, novelty_resampling_of
 from shiftmetrics.novelty.result import NoveltyResult, NoveltySource
 from shiftmetrics.novelty.result_parts import NoveltyScore
 from shiftmetrics.novelty.score.gram import Gram
+from shiftmetrics.novelty.score.kernels import DEFAULT_KERNEL, KernelChoice, kernel_of
 from shiftmetrics.novelty.score.routes import Method, check_method, solve
-from shiftmetrics.novelty.score.solution import NoveltyProblem, cautions, status_of
+from shiftmetrics.novelty.score.solution import NoveltyProblem, cautions, status_of_solution
 
 
 def kernel_entropic_novelty(
@@ -45,7 +44,7 @@ def kernel_entropic_novelty(
     reference: Any,
     *,
     eta: float = 1.0,
-    kernel: KernelChoice = "gaussian",
+    kernel: KernelChoice = DEFAULT_KERNEL,
     bandwidth: float | Literal["auto"] = "auto",
     method: Method = "auto",
     sample_weight: Any = None,
@@ -189,7 +188,7 @@ def kernel_entropic_novelty(
     )
     # An encoder has given all columns one unit.
     differing = None
-    if kernel == "gaussian" and encoder is None:
+    if kernel_of(kernel).knows_columns and encoder is None:
         differing = column_units(samples, weights)
     units = differing if isinstance(bandwidth, str) else None
     width, choice = bandwidth_of(bandwidth, kernel, samples, given, generator, units)
@@ -232,7 +231,7 @@ def kernel_entropic_novelty(
     result = NoveltyResult(
         value=value,
         error_bound=error_bound,
-        status=status_of(solution, problem.gram.n_rows),
+        status=status_of_solution(solution, problem.gram.n_rows),
         n_samples=problem.gram.n_test,
         settings=settings_of(
             eta=eta,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from shiftmetrics._core.arrays import (
     to_numpy,
 )
 from shiftmetrics._core.chunk_readers import pair_in_chunks
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, Setting, Wording
 from shiftmetrics._core.options import Computing
 from shiftmetrics._core.placement import check_rows_fit
 from shiftmetrics._core.tables import align_tables
@@ -26,11 +27,8 @@ from shiftmetrics._core.validation import (
     check_number,
     check_same_library,
     check_weights,
-    describe,
 )
-from shiftmetrics.novelty.score.kernels import CallableKernel, CosineKernel, GaussianKernel, Kernel
-
-KernelChoice = Literal["gaussian", "cosine"] | Callable[[Any, Any], Any]
+from shiftmetrics.novelty.score.kernels import DEFAULT_KERNEL, KERNELS, KernelChoice, kernel_of
 
 MAX_ETA = 1e12
 """Beyond it the reference's rounding errors outweigh the test sample."""
@@ -47,7 +45,6 @@ _IN_ORDER = 1.1
 """Principal components learned from other rows are in the order of their spreads, nearly."""
 _EMBED = "shiftmetrics.adapters.embeddings.embed"
 _SPREAD_ROWS = 20_000
-_KERNELS = ("gaussian", "cosine")
 
 
 def check_eta(eta: Any) -> float:
@@ -57,24 +54,18 @@ def check_eta(eta: Any) -> float:
 
 def check_kernel(kernel: Any) -> KernelChoice:
     """Return a kernel's name, or the callable."""
-    if not callable(kernel) and (not isinstance(kernel, str) or kernel not in _KERNELS):
-        listed = ", ".join(repr(name) for name in _KERNELS)
+    if not callable(kernel) and (not isinstance(kernel, str) or kernel not in KERNELS):
+        listed = ", ".join(repr(name) for name in KERNELS)
         expected = f"one of {listed}, or a function of two arrays"
-        raise ValueError(describe("kernel", expected, value=kernel))
+        raise ArgumentValueError("kernel", expected, value=kernel)
     return kernel  # type: ignore[no-any-return]
 
 
-def kernel_of(choice: KernelChoice, bandwidth: float | None) -> Kernel:
-    """Return the kernel of a checked choice."""
-    if choice == "cosine":
-        return CosineKernel()
-    if bandwidth is not None:
-        return GaussianKernel(bandwidth)
-    return CallableKernel(choice)  # type: ignore[arg-type]
-
-
 def check_samples(
-    features: Any, reference: Any, kernel: KernelChoice, computing: Computing | None = None
+    features: Any,
+    reference: Any,
+    kernel: KernelChoice = DEFAULT_KERNEL,
+    computing: Computing | None = None,
 ) -> tuple[Array, Array]:
     """Return both samples as finite arrays of one library, with at least two rows each and matching columns.
 
@@ -102,31 +93,30 @@ def check_samples(
         test, base = (part if is_in_chunks(part) else to_numpy(part) for part in (test, base))
         if len(test) + len(base) <= JOINED_ROWS:
             test, base = (np.asarray(part, dtype=np.float64) for part in (test, base))
-    # Only the cosine kernel refuses samples that are finite.
-    if kernel == "cosine":
-        CosineKernel().check(test, "features")
-        CosineKernel().check(base, "reference")
+    # A kernel may refuse samples that are finite, as the cosine kernel does.
+    asked = kernel_of(kernel)
+    asked.check(test, "features")
+    asked.check(base, "reference")
     if test.shape[1] != base.shape[1]:
         expected = f"of as many columns as features, {test.shape[1]}"
         remedy = "Compute both by the same features, and drop columns of labels."
-        raise ValueError(describe("reference", expected, f"{base.shape[1]}", remedy))
+        raise ArgumentValueError("reference", expected, f"{base.shape[1]}", remedy)
     return test, base
 
 
 def _check_rows(value: Any, name: str) -> Array:
     """Return a matrix of numbers; for images and texts the error names what makes features of them."""
     if value is None:
-        raise TypeError(describe(name, "an array of shape (n_samples, n_columns)", "None"))
+        raise ArgumentTypeError(name, "an array of shape (n_samples, n_columns)", "None")
     try:
         array = as_array(value, name)
-    except TypeError as error:
-        raise TypeError(
-            f"{error} Turn texts and words into features first, by {_EMBED}."
-        ) from error
+    except ArgumentTypeError as error:
+        remedy = f"Turn texts and words into features first, by {_EMBED}."
+        raise error.with_remedy(remedy) from error
     if array.ndim > 2:
         remedy = f"Turn images into features first, by {_EMBED}."
         shape = f"shape {tuple(array.shape)}"
-        raise ValueError(describe(name, "an array of shape (n_samples, n_columns)", shape, remedy))
+        raise ArgumentValueError(name, "an array of shape (n_samples, n_columns)", shape, remedy)
     return check_matrix(array, name, min_rows=2)
 
 
@@ -184,11 +174,11 @@ def check_pairs(test_weights: FloatArray, reference_weights: FloatArray) -> None
     if sizes[0] != sizes[1]:
         expected = "False unless both samples have as many rows"
         remedy = "Give the partner of each row at its place."
-        raise ValueError(describe("paired", expected, f"{sizes[0]} and {sizes[1]} rows", remedy))
+        raise ArgumentValueError("paired", expected, f"{sizes[0]} and {sizes[1]} rows", remedy)
     n_pairs = int(np.count_nonzero((test_weights > 0.0) & (reference_weights > 0.0)))
     if n_pairs < 2:
         expected = "False unless at least 2 pairs have weight in both samples"
-        raise ValueError(describe("paired", expected, f"{n_pairs} of them"))
+        raise ArgumentValueError("paired", expected, f"{n_pairs} of them")
 
 
 def check_groups(groups: Any, sizes: tuple[int, int], *, paired: bool) -> IntArray | None:
@@ -203,17 +193,19 @@ def check_groups(groups: Any, sizes: tuple[int, int], *, paired: bool) -> IntArr
         return np.tile(np.arange(sizes[0]), 2) if paired else None
     if not isinstance(groups, tuple | list) or len(groups) != 2:
         expected = "a tuple of two arrays, the groups of the rows of features and of reference"
-        raise ValueError(describe("groups", expected, type(groups).__name__))
+        raise ArgumentValueError("groups", expected, type(groups).__name__)
     labels = [np.asarray(side) for side in groups]
     for side, size, name in zip(labels, sizes, ("features", "reference"), strict=True):
         if side.shape != (size,):
             expected = f"of one label for each of the {size} rows of {name}"
-            raise ValueError(describe("groups", expected, side.shape))
+            raise ArgumentValueError("groups", expected, side.shape)
     if paired:
         if not np.array_equal(labels[0], labels[1]):
-            expected = "the same in row i of both samples with paired=True"
-            raise ValueError(describe("groups", expected, "others"))
+            expected = Wording("the same in row i of both samples with ", Setting("paired", True))
+            raise ArgumentValueError("groups", expected, "others")
     elif (common := np.intersect1d(labels[0], labels[1])).size:
-        remedy = "Rows that belong together in pairs are swapped with paired=True."
-        raise ValueError(describe("groups", "of one sample each", f"{common[0]} in both", remedy))
+        remedy = Wording(
+            "Rows that belong together in pairs are swapped with ", Setting("paired", True), "."
+        )
+        raise ArgumentValueError("groups", "of one sample each", f"{common[0]} in both", remedy)
     return np.unique(np.concatenate(labels), return_inverse=True)[1]

@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float64
 from shiftmetrics.novelty.dependence import duplicate_warnings, order_warnings
-from shiftmetrics.novelty.modes.changes import column_changes, is_gradual, matched
+from shiftmetrics.novelty.modes.changes import changes_of_columns, is_gradual, matched
 from shiftmetrics.novelty.modes.correlations import correlated, correlation_changes
 from shiftmetrics.novelty.modes.crossfit import N_FOLDS, crossfitted_members
 from shiftmetrics.novelty.modes.gate import Gate, side_p_values
@@ -106,11 +106,11 @@ class SearchedSamples:
         gram = self.space.gram
         in_test = gram.in_test
         # What weighs differently has other medians; and a user's kernel knows no columns.
-        if gram.kernel.bandwidth is None or np.ptp(self._weights) > 0.0:
+        if not gram.kernel.knows_columns or np.ptp(self._weights) > 0.0:
             return NoveltyChanges()
         features = to_float64(gram.take(np.arange(gram.n_rows)))
         sides = features[in_test], features[~in_test]
-        changes = column_changes(*sides, columns, self._alpha)
+        changes = changes_of_columns(*sides, columns, self._alpha)
         if changes and not is_gradual(*sides, columns, changes):
             return NoveltyChanges()
         # Undo the changes in the reference, and ask the gate again with the same labels.

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.result import Result, Status, format_number
-from shiftmetrics._core.validation import describe
 from shiftmetrics.rules.fields import Place, Reading, find, read
 from shiftmetrics.rules.outcomes import Ended, Outcome, RulesResult
 from shiftmetrics.rules.rule import Rule, nearest_names
@@ -47,20 +47,20 @@ def check_results(results: Mapping[str, Result], rules: Sequence[Rule]) -> Rules
     (True, 'Passed: 1 check of 1 rule, 1 passed.')
     """
     if not isinstance(results, Mapping):
-        raise TypeError(
-            describe("results", "a mapping from names to results", type(results).__name__)
+        raise ArgumentTypeError(
+            "results", "a mapping from names to results", type(results).__name__
         )
     for name, result in results.items():
         if not isinstance(result, Result):
-            raise TypeError(
-                describe(f"results[{name!r}]", "a result of a measure", type(result).__name__)
+            raise ArgumentTypeError(
+                f"results[{name!r}]", "a result of a measure", type(result).__name__
             )
     rules = list(rules)
     for rule in rules:
         if not isinstance(rule, Rule):
-            raise TypeError(describe("rules", "rules", type(rule).__name__))
+            raise ArgumentTypeError("rules", "rules", type(rule).__name__)
     if not rules:
-        raise ValueError(describe("rules", "at least one rule", "none"))
+        raise ArgumentValueError("rules", "at least one rule", "none")
     outcomes: list[Outcome] = []
     seen: set[str] = set()
     for rule in rules:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from shiftmetrics._core.documents import SCHEMA_VERSION
 from shiftmetrics._core.files import MARK, WRITTEN_BY, atomic_path, write_text
-from shiftmetrics._core.record import Record, encode
+from shiftmetrics._core.record import Record, encode_value
 from shiftmetrics.rules.rule import Rule
 
 Ended = Literal["passed", "failed", "warned", "error"]
@@ -137,7 +137,7 @@ class RulesResult(Record):
             "schema_version": SCHEMA_VERSION,
             "passed": self.passed,
             "exit_code": self.exit_code,
-            **encode(self, lambda _path, array: array.tolist()),
+            **encode_value(self, lambda _path, array: array.tolist()),
         }
         text = json.dumps(document, indent=2, allow_nan=False)
         if path is not None:

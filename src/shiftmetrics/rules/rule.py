@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
 from shiftmetrics._core.validation import (
     check_choice,
     check_keys,
     check_number,
-    describe,
     first_few,
 )
 
@@ -87,7 +87,7 @@ class Rule(Record):
         for name in ("name", "measure", "result", "field", "reason"):
             text = getattr(self, name)
             if text is not None and not isinstance(text, str):
-                raise TypeError(describe(name, "a string", value=text))
+                raise ArgumentTypeError(name, "a string", value=text)
         check_choice(self.severity, "severity", get_args(Severity))
         if self.using is not None:
             check_choice(self.using, "using", get_args(Using))
@@ -127,7 +127,7 @@ class Rule(Record):
                 object.__setattr__(self, name, check_number(bound, name, allow_inf=True))
         if self.at_least is None and self.at_most is None:
             expected = f"{' or '.join(BOUNDS)}, or both"
-            raise ValueError(describe("The bound of a rule", expected, "none"))
+            raise ArgumentValueError("The bound of a rule", expected, "none")
         # a bound that nothing meets is a slip of the pen
         if self.lower > self.upper:
             raise ValueError(
@@ -211,11 +211,11 @@ def read_toml(path: Path, argument: str) -> dict[str, Any]:
     """Return what a TOML file holds; raise a ValueError if it is missing or not TOML."""
     if not path.is_file():
         got = f"the folder {str(path)!r}" if path.is_dir() else f"{str(path)!r}, which is not there"
-        raise ValueError(describe(argument, "an existing TOML file", got))
+        raise ArgumentValueError(argument, "an existing TOML file", got)
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(describe(argument, "a TOML file", f"{str(path)!r} ({error})")) from error
+        raise ArgumentValueError(argument, "a TOML file", f"{str(path)!r} ({error})") from error
 
 
 def _rule(table: Mapping[str, Any], called: str) -> Rule:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.result import Interval, Status
-from shiftmetrics._core.validation import check_number, describe
+from shiftmetrics._core.validation import check_number
 from shiftmetrics.stability.divergence import DivergenceName
 from shiftmetrics.stability.losses.base import Kind, Loss
 from shiftmetrics.stability.problem import Prices, RealisedPlan, StabilityProblem, counted_passes
@@ -246,7 +247,7 @@ def _clearly_worse(problem: StabilityProblem) -> float:
     """Return the threshold where none is given: more errors than now, by a number that needs no explanation."""
     if not _has_error_rate(problem):
         expected = "given for losses other than 0 and 1"
-        raise ValueError(describe("threshold", expected, "None"))
+        raise ArgumentValueError("threshold", expected, "None")
     return min(problem.dual.baseline.risk + MORE_ERRORS, 1.0)
 
 
@@ -261,9 +262,7 @@ def _check_error_rate(problem: StabilityProblem, threshold: float) -> None:
     """Refuse a threshold above 1 for losses of 0 and 1: 40 for 40 % is a common slip."""
     if threshold > 1.0 and _has_error_rate(problem):
         remedy = "Write a percentage as a fraction: 0.2 for 20 %."
-        raise ValueError(
-            describe("threshold", "an error rate from 0 to 1", f"{threshold:g}", remedy)
-        )
+        raise ArgumentValueError("threshold", "an error rate from 0 to 1", f"{threshold:g}", remedy)
 
 
 def worst_shift(problem: StabilityProblem, budget: float) -> StabilityResult:

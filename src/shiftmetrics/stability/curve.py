@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, as_array, to_numpy
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.options import Computing, Resampling
-from shiftmetrics._core.validation import check_integer, check_number, check_vector, describe
+from shiftmetrics._core.validation import check_integer, check_number, check_vector
 from shiftmetrics.stability.criterion import least_shift
 from shiftmetrics.stability.curve_result import CurvePoints, StabilityCurve
 from shiftmetrics.stability.divergence import DivergenceName
@@ -173,7 +174,7 @@ def trade_off(
     check_number(grid[-1], "cheapness", high=1.0)
     total = 1.0 / prices.theta1 + 1.0 / prices.theta2
     if total == 0.0:
-        raise ValueError(describe("theta1", "finite, or theta2", "inf for both"))
+        raise ArgumentValueError("theta1", "finite, or theta2", "inf for both")
     # At either end one of the prices is infinite.
     with np.errstate(divide="ignore"):
         of_perturbation = 1.0 / (total * grid)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.exceptions import ArgumentValueError
 
 # The string of a missing category.
 MISSING = "missing"
@@ -33,16 +33,16 @@ def frame_of(
         values = np.asarray(table)
         if values.ndim != 2:
             expected = "a table of shape (n_rows, n_columns)"
-            raise ValueError(describe(argument, expected, f"shape {values.shape}"))
+            raise ArgumentValueError(argument, expected, f"shape {values.shape}")
         table = pd.DataFrame(values)
         if columns is not None and len(columns) == values.shape[1]:
             table.columns = pd.Index(columns)
     if len(table) != n_rows:
-        raise ValueError(describe(argument, f"of {n_rows} rows", f"{len(table)} rows"))
+        raise ArgumentValueError(argument, f"of {n_rows} rows", f"{len(table)} rows")
     repeated = table.columns[table.columns.duplicated()]
     if len(repeated):
         expected = "a table of distinct column names"
-        raise ValueError(describe(argument, expected, f"{repeated[0]!r} twice"))
+        raise ArgumentValueError(argument, expected, f"{repeated[0]!r} twice")
     return table
 
 

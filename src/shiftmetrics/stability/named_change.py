@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
-from shiftmetrics._core.validation import check_weights, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_weights
 from shiftmetrics.stability.frames import MISSING, frame_of, is_numeric, numbers_of, strings_of
 from shiftmetrics.stability.result import StabilityResult
 from shiftmetrics.stability.shift import NO_ROWS, NamedChange
@@ -94,12 +95,12 @@ def least_named_change(
         raise ValueError(NO_ROWS)
     if "threshold" not in result.settings:
         expected = "a result with a threshold"
-        raise ValueError(describe("result", expected, "one with a budget"))
+        raise ArgumentValueError("result", expected, "one with a budget")
     if table is None:
         table = result.places()[0]
     if table is None:
         expected = "the rows, which this result does not know"
-        raise ValueError(describe("table", expected, "none", "Give a table of them."))
+        raise ArgumentValueError("table", expected, "none", "Give a table of them.")
     frame = frame_of(table, "table", result.n_samples)
     weights = check_weights(sample_weight, "sample_weight", result.n_samples)
     if weights is None:

@@ -14,6 +14,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.confidence import ResamplingUnits
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.options import (
     Computing,
     Resampling,
@@ -24,7 +25,7 @@ from shiftmetrics._core.options import (
 )
 from shiftmetrics._core.placement import check_rows_fit
 from shiftmetrics._core.result import settings_of
-from shiftmetrics._core.validation import check_choice, check_number, check_weights, describe
+from shiftmetrics._core.validation import check_choice, check_number, check_weights
 from shiftmetrics.stability.divergence import DIVERGENCES, DivergenceName, divergence_of
 from shiftmetrics.stability.dual import Dual
 from shiftmetrics.stability.losses.base import Loss
@@ -53,8 +54,8 @@ class Prices:
             price = check_number(getattr(self, name), name, low=0.0, open_low=True, allow_inf=True)
             if not math.isinf(price) and not CHEAPEST <= price <= DEAREST:
                 remedy = "Take units of the distances and losses in which prices are moderate."
-                raise ValueError(
-                    describe(name, f"between {CHEAPEST:g} and {DEAREST:g}, or inf", price, remedy)
+                raise ArgumentValueError(
+                    name, f"between {CHEAPEST:g} and {DEAREST:g}, or inf", price, remedy
                 )
             object.__setattr__(self, name, price)
         check_choice(self.divergence, "divergence", DIVERGENCES)
@@ -113,14 +114,12 @@ class StabilityProblem:
             remedy = (
                 "Wrap losses as FixedLoss(losses), distances to an error as ZeroOneLoss(distances)."
             )
-            raise TypeError(describe("loss", expected, type(loss).__name__, remedy))
+            raise ArgumentTypeError("loss", expected, type(loss).__name__, remedy)
         if loss.on_workers and sample_weight is not None:
-            raise ValueError(
-                describe(
-                    "sample_weight",
-                    "None for a loss of out-of-core data",
-                    type(sample_weight).__name__,
-                )
+            raise ArgumentValueError(
+                "sample_weight",
+                "None for a loss of out-of-core data",
+                type(sample_weight).__name__,
             )
         # What each sample does stays on the workers.
         keep_rows = keep_rows and not loss.on_workers

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.validation import check_choice, check_vector, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_choice, check_vector
 from shiftmetrics.stability.frames import frame_of, is_numeric, numbers_of, strings_of
 from shiftmetrics.stability.result import StabilityResult
 
@@ -98,7 +99,7 @@ def most_sensitive_sample(
         changed = {f"{name} change": values for name, values in changes.items() if values.any()}
         sample = pd.concat([sample, shown, pd.DataFrame(changed)], axis=1)
     elif after is not None:
-        raise ValueError(describe("table", "the rows before they change", "none, with after given"))
+        raise ArgumentValueError("table", "the rows before they change", "none, with after given")
     # The second place of a sample comes right after its first one.
     order = np.argsort(rows, kind="stable")
     sample = sample.iloc[order].set_axis(index[rows[order]], axis=0)
@@ -159,14 +160,14 @@ def column_changes(
     for argument, given in (("table", table), ("after", after)):
         if given is None:
             expected = "the rows, which this result does not know"
-            raise ValueError(describe(argument, expected, "none", "Give a table of them."))
+            raise ArgumentValueError(argument, expected, "none", "Give a table of them.")
     frame = frame_of(table, "table", result.n_samples)
     changes = _changes(frame, _places_of(frame, after, len(places["row"])), places["row"])
     if units is not None:
         units = check_vector(units, "units", low=0.0)
         if len(units) != frame.shape[1] or not all(units):
             expected = f"{frame.shape[1]} positive numbers, one a column"
-            raise ValueError(describe("units", expected, str(units)))
+            raise ArgumentValueError("units", expected, str(units))
     lines = []
     for position, (name, change) in enumerate(changes.items()):
         unit = None if units is None else float(units[position])
@@ -199,7 +200,7 @@ def _places_of(frame: Any, after: Any, n_places: int) -> Any:
     places = frame_of(after, "after", n_places, columns=expected)
     if list(places.columns) != expected:
         got = list(places.columns)[:5]
-        raise ValueError(describe("after", f"of the columns {expected[:5]}", f"{got}"))
+        raise ArgumentValueError("after", f"of the columns {expected[:5]}", f"{got}")
     return places
 
 

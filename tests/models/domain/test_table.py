@@ -182,7 +182,7 @@ def test_other_rows_may_miss_cells_where_their_column_has_no_word_for_it() -> No
 
 
 def test_tables_with_missing_cells_travel_as_json() -> None:
-    from shiftmetrics._core.record import decode, encode
+    from shiftmetrics._core.record import decode, encode_value
 
     frame = with_holes()
     table = CodedTable.of(frame)
@@ -192,7 +192,7 @@ def test_tables_with_missing_cells_travel_as_json() -> None:
         stored.append(array)
         return {"array": len(stored) - 1, "dtype": "", "shape": []}
 
-    back = decode(encode(table, keep), lambda part: stored[part["array"]])
+    back = decode(encode_value(table, keep), lambda part: stored[part["array"]])
     assert back.equals(table)
     pd.testing.assert_frame_equal(
         back.decode(back.codes, index=back.labels), frame, check_index_type=False
@@ -209,7 +209,7 @@ def test_shapes_and_names_that_cannot_be() -> None:
 
 
 def test_tables_travel_as_json() -> None:
-    from shiftmetrics._core.record import Record, decode, encode
+    from shiftmetrics._core.record import Record, decode, encode_value
 
     table = CodedTable.of(frame())
     stored: list[np.ndarray] = []
@@ -218,7 +218,7 @@ def test_tables_travel_as_json() -> None:
         stored.append(array)
         return {"array": len(stored) - 1, "dtype": "", "shape": []}
 
-    back = decode(encode(table, keep), lambda part: stored[part["array"]])
+    back = decode(encode_value(table, keep), lambda part: stored[part["array"]])
     assert isinstance(back, Record)
     assert back.equals(table)
     rows = back.decode(back.codes, index=back.labels)

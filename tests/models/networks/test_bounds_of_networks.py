@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from shiftmetrics.models import Decision, Perturbation, Search, model_stability  # noqa: E402
-from shiftmetrics.models.networks.bounds import certified_distances, layers_of  # noqa: E402
+from shiftmetrics.models.networks.bounds import certified_radii, layers_of  # noqa: E402
 from shiftmetrics.models.reading.model import problem_of  # noqa: E402
 
 FREE = Perturbation(bounds=None, cost="unit")
@@ -44,7 +44,7 @@ def test_no_random_point_inside_a_ball_is_an_error(name: str) -> None:
     problem = problem_of(net, X[:60], y[:60], perturbation=FREE)
     wrong = problem.is_wrong(problem.codes, slice(None))
     most = np.where(wrong, 0.0, np.inf)
-    radii = certified_distances(problem, net, 0.0, most)
+    radii = certified_radii(problem, net, 0.0, most)
     assert (radii[~wrong] > 0.0).all()
     assert (radii[wrong] == 0.0).all()
     # 30,000 points for each activation: half of them on the spheres.
@@ -69,7 +69,7 @@ def test_the_lower_bound_is_near_the_upper_one(name: str) -> None:
     problem = problem_of(net, X[:80], y[:80], perturbation=FREE)
     nearest = np.asarray(result.loss.distances)
     right = nearest > 0.0
-    least = certified_distances(problem, net, 0.0, nearest)
+    least = certified_radii(problem, net, 0.0, nearest)
     assert (least[right] <= nearest[right]).all()
     assert np.median(nearest[right] / least[right]) <= 1.5
 

@@ -11,7 +11,6 @@ from torch import nn
 
 from linear_samples import sample
 from shiftmetrics import Computing
-from shiftmetrics.lab.learners import NetworkClassifier
 from shiftmetrics.models import Decision, Perturbation, Search
 from shiftmetrics.models.measures.stability import model_stability
 from shiftmetrics.stability import (
@@ -21,6 +20,7 @@ from shiftmetrics.stability import (
     ZeroOneLoss,
     stability_criterion,
 )
+from shiftmetrics_lab.learners import NetworkClassifier
 
 FREE = Perturbation(bounds=None, integer=())
 

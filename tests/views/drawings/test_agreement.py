@@ -1,15 +1,12 @@
-import matplotlib as mpl
 import numpy as np
 import pytest
-
-mpl.use("Agg")
-from matplotlib import pyplot as plt
 
 from shiftmetrics import Resampling
 from shiftmetrics.agreement import (
     agreement_contributions,
     agreement_curves,
     agreement_matrix,
+    posterior_agreement,
 )
 from shiftmetrics.views import plot
 
@@ -27,10 +24,8 @@ SPLIT = agreement_contributions(SHIFTED[0.5], CLEAN, LABELS)
 MATRIX = agreement_matrix({"clean": CLEAN, "half": SHIFTED[0.5], "whole": SHIFTED[1.0]})
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
+SCORES = RNG.normal(size=(80, 3))
+AGREEMENT = posterior_agreement(SCORES + 0.5 * RNG.normal(size=(80, 3)), SCORES)
 
 
 @pytest.mark.parametrize(
@@ -42,36 +37,31 @@ def test_every_result_draws_itself(result):
     axes.figure.canvas.draw()
 
 
-def test_curves_are_the_numbers():
-    axes = None
-    for name, curves in CURVES.items():
-        axes = plot(curves, axes, label=name)
-    for line, curves in zip(axes.get_lines(), CURVES.values(), strict=True):
-        np.testing.assert_array_equal(line.get_xdata(), [0.5, 1.0])
-        np.testing.assert_array_equal(line.get_ydata(), curves.normalized[:, -1])
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["a", "b"]
-    assert len({line.get_color() for line in axes.get_lines()}) == 2
-    axes = plot(CURVES["a"], x="ratio", y="afr_t")
-    np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), CURVES["a"].afr_t.value[-1])
-    assert "level 1" in axes.get_title(loc="left")
-    with pytest.raises(ValueError, match="y must be"):
-        plot(CURVES["a"], y="beta")
+def test_the_histogram_of_agreement_counts_every_pair():
+    axes = plot(AGREEMENT, kind="pairs")
+    assert sum(patch.get_height() for patch in axes.patches) == 80
+    assert axes.lines[0].get_xdata()[0] == AGREEMENT.value
 
 
-def test_what_a_curve_lacks_is_said():
-    without = agreement_curves(SHIFTED, CLEAN, ratios=[1.0])
-    with pytest.raises(
-        ValueError, match=r"y must be a quantity of the result, got 'afr_t', which needs labels"
-    ):
-        plot(without, y="afr_t")
+def test_the_curve_marks_the_maximum_below_its_bound():
+    axes = plot(AGREEMENT, kind="beta")
+    best = axes.lines[1]
+    assert (best.get_xdata()[0], best.get_ydata()[0]) == (AGREEMENT.beta, AGREEMENT.value)
+    assert axes.lines[0].get_ydata().max() <= AGREEMENT.value + AGREEMENT.error_bound
 
 
-def test_a_matrix_keeps_its_numbers_whatever_the_order():
-    axes = plot(MATRIX)
-    names = [label.get_text() for label in axes.get_xticklabels()]
-    assert sorted(names) == sorted(MATRIX.names)
-    shown = np.ma.filled(axes.get_images()[0].get_array(), np.nan)
-    for i, first in enumerate(names):
-        for j, second in enumerate(names):
-            if i != j:
-                assert shown[i, j] == MATRIX.to_frame().loc[first, second]
+@pytest.mark.parametrize("other", [SCORES, -SCORES], ids=["all agree", "none agrees"])
+def test_curves_at_both_ends_of_beta(other):
+    result = posterior_agreement(other, SCORES)
+    axes = plot(result, kind="beta")
+    axes.figure.canvas.draw()
+    values = np.asarray(axes.lines[0].get_ydata(), dtype=float)
+    assert np.isfinite(values).all()
+    assert (values <= result.value + result.error_bound).all()
+
+
+def test_confidence_before_and_after():
+    axes = AGREEMENT.plot(kind="confidence", scores=SCORES[:30], reference_scores=-SCORES[:30])
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["reference", "shifted"]
+    assert sum(patch.get_height() for patch in axes.patches if hasattr(patch, "get_height")) == 30
+    assert axes.get_xlim() == (1 / 3, 1.0)

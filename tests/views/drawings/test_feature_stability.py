@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier
 
@@ -15,12 +14,6 @@ def result():
     X, y = load_iris(return_X_y=True)
     model = GradientBoostingClassifier(n_estimators=10, random_state=0).fit(X, y)
     return feature_stability(model, X, y, 0.3, perturbation=Perturbation(by=np.arange(150) % 3))
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
 
 
 def test_bars_are_the_importances_and_dots_the_worst_cases(result) -> None:

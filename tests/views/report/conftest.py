@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from decided import Decided
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.stability import ZeroOneLoss, stability_criterion
@@ -48,3 +49,8 @@ def context():
         },
         remarks={"break": "Distances are in metres.", "new": "Twenty rows are new."},
     )
+
+
+@pytest.fixture
+def decided():
+    return Decided(value=0.02, error_bound=0.0, n_samples=10)

@@ -2,14 +2,13 @@
 
 import dataclasses
 import re
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from pages import Page
 from shiftmetrics.agreement import posterior_agreement
-from shiftmetrics.lab.novelty_studies import bandwidth_sweep
 from shiftmetrics.novelty import kernel_entropic_novelty
 from shiftmetrics.stability import (
     FixedLoss,
@@ -21,52 +20,6 @@ from shiftmetrics.stability import (
 from shiftmetrics.views.report import Context, Rows, document, render_report, write_report
 
 EVIL = "<script>alert('x')</script>\"&<img src=http://evil.example/x.png>"
-VOID = {
-    "meta",
-    "img",
-    "br",
-    "hr",
-    "link",
-    "input",
-    "path",
-    "rect",
-    "use",
-    "line",
-    "circle",
-    "image",
-    "polygon",
-}
-
-
-class Page(HTMLParser):
-    """Collects the elements and texts of a page, and checks that they nest."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-        self.open: list[str] = []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        if tag not in VOID:
-            assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.texts.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.texts).split())
 
 
 @pytest.fixture(scope="module")
@@ -226,31 +179,6 @@ def test_boundaries_of_stability(threshold):
     assert result.headline() in text
     if not result.status.ok:
         assert result.status.text in text
-
-
-def test_boundaries_of_agreement():
-    scores = np.eye(3)[[0, 1, 2, 0]]
-    for result in (posterior_agreement(scores, scores), posterior_agreement(scores, -scores)):
-        rows = Rows(scores=scores, reference_scores=scores)
-        text = Page(render_report(result, context=Context(rows={"Posterior agreement": rows}))).text
-        assert result.headline() in text
-
-
-def test_nothing_new():
-    points = np.random.default_rng(0).normal(size=(20, 2))
-    result = kernel_entropic_novelty(points, points, bandwidth=1.0)
-    assert result.headline() in Page(render_report(result)).text
-
-
-def test_novelty_by_bandwidth():
-    rng = np.random.default_rng(0)
-    points, known = rng.normal(size=(40, 2)), rng.normal(size=(40, 2))
-    result = kernel_entropic_novelty(points, known, bandwidth=1.0)
-    swept = bandwidth_sweep(points, known, bandwidths=[0.5, 2.0])
-    rows = Rows(bandwidth_sweep=swept)
-    page = Page(render_report(result, context=Context(rows={result.title: rows})))
-    assert swept.headline() in page.text
-    assert "bandwidth (log scale)" in page.text
 
 
 def test_results_of_one_kind_are_numbered(results):

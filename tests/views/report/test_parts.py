@@ -1,10 +1,8 @@
 from dataclasses import dataclass
 
-import numpy as np
 import pytest
 
 from shiftmetrics._core.result import Result, Status
-from shiftmetrics.agreement import agreement_curves
 from shiftmetrics.views.report import facts_of, render_report
 from shiftmetrics.views.report.parts import number, percent
 
@@ -36,21 +34,6 @@ def test_every_measure_leads_with_itself_and_explains_its_direction(results):
         assert first.name == result.title.lower()
         assert first.meaning.startswith("higher is ")
         assert all(fact.value for fact in facts_of(result))
-
-
-def test_curves_over_levels_of_a_shift_have_their_chart():
-    rng = np.random.default_rng(0)
-    clean = rng.normal(size=(90, 3)) + 2 * np.eye(3)[rng.integers(3, size=90)]
-    shifted = {power: clean + power * rng.normal(size=(90, 3)) for power in (0.5, 1.0, 2.0)}
-    curves = agreement_curves(shifted, clean, ratios=[1.0])
-    page = render_report(curves)
-    assert page.count("<figure>") == 2
-    for level in ("0.5", "1", "2"):
-        assert f">{level}</td>" in page
-    assert str(percent(curves.normalized[2, 0])).replace(" ", "\N{NO-BREAK SPACE}") in page
-    assert facts_of(curves)[-1].value == percent(curves.normalized[2, 0])
-    over_ratios = render_report(agreement_curves(shifted[0.5], clean, ratios=[0.0, 0.5, 1.0]))
-    assert ">Shifted</th>" in over_ratios
 
 
 def test_results_without_a_section_print_their_value():

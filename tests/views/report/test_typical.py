@@ -131,37 +131,6 @@ def test_what_is_missing_is_shown_where_it_stands_out():
     assert "Missing 1" in page(lost)
 
 
-def test_modes_are_shown_and_none_where_nothing_is_new(result, rows):
-    def cards(shown):
-        return page(shown, **rows).count("<h4><span>Mode")
-
-    assert cards(result) == len(result.modes) == 1
-    rng = np.random.default_rng(0)
-    alike = kernel_entropic_novelty(*rng.normal(size=(2, 60, 2)), bandwidth=1.0)
-    assert alike.modes == ()
-    assert "Nothing new shown at this size" in page(alike)
-    assert page(alike).count("<h4><span>Mode") == 0
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (
-            {"texts": ["a"] * 10},
-            r"rows\['new'\].texts must be of 50 rows, as the sample, got 10 rows",
-        ),
-        ({"reference_labels": ["a"] * 50}, "reference_labels must be of 40 rows"),
-        (
-            {"images": np.zeros((50, 3, 8, 8))},
-            r"images must be of shape .* got \(50, 3, 8, 8\). Put channels last",
-        ),
-    ],
-)
-def test_rows_that_do_not_fit_are_named(result, rows, message):
-    with pytest.raises(ValueError, match=message):
-        page(result, **rows)
-
-
 def test_no_row_is_typical_that_is_no_member(result, rows):
     (mode,) = result.modes
     side = TypicalSide(mode, Rows(**rows))

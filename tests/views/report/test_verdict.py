@@ -1,46 +1,10 @@
 """A decision is the first screen of a page, the card of a notebook, and what the terminal prints."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-import pytest
-
-from shiftmetrics import Result
-from shiftmetrics._core.result import Status
+from decided import Decided
 from shiftmetrics.cli.outputs import show
 from shiftmetrics.stability import FixedLoss, stability_criterion
 from shiftmetrics.views import Context
 from shiftmetrics.views.report import render_report
-from shiftmetrics.views.report.verdict import KeyFigure, Verdict, verdict_of, verdicts
-
-DONE = Status("done", "It is decided.")
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Decided(Result):
-    """A result that decides something."""
-
-    measure: ClassVar[str] = "tests.decided"
-    title: ClassVar[str] = "Decision"
-
-    status: Status = DONE
-
-
-@verdicts(Decided)
-def say(result: Decided) -> Verdict:
-    return Verdict(
-        word="SAFE" if result.value >= 0 else "WORSE",
-        tone="good" if result.value >= 0 else "bad",
-        sentence="new is <b>2 points</b> better.",
-        steps=("Ship it.", "Look at cats."),
-        findings=("Kappa 0.9.",),
-        figures=(KeyFigure(name="Fixed", value="52", meaning="of 97"),),
-    )
-
-
-@pytest.fixture
-def decided():
-    return Decided(value=0.02, error_bound=0.0, n_samples=10)
 
 
 def test_the_answer_stands_before_everything_else(decided):
@@ -59,21 +23,6 @@ def test_what_is_wrong_is_red(decided):
     page = render_report(Decided(value=-1.0, error_bound=0.0, n_samples=10))
     assert 'class="answer bad"' in page
     assert "WORSE" in page
-
-
-def test_the_card_of_a_notebook_shows_the_same(decided):
-    card = decided._repr_html_()
-    for part in ("SAFE", "Ship it.", "Kappa 0.9.", "var(--good)"):
-        assert part in card
-    assert "&lt;b&gt;" in card
-
-
-def test_the_card_of_a_measure_has_its_chart():
-    measured = stability_criterion(FixedLoss([0.0, 0.0, 1.0, 0.0]), 0.5)
-    assert verdict_of(measured) is None
-    card = measured._repr_html_()
-    assert "<svg" in card
-    assert "Stability" in card
 
 
 def test_the_terminal_prints_the_word_first(decided, capsys):

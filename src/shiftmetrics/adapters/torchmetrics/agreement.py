@@ -13,8 +13,9 @@ from torchmetrics import Metric
 from torchmetrics.utilities.data import dim_zero_cat
 from torchmetrics.utilities.distributed import gather_all_tensors
 
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, Setting, Wording
 from shiftmetrics._core.probabilities import look_like_probabilities
-from shiftmetrics._core.validation import check_choice, check_integer, check_number, describe
+from shiftmetrics._core.validation import check_choice, check_integer, check_number
 from shiftmetrics.adapters.torchmetrics.states import (
     LabelFreeMetric,
     check_seen,
@@ -107,15 +108,21 @@ class PosteriorAgreement(LabelFreeMetric):
         if floor is not None:
             self.floor = check_number(floor, "floor", low=0.0, high=1.0, open_low=True)
         if self.exact and beta_range is not None:
-            remedy = "It is the grid of sums: pass exact=False."
-            expected = "None where exact=True"
-            raise ValueError(describe("beta_range", expected, value=beta_range, remedy=remedy))
+            remedy = Wording("It is the grid of sums: pass ", Setting("exact", False), ".")
+            expected = Wording("None where ", Setting("exact", True))
+            raise ArgumentValueError("beta_range", expected, value=beta_range, remedy=remedy)
         self.beta_range = check_range(BETA_RANGE if beta_range is None else beta_range)
         prior = named_prior(prior)
         if isinstance(prior, str) and not exact:
-            remedy = 'Pass exact=True, or prior="uniform" and watch result().effective_classes.'
-            expected = 'an array or "uniform" where exact=False'
-            raise ValueError(describe("prior", expected, value=prior, remedy=remedy))
+            remedy = Wording(
+                "Pass ",
+                Setting("exact", True),
+                ", or ",
+                Setting("prior", "uniform"),
+                " and watch result().effective_classes.",
+            )
+            expected = Wording('an array or "uniform" where ', Setting("exact", False))
+            raise ArgumentValueError("prior", expected, value=prior, remedy=remedy)
         if num_classes is not None:
             num_classes = check_integer(num_classes, "num_classes", low=2)
         # a prior for each class says how many there are
@@ -124,8 +131,9 @@ class PosteriorAgreement(LabelFreeMetric):
             blank = np.zeros((1, num_classes))
             prior = prepare_pairs(blank, blank, prior=prior).prior
         if num_classes is None and not exact:
-            remedy = "Pass num_classes, or exact=True."
-            raise TypeError(describe("num_classes", "given where exact=False", "None", remedy))
+            remedy = Wording("Pass num_classes, or ", Setting("exact", True), ".")
+            expected = Wording("given where ", Setting("exact", False))
+            raise ArgumentTypeError("num_classes", expected, "None", remedy)
         self.num_classes = num_classes
         self.prior = prior
         if self.exact:
@@ -158,7 +166,7 @@ class PosteriorAgreement(LabelFreeMetric):
         # one warning a metric, not one a batch
         is_first = self._update_count == 1
         if is_first and self.kind == "scores" and look_like_probabilities(pairs.scores):
-            remedy = 'If they are, pass kind="probabilities".'
+            remedy = Wording("If they are, pass ", Setting("kind", "probabilities"), ".")
             warnings.warn(f"scores look like probabilities. {remedy}", stacklevel=3)
         if self.exact:
             # copies, because the loop that feeds the metric may reuse its tensors
@@ -197,12 +205,12 @@ class PosteriorAgreement(LabelFreeMetric):
         """
         if not isinstance(incoming_state, PosteriorAgreement):
             got = type(incoming_state).__name__
-            raise TypeError(describe("incoming_state", "a PosteriorAgreement", got))
+            raise ArgumentTypeError("incoming_state", "a PosteriorAgreement", got)
         ours = self._settings()
         theirs = incoming_state._settings()
         if ours != theirs:
             remedy = "Construct metrics that are merged with the same arguments."
-            raise ValueError(describe("incoming_state", f"of {ours}", f"{theirs}", remedy))
+            raise ArgumentValueError("incoming_state", f"of {ours}", f"{theirs}", remedy)
         super().merge_state(incoming_state)
 
     def sync(

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
+from shiftmetrics._core.validation import check_choice
 from shiftmetrics.adapters.torchmetrics.states import LabelFreeMetric, check_seen, scalar
 
 
@@ -97,7 +98,7 @@ class AttackFailureRate(LabelFreeMetric):
         if labelled < total:
             got = f"{labelled} labels for {total} rows"
             remedy = 'Pass labels=..., or choose AttackFailureRate(against="predictions").'
-            raise ValueError(describe("labels", "given in every update or in none", got, remedy))
+            raise ArgumentValueError("labels", "given in every update or in none", got, remedy)
         return scalar(int(self.right) / total, self.device)
 
 
@@ -106,9 +107,9 @@ def _predicted(scores: Tensor, argument: str) -> Tensor:
     if not isinstance(scores, Tensor) or len(shape) not in (1, 2):
         got = f"{type(scores).__name__} of shape {shape}"
         expected = "a tensor of shape (n_rows, n_classes) or (n_rows,)"
-        raise TypeError(describe(argument, expected, got))
+        raise ArgumentTypeError(argument, expected, got)
     if not bool(torch.isfinite(scores).all()):
-        raise ValueError(describe(argument, "finite everywhere", "NaN or infinity"))
+        raise ArgumentValueError(argument, "finite everywhere", "NaN or infinity")
     if scores.ndim == 2:
         return scores.argmax(dim=1)
     # integers are classes already; a margin above 0 is the second class
@@ -118,6 +119,6 @@ def _predicted(scores: Tensor, argument: str) -> Tensor:
 def _check_length(values: Tensor, argument: str, length: int) -> None:
     if values.ndim != 1 or len(values) != length:
         got = f"shape {tuple(values.shape)}"
-        raise ValueError(
-            describe(argument, f"of length {length} like scores", got, "Rows are pairs.")
+        raise ArgumentValueError(
+            argument, f"of length {length} like scores", got, "Rows are pairs."
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 from shiftmetrics._core.class_names import class_key
 from shiftmetrics._core.files import atomic_path
+from shiftmetrics.cli.forms import label_plan_of
 from shiftmetrics.cli.inputs.decision_tables import check_new_table, read_table
 from shiftmetrics.cli.inputs.objects import check_model, load_object
 from shiftmetrics.cli.inputs.samples import split_names
@@ -71,8 +72,7 @@ def audit(
     rows : FILE.csv
         Write the rows of the new modes, and those of the plan, with a column label to fill in.
     """
-    if plan is not None and peek:
-        raise ValueError("--plan NUMBER must not be given beside --peek, which needs no number.")
+    planned = label_plan_of(plan, peek=peek)
     if model and prediction is not None:
         raise ValueError("--prediction COLUMN must not be given beside --model: take one of them.")
     for text in model or []:
@@ -101,7 +101,7 @@ def audit(
             labels=contents[2] if labels is not None else None,
             columns=split_names(columns) if columns else None,
             exclude=split_names(exclude) if exclude else None,
-            plan="anytime" if peek else plan,
+            plan=planned,
         )
         if rows is not None:
             with atomic_path(rows) as temporary:

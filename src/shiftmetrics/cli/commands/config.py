@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shiftmetrics._core.validation import check_integer, check_keys, describe
+from shiftmetrics._core.exceptions import ArgumentTypeError
+from shiftmetrics._core.validation import check_integer, check_keys
 from shiftmetrics.cli.commands.agreement import agreement
 from shiftmetrics.cli.commands.audit import audit
 from shiftmetrics.cli.commands.compare import compare
@@ -106,13 +107,13 @@ def read_config(path: Path) -> Config:
     output = document.get("output", OUTPUT)
     for key, value in {"title": title, "output": output}.items():
         if not isinstance(value, str) or not value.strip():
-            raise TypeError(describe(f"{path.name}: {key}", "a string", value=value))
+            raise ArgumentTypeError(f"{path.name}: {key}", "a string", value=value)
     seed = document.get("seed")
     if seed is not None:
         check_integer(seed, f"{path.name}: seed", low=0)
     trust = document.get("trust", False)
     if not isinstance(trust, bool):
-        raise TypeError(describe(f"{path.name}: trust", "true or false", value=trust))
+        raise ArgumentTypeError(f"{path.name}: trust", "true or false", value=trust)
     # a table for each measurement, in the order of the file
     measurements = []
     for kind in document:  # in the order in which the file begins them
@@ -204,7 +205,7 @@ def _value(parameter: Any, value: Any, argument: str) -> Any:
     """Return a value as the command line would give it: true or false, a string, or strings of a repeated option."""
     if getattr(parameter, "is_flag", False):
         if not isinstance(value, bool):
-            raise TypeError(describe(argument, "true or false", value=value))
+            raise ArgumentTypeError(argument, "true or false", value=value)
         return value
     if isinstance(value, Mapping):
         value = [f"{name}={_text_of(part, argument)}" for name, part in value.items()]
@@ -221,7 +222,7 @@ def _text_of(value: Any, argument: str) -> str:
         csv.writer(line, lineterminator="").writerow([_text_of(part, argument) for part in value])
         return line.getvalue()
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise TypeError(describe(argument, "a string or a number, or a list of them", value=value))
+        raise ArgumentTypeError(argument, "a string or a number, or a list of them", value=value)
     return str(value)
 
 

@@ -56,8 +56,8 @@ def demo(
         )
 
     # the laboratory is loaded when the demonstration runs, not for --help
-    from shiftmetrics.lab.demo.evaluate import evaluate_digits
-    from shiftmetrics.lab.demo.files import write_inputs
+    from shiftmetrics.examples.evaluate import evaluate_digits
+    from shiftmetrics.examples.files import write_inputs
 
     found = evaluate_digits(seed=seed, withheld=digit)
     # results and page, then the same as inputs of `run`

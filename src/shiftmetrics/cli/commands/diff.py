@@ -7,7 +7,7 @@ from typing import Any
 
 from shiftmetrics._core.files import atomic_path
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.cli.forms import parse_pairs
+from shiftmetrics.cli.forms import label_plan_of, parse_pairs
 from shiftmetrics.cli.inputs.decision_tables import check_new_table, read_table
 from shiftmetrics.cli.inputs.objects import check_model, load_object, predicted_rows
 from shiftmetrics.cli.inputs.row_values import require_column
@@ -82,8 +82,7 @@ def diff(
     """
     if label is not None and labels is not None:
         raise ValueError("--labels FILE must not be given beside --label COLUMN: take one of them.")
-    if plan is not None and peek:
-        raise ValueError("--plan NUMBER must not be given beside --peek, which needs no number.")
+    planned = label_plan_of(plan, peek=peek)
     typed = {"OLD": old, "NEW": new}
     if data is not None:
         for argument, text in typed.items():
@@ -113,7 +112,7 @@ def diff(
             ids=id_column,
             groups=group,
             costs=by_label or None,
-            plan="anytime" if peek else plan,
+            plan=planned,
         )
         if changed is not None:
             # whole or not at all: people fill this file in

@@ -40,9 +40,9 @@ def example(name: Literal["diff", "audit"], *, output: Path = Path(), quiet: boo
         if (output / file).exists():
             raise ValueError(f"--output must not hold {file} yet, got {str(output)!r}.")
     if name == "diff":
-        from shiftmetrics.lab.demo.predictions import write_predictions as write
+        from shiftmetrics.examples.predictions import write_predictions as write
     else:
-        from shiftmetrics.lab.demo.records import write_records as write
+        from shiftmetrics.examples.records import write_records as write
     files = [str(file) for file in write(output)]
     if not quiet:
         say(f"Wrote {', '.join(files)}. Now type:\n\n{NEXT[name].format(*files)}")

@@ -20,7 +20,7 @@ COMPONENTS = 20
 
 def read_images(folder: str, argument: str, label: str | None, size: int) -> Sample:
     """Read a folder of images, each of ``size`` x ``size`` pixels, as a sample that is still to be encoded."""
-    from shiftmetrics.lab.datasets.dataset import image_files
+    from shiftmetrics.adapters.images import image_files
 
     # all images of one size, in the order of their names
     files = image_files(folder)

@@ -7,7 +7,8 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import first_few
 from shiftmetrics.cli.inputs.readers import read_source
 from shiftmetrics.cli.inputs.sources import looks_like_source, parse_source
 
@@ -77,7 +78,7 @@ def read_vector(text: str, argument: str, ids: Any = None) -> Values:
         if not found.known.all():
             first = np.asarray(ids)[~found.known][0]
             got = f"none for {(~found.known).sum()} of {len(ids)}, such as {first!s}"
-            raise ValueError(describe(argument, "a file with a value for each row", got))
+            raise ArgumentValueError(argument, "a file with a value for each row", got)
         return np.array(found.values.tolist())
     # a table of one column is a column
     values = np.asarray(content.to_numpy() if hasattr(content, "to_numpy") else content)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from shiftmetrics._core.arrays import as_array, is_in_chunks
+from shiftmetrics._core.exceptions import ArgumentTypeError
 from shiftmetrics._core.tables import Align, align_tables
-from shiftmetrics._core.validation import describe
 from shiftmetrics.cli.inputs.objects import predicted_rows
 from shiftmetrics.cli.inputs.readers import read_source
 from shiftmetrics.cli.inputs.row_values import Values, read_rows, require_column
@@ -115,7 +115,7 @@ def read_sample(
         named = [id_column, *row_options.values()]
         if not hasattr(model, "predict_proba"):
             got = type(model).__name__
-            raise TypeError(describe("--model", "a classifier with predict_proba", got))
+            raise ArgumentTypeError("--model", "a classifier with predict_proba", got)
         content = predicted_rows(model, content, argument, [name for name in named if name])
     if is_in_chunks(content):
         given = {"--id": id_column, **{f"--{name}": value for name, value in row_options.items()}}

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.result import Status, settings_of
-from shiftmetrics._core.validation import check_number, check_rng, describe, seed_of
-from shiftmetrics.decisions.audit.column_changes import ColumnChange, column_changes
+from shiftmetrics._core.validation import check_number, check_rng, seed_of
+from shiftmetrics.decisions import verdicts
+from shiftmetrics.decisions.audit.column_changes import ColumnChange, compared_columns
 from shiftmetrics.decisions.audit.modelled import (
     Modelled,
     audited_models,
@@ -22,7 +24,13 @@ from shiftmetrics.decisions.audit.modelled import (
 )
 from shiftmetrics.decisions.audit.result import AuditResult
 from shiftmetrics.decisions.audit.sample_changes import SampleChanges, Timeline
-from shiftmetrics.decisions.audit.search import COLUMNS, LEVEL, FoundModes, at_most, find_modes
+from shiftmetrics.decisions.audit.search import (
+    COLUMNS,
+    LEVEL,
+    FoundModes,
+    at_most_rows,
+    find_changed_modes,
+)
 from shiftmetrics.decisions.audit.timeline import Periods, change_point, periods_of
 from shiftmetrics.decisions.audit.unlabelled import tell_apart
 from shiftmetrics.encoding import TableEncoder
@@ -139,7 +147,7 @@ def audit_samples(
 
     # What changed: modes, columns, and how well trees tell the samples apart. All labels are read by now, so that
     # what is wrong with them is said before minutes are spent.
-    changed = column_changes(
+    changed = compared_columns(
         _part(base, _COLUMN_ROWS, generator),
         _part(sample, _COLUMN_ROWS, generator),
         encoder.columns,
@@ -189,13 +197,13 @@ def audit_samples(
     if not found.new and p_value > _BEYOND_COPIES:
         dependent += found.warnings
     if says.labelled is not None and says.labelled.is_worse:
-        verdict = "WORSE"
+        verdict = verdicts.WORSE
     elif p_value > LEVEL:
-        verdict = "NO CHANGE SHOWN"
+        verdict = verdicts.NO_CHANGE_SHOWN
     elif dependent:
-        verdict = "CANNOT TELL"
+        verdict = verdicts.CANNOT_TELL
     else:
-        verdict = "CHANGED"
+        verdict = verdicts.CHANGED
     return AuditResult(
         value=found.interval.low,
         error_bound=0.0,
@@ -232,14 +240,14 @@ def _found_modes(
     rng: np.random.Generator,
 ) -> FoundModes:
     """Return the modes; where columns have other values in every sample, those that the other columns show."""
-    found = find_modes(encoder, base, sample, rng)
+    found = find_changed_modes(encoder, base, sample, rng)
     replaced = {change.column for change in changed if change.is_replaced}
     names = [part.name for part in encoder.parts if str(part.name) in replaced]
     if not names or len(names) == len(encoder.parts):
         return found
     # All samples are new by these columns, which says nothing of which ones: modes are looked for without them.
     others = encoder.without(names, "its values are others in every sample")
-    rest = find_modes(others, base, sample, rng)
+    rest = find_changed_modes(others, base, sample, rng)
     return replace(
         rest,
         p_value=min(found.p_value, rest.p_value),
@@ -274,10 +282,10 @@ def _check_names(
     """Raise a ValueError if a column that is named is not there."""
     if label is not None and label not in reference and label not in current:
         got = f"{label!r}, which neither sample has"
-        raise ValueError(describe("label", "the name of a column", got))
+        raise ArgumentValueError("label", "the name of a column", got)
     if time is not None and time not in current:
         got = f"{time!r}"
-        raise ValueError(describe("time", "a column of the current sample", got))
+        raise ArgumentValueError("time", "a column of the current sample", got)
 
 
 def _listed(model: Any) -> list[Any]:
@@ -298,7 +306,7 @@ def _ids_of(frame: pd.DataFrame, id_column: Any) -> npt.NDArray[np.str_]:
 
 def _part(frame: pd.DataFrame, n: int, rng: np.random.Generator) -> pd.DataFrame:
     """Return a table, or a random part of it in its order."""
-    return frame.iloc[at_most(np.arange(len(frame)), n, rng)]
+    return frame.iloc[at_most_rows(np.arange(len(frame)), n, rng)]
 
 
 def _timeline(column: str, periods: Periods, members: Sequence[npt.NDArray[np.bool_]]) -> Timeline:

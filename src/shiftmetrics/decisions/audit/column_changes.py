@@ -69,7 +69,7 @@ class ColumnChange(Record):
         return self.is_shown and self.effect >= _REPLACED
 
 
-def column_changes(
+def compared_columns(
     reference: pd.DataFrame, current: pd.DataFrame, columns: Sequence[Column]
 ) -> tuple[ColumnChange, ...]:
     """Compare two samples column by column; the largest effect comes first.

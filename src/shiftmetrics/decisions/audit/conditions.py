@@ -96,10 +96,10 @@ def condition_modes(
         if p_value <= alpha:
             met.append(replace(condition, p_value=p_value))
     # The most frequent condition names the mode, and the rarer ones join it.
-    return joined(met)
+    return joined_modes(met)
 
 
-def joined(found: Iterable[ModeRows]) -> list[ModeRows]:
+def joined_modes(found: Iterable[ModeRows]) -> list[ModeRows]:
     """Return modes by size; those that nearly the same samples meet, or samples of a larger one, are one mode."""
     modes: list[ModeRows] = []
     for part in sorted(found, key=lambda part: -len(part.own)):

@@ -6,17 +6,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from shiftmetrics._core.arrays import BoolArray, IntArray
+from shiftmetrics._core.arrays import IntArray
+from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Interval, format_percent
 from shiftmetrics.decisions.labelling.anytime import mean_sequence
 from shiftmetrics.decisions.labelling.exact import count_interval
 from shiftmetrics.decisions.labelling.paired import difference_of_rates
 from shiftmetrics.decisions.labelling.plan import LabelPlan
-from shiftmetrics.decisions.predictions.labels import is_missing
-from shiftmetrics.decisions.predictions.matching import as_strings
+from shiftmetrics.decisions.right_or_wrong import RightOrWrong
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -107,36 +106,6 @@ class ModeAccuracy(Record):
         return f"{text} ({format_percent(low)} to {format_percent(high)} of its members)."
 
 
-@dataclass(frozen=True, eq=False)
-class RightOrWrong:
-    """Which predictions are right, where that is known.
-
-    Attributes
-    ----------
-    right : array of bool of shape (n_samples,)
-        Whether the prediction is the label; False where the label is not known.
-    known : array of bool of shape (n_samples,)
-        Whether the label is known.
-    """
-
-    right: BoolArray
-    known: BoolArray
-
-    def counts(self, rows: IntArray | BoolArray | slice = slice(None)) -> tuple[int, int]:
-        """Return how many predictions are right, and how many are known, among some rows."""
-        return int(self.right[rows].sum()), int(self.known[rows].sum())
-
-
-def right_or_wrong(
-    predicted: npt.NDArray[np.generic], labels: npt.NDArray[np.generic]
-) -> RightOrWrong:
-    """Compare predictions with labels by what they look like, 1 and "1" alike; labels may be missing."""
-    known: BoolArray = ~is_missing(labels)
-    right: BoolArray = np.zeros(len(labels), dtype=bool)
-    right[known] = as_strings(labels[known]) == as_strings(predicted[known])
-    return RightOrWrong(right, known)
-
-
 def labelled_accuracy(
     current: RightOrWrong,
     reference: RightOrWrong | None,
@@ -189,8 +158,11 @@ def labelled_accuracy(
         own = (accuracy, low, high)
         if n_labelled == n:
             # All labels are known: for samples like these the interval is that of a sample, not a point.
-            own = (accuracy, *clopper_pearson(n_right, n, confidence_level))
-        theirs = (reference_accuracy, *clopper_pearson(hits, n_reference, confidence_level))
+            own = (accuracy, *binomial_interval(n_right / n, n, confidence_level))
+        theirs = (
+            reference_accuracy,
+            *binomial_interval(hits / n_reference, n_reference, confidence_level),
+        )
         low_change, high_change = difference_of_rates(own, theirs)
         change_interval = Interval(
             low=low_change,
@@ -228,19 +200,6 @@ def exact_limits(
     """Return the limits of the fraction of all samples that is right, from a random part of them."""
     low, high = count_interval(n_samples, n_labelled, n_right, confidence_level)
     return low / n_samples, high / n_samples
-
-
-def clopper_pearson(hits: int, n: int, confidence_level: float = 0.95) -> tuple[float, float]:
-    """Return the exact limits of a rate (C. Clopper, E. Pearson, Biometrika 26, 1934)."""
-    from scipy.stats import beta
-
-    tail = 0.5 * (1.0 - confidence_level)
-    low, high = 0.0, 1.0
-    if hits > 0:
-        low = float(beta.ppf(tail, hits, n - hits + 1))
-    if hits < n:
-        high = float(beta.ppf(1.0 - tail, hits + 1, n - hits))
-    return low, high
 
 
 def expected_half_width(n_samples: int, n_labels: int, accuracy: float) -> float:

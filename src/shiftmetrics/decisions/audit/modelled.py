@@ -10,14 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import is_table
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics.decisions.audit.labelled import (
     LabelledAccuracy,
     ModeAccuracy,
-    RightOrWrong,
     labelled_accuracy,
     mode_accuracy,
-    right_or_wrong,
 )
 from shiftmetrics.decisions.audit.sample_changes import SampleChanges
 from shiftmetrics.decisions.audit.tipping import LEAST_LABELS, Tipping, tipping_fraction
@@ -26,6 +24,7 @@ from shiftmetrics.decisions.labelling.plan import LabelPlan, digest_of, draw_pla
 from shiftmetrics.decisions.predictions.labels import is_missing, labels_of_table
 from shiftmetrics.decisions.predictions.matching import as_strings
 from shiftmetrics.decisions.predictions.model_outputs import ModelOutputs, model_outputs
+from shiftmetrics.decisions.right_or_wrong import RightOrWrong, right_or_wrong
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +77,7 @@ def known_answers(
         labels = pd.DataFrame({"id": labels.index, "label": labels.to_numpy()})
     if not is_table(labels):
         expected = "a table of ids and labels, or a Series with ids as its index"
-        raise TypeError(describe("labels", expected, type(labels).__name__))
+        raise ArgumentTypeError("labels", expected, type(labels).__name__)
     found = labels_of_table(labels, ids)
     values = found.values.astype(object)
     values[~found.known] = None
@@ -135,7 +134,7 @@ def label_plan(
     n_labels: Any = plan
     if isinstance(plan, str):
         if plan != "anytime":
-            raise ValueError(describe("plan", 'a number of labels, or "anytime"', value=plan))
+            raise ArgumentValueError("plan", 'a number of labels, or "anytime"', value=plan)
         mode = plan
         n_labels = n
     return draw_plan(

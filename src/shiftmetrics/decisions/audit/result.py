@@ -10,6 +10,7 @@ import numpy as np
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Result, Status, format_percent
 from shiftmetrics._core.validation import first_few
+from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.audit.labelled import (
     LabelledAccuracy,
     ModeAccuracy,
@@ -94,7 +95,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         """What follows the verdict: the worst thing first."""
         if self.labelled is not None and self.labelled.is_worse:
             return self.labelled.sentence()
-        if self.verdict == "CANNOT TELL":
+        if self.verdict == verdicts.CANNOT_TELL:
             return self.warnings[0]
         if self.changes.replaced:
             return self._replaced_sentence()
@@ -138,7 +139,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         p = p_words(self.p_value)
         if shown := self._search_shows(self.new_fraction, p):
             return f"{shown[0].upper()}{shown[1:]}."
-        if self.verdict == "NO CHANGE SHOWN":
+        if self.verdict == verdicts.NO_CHANGE_SHOWN:
             if not changes.columns:
                 return f"No new mode is shown ({p})."
             return f"Neither a new mode nor a change of one of {len(changes.columns)} columns is shown ({p})."
@@ -169,22 +170,26 @@ class AuditResult(LeadingVerdict, Drawn, Result):
             steps.append(
                 f"Look at the samples of mode 1, and label {n} of them, in the order of the file."
             )
-        elif self.verdict == "CHANGED" and self.changes.n_changed and not self.changes.replaced:
+        elif (
+            self.verdict == verdicts.CHANGED
+            and self.changes.n_changed
+            and not self.changes.replaced
+        ):
             steps.append("Look at the columns that changed.")
-        is_open = self.settings["has_model"] and self.verdict == "CHANGED"
+        is_open = self.settings["has_model"] and self.verdict == verdicts.CHANGED
         if self.labelled is None and (is_open or self.plan is not None):
             steps.append(self._label_step())
         if self.labelled is not None and self.labelled.is_worse:
             steps.append("Hold the model back, or retrain it with labelled samples of now.")
         elif self.labelled is not None and self.labelled.is_open(_PLANNED):
             steps.append(self._more_labels_step(self.labelled))
-        if self.verdict == "CHANGED" and not self.settings["has_model"]:
+        if self.verdict == verdicts.CHANGED and not self.settings["has_model"]:
             steps.append(
                 "Give the model that serves these samples, too, to see what is known of its accuracy."
             )
-        if self.verdict == "CANNOT TELL":
+        if self.verdict == verdicts.CANNOT_TELL:
             steps = ["Drop copies, or rows that follow from those before them, and audit again."]
-        if not steps and self.verdict == "CHANGED":
+        if not steps and self.verdict == verdicts.CHANGED:
             steps.append("Look at what changed; the labels do not show that the model is worse.")
         if not steps:
             steps.append("Nothing to do.")
@@ -223,7 +228,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
     def notes(self) -> list[str]:
         """Return the modes, the columns, what is known of the model, and which columns were used."""
         changes = self.changes
-        if self.verdict == "CANNOT TELL":
+        if self.verdict == verdicts.CANNOT_TELL:
             return [*self.model_notes(), *changes.column_notes, *self.warnings[1:]]
         # The modes follow the headline line by line, with what is missing and the columns that changed most.
         sentences = [self.mode_line(place) for place in range(len(changes.new))]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.options import check_memory_limit
 from shiftmetrics._core.result import Interval
 from shiftmetrics.decisions.audit.column_changes import CHANGED_LEVEL
-from shiftmetrics.decisions.audit.conditions import ModeRows, condition_modes, joined
-from shiftmetrics.decisions.audit.labelled import clopper_pearson
+from shiftmetrics.decisions.audit.conditions import ModeRows, condition_modes, joined_modes
 from shiftmetrics.decisions.audit.new_modes import (
     MOST_CONTRASTS,
     TableMode,
@@ -25,8 +25,8 @@ from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.novelty import NoveltyResampling
 from shiftmetrics.novelty.bandwidth import bandwidth_of
 from shiftmetrics.novelty.detection import Detection, detect
-from shiftmetrics.novelty.inputs import kernel_of
 from shiftmetrics.novelty.score.gram import Gram
+from shiftmetrics.novelty.score.kernels import DEFAULT_KERNEL, kernel_of
 from shiftmetrics.novelty.score.solution import NoveltyProblem
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class FoundModes:
     warnings: tuple[str, ...] = ()
 
 
-def find_modes(
+def find_changed_modes(
     encoder: TableEncoder, reference: pd.DataFrame, current: pd.DataFrame, rng: np.random.Generator
 ) -> FoundModes:
     """Look for modes, describe them, and find their members among all samples.
@@ -103,8 +103,8 @@ def find_modes(
     # 2. What the search shows among the rest.
     left = _without(np.arange(len(current)), [mode.own for mode in conditions.new])
     base_left = _without(np.arange(len(reference)), [mode.other for mode in conditions.new])
-    rows = at_most(_without(left, [mode.other for mode in conditions.missing]), SEARCHED, rng)
-    base_rows = at_most(
+    rows = at_most_rows(_without(left, [mode.other for mode in conditions.missing]), SEARCHED, rng)
+    base_rows = at_most_rows(
         _without(base_left, [mode.own for mode in conditions.missing]), SEARCHED, rng
     )
     searched = _Shown()
@@ -115,8 +115,8 @@ def find_modes(
         warning = "A search for modes needs at least two samples on both sides."
         searched = _Shown(warnings=(warning,))
     # The members that the search finds among all samples may hold those that conditions have set aside.
-    new = joined([*conditions.new, *searched.new])
-    missing = joined([*conditions.missing, *searched.missing])
+    new = joined_modes([*conditions.new, *searched.new])
+    missing = joined_modes([*conditions.missing, *searched.missing])
     newest = np.concatenate([left[:0], *(mode.own for mode in new), searched.newest])
     # 3. The modes in the words of the columns.
     described = [_described(mode, current, reference, encoder, rng) for mode in new]
@@ -248,10 +248,10 @@ def detected(
         Draws the permutations.
     """
     width, _ = bandwidth_of(
-        "auto", "gaussian", (features, reference), (None, None), generator, None
+        "auto", DEFAULT_KERNEL, (features, reference), (None, None), generator, None
     )
     problem = NoveltyProblem(
-        gram=Gram(features, reference, kernel_of("gaussian", width)),
+        gram=Gram(features, reference, kernel_of(DEFAULT_KERNEL, width)),
         test_weights=np.full(len(features), 1.0 / len(features)),
         reference_weights=np.full(len(reference), 1.0 / len(reference)),
         eta=1.0,
@@ -280,7 +280,7 @@ def _without(rows: IntArray, taken: Iterable[IntArray]) -> IntArray:
     return rows[~is_out[rows]]
 
 
-def at_most(rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
+def at_most_rows(rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
     """Return rows, or a random part of them, in their order, where there are more than n."""
     if len(rows) <= n:
         return rows
@@ -291,8 +291,8 @@ def _least_excess(
     mode: ModeRows, own: pd.DataFrame, other: pd.DataFrame, confidence_level: float
 ) -> float:
     """Return a lower limit of the fraction of a side that is new, from the limits of both rates."""
-    low = clopper_pearson(len(mode.own), len(own), confidence_level)[0]
-    high = clopper_pearson(len(mode.other), len(other), confidence_level)[1]
+    low = binomial_interval(len(mode.own) / len(own), len(own), confidence_level)[0]
+    high = binomial_interval(len(mode.other) / len(other), len(other), confidence_level)[1]
     if high >= 1.0:
         return 0.0
     # A part w of the side is new, and the rest of it meets the conditions as often as the other side does.
@@ -338,8 +338,8 @@ def _described(
 ) -> TableMode:
     """Return a mode with the columns in which it differs from the nearest samples of the other side."""
     # The nearest samples of the other side have what is usual for such members; what differs from them is new.
-    others = at_most(_without(np.arange(len(other)), [mode.other]), SEARCHED, rng)
-    inside = at_most(mode.own, SEARCHED, rng)
+    others = at_most_rows(_without(np.arange(len(other)), [mode.other]), SEARCHED, rng)
+    inside = at_most_rows(mode.own, SEARCHED, rng)
     contrasts = list(mode.contrasts)
     if len(others):
         features = encoder.transform(own.iloc[inside]), encoder.transform(other.iloc[others])

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.validation import describe
 from shiftmetrics.encoding.roles import read_dates
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def periods_of(times: pd.Series) -> Periods:
 
     known = times.dropna()
     if not len(known):
-        raise ValueError(describe("time", "a column with times", f"{times.name!r}, all missing"))
+        raise ArgumentValueError("time", "a column with times", f"{times.name!r}, all missing")
     if not pd.api.types.is_datetime64_any_dtype(known.dtype):
         numbers = pd.to_numeric(known, errors="coerce")
         if numbers.notna().all():
@@ -113,7 +113,7 @@ def periods_of(times: pd.Series) -> Periods:
         wrong = known[unread] if unread.any() else known
         expected = f"a column of dates or numbers, and {times.name!r} is none"
         remedy = "Write dates as 2024-10-16."
-        raise ValueError(describe("time", expected, value=wrong.iloc[0], remedy=remedy))
+        raise ArgumentValueError("time", expected, value=wrong.iloc[0], remedy=remedy)
     # Each time is placed once: a million samples may be of thirty days.
     codes, distinct = pd.factorize(dates)
     unit, cut = _calendar(pd.Series(distinct))

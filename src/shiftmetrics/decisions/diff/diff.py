@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from shiftmetrics._core.result import Interval, settings_of
-from shiftmetrics._core.validation import check_integer, check_number, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.result import Interval, Status, settings_of
+from shiftmetrics._core.validation import check_choice, check_integer, check_number
+from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.diff.changes import labelled_rows, prediction_diff
 from shiftmetrics.decisions.diff.evidence import evidence_of_classes, evidence_of_outputs
 from shiftmetrics.decisions.diff.gains import (
+    LEVEL,
     Gains,
     future_difference,
     gains_of_classes,
@@ -44,6 +48,10 @@ QUARTER = 0.25
 ROUNDING = 1e-12
 """Rounding error of a mean."""
 
+Population = Literal["future", "these"]
+POPULATIONS = ("future", "these")
+"""The rows that a verdict speaks of."""
+
 
 def diff_models(
     old: Any,
@@ -58,6 +66,7 @@ def diff_models(
     costs: Mapping[Any, float] | None = None,
     groups: Any = None,
     plan: Any = None,
+    population: Population | None = None,
     rng: Any = None,
 ) -> DiffResult:
     """Compare the predictions of two models on the same rows, and say whether the new one is safe to ship.
@@ -103,6 +112,10 @@ def diff_models(
         a wider one that holds after each label, so that labelling may stop at any time. The plan of an
         earlier result: the one that the labels belong to. By default, a number that suits
         ``allow``, or a quarter of the certain bound.
+    population : {"future", "these"}, optional
+        Which rows the verdict speaks of. "future": rows like these, for which the interval alone decides; it
+        needs the label of each changed row, and is the default where all are known. "these": the compared rows,
+        whose difference is then known exactly, and otherwise bounded or estimated from the labels of a plan.
     rng : int or Generator, optional
         Seed of the plan.
 
@@ -144,6 +157,8 @@ def diff_models(
     """
     if allow is not None:
         allow = check_number(allow, "allow", low=0.0)
+    if population is not None:
+        check_choice(population, "population", POPULATIONS)
     pair = read_pair(
         old,
         new,
@@ -156,7 +171,7 @@ def diff_models(
     )
     if isinstance(pair, OutputPair):
         if costs is not None:
-            raise ValueError(describe("costs", "None for outputs of a regression", value=costs))
+            raise ArgumentValueError("costs", "None for outputs of a regression", value=costs)
         gains = gains_of_outputs(pair)
         metric = "mean absolute error"
     else:
@@ -164,7 +179,7 @@ def diff_models(
         metric = "accuracy" if costs is None else "mean cost"
     if metric == "accuracy" and allow is not None and allow >= 1.0:
         remedy = "It is a fraction: one point of accuracy is 0.01."
-        raise ValueError(describe("allow", "less than 1", value=allow, remedy=remedy))
+        raise ArgumentValueError("allow", "less than 1", value=allow, remedy=remedy)
     settings = settings_of(
         allow=allow,
         inner=inner,
@@ -172,12 +187,13 @@ def diff_models(
         tolerance=pair.tolerance if isinstance(pair, OutputPair) else None,
         costs=None if costs is None else {str(name): cost for name, cost in costs.items()},
         groups=groups is not None,
+        population=population,
         found=(*pair.rows.found, *pair.forms),
     )
     drawn = _plan_of(plan, pair, gains, allow, rng)
     # Labels without a plan are of rows that somebody chose.
     belongs = pair.rows.plan is not None or isinstance(plan, LabelPlan)
-    return _result(pair, gains, metric, drawn, belongs, allow, settings)
+    return _result(pair, gains, metric, drawn, belongs, allow, population, settings)
 
 
 def _plan_of(
@@ -198,7 +214,7 @@ def _plan_of(
         if plan.digest != digest or not np.array_equal(np.sort(plan.order), rows):
             remedy = "The plan belongs to other predictions, or to other rows: make a new plan."
             got = f"one for others ({plan.digest[:12]})"
-            raise ValueError(describe("plan", "made for these predictions", got, remedy))
+            raise ArgumentValueError("plan", "made for these predictions", got, remedy)
         return plan
     if pair.rows.plan is not None:
         return plan_from_text(pair.rows.plan, rows, n_samples=n, digest=digest, scale=gains.scale)
@@ -208,7 +224,7 @@ def _plan_of(
     mode: Mode = "exact" if gains.are_signs and plan != "anytime" else "anytime"
     if isinstance(plan, str) and plan != "anytime":
         expected = 'a number of labels, "anytime" or a plan'
-        raise ValueError(describe("plan", expected, value=plan))
+        raise ArgumentValueError("plan", expected, value=plan)
     if plan is None or plan == "anytime":
         # Wide enough to be cheap, narrow enough to decide on what is allowed.
         half_width = QUARTER * gains.scale * len(rows) / n
@@ -229,6 +245,7 @@ def _result(
     plan: LabelPlan | None,
     belongs: bool,
     allow: float | None,
+    population: Population | None,
     settings: dict[str, Any],
 ) -> DiffResult:
     """Put the result together: what is known of the changed rows decides which interval is given."""
@@ -238,21 +255,24 @@ def _result(
     interval: Interval | None = None
     used = rows[gains.known[rows]]
     is_complete = bool(gains.known.all())
-    # A bound that holds whatever the labels speaks for future rows too, one by known labels for these rows alone.
-    bound = certain
     if not len(rows):
         status = UNCHANGED
-    elif belongs and len(used):
+    elif belongs and len(used) and population != "future":
         status = SAMPLED
         assert plan is not None
         value, interval, used = sampled_difference(gains, plan)
     elif is_complete:
         status = LABELLED
-        interval = future_difference(gains)
-        bound = gains.bound
         plan = None  # nothing is left to label, so that the rows stay in their order
     else:
         status = BOUNDED if len(used) else UNLABELLED
+    # What is certain speaks for these rows alone: of future rows, others may change.
+    bound: Interval | None = certain
+    if _is_for_future_rows(population, status, pair):
+        interval = future_difference(gains)
+        bound = None
+    elif status is LABELLED:
+        interval = dataclasses.replace(certain, confidence_level=LEVEL, method="exact")
     # Labels of a plan speak for its population in classes and groups too; chosen ones do not.
     is_planned = status is SAMPLED
     labelled = None
@@ -267,6 +287,9 @@ def _result(
             parts = differences_by_part(
                 pair, gains, plan if is_planned else None, is_complete=is_complete
             )
+    verdict = verdict_on_difference(allow, bound, interval)
+    if allow is None and not len(rows):
+        verdict = verdicts.SAME
     return DiffResult(
         value=value,
         error_bound=max(value - certain.low, certain.high - value, 0.0),
@@ -275,7 +298,7 @@ def _result(
         n_samples=gains.n_samples,
         settings=settings,
         warnings=pair.rows.warnings,
-        verdict="SAME" if allow is None and not len(rows) else verdict_of(allow, bound, interval),
+        verdict=verdict,
         allow=allow,
         metric=metric,
         certain=certain,
@@ -287,42 +310,66 @@ def _result(
     )
 
 
-def verdict_of(allow: float | None, bound: Interval, interval: Interval | None) -> str:
+def _is_for_future_rows(
+    population: Population | None, status: Status, pair: ClassPair | OutputPair
+) -> bool:
+    """Return True if the verdict speaks of future rows: by default where all labels are known.
+
+    Raises
+    ------
+    ValueError
+        If that is asked for and labels of changed rows are missing.
+    """
+    all_labelled = bool(pair.rows.known.all())
+    is_known = status is LABELLED or (status is UNCHANGED and all_labelled)
+    if population is None:
+        return is_known
+    if population == "future" and not is_known:
+        remedy = "Label every changed row, or ask for these rows."
+        got = "rows without a label"
+        raise ArgumentValueError("population", "'these' where labels are missing", got, remedy)
+    return population == "future"
+
+
+def verdict_on_difference(
+    allow: float | None, bound: Interval | None, interval: Interval | None
+) -> str:
     """Return the verdict on a difference.
 
     Parameters
     ----------
     allow : float or None
         By how much the new model may be worse.
-    bound : Interval
-        Of the difference, for certain.
+    bound : Interval or None
+        Of the difference in these rows, for certain; None where the verdict is on future rows.
     interval : Interval or None
         Of the difference, from labels.
 
     Examples
     --------
     >>> bound = Interval(low=-0.05, high=0.05, confidence_level=1.0)
-    >>> verdict_of(0.01, bound, None), verdict_of(0.05, bound, None)
+    >>> verdict_on_difference(0.01, bound, None), verdict_on_difference(0.05, bound, None)
     ('CANNOT TELL YET', 'SAFE')
-    >>> verdict_of(0.01, bound, Interval(low=-0.004, high=0.02)), verdict_of(None, bound, None)
+    >>> verdict_on_difference(0.01, bound, Interval(low=-0.004, high=0.02)), verdict_on_difference(None, bound, None)
     ('SAFE', 'CANNOT TELL YET')
     """
     if allow is not None:
-        if bound.low >= -allow - ROUNDING:
-            return "SAFE"
-        if bound.high < -allow - ROUNDING:
-            return "WORSE"
+        if bound is not None and bound.low >= -allow - ROUNDING:
+            return verdicts.SAFE
+        if bound is not None and bound.high < -allow - ROUNDING:
+            return verdicts.WORSE
         if interval is None:
-            return "CANNOT TELL YET"
+            return verdicts.CANNOT_TELL_YET
         # A single point is known exactly, so that it may lie on the limit.
         is_point = interval.low == interval.high
         if interval.low > -allow or (is_point and interval.low >= -allow - ROUNDING):
-            return "SAFE"
-        return "WORSE" if interval.high < -allow else "CANNOT TELL YET"
+            return verdicts.SAFE
+        return verdicts.WORSE if interval.high < -allow else verdicts.CANNOT_TELL_YET
     # Without a limit the sign is asked for.
     ends = bound if interval is None else interval
+    assert ends is not None
     if ends.low > 0.0:
-        return "BETTER"
+        return verdicts.BETTER
     if ends.high < 0.0:
-        return "WORSE"
-    return "SAME" if ends.low == ends.high == 0.0 else "CANNOT TELL YET"
+        return verdicts.WORSE
+    return verdicts.SAME if ends.low == ends.high == 0.0 else verdicts.CANNOT_TELL_YET

@@ -8,10 +8,11 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
+from shiftmetrics._core.probabilities import cohen_kappa
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.decisions.diff.gains import LEVEL
 from shiftmetrics.decisions.diff.records import DiffEvidence, QualityMeasure
-from shiftmetrics.decisions.labelling.paired import mean_interval
+from shiftmetrics.decisions.labelling.paired_mean import paired_mean_interval
 from shiftmetrics.decisions.predictions.pairs import ClassPair, OutputPair
 
 LEAST_PROBABILITY = 1e-12
@@ -23,7 +24,7 @@ MOST_PAIRS = 20_000
 
 def evidence_of_classes(pair: ClassPair, *, has_labels: bool) -> DiffEvidence:
     """Return what two classifiers' answers and probabilities say beside the difference of their accuracies."""
-    kappa = cohen_kappa(pair.old_codes, pair.new_codes, len(pair.classes))
+    kappa = _kappa(pair.old_codes, pair.new_codes, len(pair.classes))
     if not (pair.old.has_probabilities and pair.new.has_probabilities):
         return DiffEvidence(kappa=kappa)
     agreement, flipped = _agreement(pair)
@@ -47,22 +48,19 @@ def evidence_of_outputs(pair: OutputPair) -> DiffEvidence:
         old=float(old.mean()),
         new=float(new.mean()),
         higher_is_better=False,
-        interval=mean_interval(new - old, LEVEL),
+        interval=paired_mean_interval(new - old, float(max(old.max(), new.max())), LEVEL),
     )
     return DiffEvidence(measures=(measure,))
 
 
-def cohen_kappa(first: IntArray, second: IntArray, n_classes: int) -> float | None:
+def _kappa(first: IntArray, second: IntArray, n_classes: int) -> float | None:
     """Return Cohen's kappa of two sequences of classes; None where both are one and the same constant."""
     n = len(first)
-    # (observed - expected) / (1 - expected)
     agreeing = float((first == second).mean())
     rates = np.bincount(first, minlength=n_classes) / n
     other_rates = np.bincount(second, minlength=n_classes) / n
     by_chance = float(rates @ other_rates)
-    if by_chance == 1.0:
-        return None
-    return (agreeing - by_chance) / (1.0 - by_chance)
+    return cohen_kappa(agreeing, by_chance)
 
 
 def _blocks(pair: ClassPair, rows: IntArray) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
@@ -102,6 +100,7 @@ def _calibration(pair: ClassPair) -> tuple[QualityMeasure, ...]:
     n = len(pair.labels)
     totals = np.zeros((2, 2))
     differences = np.empty((2, n))
+    largest = np.zeros(2)
     # A block at a time: the probabilities of all rows would fill the memory.
     for block, old, new in _blocks(pair, np.arange(n)):
         truth = pair.labels[block]
@@ -110,6 +109,8 @@ def _calibration(pair: ClassPair) -> tuple[QualityMeasure, ...]:
         totals[0] += old_losses.sum(axis=1)
         totals[1] += new_losses.sum(axis=1)
         differences[:, block] = new_losses - old_losses
+        block_largest = np.maximum(old_losses, new_losses).max(axis=1)
+        largest = np.maximum(largest, block_largest)
     measures = []
     for place, name in enumerate(("log loss", "Brier score")):
         measure = QualityMeasure(
@@ -117,7 +118,7 @@ def _calibration(pair: ClassPair) -> tuple[QualityMeasure, ...]:
             old=float(totals[0, place] / n),
             new=float(totals[1, place] / n),
             higher_is_better=False,
-            interval=mean_interval(differences[place], LEVEL),
+            interval=paired_mean_interval(differences[place], float(largest[place]), LEVEL),
         )
         measures.append(measure)
     if len(pair.classes) == 2:

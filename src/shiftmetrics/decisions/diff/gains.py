@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.exceptions import ArgumentTypeError
 from shiftmetrics._core.result import Interval
-from shiftmetrics._core.validation import check_keys, check_number, describe
+from shiftmetrics._core.validation import check_keys, check_number
 from shiftmetrics.decisions.labelling.anytime import mean_sequence
 from shiftmetrics.decisions.labelling.exact import Outcomes, difference_interval
-from shiftmetrics.decisions.labelling.paired import future_interval, mean_interval
+from shiftmetrics.decisions.labelling.paired import future_interval
+from shiftmetrics.decisions.labelling.paired_mean import paired_mean_interval
 from shiftmetrics.decisions.labelling.plan import LabelPlan
 from shiftmetrics.decisions.predictions.pairs import ClassPair, OutputPair
 
@@ -56,6 +58,9 @@ class Gains:
         Whether one of the two models is right in each changed row.
     weights : ndarray of shape (n_classes,)
         Cost of an error on a row of each class: 1 for accuracy.
+    reach : float
+        The largest gain or loss that a future row is taken to have: 1 for accuracy, the largest cost,
+        or the largest absolute error that either model makes on a known row.
     """
 
     known: BoolArray
@@ -69,6 +74,7 @@ class Gains:
     are_signs: bool
     two_classes: bool
     weights: FloatArray
+    reach: float
 
     @property
     def n_samples(self) -> int:
@@ -121,6 +127,7 @@ def gains_of_classes(pair: ClassPair, costs: Mapping[Any, float] | None) -> Gain
         are_signs=bool((weights == 1.0).all()),
         two_classes=len(pair.classes) == 2,
         weights=weights,
+        reach=float(weights.max()),
     )
 
 
@@ -130,6 +137,7 @@ def gains_of_outputs(pair: OutputPair) -> Gains:
     reach = np.abs(pair.new_outputs - pair.old_outputs)
     gain = np.abs(pair.labels - pair.old_outputs) - np.abs(pair.labels - pair.new_outputs)
     largest = float(reach[pair.changed].max(initial=0.0))
+    errors = np.abs(pair.labels[:, None] - np.stack([pair.old_outputs, pair.new_outputs], axis=1))
     return Gains(
         known=pair.rows.known | (reach == 0.0),
         low=np.where(pair.rows.known, gain, -reach),
@@ -142,6 +150,7 @@ def gains_of_outputs(pair: OutputPair) -> Gains:
         are_signs=False,
         two_classes=False,
         weights=np.ones(1),
+        reach=float(errors[pair.rows.known].max(initial=0.0)),
     )
 
 
@@ -172,7 +181,7 @@ def _class_costs(pair: ClassPair, costs: Mapping[Any, float] | None) -> FloatArr
     if costs is None:
         return weights
     if not isinstance(costs, Mapping):
-        raise TypeError(describe("costs", "a mapping of class to cost", value=costs))
+        raise ArgumentTypeError("costs", "a mapping of class to cost", value=costs)
     names = pair.classes.tolist()
     check_keys([str(name) for name in costs], "costs", names, "a mapping of known classes")
     for name, cost in costs.items():
@@ -183,7 +192,7 @@ def _class_costs(pair: ClassPair, costs: Mapping[Any, float] | None) -> FloatArr
 def future_difference(gains: Gains) -> Interval:
     """Return the interval of the mean gain of future rows, where all gains are known."""
     if not gains.are_signs:
-        return mean_interval(gains.low, LEVEL)
+        return paired_mean_interval(gains.low, gains.reach, LEVEL)
     seen = gains.outcomes(gains.candidates)
     return future_interval(seen.fixed, seen.broken, gains.n_samples, LEVEL)
 

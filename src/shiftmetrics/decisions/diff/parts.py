@@ -8,6 +8,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, IntArray
 from shiftmetrics._core.result import Interval
+from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.diff.gains import GONE_THROUGH, LEVEL, Gains
 from shiftmetrics.decisions.diff.records import PartDifference
 from shiftmetrics.decisions.labelling.anytime import difference_sequence
@@ -119,11 +120,11 @@ def _sampled(
 def _verdict(seen: Outcomes, interval: Interval | None, confidence_level: float) -> str:
     """Say what an interval means; where all differing rows on one side would not suffice, there are too few."""
     if interval is not None and interval.low > 0.0:
-        return "better"
+        return verdicts.PART_IS_BETTER
     if interval is not None and interval.high < 0.0:
-        return "worse"
+        return verdicts.PART_IS_WORSE
     # The smallest p-value of McNemar's test of so many rows is 2 / 2^n.
     smallest = 2.0 * 0.5 ** (seen.fixed + seen.broken)
     if interval is None or smallest > 1.0 - confidence_level:
-        return "too few to tell"
-    return "no clear difference"
+        return verdicts.TOO_FEW_TO_TELL
+    return verdicts.NO_CLEAR_DIFFERENCE

@@ -9,8 +9,10 @@ import numpy as np
 
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Result, Status
+from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.diff.records import EFFECTS, DiffFigures
 from shiftmetrics.decisions.diff.words import findings, next_steps, sentence
+from shiftmetrics.decisions.labelling.paired import FUTURE
 from shiftmetrics.decisions.leading_verdict import LeadingVerdict
 
 UNCHANGED = Status("unchanged", "No answer changes.")
@@ -30,7 +32,7 @@ SAMPLED = Status("sampled", "The difference is estimated from the labelled rows 
 LABELLED = Status("labelled", "The labels of all changed rows are known.")
 
 # SAFE and BETTER leave with 0; 2 is an error of the program, so that "cannot tell" has the next free code.
-EXIT_CODES = {"WORSE": 1, "CANNOT TELL YET": 3}
+EXIT_CODES = {verdicts.WORSE: 1, verdicts.CANNOT_TELL_YET: 3}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -76,6 +78,12 @@ class DiffResult(LeadingVerdict, Drawn, DiffFigures, Result):
     measure = "diff"
     title = "Old and new predictions"
     higher_is_better = True
+
+    @property
+    def population(self) -> str:
+        """The rows that the verdict speaks of: "these", or "future" rows like them."""
+        is_future = self.interval is not None and self.interval.method == FUTURE
+        return "future" if is_future else "these"
 
     @property
     def exit_code(self) -> int:

@@ -5,10 +5,21 @@ from __future__ import annotations
 import math
 
 from shiftmetrics._core.result import Interval, format_number, format_percent
+from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.diff.records import DiffFigures, PartDifference
+from shiftmetrics.decisions.labelling.paired import FUTURE
 
 MOST_SHOWN = 3
 """Frequent changes and parts that a summary names."""
+
+NORMAL = 1.96
+"""Quantile of the normal distribution that leaves 2.5 % on either side."""
+
+TAIL = 0.025
+"""What an interval of 95 % leaves on either side."""
+
+NEAR = 0.5
+"""Distance from what is allowed, as a part of it, below which the difference itself says how many rows decide."""
 
 HOPELESS = 100.0
 """How many times as many labelled rows are not asked for."""
@@ -18,13 +29,19 @@ def sentence(result: DiffFigures) -> str:
     """Return what the verdict rests on."""
     if result.interval is None:
         return f"{changed_rows(result)}. {certain(result)}"
+    if result.labelled is None:
+        # Nothing changed, so that no label counts; other rows like them may still change.
+        most = amount(result, result.interval.high)
+        level = f"{100.0 * result.interval.confidence_level:.3g} %"
+        reach = f"{metric_name(result)} on rows like these changes by at most {most} ({level})"
+        return f"{changed_rows(result)}. {reach}."
     return f"{compared(result)}: {counted(result)}."
 
 
 def findings(result: DiffFigures) -> list[str]:
     """Return the sentences below the verdict."""
     sentences = []
-    if result.interval is not None:
+    if result.interval is not None and result.labelled is not None:
         sentences.append(f"{changed_rows(result)}. {scope(result)}")
     changes = result.changes
     # Which classes are mixed up, and whether ties had to be decided.
@@ -68,12 +85,13 @@ def certain(result: DiffFigures) -> str:
     """Say between which limits the difference lies for certain."""
     low = result.certain.low
     high = result.certain.high
-    metric = metric_name(result)
+    metric = f"{metric_name(result)} on these {plural(result.n_samples, 'row')}"
     if low == high == 0.0:
         return f"{metric} does not change, for certain."
     if math.isclose(high, -low):
         return f"{metric} changes by at most {amount(result, high)}, up or down."
-    return f"For certain, new is between {standing(result, low)} and {standing(result, high)}."
+    limits = f"between {standing(result, low)} and {standing(result, high)}"
+    return f"For certain, new is {limits} on these {plural(result.n_samples, 'row')}."
 
 
 def compared(result: DiffFigures) -> str:
@@ -87,9 +105,12 @@ def compared(result: DiffFigures) -> str:
         else:
             scores = f"{labelled.old_score:.3g} to {labelled.new_score:.3g}; "
     words = f"new is {standing(result, result.value)}"
-    # A point is known, with all labels of a plan.
+    if result.interval.method == FUTURE:
+        return f"{words} ({scores}{interval_words(result, result.interval)})"
+    words += f" on these {plural(result.n_samples, 'row')}"
+    # A point is known, with the labels of all changed rows.
     if result.interval.low == result.interval.high:
-        return f"{words} ({scores}exactly, in these rows)"
+        return f"{words} ({scores}exactly)"
     return f"{words} ({scores}{interval_words(result, result.interval)})"
 
 
@@ -124,7 +145,7 @@ def counted(result: DiffFigures) -> str:
 def scope(result: DiffFigures) -> str:
     """Say of which rows the interval speaks."""
     assert result.interval is not None
-    if result.interval.method == "future rows":
+    if result.interval.method == FUTURE:
         rows = f"In these {result.n_samples:,} rows the difference is known exactly"
         return f"{rows}; the interval is for future rows like them."
     if result.interval.method == "anytime":
@@ -136,12 +157,16 @@ def next_steps(result: DiffFigures) -> list[str]:
     """Say what to do now."""
     plan = result.plan
     steps: list[str] = []
-    if result.verdict == "WORSE":
+    if result.verdict == verdicts.WORSE:
         steps.append("Keep the old model until the rows that broke are mended.")
-    elif result.verdict == "SAFE":
+    elif result.verdict == verdicts.SAFE:
         steps.append("Ship it.")
     # Without labels: the plan. With some that do not decide: how many would.
-    if plan is not None and result.interval is None and result.verdict not in ("SAFE", "WORSE"):
+    if (
+        plan is not None
+        and result.interval is None
+        and result.verdict not in (verdicts.SAFE, verdicts.WORSE)
+    ):
         steps.append(
             f"Label {plan.n_labels:,} of the {plan.n_population:,} for about "
             f"{amount(result, plan.half_width(plan.n_labels))} either way, all {plan.n_population:,} for the exact "
@@ -149,9 +174,9 @@ def next_steps(result: DiffFigures) -> list[str]:
             if plan.n_labels < plan.n_population
             else f"Label the {plural(plan.n_population, 'changed row')} for the exact answer."
         )
-    elif result.verdict == "CANNOT TELL YET" and result.interval is not None:
+    elif result.verdict == verdicts.CANNOT_TELL_YET and result.interval is not None:
         steps.append(_what_decides(result))
-    elif result.verdict == "CANNOT TELL YET":
+    elif result.verdict == verdicts.CANNOT_TELL_YET:
         steps.append(
             "No change exceeds the tolerance, and it allows more than allow does: lower it."
         )
@@ -181,6 +206,8 @@ def _what_decides(result: DiffFigures) -> str:
         if needed == plan.n_population:
             new_plan = ""
         return f"This plan is finished: {new_plan}all {plan.n_population:,} changed rows give the exact answer."
+    if result.allow and result.metric == "accuracy" and margin >= NEAR * result.allow:
+        return _rows_that_decide(result)
     # Widths fall with the root of the number of rows.
     factor = max((half / max(margin, 1e-12)) ** 2, 1.1)
     if factor > HOPELESS:
@@ -194,12 +221,32 @@ def _what_decides(result: DiffFigures) -> str:
     )
 
 
+def _rows_that_decide(result: DiffFigures) -> str:
+    """Say for how many rows the half width of the interval is what is allowed, as many answers changing."""
+    assert result.allow is not None
+    # Without a differing row the upper limit of their rate is 1 - 0.025^(1 / n).
+    needed = math.log(TAIL) / math.log1p(-result.allow)
+    labelled = result.labelled
+    if labelled is not None:
+        # Rows that gain or lose, whose variance is that of the difference: n = (1.96 / allow)^2 (changed - d^2)
+        differing = (labelled.fixed + labelled.broken) / result.n_samples
+        variance = max(differing - result.value**2, 0.0)
+        needed = max(needed, (NORMAL / result.allow) ** 2 * variance)
+    # What these rows did not decide, no fewer will.
+    needed = max(needed, 1.1 * result.n_samples)
+    return f"About {rounded(needed):,} rows would decide on {amount(result, result.allow)}."
+
+
 def part_sentences(result: DiffFigures) -> list[str]:
     """Name the classes and groups that are clearly better or worse."""
-    clear = [part for part in result.parts if part.verdict in ("better", "worse")]
+    clear = [
+        part
+        for part in result.parts
+        if part.verdict in (verdicts.PART_IS_BETTER, verdicts.PART_IS_WORSE)
+    ]
     sentences = [_part_words(result, part) for part in clear[:MOST_SHOWN]]
     if result.parts and not clear:
-        few = sum(part.verdict == "too few to tell" for part in result.parts)
+        few = sum(part.verdict == verdicts.TOO_FEW_TO_TELL for part in result.parts)
         text = f"No clear difference in any of {len(result.parts)} classes or groups"
         sentences.append(f"{text} ({few} with too few rows to tell)." if few else f"{text}.")
     return sentences

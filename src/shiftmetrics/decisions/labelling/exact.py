@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.exceptions import ArgumentValueError
 
 ZEROS_FRACTION = 0.1
 """Part of the error probability that is spent on the number of rows that neither model gets right."""
@@ -95,10 +95,10 @@ def count_interval(
     """
     if not 0 <= n_drawn <= n_population:
         expected = f"between 0 and n_population, {n_population}"
-        raise ValueError(describe("n_drawn", expected, n_drawn))
+        raise ArgumentValueError("n_drawn", expected, n_drawn)
     if not 0 <= n_having <= n_drawn - missing:
         expected = f"between 0 and the number of labelled rows, {n_drawn - missing}"
-        raise ValueError(describe("n_having", expected, n_having))
+        raise ArgumentValueError("n_having", expected, n_having)
     tail = 0.5 * (1.0 - confidence_level)
     draw = Draw(n_population, n_drawn)
     # The possible numbers: those seen, and all but those seen not to have it.
@@ -165,7 +165,7 @@ def difference_interval(
     error = 1.0 - confidence_level
     n_drawn = outcomes.n_drawn
     if n_drawn > n_population:
-        raise ValueError(describe("outcomes", f"at most {n_population} sampled rows", n_drawn))
+        raise ArgumentValueError("outcomes", f"at most {n_population} sampled rows", n_drawn)
     zeros = (0, 0)
     if not two_classes:
         spent = ZEROS_FRACTION * error

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import IntArray
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.validation import check_integer, check_rng, describe, seed_of
+from shiftmetrics._core.validation import check_integer, check_rng, seed_of
 
 Mode = Literal["exact", "anytime"]
 
@@ -159,12 +160,12 @@ def plan_from_text(
     """
     found = FORM.fullmatch(str(text).strip())
     if found is None:
-        raise ValueError(describe("labels", "of a plan that diff or audit wrote", value=text))
+        raise ArgumentValueError("labels", "of a plan that diff or audit wrote", value=text)
     mode, n_labels, n_population, seed, digits = found.groups()
     if digits != digest[:DIGITS] or int(n_population) != len(candidates):
         remedy = "The plan belongs to other predictions, or to other rows: make a new plan."
         expected = f"of a plan for these predictions ({digest[:DIGITS]})"
-        raise ValueError(describe("labels", expected, digits, remedy))
+        raise ArgumentValueError("labels", expected, digits, remedy)
     return draw_plan(
         candidates, n_samples=n_samples, n_labels=int(n_labels), rng=int(seed), digest=digest,
         scale=scale, mode="exact" if mode == "exact" else "anytime",

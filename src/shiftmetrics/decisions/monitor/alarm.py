@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.confidence import binomial_interval
 from shiftmetrics._core.record import Record
-from shiftmetrics.decisions.audit.labelled import clopper_pearson
 
 _ODDS_RATIOS = np.array([1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0])
 """How many times higher the odds may have become: one bet on each."""
@@ -57,7 +57,7 @@ class Alarm(Record):
     def against(cls, name: str, hits: int, n: int, *, alpha: float) -> Alarm:
         """Start an alarm from the hits among n reference samples; half of alpha covers their own chance."""
         # The reference's rate is an estimate: held against it alone, 20 % of monitors would alarm without a change.
-        allowed = clopper_pearson(hits, n, 1.0 - alpha)[1]
+        allowed = binomial_interval(hits / n, n, 1.0 - alpha)[1]
         return cls(name=name, allowed=allowed, alpha=alpha, bets=np.zeros(len(_ODDS_RATIOS)))
 
     def update(self, hits: int, n: int) -> Alarm:

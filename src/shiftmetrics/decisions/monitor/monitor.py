@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.result import Result, Status, format_percent, settings_of
-from shiftmetrics._core.validation import describe
+from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.leading_verdict import LeadingVerdict
 from shiftmetrics.decisions.monitor.alarm import Alarm
 from shiftmetrics.decisions.monitor.passport import BatchCounts, Passport
@@ -116,7 +117,7 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
     @property
     def exit_code(self) -> int:
         """1 where an alarm is raised, else 0."""
-        return int(self.verdict != "NO ALARM")
+        return int(self.verdict != verdicts.NO_ALARM)
 
     @property
     def sentence(self) -> str:
@@ -153,7 +154,7 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
                 "Hold the model back, or retrain it on labelled samples of now.",
                 "Find what changed: shiftmetrics audit REFERENCE CURRENT.",
             ]
-        if self.verdict != "NO ALARM":
+        if self.verdict != verdicts.NO_ALARM:
             return [
                 "Find what changed: shiftmetrics audit REFERENCE CURRENT.",
                 "Label some of the samples: a change of the samples need not make the model worse.",
@@ -215,12 +216,12 @@ def monitor_batch(
     # A state of another passport would add up counts of other tests.
     if not isinstance(passport, Passport):
         expected = "a Passport, by make_passport or Passport.load"
-        raise TypeError(describe("passport", expected, type(passport).__name__))
+        raise ArgumentTypeError("passport", expected, type(passport).__name__)
     state = MonitorState.start(passport) if state is None else state
     if state.passport != passport.digest:
         remedy = "Start a new state, or give the passport that it was started with."
         got = f"the state of passport {state.passport}"
-        raise ValueError(describe("state", f"that of passport {passport.digest}", got, remedy))
+        raise ArgumentValueError("state", f"that of passport {passport.digest}", got, remedy)
     counts = batch if isinstance(batch, BatchCounts) else passport.count(batch, model=model)
     n_samples = counts.rows[0].n if counts.rows else counts.errors.n
     warnings: tuple[str, ...] = ()
@@ -249,10 +250,10 @@ def _when(alarm: Alarm) -> str:
 def _verdict(state: MonitorState) -> str:
     """Return the worst that is shown: errors before samples, which may change without harm."""
     if state.errors is not None and state.errors.raised:
-        return "ERRORS HAVE RISEN"
+        return verdicts.ERRORS_HAVE_RISEN
     if any(alarm.raised for alarm in state.rows):
-        return "THE SAMPLES HAVE CHANGED"
-    return "NO ALARM"
+        return verdicts.SAMPLES_HAVE_CHANGED
+    return verdicts.NO_ALARM
 
 
 def _p_value(state: MonitorState, alpha: float) -> float:

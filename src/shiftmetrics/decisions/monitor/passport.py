@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.validation import describe
-from shiftmetrics.decisions.audit.labelled import right_or_wrong
-from shiftmetrics.decisions.audit.unlabelled import Calibration
+from shiftmetrics.decisions.calibration import Calibration
 from shiftmetrics.decisions.monitor.alarm import Alarm
 from shiftmetrics.decisions.monitor.records import FileRecord
 from shiftmetrics.decisions.predictions.model_outputs import ModelOutputs, model_outputs
+from shiftmetrics.decisions.right_or_wrong import right_or_wrong
 from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.encoding.roles import as_frame
 
@@ -138,7 +138,7 @@ class Passport(FileRecord):
             model = self.prediction
         if model is None:
             remedy = "Its confidence or its errors are watched."
-            raise ValueError(describe("model", "the one of the passport", "None", remedy))
+            raise ArgumentValueError("model", "the one of the passport", "None", remedy)
         return model_outputs(model, frame, not_features=[self.label])
 
     def alarms(self) -> tuple[Alarm | None, tuple[Alarm, ...]]:

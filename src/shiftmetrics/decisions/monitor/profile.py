@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
-from shiftmetrics._core.validation import check_integer, check_number, check_rng, describe
-from shiftmetrics.decisions.audit.unlabelled import Calibration
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_integer, check_number, check_rng
+from shiftmetrics.decisions.calibration import Calibration
 from shiftmetrics.decisions.monitor.passport import (
     Count,
     Passport,
@@ -81,7 +82,7 @@ def make_passport(
     alpha = check_number(alpha, "alpha", low=0.0, high=1.0, open_low=True, open_high=True)
     generator = check_rng(rng)
     if label is not None and label not in frame:
-        raise ValueError(describe("label", "a column of the reference", value=label))
+        raise ArgumentValueError("label", "a column of the reference", value=label)
     prediction = model if isinstance(model, str) else None
     not_features = [name for name in (label, prediction) if name is not None]
     # The terms of a text would fill more space than all other columns together.
@@ -99,7 +100,7 @@ def make_passport(
     errors = errors_of(outputs, frame, label)
     if errors.n and errors.hits == errors.n:
         got = f"none of {errors.n} predictions is the label"
-        raise ValueError(describe("label", "of the classes that are predicted", got))
+        raise ArgumentValueError("label", "of the classes that are predicted", got)
 
     # Centres on one half, counts on the other: the samples that set the centres lie too near to them, and samples of
     # the same source would raise alarms that are not there.

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from shiftmetrics._core.documents import keep_arrays, load_inside
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.files import write_text
-from shiftmetrics._core.record import Record, decode, encode
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.record import Record, decode, encode_value
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,7 +32,7 @@ class FileRecord(Record):
     @property
     def text(self) -> str:
         """The record as JSON in one line."""
-        return json.dumps(encode(self, keep_arrays({}, None)), separators=(",", ":")) + "\n"
+        return json.dumps(encode_value(self, keep_arrays({}, None)), separators=(",", ":")) + "\n"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the record as JSON, all of it or nothing."""
@@ -52,18 +52,18 @@ class FileRecord(Record):
         try:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
-            raise ValueError(describe(cls.argument, "a file of JSON", name)) from error
+            raise ArgumentValueError(cls.argument, "a file of JSON", name) from error
         if not isinstance(content, dict) or content.get("type") != cls.__name__:
-            raise ValueError(describe(cls.argument, f"a file that holds a {cls.argument}", name))
+            raise ArgumentValueError(cls.argument, f"a file that holds a {cls.argument}", name)
         if content.get("version") != cls.version:
             expected = f"of schema version {cls.version}"
             got = f"version {content.get('version')!r} in {name}"
             remedy = "Write it again with this release."
-            raise ValueError(describe(cls.argument, expected, got, remedy))
+            raise ArgumentValueError(cls.argument, expected, got, remedy)
         try:
             record = decode(content, load_inside)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             got = f"{name}, which is damaged ({error})"
-            raise ValueError(describe(cls.argument, "a complete file", got)) from error
+            raise ArgumentValueError(cls.argument, "a complete file", got) from error
         assert isinstance(record, cls)  # the type was compared above
         return record

@@ -9,7 +9,8 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray, is_table
 from shiftmetrics._core.class_names import column_classes, sort_key
-from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions.predictions.columns import FileColumns
 from shiftmetrics.decisions.predictions.labels import KnownLabels
 from shiftmetrics.decisions.predictions.pairs import ClassPair, MatchedRows
@@ -69,7 +70,7 @@ def read_classes(
     if not rows.known.all():
         got = f"None, where neither model gives {rare!r} a probability above .5"
         remedy = "Pass the probability from which the second class is the answer, or labels for all rows."
-        raise ValueError(describe("threshold", "given", got, remedy))
+        raise ArgumentValueError("threshold", "given", got, remedy)
     rate = float((pair.labels == 1).mean())
     pair = _pair_at(rows, files, labelled, rate)
     warning = (
@@ -161,7 +162,7 @@ def _served(
     # What is left are answers.
     if threshold is not None:
         remedy = "Labels have no scores that it could cut."
-        raise ValueError(describe("threshold", "None for labels", threshold, remedy))
+        raise ArgumentValueError("threshold", "None for labels", threshold, remedy)
     served = hard_labels(_answers(file), argument)
     return replace(served, confidence=file.columns.confidence)
 
@@ -207,7 +208,7 @@ def _all_classes(old: ServedPredictions, new: ServedPredictions) -> list[str]:
     if not old.has_columns and not new.has_columns:
         if not set(old.names) & set(new.names):
             got = f"{first_few(old.names, 2)} in old and {first_few(new.names, 2)} in new"
-            raise ValueError(describe("old and new", "answers with classes in common", got))
+            raise ArgumentValueError("old and new", "answers with classes in common", got)
         return sorted({*old.names, *new.names}, key=sort_key)
     # A column for each class: both must have the same.
     for one, other in ((old, new), (new, old)):
@@ -215,7 +216,7 @@ def _all_classes(old: ServedPredictions, new: ServedPredictions) -> list[str]:
         if alone and other.has_columns:
             got = f"{first_few(alone)} only in {one.argument}"
             remedy = "Name the columns of both after their classes."
-            raise ValueError(describe("old and new", "of the same classes", got, remedy))
+            raise ArgumentValueError("old and new", "of the same classes", got, remedy)
     return list(old.names if old.has_columns else new.names)
 
 
@@ -255,7 +256,7 @@ def _label_codes(
             row = rows.ids[np.flatnonzero(labelled.known)[place]]
             expected = f"one of the classes {first_few(classes, 6)}"
             got = f"{outside[0]!r} for {row!s} ({len(outside)} such label(s))"
-            raise ValueError(describe("labels", expected, got))
+            raise ArgumentValueError("labels", expected, got)
         warning = (
             f"Neither model ever answers {first_few(outside)}, which labels hold: such rows count as wrong. "
             "Check the spelling."

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, is_labelled, is_table, to_numpy
 from shiftmetrics._core.class_names import class_key, column_classes
-from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
+from shiftmetrics._core.validation import first_few
 
 ID_NAMES = {
     "id", "ids", "idx", "index", "row", "row_id", "rowid", "key", "uuid", "guid", "name", "filename",
@@ -98,9 +99,7 @@ def take_apart(
             side.ids = _values(side, id_name, "the id")
         elif id_name is not None and len(tables) == 2:
             remedy = f"Known: {first_few(names, 6)}."
-            raise ValueError(
-                describe(side.argument, f"with the column {id_name!r}", "none", remedy)
-            )
+            raise ArgumentValueError(side.argument, f"with the column {id_name!r}", "none", remedy)
         if label_name in names:
             side.labels = _values(side, label_name, "the label")
         if group_name in names:
@@ -124,11 +123,11 @@ def _side(value: Any, argument: str) -> FileColumns:
         side.found.append("the index as the id")
     if np.ndim(side.scores) not in (1, 2):
         expected = "predictions of shape (n_samples,) or (n_samples, n_classes)"
-        raise ValueError(describe(argument, expected, f"shape {np.shape(side.scores)}"))
+        raise ArgumentValueError(argument, expected, f"shape {np.shape(side.scores)}")
     if len(side.scores) == 0:
-        raise ValueError(describe(argument, "of at least one row", "none"))
+        raise ArgumentValueError(argument, "of at least one row", "none")
     if is_table(side.scores) and not len(side.scores.columns):
-        raise ValueError(describe(argument, "with at least one column", "none"))
+        raise ArgumentValueError(argument, "with at least one column", "none")
     return side
 
 
@@ -173,8 +172,8 @@ def _named(value: Any, argument: str, tables: Sequence[Any]) -> str | None:
     known = [str(name) for table in tables for name in table.columns]
     if value not in known:
         listed = first_few(list(dict.fromkeys(known)), 8) or "no named columns"
-        raise ValueError(
-            describe(argument, "a column of the files", value=value, remedy=f"Known: {listed}.")
+        raise ArgumentValueError(
+            argument, "a column of the files", value=value, remedy=f"Known: {listed}."
         )
     return value
 
@@ -276,7 +275,7 @@ def _check_scores(side: FileColumns) -> None:
     kinds = {name: side.scores[name].dtype.kind for name in side.scores.columns}
     if not kinds:
         remedy = "Give the file that holds predictions."
-        raise ValueError(describe(side.argument, "with a column of predictions", "none", remedy))
+        raise ArgumentValueError(side.argument, "with a column of predictions", "none", remedy)
     for name, kind in kinds.items():
         if kind not in "biuf":
             _refuse(side, name)
@@ -295,10 +294,18 @@ def _check_scores(side: FileColumns) -> None:
 
 def _refuse(side: FileColumns, name: Any) -> None:
     """Raise a ValueError that names a column of which nobody knows what it is, and a value of it."""
-    remedy = "Say what it is with ids=, labels= or groups=, or leave it out."
+    remedy = Wording(
+        "Say what it is with ",
+        Setting("ids"),
+        ", ",
+        Setting("labels"),
+        " or ",
+        Setting("groups"),
+        ", or leave it out.",
+    )
     expected = "ids, labels, groups and predictions only"
     got = f"the column {str(name)!r}, which is none of them"
     column = side.scores[name] if is_table(side.scores) and name in side.scores.columns else None
     if column is not None and column.dtype.kind not in "biuf":
         got = f"the column {str(name)!r} that holds {str(column.iloc[0])[:60]!r}"
-    raise ValueError(describe(side.argument, expected, got, remedy))
+    raise ArgumentValueError(side.argument, expected, got, remedy)

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, is_labelled, is_table, to_numpy
-from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions.predictions.columns import FileColumns, looks_like_id, looks_like_label
 from shiftmetrics.decisions.predictions.matching import (
     Ids,
@@ -80,7 +81,7 @@ def known_labels(
     values = np.asarray(labels.to_numpy() if hasattr(labels, "to_numpy") else to_numpy(labels))
     if values.shape != (old.n_rows,):
         expected = f"one label for each of {old.n_rows} rows, or a table of ids and labels"
-        raise ValueError(describe("labels", expected, f"shape {values.shape}"))
+        raise ArgumentValueError("labels", expected, f"shape {values.shape}")
     # Labels without ids belong to the rows of the old file, whose order the matched rows keep.
     values = values[rows[0]]
     return KnownLabels(values=values, known=~is_missing(values))
@@ -123,7 +124,7 @@ def _of_files(
             row = int(np.argmax(differ))
             got = f"{values[row]!s} and {others[row]!s} for {ids[row]!s} ({int(differ.sum())} rows)"
             remedy = "A column of predictions is called 'prediction'."
-            raise ValueError(describe("labels", "the same in both files", got, remedy))
+            raise ArgumentValueError("labels", "the same in both files", got, remedy)
         values = np.where(known, values, others)
         known = ~is_missing(values)
     return KnownLabels(values=values, known=known)
@@ -138,9 +139,9 @@ def labels_of_table(table: Any, ids: Ids) -> KnownLabels:
         label_names = [name for name in table.columns if name not in id_names]
     known = first_few(list(table.columns), 6)
     if len(id_names) < 1:
-        raise ValueError(describe("labels", "a table with a column of ids, such as 'id'", known))
+        raise ArgumentValueError("labels", "a table with a column of ids, such as 'id'", known)
     if len(label_names) < 1:
-        raise ValueError(describe("labels", "a table with a column 'label'", known))
+        raise ArgumentValueError("labels", "a table with a column 'label'", known)
     plan = None
     if PLAN_COLUMN in table.columns and len(table):
         plan = str(table[PLAN_COLUMN].iloc[0])
@@ -159,7 +160,7 @@ def _by_ids(own: Ids, values: npt.NDArray[Any], ids: Ids, *, plan: str | None) -
     unknown = own[positions(own, ids) < 0]
     if len(unknown) == len(own):
         got = f"{first_few(own.tolist(), 2)}, where the rows have {first_few(ids.tolist(), 2)}"
-        raise ValueError(describe("labels", "of rows of the files", got, "Compare the ids."))
+        raise ArgumentValueError("labels", "of rows of the files", got, "Compare the ids.")
     warnings: tuple[str, ...] = ()
     if len(unknown):
         named = first_few(unknown.tolist())
@@ -190,5 +191,5 @@ def _once(ids: Ids, values: npt.NDArray[Any]) -> tuple[Ids, npt.NDArray[Any]]:
     if differs.any():
         place = int(np.argmax(differs))
         got = f"{as_text[place - 1]} and {as_text[place]} for {ids[place]!s}"
-        raise ValueError(describe("labels", "one label for each row", got))
+        raise ArgumentValueError("labels", "one label for each row", got)
     return ids[~is_again], values[~is_again]

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.class_names import class_key
-from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
+from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions.predictions.columns import FileColumns
 
 Ids = npt.NDArray[Any]
@@ -45,14 +46,14 @@ def match_rows(
         given = np.asarray(ids)
         if given.shape != (old.n_rows,):
             expected = f"one for each of {old.n_rows} rows"
-            raise ValueError(describe("ids", expected, f"shape {given.shape}"))
+            raise ArgumentValueError("ids", expected, f"shape {given.shape}")
         old.ids = given
         new.ids = given
     if old.ids is None or new.ids is None:
         if old.n_rows != new.n_rows:
             got = f"{old.n_rows} and {new.n_rows} rows"
             remedy = "Without ids rows belong together by their place: add a column of ids to both."
-            raise ValueError(describe("old and new", "of the same rows", got, remedy))
+            raise ArgumentValueError("old and new", "of the same rows", got, remedy)
         old.found.append("rows by their place")
         new.found.append("rows by their place")
         return everything, everything, places_of_old
@@ -67,8 +68,8 @@ def match_rows(
     n_common = int(in_both.sum())
     if n_common == 0:
         got = f"{first_few(first.tolist(), 2)} in old and {first_few(second.tolist(), 2)} in new"
-        raise ValueError(
-            describe("old and new", "files with rows in common", got, "Compare the ids.")
+        raise ArgumentValueError(
+            "old and new", "files with rows in common", got, "Compare the ids."
         )
     if not inner and n_common < max(len(first), len(second)):
         parts = []
@@ -77,8 +78,8 @@ def match_rows(
             if len(alone):
                 parts.append(f"{first_few(alone.tolist())} only in {name}")
         # Never a remedy that pairs rows which do not belong together.
-        remedy = "Pass inner=True to compare the rows that both have."
-        raise ValueError(describe("old and new", "of the same rows", "; ".join(parts), remedy))
+        remedy = Wording("Pass ", Setting("inner", True), " to compare the rows that both have.")
+        raise ArgumentValueError("old and new", "of the same rows", "; ".join(parts), remedy)
     return places_of_old[in_both], places[in_both], first[in_both]
 
 
@@ -113,4 +114,4 @@ def _refuse_repeated(ids: Ids, argument: str) -> None:
         repeated = distinct[counts > 1]
         row = int(np.flatnonzero(ids == repeated[0])[1])
         got = f"{first_few(repeated.tolist())} more than once, the first again at row {row}"
-        raise ValueError(describe(argument, "of rows with distinct ids", got))
+        raise ArgumentValueError(argument, "of rows with distinct ids", got)

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
+from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions.predictions.columns import looks_like_id, looks_like_label
 from shiftmetrics.decisions.predictions.matching import as_strings, positions
 from shiftmetrics.models.reading.checks import columns_of
@@ -54,7 +55,7 @@ class ModelOutputs:
         outside = labels[places < 0]
         if len(outside):
             expected = f"labels among the model's classes ({first_few(self.classes.tolist())})"
-            raise ValueError(describe(argument, expected, first_few(outside.tolist())))
+            raise ArgumentValueError(argument, expected, first_few(outside.tolist()))
         return places
 
 
@@ -76,7 +77,7 @@ def model_outputs(
     # A column of predictions: nothing has to be asked, and nothing is known of probabilities.
     if isinstance(model, str):
         if model not in table:
-            raise ValueError(describe("model", "a model, or a column of both samples", value=model))
+            raise ArgumentValueError("model", "a model, or a column of both samples", value=model)
         predicted = table[model].to_numpy()
         _refuse_numbers(predicted)
         return ModelOutputs(predicted, None, np.unique(as_strings(predicted)))
@@ -87,7 +88,7 @@ def model_outputs(
     shape = len(table), len(classes)
     if given is not None and (given.shape != shape or not np.isfinite(given).all()):
         got = f"shape {given.shape}, or values that are not finite"
-        raise ValueError(describe("model", f"a model with probabilities of shape {shape}", got))
+        raise ArgumentValueError("model", f"a model with probabilities of shape {shape}", got)
     return ModelOutputs(predicted, given, classes)
 
 
@@ -124,7 +125,7 @@ def _asked(
 ) -> tuple[npt.NDArray[Any], FloatArray | None]:
     """Return what a model predicts, one value for each sample, and its probabilities where it has some."""
     if not hasattr(model, "predict"):
-        raise TypeError(describe("model", "a fitted model with predict", type(model).__name__))
+        raise ArgumentTypeError("model", "a fitted model with predict", type(model).__name__)
     # Whatever goes wrong inside a user's model is said as one sentence with the error that it raised.
     features = _features(model, table, set(not_features))
     given = None
@@ -134,10 +135,10 @@ def _asked(
             given = np.asarray(model.predict_proba(features), dtype=np.float64)
     except Exception as error:
         got = f"{type(error).__name__}: {str(error)[:200]}"
-        raise ValueError(describe("model", "a model that takes these columns", got)) from error
+        raise ArgumentValueError("model", "a model that takes these columns", got) from error
     if predicted.shape != (len(table),):
         got = f"predictions of shape {predicted.shape} for {len(table)} samples"
-        raise ValueError(describe("model", "a model with one prediction for each sample", got))
+        raise ArgumentValueError("model", "a model with one prediction for each sample", got)
     return predicted, given
 
 
@@ -152,9 +153,7 @@ def _features(model: Any, table: pd.DataFrame, not_features: set[Any]) -> Any:
     if missing and names[0] != "Column_0":
         expected = "one that was fitted on columns that both samples have"
         remedy = f"The columns are {first_few(table.columns, 8)}."
-        raise ValueError(
-            describe("model", expected, f"one that takes {first_few(missing)}", remedy)
-        )
+        raise ArgumentValueError("model", expected, f"one that takes {first_few(missing)}", remedy)
     return columns_of(model, table)
 
 
@@ -166,4 +165,4 @@ def _refuse_numbers(predicted: npt.NDArray[Any]) -> None:
     if len(broken):
         remedy = "Compare the predictions of two regressions by `shiftmetrics diff`."
         got = f"predictions such as {float(broken[0]):g}"
-        raise ValueError(describe("model", "a classifier", got, remedy))
+        raise ArgumentValueError("model", "a classifier", got, remedy)

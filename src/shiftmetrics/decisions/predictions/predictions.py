@@ -12,8 +12,8 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import FloatArray, IntArray, is_table
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.class_names import class_key, column_classes, sort_key
+from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
 from shiftmetrics._core.probabilities import SUM_TOLERANCE
-from shiftmetrics._core.validation import describe
 
 ColumnForm = Literal["labels", "probability", "margin", "outputs"]
 
@@ -92,7 +92,7 @@ def factorize(values: npt.NDArray[Any], argument: str) -> tuple[IntArray, list[s
     codes, distinct = pd.factorize(values)
     for value in distinct:
         if isinstance(value, float) and not value.is_integer():
-            raise ValueError(describe(argument, "labels of classes", f"{value:g}"))
+            raise ArgumentValueError(argument, "labels of classes", f"{value:g}")
     keys = [class_key(value) for value in distinct]
     # An empty string is a missing label; numbers sort as numbers.
     names = sorted({key for key in keys if key}, key=sort_key)
@@ -116,7 +116,7 @@ def hard_labels(values: npt.NDArray[Any], argument: str) -> ServedPredictions:
     if missing.any():
         row = int(np.argmax(missing))
         got = f"{int(missing.sum())} without one, the first at row {row}"
-        raise ValueError(describe(argument, "a prediction in each row", got))
+        raise ArgumentValueError(argument, "a prediction in each row", got)
     return ServedPredictions(argument=argument, names=tuple(names), codes=codes)
 
 
@@ -200,7 +200,7 @@ def _at_threshold(
     if len(served.names) != 2:
         got = f"{threshold:g} for {len(served.names)} classes"
         remedy = "With more than two the answer is the class of the largest score."
-        raise ValueError(describe("threshold", "None unless there are two classes", got, remedy))
+        raise ArgumentValueError("threshold", "None unless there are two classes", got, remedy)
     column = served.names.index(second) if second in served.names else 1
     everything = slice(None)
     if served.has_probabilities:
@@ -258,7 +258,7 @@ def _check_block(block: FloatArray, argument: str, first_row: int, names: Sequen
         row, column = np.argwhere(bad)[0]
         got = f"{block[row, column]:g} in column {names[column]!r}, row {row + first_row}"
         remedy = "Drop these rows, or predict them again."
-        raise ValueError(describe(argument, "free of NaN and infinities", got, remedy))
+        raise ArgumentValueError(argument, "free of NaN and infinities", got, remedy)
 
 
 def one_column(side_values: Any, argument: str) -> FloatArray | None:
@@ -287,7 +287,7 @@ def one_column(side_values: Any, argument: str) -> FloatArray | None:
         row = int(np.argmax(bad))
         got = f"{numbers[row]:g} at row {row}"
         remedy = "Drop these rows, or predict them again."
-        raise ValueError(describe(argument, "free of NaN and infinities", got, remedy))
+        raise ArgumentValueError(argument, "free of NaN and infinities", got, remedy)
     return numbers
 
 
@@ -336,8 +336,14 @@ def column_form(
     if is_regression or distinct[0] >= 0.0 or distinct[-1] <= 0.0:
         return "outputs"
     expected = "margins of two classes or outputs of a regression"
-    remedy = "Pass threshold=0 where the sign is the answer, or tolerance=0 where the number is."
-    raise ValueError(describe("old", expected, "numbers that may be either", remedy))
+    remedy = Wording(
+        "Pass ",
+        Setting("threshold", 0),
+        " where the sign is the answer, or ",
+        Setting("tolerance", 0),
+        " where the number is.",
+    )
+    raise ArgumentValueError("old", expected, "numbers that may be either", remedy)
 
 
 def _kind_of_labels(labels: npt.NDArray[Any] | None) -> tuple[bool, bool, bool]:

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.validation import check_number, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_number
 from shiftmetrics.decisions.predictions.class_pairs import ClassFile, read_classes
 from shiftmetrics.decisions.predictions.columns import FileColumns, take_apart
 from shiftmetrics.decisions.predictions.labels import KnownLabels, is_missing, known_labels
@@ -45,7 +46,7 @@ def read_pair(
         tolerance = check_number(tolerance, "tolerance", low=0.0)
     if threshold is not None and tolerance is not None:
         remedy = "The first is for classes, the second for outputs of a regression."
-        raise ValueError(describe("threshold and tolerance", "given one at a time", "both", remedy))
+        raise ArgumentValueError("threshold and tolerance", "given one at a time", "both", remedy)
     # What the columns are, which rows belong together, what is known of them.
     sides = take_apart(old, new, ids=ids, labels=labels, groups=groups)
     old_rows, new_rows, row_ids = match_rows(*sides, ids, inner=inner)
@@ -108,13 +109,13 @@ def _groups(
         values = np.asarray(groups.to_numpy() if hasattr(groups, "to_numpy") else groups)
         if values.shape != (sides[0].n_rows,):
             expected = f"one for each of {sides[0].n_rows} rows"
-            raise ValueError(describe("groups", expected, f"shape {values.shape}"))
+            raise ArgumentValueError("groups", expected, f"shape {values.shape}")
         values = values[rows[0]]
     # A row without a group would be in no part of the result.
     missing = is_missing(values)
     if missing.any():
         got = f"{int(missing.sum())} without one, the first at row {int(np.argmax(missing))}"
-        raise ValueError(describe("groups", "given in each row", got))
+        raise ArgumentValueError("groups", "given in each row", got)
     return as_strings(values)
 
 
@@ -128,9 +129,7 @@ def _output_pair(
     for column, argument in zip(columns, ("old", "new"), strict=True):
         if column is None:
             remedy = "Outputs of a regression are one number for each row."
-            raise ValueError(
-                describe(argument, "a single column of numbers", "another form", remedy)
-            )
+            raise ArgumentValueError(argument, "a single column of numbers", "another form", remedy)
     assert columns[0] is not None
     assert columns[1] is not None
     old = columns[0][rows.old_rows]
@@ -145,13 +144,13 @@ def _output_pair(
             truth[rows.known] = labelled.values[rows.known].astype(np.float64)
         except (TypeError, ValueError) as error:
             remedy = "Outputs of a regression need true values."
-            raise ValueError(
-                describe("labels", "numbers", value=labelled.values[rows.known][0], remedy=remedy)
+            raise ArgumentValueError(
+                "labels", "numbers", value=labelled.values[rows.known][0], remedy=remedy
             ) from error
         infinite = rows.known & ~np.isfinite(truth)
         if infinite.any():
             row = int(np.argmax(infinite))
-            raise ValueError(describe("labels", "finite", f"{truth[row]:g} for {rows.ids[row]!s}"))
+            raise ArgumentValueError("labels", "finite", f"{truth[row]:g} for {rows.ids[row]!s}")
     return OutputPair(
         rows=rows, old_outputs=old, new_outputs=new, labels=truth, tolerance=tolerance
     )

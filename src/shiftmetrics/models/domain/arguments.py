@@ -17,8 +17,9 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import map_reduce, row_blocks
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.placement import placed
-from shiftmetrics._core.validation import check_number, describe, first_few
+from shiftmetrics._core.validation import check_number, first_few
 from shiftmetrics.models.domain.domain import Domain, Flip
 from shiftmetrics.models.domain.perturbation import positions_of
 from shiftmetrics.models.domain.table import CodedTable
@@ -157,7 +158,7 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
         flips.append(flip)
     if prices:
         expected = "for columns of X or groups of one_hot"
-        raise ValueError(describe("cost", expected, f"unknown {first_few(prices)}"))
+        raise ArgumentValueError("cost", expected, f"unknown {first_few(prices)}")
     lower, upper = _bounds(table, summary, perturbation.bounds, categorical)
     domain = Domain(
         names=names,
@@ -204,11 +205,11 @@ def _groups(
         of_group = [names[column] for column in columns]
         if len(columns) < 2 or len(set(of_group)) < len(columns):
             expected = "groups of two or more distinct columns"
-            raise ValueError(describe("one_hot", expected, first_few(of_group)))
+            raise ArgumentValueError("one_hot", expected, first_few(of_group))
         of_this = set(columns.tolist())
         if taken & of_this:
             got = f"{first_few(of_group)} in two of them"
-            raise ValueError(describe("one_hot", "groups of distinct columns", got))
+            raise ArgumentValueError("one_hot", "groups of distinct columns", got)
         taken |= of_this
         groups.append((_common_name(of_group), columns))
     return groups
@@ -246,7 +247,7 @@ def _flip(
             given.add(prices.pop(key))
     if len(given) > 1:
         expected = f"one number for the group {name!r}"
-        raise ValueError(describe("cost", expected, f"{sorted(given)}"))
+        raise ArgumentValueError("cost", expected, f"{sorted(given)}")
     if given:
         price = given.pop()
     elif scale in ("range", "unit"):
@@ -280,7 +281,7 @@ def _one_hot_states(names: list[str], known: Mapping[tuple[float, ...], int]) ->
             expected = f"groups with a single 1 among zeros ({first_few(names)})"
             got = f"{list(cells)} in {times} rows"
             remedy = "Give the columns before they are scaled."
-            raise ValueError(describe("one_hot", expected, got, remedy))
+            raise ArgumentValueError("one_hot", expected, got, remedy)
     states = np.eye(len(names))
     dropped = (0.0,) * len(names)
     if dropped in known:
@@ -350,7 +351,7 @@ def _bounds(
         place = int(position)
         if categorical[place]:
             expected = "of a column of numbers"
-            raise ValueError(describe(argument, expected, "a column of categories"))
+            raise ArgumentValueError(argument, expected, "a column of categories")
         lower[place], upper[place] = _pair(pair, argument)
     return lower, upper
 
@@ -360,7 +361,7 @@ def _pair(pair: Any, argument: str) -> tuple[float, float]:
     try:
         low, high = pair
     except (TypeError, ValueError, NotImplementedError) as error:
-        raise ValueError(describe(argument, "a pair (lowest, highest)", value=pair)) from error
+        raise ArgumentValueError(argument, "a pair (lowest, highest)", value=pair) from error
     if low is None:
         low = -math.inf
     if high is None:
@@ -368,7 +369,7 @@ def _pair(pair: Any, argument: str) -> tuple[float, float]:
     low = check_number(low, argument, allow_inf=True)
     high = check_number(high, argument, allow_inf=True)
     if not low <= high:
-        raise ValueError(describe(argument, "a pair with lowest <= highest", value=pair))
+        raise ArgumentValueError(argument, "a pair with lowest <= highest", value=pair)
     return low, high
 
 

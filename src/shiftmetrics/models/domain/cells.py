@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.validation import describe
 
 _MOST_NUMBERS = 20  # with fractions, that may be categories
 Missing = Literal["nan", "none", "NA", "NaT"]
@@ -66,7 +66,7 @@ def coded_cells(
         series = inferred(series)
     if getattr(series.dtype, "kind", "O") == "c":
         expected = f"of numbers or strings in column {name!r}"
-        raise TypeError(describe(argument, expected, f"dtype {series.dtype}"))
+        raise ArgumentTypeError(argument, expected, f"dtype {series.dtype}")
     missing = series.isna().to_numpy(dtype=bool)
     column = TableColumn(
         name=name,
@@ -83,18 +83,18 @@ def coded_cells(
             row = int(infinite.argmax())
             got = f"{numbers[row]:g} in column {name!r} at row {row}"
             remedy = "Drop or clip these rows first."
-            raise ValueError(describe(argument, "finite everywhere", got, remedy))
+            raise ArgumentValueError(argument, "finite everywhere", got, remedy)
         return column, numbers
     expected = "a table of numbers and categories"
     if types.is_datetime64_any_dtype(series.dtype) or types.is_timedelta64_dtype(series.dtype):
         got = f"dates in column {name!r}"
-        raise TypeError(describe(argument, expected, got, "Turn them into numbers."))
+        raise ArgumentTypeError(argument, expected, got, "Turn them into numbers.")
     held = series[~missing]
     categories = _categories(held, levels, name, argument)
     if levels is None and len(categories) > _MOST_NUMBERS and _are_fractions(categories):
         got = f"{len(categories)} different numbers as the categories of column {name!r}"
         remedy = "Convert it to float, or put the numbers into ranges."
-        raise TypeError(describe(argument, expected, got, remedy))
+        raise ArgumentTypeError(argument, expected, got, remedy)
     places = {value: place for place, value in enumerate(categories)}
     codes = np.full(len(series), np.nan)
     codes[~missing] = [places[value] for value in held.tolist()]
@@ -149,7 +149,7 @@ def _categories(held: Any, levels: Sequence[Any] | None, name: str, argument: st
     except TypeError as error:
         expected = "a table of numbers and categories"
         got = f"mixed values in column {name!r}"
-        raise TypeError(describe(argument, expected, got)) from error
+        raise ArgumentTypeError(argument, expected, got) from error
 
 
 def _missing_mark(cells: Any, name: str, argument: str) -> Missing | None:
@@ -165,7 +165,7 @@ def _missing_mark(cells: Any, name: str, argument: str) -> Missing | None:
         expected = "a table that writes missing cells in one way in each column"
         got = f"{' and '.join(found)} in column {name!r}"
         remedy = f"Use X[{name!r}] = X[{name!r}].where(X[{name!r}].notna(), None)."
-        raise ValueError(describe(argument, expected, got, remedy))
+        raise ArgumentValueError(argument, expected, got, remedy)
     return next(iter(found), None)
 
 

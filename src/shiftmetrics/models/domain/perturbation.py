@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import IntArray
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.options import Computing, computing_of
 from shiftmetrics._core.validation import (
     check_choice,
     check_integer,
     check_number,
-    describe,
     first_few,
     seed_of,
 )
@@ -94,8 +94,8 @@ class Perturbation:
             checked["features"] = _columns(features)
         if isinstance(self.one_hot, str | Mapping):
             remedy = "Pass the groups of columns in a list: their names are made of those of the columns."
-            raise TypeError(
-                describe("one_hot", "a sequence of groups", value=self.one_hot, remedy=remedy)
+            raise ArgumentTypeError(
+                "one_hot", "a sequence of groups", value=self.one_hot, remedy=remedy
             )
         if self.one_hot is not None:
             checked["one_hot"] = tuple(_columns(group) for group in self.one_hot)
@@ -130,7 +130,7 @@ def perturbation_of(value: Perturbation | None) -> Perturbation:
         If ``value`` is something else.
     """
     if value is not None and not isinstance(value, Perturbation):
-        raise TypeError(describe("perturbation", "a Perturbation or None", value=value))
+        raise ArgumentTypeError("perturbation", "a Perturbation or None", value=value)
     return value or Perturbation()
 
 
@@ -212,13 +212,13 @@ def _columns(value: Any) -> tuple[str | int, ...] | None:
     # An array without axes counts as an iterable, and is none.
     is_scalar = getattr(value, "ndim", 1) == 0
     if is_scalar or not isinstance(value, Iterable) or isinstance(value, bytes | memoryview):
-        raise TypeError(describe("Columns", "given by names or positions", value=value))
+        raise ArgumentTypeError("Columns", "given by names or positions", value=value)
     columns: list[Any] = []
     for column in value:
         if isinstance(column, np.integer) and not isinstance(column, np.timedelta64):
             column = int(column)
         if not isinstance(column, str | int | tuple):
-            raise TypeError(describe("Columns", "given by names or positions", value=column))
+            raise ArgumentTypeError("Columns", "given by names or positions", value=column)
         columns.append(column)
     return tuple(columns)
 
@@ -250,5 +250,5 @@ def positions_of(features: Any, names: Sequence[str], argument: str) -> IntArray
             found.append(place)
     if unknown:
         expected = f"names or positions of columns of X ({first_few(names)})"
-        raise ValueError(describe(argument, expected, f"unknown {first_few(unknown)}"))
+        raise ArgumentValueError(argument, expected, f"unknown {first_few(unknown)}")
     return np.array(found, dtype=np.int64)

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, is_masked, is_table, to_numpy, unmasked
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.validation import describe
 from shiftmetrics.models.domain.cells import (
     TableColumn,
     coded_cells,
@@ -89,7 +89,7 @@ class CodedTable(Record):
         TypeError
             If a column is neither numbers nor categories.
         """
-        X = frame_of(X)
+        X = frame_of_samples(X)
         is_frame = is_table(X)
         row_shape = None
         if is_frame:
@@ -102,12 +102,12 @@ class CodedTable(Record):
             names = [",".join(map(str, place)) for place in np.ndindex(row_shape)]
         if 0 in frame.shape:
             expected = "a table of at least one row and column"
-            raise ValueError(describe(argument, expected, f"shape {frame.shape}"))
+            raise ArgumentValueError(argument, expected, f"shape {frame.shape}")
         if len(set(names)) != len(names):
             repeated = {name for name in names if names.count(name) > 1}
             expected = "a table with distinct column names"
             got = f"repeated {sorted(repeated)[:3]}"
-            raise ValueError(describe(argument, expected, got))
+            raise ArgumentValueError(argument, expected, got)
         # Column by column, as each has its own dtype.
         marked = set(positions_of(categorical, names, "categorical").tolist())
         columns = []
@@ -159,14 +159,14 @@ class CodedTable(Record):
         other = type(self).of(X, levels=known, argument=argument)
         if other.names != self.names or other.row_shape != self.row_shape:
             expected = f"a table of the columns {self.names[:3]}..."
-            raise ValueError(describe(argument, expected, f"{other.names[:3]}..."))
+            raise ArgumentValueError(argument, expected, f"{other.names[:3]}...")
         for place, categories in known.items():
             unknown = other.codes[:, place] >= len(categories)
             if unknown.any():
                 name = self.names[place]
                 expected = f"free of categories that X does not have in column {name!r}"
                 got = f"{int(unknown.sum())} such rows, the first at row {int(unknown.argmax())}"
-                raise ValueError(describe(argument, expected, got))
+                raise ArgumentValueError(argument, expected, got)
         return other.codes
 
     def decode(self, codes: FloatArray, *, index: Any = None) -> Any:
@@ -221,7 +221,7 @@ class CodedTable(Record):
         return pd.Index(self.row_labels)
 
 
-def frame_of(X: Any) -> Any:
+def frame_of_samples(X: Any) -> Any:
     """Return a table of another library as a pandas DataFrame; anything else as it is."""
     if hasattr(X, "to_pandas"):
         return X.to_pandas()
@@ -242,7 +242,7 @@ def _frame_of_array(X: Any, argument: str) -> tuple[Any, tuple[int, ...] | None]
 
     if hasattr(X, "toarray"):
         got = f"a sparse {type(X).__name__}"
-        raise TypeError(describe(argument, "a dense array", got, "Use toarray()."))
+        raise ArgumentTypeError(argument, "a dense array", got, "Use toarray().")
     if is_masked(X):
         X = unmasked(X)  # a masked cell is a missing one
     if hasattr(X, "shape"):
@@ -250,10 +250,10 @@ def _frame_of_array(X: Any, argument: str) -> tuple[Any, tuple[int, ...] | None]
     else:
         array = np.asarray(X)
     if array.dtype.kind in "cV":
-        raise TypeError(describe(argument, "of numbers or strings", f"dtype {array.dtype}"))
+        raise ArgumentTypeError(argument, "of numbers or strings", f"dtype {array.dtype}")
     if array.ndim < 2:
         expected = "of shape (n_samples, n_features)"
-        raise ValueError(describe(argument, expected, f"shape {array.shape}"))
+        raise ArgumentValueError(argument, expected, f"shape {array.shape}")
     row_shape = None
     if array.ndim > 2:
         row_shape = tuple(array.shape[1:])

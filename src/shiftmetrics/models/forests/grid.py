@@ -377,11 +377,11 @@ class Grid:
             row = np.concatenate([row, row[crossing]])
             node = np.concatenate([own, other[crossing]])
             moved = np.concatenate([moved, axis[crossing]])
-        rows, leaves, along = joined(found)
+        rows, leaves, along = joined_parts(found)
         return rows, leaves, along
 
 
-def joined(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+def joined_parts(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
     """Put tuples of arrays together, each one after another."""
     columns = zip(*parts, strict=True)
     return tuple(np.concatenate(column) for column in columns)

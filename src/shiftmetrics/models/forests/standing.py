@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics.models.forests.grid import Grid, joined
+from shiftmetrics.models.forests.grid import Grid, joined_parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +77,12 @@ class Standing:
                 parts = self._children(row, node, squared)
             else:
                 parts = self._ordered_children(row, node, squared)
-            row, node, squared = joined(parts)
+            row, node, squared = joined_parts(parts)
             near = np.isfinite(squared) & (squared <= limit[row])
             row = row[near]
             node = node[near]
             squared = squared[near]
-        row, node, squared = joined(found)
+        row, node, squared = joined_parts(found)
         group = row * forest.n_trees + self.grid.tree[node]
         order = np.lexsort((squared, group))
         return row[order], node[order], squared[order]

@@ -18,12 +18,12 @@ from shiftmetrics._core.arrays import FloatArray, IntArray, is_table
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.chunk_readers import gathered
 from shiftmetrics._core.chunks import Chunks
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.options import check_memory, check_memory_limit
 from shiftmetrics._core.placement import check_rows_fit
-from shiftmetrics._core.validation import describe
 from shiftmetrics.models.domain.arguments import domain_of
 from shiftmetrics.models.domain.perturbation import Perturbation, Search
-from shiftmetrics.models.domain.table import CodedTable, frame_of
+from shiftmetrics.models.domain.table import CodedTable, frame_of_samples
 from shiftmetrics.models.measures.routes import ROUTES, find_worst_case
 from shiftmetrics.models.reading.checks import column_of, columns_of, targets_of
 from shiftmetrics.models.reading.model import ModelProblem, QueryCount, problem_of
@@ -82,7 +82,7 @@ def chunked_problem(
         starts = np.cumsum([0, *sizes])
         if len(y) != starts[-1]:
             expected = f"of length {starts[-1]}"
-            raise ValueError(describe("y", expected, f"length {len(y)}"))
+            raise ArgumentValueError("y", expected, f"length {len(y)}")
         places = []
         for start, (_, place, _) in zip(starts[:-1], looks, strict=True):
             places.append(start + place)
@@ -244,7 +244,7 @@ class _ChunkReading:
     def __call__(self, part: Any) -> tuple[int, IntArray, Any]:
         import pandas as pd
 
-        part = frame_of(part)
+        part = frame_of_samples(part)
         frame = part
         if not is_table(part):
             n_columns = math.prod(part.shape[1:])
@@ -271,7 +271,7 @@ class _Codes:
     columns: list[Any] | None
 
     def __call__(self, part: Any) -> FloatArray:
-        part = frame_of(part)
+        part = frame_of_samples(part)
         if not len(part):
             return np.empty((0, len(self.table.columns)))
         if self.columns is not None:

@@ -15,7 +15,7 @@ from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import check_labels
 from shiftmetrics._core.validation import check_vector
 from shiftmetrics.models.domain.perturbation import Perturbation, Search, perturbation_of
-from shiftmetrics.models.domain.table import frame_of
+from shiftmetrics.models.domain.table import frame_of_samples
 from shiftmetrics.models.measures.feature_result import (
     EVERYTHING,
     FeatureStability,
@@ -147,7 +147,7 @@ def feature_stability(
     )
     problem.check_threshold(threshold)
     groups = feature_groups(problem.domain, perturbation.features)
-    subgroups, too_small = subgroups_of(frame_of(X), perturbation.by, problem.n_samples)
+    subgroups, too_small = subgroups_of(frame_of_samples(X), perturbation.by, problem.n_samples)
     interval = resampling_of(resampling)
     if interval is not None and interval.groups is not None:
         labels = check_labels(interval.groups, "groups", length=problem.n_samples)

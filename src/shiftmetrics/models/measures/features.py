@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shiftmetrics._core.arrays import IntArray, is_table
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.tables import check_labels
-from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics._core.validation import first_few
 from shiftmetrics.models.domain.domain import Domain
 from shiftmetrics.models.measures.feature_result import ChangeKind
 
@@ -52,14 +53,14 @@ def feature_groups(domain: Domain, features: Any) -> list[FeatureGroup]:
             if features is not None or not domain.restricted(columns).is_fixed:
                 wanted[name] = columns
     if not wanted:
-        raise ValueError(describe("features", "at least one column that may change", "none"))
+        raise ArgumentValueError("features", "at least one column that may change", "none")
     # Each must be free to change, alone.
     groups = []
     for name, columns in wanted.items():
         if not len(columns) or domain.restricted(columns).is_fixed:
             remedy = "They are immutable, or have one category."
             expected = "columns that may change"
-            raise ValueError(describe("features", expected, value=name, remedy=remedy))
+            raise ArgumentValueError("features", expected, value=name, remedy=remedy)
         groups.append(_group(domain.restricted(columns), name, columns))
     return groups
 
@@ -90,7 +91,7 @@ def subgroups_of(X: Any, by: Any, n_samples: int) -> tuple[dict[str, IntArray], 
     if isinstance(by, str):
         if not is_table(X) or by not in X.columns:
             expected = "labels of the samples, or a column of X"
-            raise ValueError(describe("by", expected, value=by, remedy="Pass the labels."))
+            raise ArgumentValueError("by", expected, value=by, remedy="Pass the labels.")
         by = X[by]
     # One subgroup for each label.
     labels = check_labels(by, "by", length=n_samples)
@@ -102,7 +103,7 @@ def subgroups_of(X: Any, by: Any, n_samples: int) -> tuple[dict[str, IntArray], 
     if not kept:
         got = f"at most {max(map(len, found.values()))} samples in each of {len(found)}"
         expected = f"subgroups of at least {_FEWEST_SAMPLES} samples"
-        raise ValueError(describe("by", expected, got, "Join some of them."))
+        raise ArgumentValueError("by", expected, got, "Join some of them.")
     small = [f"{name} ({len(rows)})" for name, rows in found.items() if name not in kept]
     if not small:
         return kept, ()

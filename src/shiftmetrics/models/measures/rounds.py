@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.options import progress_bar
-from shiftmetrics._core.validation import check_weights, describe
+from shiftmetrics._core.validation import check_weights
 from shiftmetrics.models.measures.result import SearchTrace
 from shiftmetrics.models.reading.model import ModelProblem
 from shiftmetrics.models.search.worst_case import WorstCase
@@ -179,5 +180,5 @@ def shifted_samples(
         expected = "one that predicts samples alike, whatever others are with them"
         missed = f"a risk lower by {lost:.3g}, or a cost higher by {extra_cost:.3g}"
         got = f"{missed}, where changed samples are predicted again"
-        raise ValueError(describe("model", expected, got))
+        raise ArgumentValueError("model", expected, got)
     return places

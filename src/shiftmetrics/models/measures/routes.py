@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
 from shiftmetrics._core.options import Computing
-from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics._core.validation import check_choice
 from shiftmetrics.models.blackbox import BlackboxRoute
 from shiftmetrics.models.domain.perturbation import Search, search_of
 from shiftmetrics.models.forests.route import EnsembleRoute, TreeRoute
@@ -109,10 +110,11 @@ def _accepting(problem: ModelProblem) -> Iterator[tuple[str, Route]]:
         elif method != "auto":
             got = f"{method!r} for a {type(problem.model).__name__} and loss {problem.loss!r}"
             expected = "a route for this model and loss"
-            raise ValueError(describe("method", expected, got, 'Use method="auto".'))
+            remedy = Wording("Use ", Setting("method", "auto"), ".")
+            raise ArgumentValueError("method", expected, got, remedy)
 
 
 def _no_route(problem: ModelProblem) -> ValueError:
     expected = f"one that a route with loss {problem.loss!r} knows"
     got = f"a {type(problem.model).__name__}"
-    return ValueError(describe("model", expected, got, f"Routes: {', '.join(ROUTES)}."))
+    return ArgumentValueError("model", expected, got, f"Routes: {', '.join(ROUTES)}.")

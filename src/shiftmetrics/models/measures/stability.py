@@ -11,9 +11,10 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.chunk_readers import chunks_of_rows
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics._core.placement import check_rows_fit
-from shiftmetrics._core.validation import check_weights, describe
+from shiftmetrics._core.validation import check_weights
 from shiftmetrics.models.domain.domain import FAR
 from shiftmetrics.models.domain.perturbation import Perturbation, Search, perturbation_of
 from shiftmetrics.models.measures.chunked import chunked_problem, in_memory, worst_case_of_chunks
@@ -135,7 +136,7 @@ def model_stability(
     for name in ("by", "target"):
         if getattr(perturbation, name) is not None:
             remedy = "Use feature_stability."
-            raise ValueError(describe("perturbation", f"without {name}", f"some {name}", remedy))
+            raise ArgumentValueError("perturbation", f"without {name}", f"some {name}", remedy)
     reading: dict[str, Any] = {
         "loss": loss,
         "theta1": theta1,

@@ -301,7 +301,7 @@ def certified(
     return np.asarray((least > 0.0).all(axis=1))
 
 
-def certified_distances(
+def certified_radii(
     problem: ModelProblem,
     module: nn.Module,
     cut: float,

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics.attacks.model import evaluation_mode, parameter_of
 from shiftmetrics.models.reading.estimators import is_module, is_network, last_step, steps_of
 from shiftmetrics.models.reading.model import ModelProblem
@@ -87,16 +87,16 @@ class Network:
         output = self.module(rows.to(self.dtype))
         if not isinstance(output, Tensor):
             expected = "a module that returns a tensor"
-            raise ValueError(describe("model", expected, type(output).__name__))
+            raise ArgumentValueError("model", expected, type(output).__name__)
         got = f"shape {tuple(output.shape)}"
         if output.shape[0] != len(points):
             expected = f"a module with {len(points)} outputs, one a row"
-            raise ValueError(describe("model", expected, got))
+            raise ArgumentValueError("model", expected, got)
         output = output.to(points.dtype)
         if not self.classifies:
             if output.numel() != len(points):
                 expected = "a module with one value for each row"
-                raise ValueError(describe("model", expected, got))
+                raise ArgumentValueError("model", expected, got)
             return output.reshape(len(points))
         if output.ndim != 2 or output.shape[1] == 1:
             # One column of scores is the margin of the second class.

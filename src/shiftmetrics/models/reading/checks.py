@@ -13,13 +13,14 @@ import numpy.typing as npt
 from array_api_compat import is_array_api_obj
 
 from shiftmetrics._core.arrays import IntArray, as_array, is_table
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.options import check_memory, check_memory_limit
 from shiftmetrics._core.tables import check_labels, labels_to_numpy
-from shiftmetrics._core.validation import check_vector, describe, first_few
+from shiftmetrics._core.validation import check_vector, first_few
 from shiftmetrics.models.domain.perturbation import Search
-from shiftmetrics.models.domain.table import CodedTable, frame_of
+from shiftmetrics.models.domain.table import CodedTable, frame_of_samples
 from shiftmetrics.models.reading.estimators import is_module
-from shiftmetrics.models.reading.outputs import call, class_scores, predicted_values
+from shiftmetrics.models.reading.outputs import call, predicted_values, scores_of_classes
 from shiftmetrics.models.reading.rules import Decision
 
 SAMPLE_BYTES = 500
@@ -49,7 +50,7 @@ def columns_of(model: Any, X: Any) -> Any:
     ValueError
         If a column is missing, or their number differs; the first three are listed.
     """
-    X = frame_of(X)
+    X = frame_of_samples(X)
     if not isinstance(X, np.ndarray) and is_array_api_obj(X):
         as_array(X, "X")  # tensors that hold no numbers are refused
     names = list(getattr(model, "feature_names_in_", []))
@@ -60,7 +61,7 @@ def columns_of(model: Any, X: Any) -> Any:
         if missing:
             expected = "a table with the columns that the model was fitted on"
             got = f"none called {first_few(missing)}"
-            raise ValueError(describe("X", expected, got, f"It has {first_few(columns)}."))
+            raise ArgumentValueError("X", expected, got, f"It has {first_few(columns)}.")
         if names == columns:
             return X
         return X[names]
@@ -70,16 +71,16 @@ def columns_of(model: Any, X: Any) -> Any:
     except ValueError as error:  # rows of different lengths
         expected = "a table, or an array of shape (n_samples, n_features)"
         got = f"a {type(X).__name__} of which no array can be made"
-        raise TypeError(describe("X", expected, got)) from error
+        raise ArgumentTypeError("X", expected, got) from error
     if not isinstance(shape, tuple):  # what has a function called shape
-        raise TypeError(describe("X", "a table or an array", type(X).__name__))
+        raise ArgumentTypeError("X", "a table or an array", type(X).__name__)
     if n_features is None or shape[1:] == (n_features,):
         return X
     expected = f"of shape (n_samples, {n_features}), as the model was fitted on"
     remedy = ""
     if len(shape) > 2:
         remedy = "Pass X.reshape(len(X), -1)."
-    raise ValueError(describe("X", expected, f"shape {shape}", remedy))
+    raise ArgumentValueError("X", expected, f"shape {shape}", remedy)
 
 
 def check_fits_in_memory(model: Any, X: Any, search: Search) -> None:
@@ -132,7 +133,7 @@ def check_missing_cells(model: Any, table: CodedTable) -> None:
     got = first_few(columns, show=lambda k: f"{counts[k]:,} in column {table.names[k]!r}")
     n_rows = len(missing) - len(complete)
     remedy = f"Put an imputer before it in a pipeline, or drop {n_rows:,} rows. The model: {cause}"
-    raise ValueError(describe("X", expected, got, remedy)) from reason
+    raise ArgumentValueError("X", expected, got, remedy) from reason
 
 
 def _returns_nan(model: Any, X: Any) -> bool:
@@ -173,10 +174,10 @@ def check_targets(
     if loss == "squared":
         if classifies:
             remedy = 'Use "zero_one", "hinge" or "log_loss".'
-            raise ValueError(describe("loss", "one of a classifier", "'squared'", remedy))
+            raise ArgumentValueError("loss", "one of a classifier", "'squared'", remedy)
         predict = functools.partial(predicted_values, rule.model)
     elif _is_regressor(rule.model):
-        raise ValueError(describe("loss", "'squared' for a regression", value=loss))
+        raise ArgumentValueError("loss", "'squared' for a regression", value=loss)
     predictions = _predicted(predict, table, known)
     if y is None:
         y = predictions
@@ -187,7 +188,7 @@ def check_targets(
     if classifies:
         classes = np.asarray(rule.model.classes_)
     elif is_module(rule.model):
-        scores = class_scores(rule.model, table.decode(table.codes[:1]))
+        scores = scores_of_classes(rule.model, table.decode(table.codes[:1]))
         classes = np.arange(scores.shape[1])
     else:
         classes = _classes_of_both(predictions, check_labels(y, "y", length=len(predictions)))
@@ -216,7 +217,7 @@ def targets_of(
         expected = f"labels that the model knows ({first_few(classes.tolist())})"
         got = f"{first_few(np.unique(labels[unknown]).tolist())} in {int(unknown.sum())} rows"
         remedy = "Drop these rows, or fit the model on them."
-        raise ValueError(describe("y", expected, got, remedy))
+        raise ArgumentValueError("y", expected, got, remedy)
     return positions
 
 
@@ -267,7 +268,7 @@ def _predicted(
         raise
     if predictions.shape != (n_samples,):
         expected = f"one that predicts one label or value for each of {n_samples} rows"
-        raise ValueError(describe("model", expected, f"predictions of shape {predictions.shape}"))
+        raise ArgumentValueError("model", expected, f"predictions of shape {predictions.shape}")
     predictions = check_labels(predictions, "predictions of the model")
     if predictions.dtype.kind == "f":
         infinite = predictions[~np.isfinite(predictions)]
@@ -298,7 +299,7 @@ def check_same(again: npt.NDArray[Any], first: npt.NDArray[Any]) -> None:
     if not same.all():
         got = f"different predictions for {int((~same).sum())} of {len(same)} rows"
         remedy = "Is it random, in training mode, or does a call change it?"
-        raise ValueError(describe("model", "a deterministic model", got, remedy))
+        raise ArgumentValueError("model", "a deterministic model", got, remedy)
 
 
 def _refuse_new_categories(table: CodedTable, known: Categories, error: Exception) -> None:
@@ -309,15 +310,15 @@ def _refuse_new_categories(table: CodedTable, known: Categories, error: Exceptio
         if new and count:
             expected = f"of categories that the model knows in column {table.names[place]!r}"
             got = f"{first_few(new)} in {count} rows"
-            remedy = "Drop these rows, or fit the encoder with handle_unknown='ignore'."
-            raise ValueError(describe("X", expected, got, remedy)) from error
+            remedy = "Drop these rows, or fit an encoder that ignores unknown categories (handle_unknown)."
+            raise ArgumentValueError("X", expected, got, remedy) from error
 
 
 def _unfit_predictions(
     expected: str, predictions: npt.NDArray[Any], remedy: str = ""
 ) -> ValueError:
     got = first_few(np.unique(predictions).tolist())
-    return ValueError(describe("predictions of the model", expected, got, remedy))
+    return ArgumentValueError("predictions of the model", expected, got, remedy)
 
 
 def _is_regressor(model: Any) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 
 LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
 """What rounding leaves of 1 minus a probability, as in scikit-learn's ``log_loss``."""
@@ -207,9 +207,9 @@ def check_fitted(model: Any) -> None:
     """
     expected = "a fitted model with predict, or a callable"
     if isinstance(model, type):
-        raise TypeError(describe("model", expected, f"the class {model.__name__}"))
+        raise ArgumentTypeError("model", expected, f"the class {model.__name__}")
     if not (hasattr(model, "predict") or callable(model)):
-        raise TypeError(describe("model", expected, type(model).__name__))
+        raise ArgumentTypeError("model", expected, type(model).__name__)
     if "sklearn" in sys.modules and hasattr(model, "get_params") and hasattr(model, "fit"):
         from sklearn.exceptions import NotFittedError
         from sklearn.utils.validation import check_is_fitted
@@ -218,7 +218,7 @@ def check_fitted(model: Any) -> None:
             check_is_fitted(model)
         except NotFittedError as error:
             got = f"a {type(model).__name__} that is not"
-            raise ValueError(describe("model", "fitted", got, "Call fit first.")) from error
+            raise ArgumentValueError("model", "fitted", got, "Call fit first.") from error
 
 
 class LightGBMRegressor:

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
-from shiftmetrics._core.validation import check_choice, check_number, describe, first_few
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_choice, check_number, first_few
 from shiftmetrics.models.domain.arguments import domain_of
 from shiftmetrics.models.domain.domain import Domain
 from shiftmetrics.models.domain.perturbation import Perturbation, Search
@@ -35,10 +36,10 @@ from shiftmetrics.models.reading.estimators import (
     least_probability,
 )
 from shiftmetrics.models.reading.outputs import (
-    check_scores,
     class_log_probabilities,
-    class_scores,
     predicted_values,
+    refuse_probabilities,
+    scores_of_classes,
 )
 from shiftmetrics.models.reading.rules import Cut, Decision, behind
 
@@ -171,7 +172,7 @@ class ModelProblem:
         """Return the scores of each class at coded points, or values in one column for regressions."""
         if self.classes is None:
             return self.predict(points)[:, None]
-        scores = class_scores(self.model, self._decoded(points))
+        scores = scores_of_classes(self.model, self._decoded(points))
         if self.cut is None:
             return scores
         return scores - [0.0, self.cut.logit]
@@ -205,7 +206,7 @@ class ModelProblem:
             check_number(threshold, "threshold", low=0.0)
         elif self.loss != "zero_one" or self.costs is not None:
             expected = "given for losses other than 0 and 1"
-            raise ValueError(describe("threshold", expected, "None"))
+            raise ArgumentValueError("threshold", expected, "None")
         if threshold is None or self.loss != "zero_one":
             return
         if self.costs is None:
@@ -216,7 +217,7 @@ class ModelProblem:
             expected = f"a mean cost of errors from 0 to {highest:g}, the highest cost"
         if threshold > highest:
             remedy = "Write a percentage as a fraction: 0.2 for 20 %."
-            raise ValueError(describe("threshold", expected, f"{threshold:g}", remedy))
+            raise ArgumentValueError("threshold", expected, f"{threshold:g}", remedy)
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
@@ -295,7 +296,7 @@ def problem_of(
     X = columns_of(model, X)
     check_fits_in_memory(model, X, search)
     if is_module(model) and loss != "squared":
-        check_scores(model, X)
+        refuse_probabilities(model, X)
     # The table, with the categories that the model knows.
     is_frame = is_table(X)
     names: Sequence[Any]
@@ -342,10 +343,10 @@ def _costs(rule: Decision, classes: npt.NDArray[Any] | None, loss: LossName) -> 
     if rule.costs is None:
         return None
     if loss != "zero_one" or classes is None:
-        raise ValueError(describe("loss", "'zero_one' where errors have costs", value=loss))
+        raise ArgumentValueError("loss", "'zero_one' where errors have costs", value=loss)
     labels = classes.tolist()
     unknown = [label for label in rule.costs if label not in labels]
     if unknown:
         expected = f"by labels that the model knows ({first_few(labels)})"
-        raise ValueError(describe("costs", expected, first_few(unknown)))
+        raise ArgumentValueError("costs", expected, first_few(unknown))
     return np.array([float(rule.costs.get(label, 1.0)) for label in labels])

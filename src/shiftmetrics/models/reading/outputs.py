@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, to_float64, to_numpy
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, Setting, Wording
 from shiftmetrics.models.reading.estimators import LEAST_PROBABILITY, is_module
 
 _BATCH_NUMBERS = 2**20
@@ -20,7 +20,7 @@ def batch_size(n_features: int) -> int:
     return max(16, min(8192, _BATCH_NUMBERS // max(n_features, 1)))
 
 
-def check_scores(module: Any, X: Any) -> None:
+def refuse_probabilities(module: Any, X: Any) -> None:
     """Refuse a torch module whose outputs for these rows are probabilities, as after a sigmoid or softmax.
 
     Raises
@@ -39,7 +39,7 @@ def check_scores(module: Any, X: Any) -> None:
             "Leave out its last layer, nn.Sigmoid or nn.Softmax; "
             "or pass a function that returns its outputs, with Decision(function, threshold=0.5)."
         )
-        raise ValueError(describe("model", expected, "outputs that are probabilities", remedy))
+        raise ArgumentValueError("model", expected, "outputs that are probabilities", remedy)
 
 
 def call(model: Any, X: Any) -> npt.NDArray[Any]:
@@ -48,7 +48,7 @@ def call(model: Any, X: Any) -> npt.NDArray[Any]:
         output = np.asarray(to_numpy(model(X)))
         if output.ndim == 0:
             expected = "a callable that returns one label, or scores, for each row"
-            raise TypeError(describe("model", expected, value=output.tolist()))
+            raise ArgumentTypeError("model", expected, value=output.tolist())
         return output
     import torch
 
@@ -103,11 +103,11 @@ def predicted_values(model: Any, X: Any) -> FloatArray:
     if output.ndim != 1:
         expected = "a regression with one value for each row"
         got = f"an output of shape {output.shape}"
-        raise ValueError(describe("model", expected, got))
+        raise ArgumentValueError("model", expected, got)
     return output
 
 
-def class_scores(model: Any, X: Any) -> FloatArray:
+def scores_of_classes(model: Any, X: Any) -> FloatArray:
     """Return scores of shape (n, n_classes); with two classes one margin counts for the second, the first has 0.
 
     Raises
@@ -119,13 +119,15 @@ def class_scores(model: Any, X: Any) -> FloatArray:
         scores = to_float64(model.decision_function(X))
     elif hasattr(model, "predict"):
         got = "'hinge', and a model without decision_function"
-        remedy = 'Use loss="zero_one" or "log_loss".'
-        raise ValueError(describe("loss", "one that the model has", got, remedy))
+        remedy = Wording(
+            "Use ", Setting("loss", "zero_one"), " or ", Setting("loss", "log_loss"), "."
+        )
+        raise ArgumentValueError("loss", "one that the model has", got, remedy)
     else:
         scores = to_float64(call(model, X))
         if scores.ndim == 1 and not is_module(model):
             expected = "a callable that returns scores of shape (n, n_classes)"
-            raise ValueError(describe("model", expected, "one value a row"))
+            raise ArgumentValueError("model", expected, "one value a row")
     # One margin is the lead of the second class.
     if scores.ndim == 1 or scores.shape[1] == 1:
         margin = scores.reshape(len(scores))
@@ -146,8 +148,8 @@ def class_log_probabilities(model: Any, X: Any, clip: float = LEAST_PROBABILITY)
         return np.asarray(np.log(np.maximum(probabilities, clip)))
     if not is_module(model):
         got = "'log_loss', and a model without predict_proba"
-        remedy = 'Use loss="zero_one" or "hinge".'
-        raise ValueError(describe("loss", "one that the model has", got, remedy))
+        remedy = Wording("Use ", Setting("loss", "zero_one"), " or ", Setting("loss", "hinge"), ".")
+        raise ArgumentValueError("loss", "one that the model has", got, remedy)
     from scipy.special import log_softmax
 
-    return np.asarray(log_softmax(class_scores(model, X), axis=1))
+    return np.asarray(log_softmax(scores_of_classes(model, X), axis=1))

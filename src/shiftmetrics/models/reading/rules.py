@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
-from shiftmetrics._core.validation import check_number, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_number
 from shiftmetrics.models.reading.estimators import is_module
 from shiftmetrics.models.reading.outputs import call, class_log_probabilities, predicted_labels
 
@@ -91,7 +92,7 @@ class Decision:
             score = score[:, -1]
         if score.ndim != 1:
             got = f"one with outputs of shape {score.shape}"
-            raise ValueError(describe("model", "a classifier of two classes, for a threshold", got))
+            raise ArgumentValueError("model", "a classifier of two classes, for a threshold", got)
         classes = np.asarray(getattr(self.model, "classes_", [0, 1]))
         is_second = score >= self.threshold
         return np.asarray(classes[is_second.astype(np.int64)])
@@ -103,7 +104,7 @@ class Decision:
             return to_float64(getattr(self.model, self.response)(X))
         if hasattr(self.model, "predict"):
             expected = "one with probabilities or scores, for a threshold"
-            raise ValueError(describe("model", expected, type(self.model).__name__))
+            raise ArgumentValueError("model", expected, type(self.model).__name__)
         return to_float64(call(self.model, X))
 
     def settings(self) -> dict[str, Any]:

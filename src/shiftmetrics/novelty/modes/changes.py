@@ -59,7 +59,7 @@ class GradualChange(Record):
     spread: float
 
 
-def column_changes(
+def changes_of_columns(
     test: FloatArray, reference: FloatArray, names: tuple[str, ...], alpha: float
 ) -> tuple[GradualChange, ...]:
     """Return the columns whose median or spread changed significantly (Bonferroni), the largest changes first.

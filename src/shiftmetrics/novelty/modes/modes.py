@@ -8,9 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float64
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_percent
-from shiftmetrics._core.validation import check_choice, check_integer, describe
+from shiftmetrics._core.validation import check_choice, check_integer
 from shiftmetrics.novelty.modes.amounts import Frequencies
 from shiftmetrics.novelty.modes.contrast import ColumnContrast, contrasts, nearest_known
 from shiftmetrics.novelty.modes.membership import FoundMode, ModeFunction, thinned
@@ -118,8 +119,8 @@ class Mode(Record):
         exemplars = (self.exemplars, self.reference_exemplars)[side]
         if k > len(exemplars) == N_EXEMPLARS:
             expected = f"at most {N_EXEMPLARS} for a mode that was read from a file"
-            raise ValueError(
-                describe("k", expected, k, "Compute the novelty again to rank all rows.")
+            raise ArgumentValueError(
+                "k", expected, k, "Compute the novelty again to rank all rows."
             )
         return exemplars[:k]
 

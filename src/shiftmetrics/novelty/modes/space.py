@@ -82,18 +82,18 @@ class SearchSpace:
         # More coordinates than a third of the rows would fit their noise.
         rank = max(1, min(RANK, n_rows // 3, len(rows) - 2))
         widths = (1.0,) if gram.kernel.bandwidth is None else WIDTHS
-        # 2. Their kernel matrix at each width, a power of that at the bandwidth, gives the projections.
+        # 2. Their kernel matrix at each width, which follows from that at the bandwidth, gives the projections.
         among = gram.among(rows)
 
         def project(place: slice) -> FloatArray:
-            return _projection(at_relative_width(among, widths[place.start]), rank)
+            return _projection(at_relative_width(gram.kernel, among, widths[place.start]), rank)
 
         each = [slice(number, number + 1) for number in range(len(widths))]
         with one_blas_thread():
             projections = tuple(map_blocks(project, each, executor=executor))
         # 3. One pass over all rows gives their coordinates.
         self._each = each
-        self.basis = LandmarkBasis(gram.take(rows), projections, widths)
+        self.basis = LandmarkBasis(gram.take(rows), gram.kernel, projections, widths)
         self.coordinates = self._evaluated(gram, list(enumerate(projections)))
 
     @property

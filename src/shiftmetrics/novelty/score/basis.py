@@ -18,7 +18,7 @@ from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, to_float6
 from shiftmetrics._core.blocks import map_blocks, one_blas_thread, row_blocks
 from shiftmetrics.novelty.score.factor import INDEFINITE, Factor, residual_noise
 from shiftmetrics.novelty.score.gram import Gram
-from shiftmetrics.novelty.score.kernels import EPSILON, refuse_indefinite
+from shiftmetrics.novelty.score.kernels import EPSILON, Kernel, refuse_indefinite
 
 Route = Literal["dense", "landmarks", "cosine"]
 
@@ -37,6 +37,8 @@ class LandmarkBasis:
     ----------
     landmarks : array of shape (n_landmarks, n_columns)
         The samples.
+    kernel : Kernel
+        What the similarities are by.
     projections : tuple of ndarray of shape (n_landmarks, rank)
         Turn similarities into coordinates, from the right: one for each width.
     widths : tuple of float
@@ -44,6 +46,7 @@ class LandmarkBasis:
     """
 
     landmarks: Array
+    kernel: Kernel
     projections: tuple[FloatArray, ...]
     widths: tuple[float, ...] = (1.0,)
 
@@ -51,17 +54,13 @@ class LandmarkBasis:
         """Return functions, each a width and coefficients of the similarities at it."""
         at_width = {}
         for width in {width for width, _ in functions}:
-            at_width[width] = at_relative_width(similarities, self.widths[width])
+            at_width[width] = at_relative_width(self.kernel, similarities, self.widths[width])
         return [at_width[width] @ coefficients for width, coefficients in functions]
 
 
-def at_relative_width(similarities: FloatArray, width: float) -> FloatArray:
-    """Return similarities at half the bandwidth, at it, or at twice it: powers of those at the bandwidth."""
-    if width == 0.5:
-        return np.square(np.square(similarities))
-    if width == 2.0:
-        return np.sqrt(np.sqrt(similarities))
-    return similarities
+def at_relative_width(kernel: Kernel, similarities: FloatArray, width: float) -> FloatArray:
+    """Return similarities at ``width`` times the bandwidth, as the kernel makes them of those at the bandwidth."""
+    return similarities if width == 1.0 else kernel.at_width(similarities, width)
 
 
 class ScoreBasis(ABC):
@@ -176,7 +175,7 @@ class PivotBasis(ScoreBasis):
         inverse = self._triangle
         if self.size:
             inverse = solve_triangular(self._triangle, np.eye(self.size), lower=True)
-        return LandmarkBasis(self._landmarks, (np.ascontiguousarray(inverse.T),))
+        return LandmarkBasis(self._landmarks, self.gram.kernel, (np.ascontiguousarray(inverse.T),))
 
 
 class ColumnBasis(ScoreBasis):

@@ -25,8 +25,9 @@ from shiftmetrics._core.arrays import (
     to_float64,
 )
 from shiftmetrics._core.blocks import BLOCK_BYTES, map_blocks, one_blas_thread, row_blocks
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.placement import placed
-from shiftmetrics._core.validation import check_matrix, check_same_library, describe
+from shiftmetrics._core.validation import check_matrix, check_same_library
 from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.novelty.score.kernels import Kernel
 
@@ -179,7 +180,7 @@ class Gram:
         array = check_matrix(points, "points")
         n_columns = int(self.features.shape[1])
         if array.shape[1] != n_columns:
-            raise ValueError(describe("points", f"of {n_columns} columns", f"{array.shape[1]}"))
+            raise ArgumentValueError("points", f"of {n_columns} columns", f"{array.shape[1]}")
         if not self.sequential:
             check_same_library(array, self.features, "points", "features")
         self.kernel.check(array, "points")

@@ -1,19 +1,20 @@
 """Kernels: how similar two samples are, 1 for a sample with itself.
 
 The map step of novelty. Samples come as float64 blocks of the user's array library (array API standard), similarities
-leave as NumPy float64. A kernel is a frozen record that follows the protocol `Kernel`.
+leave as NumPy float64. A kernel is a frozen record that follows the protocol `Kernel`, and stands in `KERNELS`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NoReturn, Protocol, Self
+from typing import Any, ClassVar, Literal, NoReturn, Protocol, Self
 
 import numpy as np
 
 from shiftmetrics._core.arrays import Array, FloatArray, directions, namespace, to_float64, to_numpy
-from shiftmetrics._core.validation import check_directions, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_directions
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -36,14 +37,25 @@ class Kernel(Protocol):
 
     @property
     def bandwidth(self) -> float | None:
-        """The distance at which samples are 61 % similar, or None: then the kernel has one width alone."""
+        """How far samples are similar, in units of the columns, or None: then the kernel has one width alone."""
 
     @property
     def linear(self) -> bool:
         """Whether it is the inner product of `points`, so that a covariance of the columns is exact."""
 
+    @property
+    def knows_columns(self) -> bool:
+        """Whether it compares column by column: columns then need one unit, and may be named as what changed."""
+
+    @property
+    def chooses_bandwidth(self) -> bool:
+        """Whether the rule of `choose_bandwidth` is meant for it: the rule counts modes under a Gaussian kernel."""
+
     def __call__(self, rows: Array, points: Array) -> FloatArray:
         """Return the similarities of ``rows`` (a, d) to ``points`` (b, d)."""
+
+    def at_width(self, similarities: FloatArray, width: float) -> FloatArray:
+        """Return what ``similarities`` are at ``width`` times the bandwidth; never asked of a kernel without one."""
 
     def entry_error(self, spread: float) -> float:
         """Bound the rounding error of one similarity; ``spread`` is the largest squared distance from the center."""
@@ -75,6 +87,8 @@ class GaussianKernel:
 
     name: ClassVar[str] = "gaussian"
     linear: ClassVar[bool] = False
+    knows_columns: ClassVar[bool] = True
+    chooses_bandwidth: ClassVar[bool] = True
 
     def __call__(self, rows: Array, points: Array) -> FloatArray:
         """Return the similarities of ``rows`` (a, d) to ``points`` (b, d)."""
@@ -85,6 +99,10 @@ class GaussianKernel:
             if exponent is None:
                 exponent = self._by_columns(rows, points)
             return _exponential(exponent)
+
+    def at_width(self, similarities: FloatArray, width: float) -> FloatArray:
+        """Return ``similarities ** (1 / width^2)``: the exponent has the squared bandwidth below it."""
+        return _power_at_width(similarities, width)
 
     def entry_error(self, spread: float) -> float:
         """Bound the rounding error of one similarity; ``spread`` is in squared units of the features."""
@@ -148,11 +166,17 @@ class CosineKernel:
     name: ClassVar[str] = "cosine"
     bandwidth: ClassVar[None] = None
     linear: ClassVar[bool] = True
+    knows_columns: ClassVar[bool] = False
+    chooses_bandwidth: ClassVar[bool] = False
 
     def __call__(self, rows: Array, points: Array) -> FloatArray:
         """Return the similarities of ``rows`` (a, d) to ``points`` (b, d)."""
         similarities = to_float64(directions(rows) @ directions(points).T)
         return np.clip(similarities, -1.0, 1.0)
+
+    def at_width(self, similarities: FloatArray, width: float) -> FloatArray:
+        """Refuse: directions have no width."""
+        raise _one_width_alone(self.name)
 
     def entry_error(self, spread: float) -> float:
         """Bound the rounding error of one similarity."""
@@ -184,11 +208,17 @@ class DirectionKernel(CosineKernel):
     bandwidth: float  # type: ignore[assignment,misc]
 
     linear: ClassVar[bool] = False
+    # What changed gradually in the samples that the directions are of is told by their columns.
+    knows_columns: ClassVar[bool] = True
 
     def __call__(self, rows: Array, points: Array) -> FloatArray:
         """Return the similarities of ``rows`` (a, d) to ``points`` (b, d)."""
         cosines = super().__call__(rows, points)
         return np.exp((cosines - 1.0) / self.bandwidth**2)
+
+    def at_width(self, similarities: FloatArray, width: float) -> FloatArray:
+        """Return ``similarities ** (1 / width^2)``, as of the Gaussian kernel."""
+        return _power_at_width(similarities, width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +238,8 @@ class CallableKernel:
 
     bandwidth: ClassVar[None] = None
     linear: ClassVar[bool] = False
+    knows_columns: ClassVar[bool] = False
+    chooses_bandwidth: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -223,6 +255,10 @@ class CallableKernel:
             If the function returns another shape, or values that are not finite.
         """
         return to_float64(self._evaluate(rows, points))
+
+    def at_width(self, similarities: FloatArray, width: float) -> FloatArray:
+        """Refuse: what a function does with its widths is not known."""
+        raise _one_width_alone(self.name)
 
     def entry_error(self, spread: float) -> float:
         """Bound the rounding error of one similarity, by the type of the function's values."""
@@ -247,14 +283,14 @@ class CallableKernel:
         asymmetry = float(np.abs(among - among.T).max())
         if asymmetry > allowed * max(1.0, float(np.abs(among).max())):
             got = f"kernel(x, y) and kernel(y, x) that differ by {asymmetry:.2g}"
-            raise ValueError(describe("kernel", "symmetric", got))
+            raise ArgumentValueError("kernel", "symmetric", got)
         diagonal = np.diagonal(among)
         furthest = int(np.abs(diagonal - 1.0).argmax())
         gap = abs(float(diagonal[furthest]) - 1.0)
         if gap > allowed:
             remedy = "Divide k(x, y) by sqrt(k(x, x) k(y, y))."
             got = f"{diagonal[furthest]:g}"
-            raise ValueError(describe("kernel", "1 between a row and itself", got, remedy))
+            raise ArgumentValueError("kernel", "1 between a row and itself", got, remedy)
         lowest = float(np.linalg.eigvalsh(among)[0])
         if lowest < -allowed * len(among):
             refuse_indefinite(f"an eigenvalue of {lowest:.2g}")
@@ -273,18 +309,53 @@ class CallableKernel:
         if shape != expected:
             wanted = f"a function that maps {expected[0]} and {expected[1]} rows to a matrix of shape {expected}"
             got = f"shape {shape}" if shape else type(values).__name__
-            raise ValueError(describe("kernel", wanted, got))
+            raise ArgumentValueError("kernel", wanted, got)
         if not np.isfinite(to_float64(values)).all():
-            raise ValueError(
-                describe("kernel", "finite everywhere", "values that are NaN or infinite")
+            raise ArgumentValueError(
+                "kernel", "finite everywhere", "values that are NaN or infinite"
             )
         return values
+
+
+KernelName = Literal["gaussian", "cosine"]
+"""The names of `KERNELS`, for type checkers and the command line."""
+
+DEFAULT_KERNEL: KernelName = "gaussian"
+
+KERNELS: dict[str, Callable[[float], Kernel]] = {
+    "gaussian": GaussianKernel,
+    "cosine": lambda bandwidth: CosineKernel(),
+}
+"""The register: by name, what makes a kernel of a bandwidth. One without a bandwidth leaves it aside."""
+
+KernelChoice = KernelName | Callable[[Any, Any], Any]
+"""What a user may ask for."""
+
+
+def kernel_of(choice: KernelChoice, bandwidth: float | None = None) -> Kernel:
+    """Return the kernel of a checked choice; without a bandwidth one of width 1, to ask what it is like."""
+    if not isinstance(choice, str):
+        return CallableKernel(choice)
+    return KERNELS[choice](1.0 if bandwidth is None else bandwidth)
 
 
 def refuse_indefinite(got: str) -> NoReturn:
     """Raise a ValueError for a function under which novelty is not defined."""
     remedy = "Use a positive semidefinite kernel, such as 'gaussian'."
-    raise ValueError(describe("kernel", "positive semidefinite", got, remedy))
+    raise ArgumentValueError("kernel", "positive semidefinite", got, remedy)
+
+
+def _power_at_width(similarities: FloatArray, width: float) -> FloatArray:
+    """Return exp(-d^2 / (2 width^2)) from exp(-d^2 / 2): a power, by squares and roots at the usual widths."""
+    if width == 0.5:
+        return np.square(np.square(similarities))
+    if width == 2.0:
+        return np.sqrt(np.sqrt(similarities))
+    return np.asarray(similarities ** (1.0 / width**2))
+
+
+def _one_width_alone(name: str) -> ValueError:
+    return ArgumentValueError("kernel", "one with a bandwidth to be taken at another width", name)
 
 
 def _exponential(exponent: Array) -> FloatArray:

@@ -12,11 +12,13 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.blocks import cpu_count
+from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
 from shiftmetrics._core.options import check_memory
-from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics._core.validation import check_choice
 from shiftmetrics.novelty.score.basis import ColumnBasis, PivotBasis, Route, ScoreBasis
 from shiftmetrics.novelty.score.factor import Factor, pivoted_factor
 from shiftmetrics.novelty.score.gram import TILE_ROWS
+from shiftmetrics.novelty.score.kernels import kernel_of
 from shiftmetrics.novelty.score.solution import (
     LANDMARK_RTOL,
     NoveltyProblem,
@@ -64,10 +66,11 @@ def check_method(method: Any, kernel: Any) -> Method:
         If the route is unknown, or does not serve the kernel.
     """
     name = check_choice(method, "method", METHODS)
-    if name == "cosine" != kernel:
+    if name == "cosine" and not kernel_of(kernel).linear:
         got = kernel if isinstance(kernel, str) else "a function"
-        expected = "'cosine' with method='cosine'"
-        raise ValueError(describe("kernel", expected, value=got, remedy="Choose method='auto'."))
+        expected = Wording("'cosine' with ", Setting("method", "cosine"))
+        remedy = Wording("Choose ", Setting("method", "auto"), ".")
+        raise ArgumentValueError("kernel", expected, value=got, remedy=remedy)
     return name
 
 
@@ -152,7 +155,11 @@ def _chosen(problem: NoveltyProblem) -> tuple[ScoreBasis | None, str, bool]:
     if gram.kernel.linear:
         columns = int(gram.features.shape[1])
         if columns < n_rows and columns <= _FEW_COLUMNS and _needs(problem, "cosine") <= limit:
-            return ColumnBasis(gram), f"the cosine kernel is exact in {columns} columns", False
+            return (
+                ColumnBasis(gram),
+                f"the {gram.kernel.name} kernel is exact in {columns} columns",
+                False,
+            )
     # 2. All of the matrix, where it is small.
     seconds = _SECONDS * n_rows**3
     fits = seconds <= DENSE_SECONDS and not gram.sequential and _needs(problem, "dense") <= limit
@@ -217,8 +224,8 @@ def _refuse(problem: NoveltyProblem, method: Method) -> None:
     n_rows = problem.gram.n_rows
     if problem.gram.sequential and method == "dense":
         expected = f"'auto', 'landmarks' or 'cosine' for batches of {n_rows} rows"
-        raise ValueError(
-            describe("method", expected, value=method, remedy="Or pass all rows as one array.")
+        raise ArgumentValueError(
+            "method", expected, value=method, remedy="Or pass all rows as one array."
         )
     size = f"{_landmark_rank(problem)} landmarks" if method == "landmarks" else f"{n_rows} rows"
     check_memory(

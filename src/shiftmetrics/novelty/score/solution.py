@@ -17,10 +17,10 @@ from shiftmetrics.novelty.score.factor import Factor
 from shiftmetrics.novelty.score.gram import Gram
 from shiftmetrics.novelty.score.spectrum import (
     eigenvalues_and_vectors,
-    entropy,
     entropy_slack,
     moments_of,
     rounding,
+    spectral_entropy,
     truncation,
 )
 
@@ -139,7 +139,7 @@ class NoveltySolution:
         dropped = float(eigenvalues[(eigenvalues > 0.0) & (eigenvalues <= self.cutoff)].sum())
         # No more eigenvalues are positive than rows of the sample have weight.
         slack = entropy_slack(truncated + dropped + self.rounding, int(np.count_nonzero(weights)))
-        return entropy(positive), slack, positive
+        return spectral_entropy(positive), slack, positive
 
 
 def solve_in(
@@ -250,7 +250,7 @@ def _mode_count(matrix: FloatArray, problem: NoveltyProblem, *, of_test: bool) -
     return 1.0 / (2.0 * lower - float(weights @ weights))
 
 
-def status_of(solution: NoveltySolution, n_rows: int) -> Status:
+def status_of_solution(solution: NoveltySolution, n_rows: int) -> Status:
     """Return how a route ended on ``n_rows`` rows of both samples."""
     if not solution.converged:
         return RANK_LIMITED

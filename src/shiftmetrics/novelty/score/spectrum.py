@@ -87,7 +87,7 @@ def moments_bytes(size: int, n_columns: int) -> int:
     return 8 * n_matrices * size**2 + blocks + 16 * size * n_columns
 
 
-def entropy(eigenvalues: FloatArray) -> float:
+def spectral_entropy(eigenvalues: FloatArray) -> float:
     """Return sum of l log(S / l) over positive numbers l with sum S, in nats: 0 for none."""
     total = float(eigenvalues.sum())
     if not total > 0.0:
@@ -96,7 +96,7 @@ def entropy(eigenvalues: FloatArray) -> float:
 
 
 def entropy_slack(change: float, count: int) -> float:
-    """Bound the change of `entropy` when ``count`` positive numbers of sum at most 1 change by ``change`` in all.
+    """Bound the change of `spectral_entropy` when ``count`` positive numbers, of sum at most 1, change by ``change``.
 
     The entropy grows with each number, and -x log x is subadditive: numbers that add up to ``change`` add at most
     ``change log(count / change)``, and S log S at most ``change``. It never leaves ``[0, log count]``.

@@ -23,11 +23,11 @@ from shiftmetrics._core.arrays import (
     to_numpy,
 )
 from shiftmetrics._core.blocks import row_blocks
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.validation import (
     check_choice,
     check_matrix,
     check_same_shape,
-    describe,
     refuse_where,
 )
 from shiftmetrics.stability.losses.base import (
@@ -111,8 +111,8 @@ class CandidateLoss(Loss):
         """
         losses, distances = _checked(losses, distances)
         if losses.shape[0] != self.n_samples:
-            raise ValueError(
-                describe("losses", f"of {self.n_samples} samples", f"{losses.shape[0]} samples")
+            raise ArgumentValueError(
+                "losses", f"of {self.n_samples} samples", f"{losses.shape[0]} samples"
             )
         return type(self)(
             np.concatenate([self.losses, losses], axis=1),

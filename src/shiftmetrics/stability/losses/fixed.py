@@ -11,12 +11,12 @@ import numpy as np
 from shiftmetrics._core.arrays import Array, FloatArray, float64_rows, is_in_chunks
 from shiftmetrics._core.blocks import map_reduce, row_blocks
 from shiftmetrics._core.chunk_readers import in_chunks
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.placement import placed
 from shiftmetrics._core.validation import (
     LARGEST,
     check_choice,
     check_vector,
-    describe,
     refuse_where,
 )
 from shiftmetrics.stability.losses.base import FARTHEST, KINDS, Kind, Loss, Reach, Transform
@@ -142,7 +142,7 @@ def _checked(value: Any, argument: str, *, most: float, allow_inf: bool = False)
     if not is_in_chunks(rows) or not len(rows):
         return check(rows)
     if rows.ndim != 1:
-        raise ValueError(describe(argument, "a one-dimensional array", f"shape {rows.shape}"))
+        raise ArgumentValueError(argument, "a one-dimensional array", f"shape {rows.shape}")
     rows.finite = not allow_inf
     map_reduce(lambda block: len(check(rows[block])), placed(row_blocks(len(rows), 8), [rows]))
     return rows

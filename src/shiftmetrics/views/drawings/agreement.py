@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, to_float64
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics.agreement import PosteriorAgreementResult
 from shiftmetrics.agreement.scores import prepare_pairs
 from shiftmetrics.views.drawings.kinds import drawing
@@ -30,8 +31,9 @@ BINS = 40
 def draw_pairs(result: Any, ax: Any = None) -> Any:
     """Draw the agreement of each pair as a histogram, with the mean that is the measure."""
     if result.per_sample is None:
-        raise ValueError(
-            "result must hold its pairs, got one without per_sample. Compute it of arrays in memory."
+        remedy = "Compute it of arrays in memory."
+        raise ArgumentValueError(
+            "result", "its pairs", "one without per_sample", remedy, verb="hold"
         )
     ax = new_axes(ax)
     values = np.asarray(result.per_sample, dtype=np.float64)
@@ -97,7 +99,7 @@ def draw_beta(result: Any, ax: Any = None) -> Any:
 def draw_confidence(result: Any, ax: Any = None, *, scores: Any, reference_scores: Any) -> Any:
     """Draw the probability of the predicted class, before and after the shift, from the scores of either side."""
     ax = new_axes(ax)
-    both = posteriors(result, scores, reference_scores)
+    both = posteriors_of_both(result, scores, reference_scores)
     after, before = both.max(axis=2)
     # the largest of n probabilities is at least 1/n
     edges = np.linspace(1.0 / both.shape[2], 1.0, 31)
@@ -114,7 +116,7 @@ def draw_confidence(result: Any, ax: Any = None, *, scores: Any, reference_score
     return ax
 
 
-def posteriors(result: Any, scores: Any, reference_scores: Any) -> FloatArray:
+def posteriors_of_both(result: Any, scores: Any, reference_scores: Any) -> FloatArray:
     """Return the model's own probabilities, of shape (2, n_samples, n_classes): shifted, then reference."""
     from scipy.special import softmax
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from shiftmetrics._core.drawing import Drawn
+from shiftmetrics._core.exceptions import ArgumentTypeError
 from shiftmetrics._core.result import Result
-from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics._core.validation import check_choice
 from shiftmetrics.views.drawings.style import style
 from shiftmetrics.views.loading import load_views
 
@@ -89,10 +90,10 @@ def plot(result: Any, ax: Any = None, *, kind: str | None = None, **options: Any
     'inverse temperature beta (log scale)'
     """
     if not isinstance(result, Result | Drawn):
-        raise TypeError(describe("result", "a result of a measure", type(result).__name__))
+        raise ArgumentTypeError("result", "a result of a measure", type(result).__name__)
     kinds = kinds_of(type(result))
     if not kinds:
-        raise TypeError(describe("result", "of a class that has a drawing", type(result).__name__))
+        raise ArgumentTypeError("result", "of a class that has a drawing", type(result).__name__)
     if kind is None:
         kind = next(iter(kinds))
     check_choice(kind, "kind", tuple(kinds))

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.validation import check_integer, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_integer
 from shiftmetrics.stability import most_sensitive_sample
 from shiftmetrics.stability.frames import frame_of, is_numeric, numbers_of
 from shiftmetrics.stability.result import StabilityResult
@@ -72,7 +73,7 @@ def draw_sample(
         table, after = result.places()
     if table is None:
         expected = "the rows, which this result does not know"
-        raise ValueError(describe("table", expected, "none", "Give a table of them."))
+        raise ArgumentValueError("table", expected, "none", "Give a table of them.")
     # rows are known by their positions from here on
     rows = frame_of(table, "table", result.n_samples).reset_index(drop=True)
     if hasattr(after, "reset_index"):
@@ -84,7 +85,7 @@ def draw_sample(
     names = [name for name in rows.columns if is_numeric(rows[name])]
     if len(names) < 2:
         expected = "of at least two columns of numbers"
-        raise ValueError(describe("table", expected, f"{len(names)}"))
+        raise ArgumentValueError("table", expected, f"{len(names)}")
     start = np.stack([numbers_of(rows[name]) for name in names], axis=1)
     end = np.stack([numbers_of(ends[name]) for name in names], axis=1)
     chosen = _columns_that_change_most(start, end - start[position])
@@ -131,7 +132,7 @@ def _labels_of(labels: Any, n_samples: int) -> Any:
     values = np.asarray(labels)
     if values.shape != (n_samples,):
         shape = f"of shape ({n_samples},), one a row"
-        raise ValueError(describe("labels", shape, f"shape {values.shape}"))
+        raise ArgumentValueError("labels", shape, f"shape {values.shape}")
     return values.astype(str)
 
 

@@ -7,8 +7,9 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.result import format_percent
-from shiftmetrics._core.validation import check_choice, describe
+from shiftmetrics._core.validation import check_choice
 from shiftmetrics.agreement import AgreementCurvesResult, AgreementMatrixResult
 from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.views.drawings.kinds import drawing
@@ -52,7 +53,7 @@ def draw_curves(
     """
     check_choice(y, "y", tuple(QUANTITIES))
     if y == "afr_t" and result.afr_t is None:
-        raise ValueError(describe("y", "a quantity of the result", f"{y!r}, which needs labels"))
+        raise ArgumentValueError("y", "a quantity of the result", f"{y!r}, which needs labels")
     check_choice(x, "x", ("auto", "ratio", "power"))
     over_powers = x == "power" or (x == "auto" and len(result.powers) > 1)
     # the level that is not on the axis is held at its end

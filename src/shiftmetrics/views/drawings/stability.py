@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.validation import check_integer, describe
+from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.validation import check_integer
 from shiftmetrics.models.measures.feature_result import EVERYTHING, FeatureStabilityResult
 from shiftmetrics.stability.curve_result import StabilityCurve
 from shiftmetrics.stability.result import StabilityResult
@@ -110,7 +111,7 @@ def draw_search(result: Any, ax: Any = None) -> Any:
     if trace is None:
         expected = "a result of a search in rounds"
         remedy = "Closed forms and the 0/1 loss need a single solve."
-        raise ValueError(describe("result", expected, "one without a trace", remedy))
+        raise ArgumentValueError("result", expected, "one without a trace", remedy)
     ax = new_axes(ax)
     # the risk at the dual price of each round ends at the threshold
     rounds = 1 + np.arange(len(trace.risks))
@@ -208,8 +209,8 @@ def draw_subgroups(result: Any, ax: Any = None, *, top: int = 20) -> Any:
     parts = [part for part in result.subgroups if part.feature == EVERYTHING]
     parts = parts[: check_integer(top, "top", low=1)]
     if not parts:
-        remedy = "Compute it with perturbation=Perturbation(by=...)."
-        raise ValueError(describe("result", "one with subgroups", "none", remedy))
+        remedy = "Compute it with a Perturbation that has subgroups (by)."
+        raise ArgumentValueError("result", "one with subgroups", "none", remedy)
     ax = new_axes(ax, height=1.3 + 0.28 * len(parts))
     places = name_rows(ax, [part.subgroup for part in parts])
     values = np.array([part.value for part in parts])

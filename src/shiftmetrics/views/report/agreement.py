@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from shiftmetrics.agreement import AgreementCurvesResult, PosteriorAgreementResult
-from shiftmetrics.views.drawings.agreement import posteriors
+from shiftmetrics.views.drawings.agreement import posteriors_of_both
 from shiftmetrics.views.report.parts import Entry, Fact, cell_of, number, percent, reports
 from shiftmetrics.views.report.sides import Side
 
@@ -69,7 +69,7 @@ def fill_agreement(entry: Entry) -> None:
 def _add_least(entry: Entry) -> None:
     """Add the pairs with the lowest agreement, with the model's confidence and the pictures of either side."""
     rows = entry.rows
-    after, before = posteriors(entry.result, rows.scores, rows.reference_scores)
+    after, before = posteriors_of_both(entry.result, rows.scores, rows.reference_scores)
     shifted = Side(rows)
     sides = {"Before": (Side(rows, reference=True), before), "After": (shifted, after)}
     class_names = range(after.shape[1]) if rows.class_names is None else rows.class_names

@@ -23,14 +23,14 @@ def chart_of(result: Result, verdict: Verdict | None, name: str) -> Markup | Non
     return inline_figure(result, verdict.chart, name=name, height=1.7)
 
 
-def card_of(result: Result) -> str:
+def html_card(result: Result) -> str:
     """Return a result as HTML for a notebook: the answer, its chart, and what else its summary says.
 
     Examples
     --------
     >>> from shiftmetrics import posterior_agreement
     >>> scores = [[4.0, 0.0], [0.0, 3.0], [2.0, 0.0], [0.0, 5.0]]
-    >>> page = card_of(posterior_agreement(scores, scores))
+    >>> page = html_card(posterior_agreement(scores, scores))
     >>> "<svg" in page, "Posterior agreement" in page
     (True, True)
     """

@@ -33,7 +33,7 @@ class Rows:
     table, reference_table : DataFrame, optional
         Anything else that is known of each row; beside ``texts``, such as the weight of each word.
     bandwidth_sweep : NoveltyStudy, optional
-        The novelty of these rows at several bandwidths, from `shiftmetrics.lab.novelty_studies`.
+        The novelty of these rows at several bandwidths, from `shiftmetrics_lab.novelty_studies`.
     """
 
     scores: Any = None

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.files import write_text
 from shiftmetrics._core.result import Result, format_number
-from shiftmetrics._core.validation import describe
 from shiftmetrics._version import __version__
 from shiftmetrics.views.report.card import chart_of
 from shiftmetrics.views.report.context import Context, Rows
@@ -130,9 +130,9 @@ def _named(results: Any) -> dict[str, Result]:
             named[name] = result
     for result in named.values():
         if not isinstance(result, Result):
-            raise TypeError(describe("results", "results of a measure", type(result).__name__))
+            raise ArgumentTypeError("results", "results of a measure", type(result).__name__)
     if not named:
-        raise ValueError(describe("results", "at least one result", "none"))
+        raise ArgumentValueError("results", "at least one result", "none")
     return named
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics.novelty import NoveltyResult
 from shiftmetrics.views.report.context import Rows
 from shiftmetrics.views.report.parts import Entry, Fact, number, percent, render, reports
@@ -103,12 +103,12 @@ def _check_rows(name: str, rows: Rows, result: NoveltyResult) -> None:
         expected = result.n_reference if entry.name.startswith("reference") else result.n_samples
         argument = f"rows[{name!r}].{entry.name}"
         if len(value) != expected:
-            raise ValueError(
-                describe(argument, f"of {expected} rows, as the sample", f"{len(value)} rows")
+            raise ArgumentValueError(
+                argument, f"of {expected} rows, as the sample", f"{len(value)} rows"
             )
         if entry.name.endswith("images") and not is_image_batch(value):
             shape = "of shape (n_samples, height, width), or (n_samples, height, width, 1, 3 or 4)"
-            raise ValueError(describe(argument, shape, f"{np.shape(value)}", "Put channels last."))
+            raise ArgumentValueError(argument, shape, f"{np.shape(value)}", "Put channels last.")
 
 
 def _card(mode: Any, rows: Rows, detail: int, *, wide: bool, changed: bool) -> dict[str, Any]:

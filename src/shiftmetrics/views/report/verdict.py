@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from shiftmetrics._core.result import Result
+from shiftmetrics.decisions.verdicts import BAD, GOOD
 from shiftmetrics.views.loading import load_views
 
 Tone = Literal["good", "bad", "open"]
@@ -61,13 +62,8 @@ class Verdict:
 
 
 TONES: dict[str, Tone] = {
-    "SAFE": "good",
-    "BETTER": "good",
-    "SAME": "good",
-    "NO CHANGE SHOWN": "good",
-    "NO ALARM": "good",
-    "WORSE": "bad",
-    "ERRORS HAVE RISEN": "bad",
+    **dict.fromkeys(GOOD, "good"),
+    **dict.fromkeys(BAD, "bad"),
 }
 """Colours of verdicts; one that is not here is open."""
 

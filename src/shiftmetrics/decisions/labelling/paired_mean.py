@@ -1,0 +1,75 @@
+"""The interval of a mean paired difference for future rows: one more row on either side, clusters as wholes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.result import Interval
+from shiftmetrics.decisions.labelling.paired import FUTURE
+
+
+def paired_mean_interval(
+    differences: FloatArray,
+    largest: float,
+    confidence_level: float = 0.95,
+    *,
+    clusters: IntArray | None = None,
+) -> Interval:
+    """Return the interval of the mean of paired differences, for future rows like these.
+
+    Where few answers change, most differences are 0 and the rare large ones may all be missing from
+    the sample: Student's interval, the bootstrap and corrections for skewness are then far too
+    short. So one cluster that gains the whole range and one that loses it are added before
+    Student's interval is taken. For clusters of one row of 0 and 1 that counts ``fixed + 1`` and
+    ``broken + 1`` of ``n + 2`` rows. Half a row on either side loses 13 % of the intervals on one
+    side; two rows cost width and gain nothing.
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n_samples,)
+        New score minus old one of each row.
+    largest : float
+        The largest absolute difference that a row may have: 1 for scores between 0 and 1.
+    confidence_level : float, default 0.95
+        Confidence level. Measured at 95 %: .94 and more in 40 enumerated cells of 20 rows and more,
+        .933 at worst with 30 clusters.
+    clusters : ndarray of int of shape (n_samples,), optional
+        Number of the cluster of each row, such as the passage that several questions share.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> same = paired_mean_interval(np.zeros(100), 1.0)
+    >>> round(same.low, 3), round(same.high, 3)
+    (-0.028, 0.028)
+    """
+    from scipy.special import stdtrit
+
+    n = len(differences)
+    sums = differences
+    sizes = np.ones(n)
+    if clusters is not None:
+        sums = np.asarray(np.bincount(clusters, weights=differences), dtype=np.float64)
+        sizes = np.bincount(clusters).astype(np.float64)
+        # numbers that no row has are no clusters
+        sums = sums[sizes > 0.0]
+        sizes = sizes[sizes > 0.0]
+    n_clusters = len(sums)
+    low = -largest
+    high = largest
+    if n_clusters > 1:
+        # Two clusters of the mean size are added: their sums are +largest and -largest times the size.
+        size = n / n_clusters
+        n_with_both = n + 2.0 * size
+        mean = math.fsum(sums) / n_with_both
+        squares = math.fsum((sums - mean * sizes) ** 2)
+        squares += ((largest - mean) * size) ** 2 + ((largest + mean) * size) ** 2
+        # The variance of a total of G + 2 clusters, with Student's freedom of those that were seen.
+        error = math.sqrt((n_clusters + 2.0) / (n_clusters + 1.0) * squares) / n_with_both
+        half = float(stdtrit(n_clusters - 1.0, 0.5 + 0.5 * confidence_level)) * error
+        low = max(mean - half, -largest)
+        high = min(mean + half, largest)
+    return Interval(low=low, high=high, confidence_level=confidence_level, method=FUTURE)

@@ -1,0 +1,29 @@
+"""Files of an example: what the first page shows, and nothing of others written over."""
+
+import pandas as pd
+
+
+def test_the_example_of_an_audit_is_what_the_first_page_shows(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("example", "audit").exit_code == 0
+    result = run("audit", "reference.csv", "current.csv", "--time", "day")
+    current = pd.read_csv("current.csv")
+    riders = current["job"] == "delivery rider"
+    assert result.stdout.startswith("CHANGED  14 % of the samples are new, in 2 modes")
+    assert f"job = delivery rider, hours above 58, age 23  {riders.sum()} samples" in result.stdout
+    assert f"income missing  {current['income'].isna().sum()} samples" in result.stdout
+    assert result.stdout.count("since 2024-10-16") == 2
+    assert run("example", "audit").exit_code == 2  # nothing is written over
+
+
+def first_words(done) -> str:
+    return done.stdout.partition("  ")[0]
+
+
+def test_the_example_of_two_models_is_what_the_first_page_shows(run, fails, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("example", "diff").exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["labels.csv", "new.csv", "old.csv"]
+    done = run("diff", "old.csv", "new.csv", "--labels", "labels.csv", "--allow", "0.01")
+    assert (first_words(done), done.exit_code) == ("SAFE", 0)
+    assert "--output" in fails("example", "diff")  # nothing is written over

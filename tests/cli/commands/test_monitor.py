@@ -1,0 +1,51 @@
+"""Batches are watched, and their state is kept."""
+
+import json
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from visits import visits
+
+
+@pytest.mark.slow
+def test_batches_are_watched_and_the_state_is_kept(run, clinic, passport, tmp_path):
+    rng = np.random.default_rng(1)
+    model = ["--model", clinic / "model.joblib", "--trust"]
+    batch = tmp_path / "batch.csv"
+    codes = []
+    for look in range(30):
+        frame = visits(rng, 40)
+        if look >= 3:
+            frame["paid"] = 1 - frame["paid"]
+        frame.to_csv(batch, index=False)
+        result = run("monitor", passport, batch, *model, "--junit", tmp_path / "m.xml")
+        codes.append(result.exit_code)
+        if result.exit_code:
+            break
+    assert codes == [0] * (len(codes) - 1) + [1]
+    assert 4 <= len(codes) <= 15
+    assert result.stdout.startswith("ERRORS HAVE RISEN")
+    state = json.loads(passport.with_suffix(".state.json").read_text())
+    assert state["n_batches"] == len(codes)
+    suite = ET.parse(tmp_path / "m.xml").getroot()
+    assert int(suite.get("failures")) == 1
+
+
+def test_a_batch_that_cannot_be_read_leaves_the_state(run, clinic, passport, tmp_path):
+    model = ["--model", clinic / "model.joblib", "--trust"]
+    batch = tmp_path / "batch.csv"
+    rng = np.random.default_rng(2)
+    visits(rng, 40).to_csv(batch, index=False)
+    assert run("monitor", passport, batch, *model).exit_code == 0
+    state = passport.with_suffix(".state.json")
+    before = state.read_text()
+    visits(rng, 40).drop(columns="city").to_csv(batch, index=False)
+    result = run("monitor", passport, batch, *model)
+    assert result.exit_code == 2
+    assert "city" in result.output
+    assert state.read_text() == before
+    visits(rng, 40).to_csv(batch, index=False)
+    assert run("monitor", passport, batch).exit_code == 2  # the model is missing
+    assert state.read_text() == before

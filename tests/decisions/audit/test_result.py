@@ -1,0 +1,96 @@
+"""Rules on audits: what a gate may stand on, and the estimate without labels, which it may not."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from shiftmetrics._core.result import format_percent
+from shiftmetrics.decisions import AuditResult, audit_samples
+from shiftmetrics.rules import Rule, check_results
+
+
+@pytest.fixture(scope="module")
+def audited():
+    rng = np.random.default_rng(0)
+
+    def visits(n):
+        x = rng.normal(size=n)
+        paid = np.where(rng.random(n) < 0.1, x < 0, x > 0)
+        return pd.DataFrame({"x": x, "city": rng.choice(["A", "B"], n), "paid": paid})
+
+    reference, current = visits(300), visits(300)
+    current.loc[:59, "city"] = "C"
+    model = LogisticRegression().fit(reference[["x"]], reference["paid"])
+    current["paid"] = current["paid"].astype(object)
+    current.loc[100:, "paid"] = None
+    return audit_samples(reference, current, model=model, label="paid")
+
+
+def ended(result, **keys):
+    (outcome,) = check_results({"audit": result}, [Rule(**keys)]).outcomes
+    return outcome
+
+
+def test_the_default_field_is_the_lower_limit_of_what_is_new(audited):
+    low = audited.interval.low
+    assert 0.1 < low < 0.2
+    assert ended(audited, at_most=low + 0.001).ended == "passed"
+    assert ended(audited, at_most=low - 0.001).ended == "failed"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("interval.low", lambda result: result.interval.low),
+        ("changes.n_changed", lambda result: 1),
+        ("changes.new.count", lambda result: 1),
+        ("changes.unmatched_fraction", lambda result: 0.2),
+        ("unlabelled.unmatched_fraction", lambda result: 0.2),
+        ("labelled.interval.low", lambda result: result.labelled.interval.low),
+        ("labelled.change_interval.low", lambda result: result.labelled.change_interval.low),
+    ],
+)
+def test_limits_and_counts_can_be_bounded(audited, field, value):
+    exact = value(audited)
+    assert ended(audited, field=field, at_most=exact + 1e-9).ended == "passed"
+    assert ended(audited, field=field, at_least=exact + 1e-3).ended == "failed"
+
+
+@pytest.mark.parametrize("field", ["unlabelled.estimate", "unlabelled.low", "unlabelled.high"])
+def test_the_estimate_without_labels_is_no_ground_for_a_gate(audited, field):
+    outcome = ended(audited, field=field, at_least=0.0)
+    assert outcome.ended == "failed"  # although every accuracy is at least 0
+    assert "labelled.interval.low" in outcome.text
+
+
+@pytest.mark.slow
+def test_every_number_of_the_summary_by_hand(samples, audited):
+    _, current, _ = samples
+    (mode,) = audited.changes.new
+    members = current.iloc[mode.rows]
+    assert mode.fraction == len(mode.rows) / 600
+    line = audited.mode_line(0)
+    assert format_percent(mode.fraction) in line
+    assert f"{len(members)} samples" in line
+    late = pd.to_datetime(current["day"]).dt.day > 15
+    after = late.to_numpy()[mode.rows].sum() / late.sum()
+    assert mode.change.after == pytest.approx(after)
+    assert f"since 2024-10-16 (0 % > {format_percent(after)})" in line
+    for contrast in mode.contrasts:
+        if contrast.column == "hours":
+            assert contrast.inside == f"{members['hours'].median():.4g}"
+    timeline = audited.changes.timeline
+    assert timeline.n_samples.sum() == 600
+    assert timeline.n_members.sum() == len(members)
+    assert timeline.periods[0] == "2024-10-01"
+
+
+@pytest.mark.slow
+def test_results_survive_files(audited, tmp_path):
+    path = tmp_path / "audit.json"
+    audited.to_json(path)
+    back = AuditResult.from_json(path)
+    assert back.equals(audited)
+    assert back.headline() == audited.headline()
+    assert back.notes() == audited.notes()

@@ -1,0 +1,50 @@
+"""Differences by class and by group, counted again."""
+
+import numpy as np
+import pytest
+
+from shiftmetrics import diff_models
+from two_predictions import (
+    CHANGED,
+    GAINS,
+    LABELS,
+    NEW,
+    OLD,
+    filled,
+)
+
+
+def test_parts_count_their_rows_and_hold_together() -> None:
+    groups = np.where(np.arange(400) % 3 == 0, "third", "rest")
+    result = diff_models(OLD, NEW, labels=LABELS, groups=groups)
+    assert [part.name for part in result.parts] == ["0", "1", "2", "3", "rest", "third"]
+    for part in result.parts:
+        rows = groups == part.name if part.kind == "group" else int(part.name) == LABELS
+        assert part.n_samples == rows.sum()
+        assert part.n_changed == (CHANGED & rows).sum()
+        assert part.fixed == (GAINS[rows] == 1).sum()
+        assert part.broken == (GAINS[rows] == -1).sum()
+        assert part.interval is not None
+        assert part.interval.confidence_level == pytest.approx(1.0 - 0.05 / 6)
+
+
+def test_too_few_rows_are_said_to_be_too_few() -> None:
+    labels = np.array([0] * 200 + [1] * 200)
+    old = labels.copy()
+    new = labels.copy()
+    old[:3] = 1  # three errors fixed in class 0: they could be chance, whichever side they fall on
+    new[200:230] = 0  # thirty new ones in class 1
+    verdicts = {part.name: part.verdict for part in diff_models(old, new, labels=labels).parts}
+    assert verdicts == {"0": "too few to tell", "1": "worse"}
+
+
+def test_groups_of_a_plan_hold_their_truth() -> None:
+    groups = np.where(np.arange(400) % 2 == 0, "even", "odd")
+    for plan in (40, "anytime"):
+        result = diff_models(OLD, NEW, plan=plan, rng=2)
+        answer = diff_models(OLD, NEW, labels=filled(result, 40), groups=groups)
+        assert [part.name for part in answer.parts] == ["even", "odd"]
+        for part in answer.parts:
+            rows = groups == part.name
+            assert part.interval is not None
+            assert part.interval.low <= GAINS[rows].sum() / rows.sum() <= part.interval.high

@@ -1,0 +1,57 @@
+"""Passports: what they count, what they refuse, and how their alarms share the level."""
+
+import numpy as np
+import pytest
+
+from batches import passport_of, table
+from shiftmetrics.decisions.monitor.alarm import Alarm
+from shiftmetrics.decisions.monitor.monitor import monitor_batch
+from shiftmetrics.decisions.monitor.profile import make_passport
+
+
+def test_errors_are_counted_as_by_hand(rng, model):
+    passport = passport_of(rng, model)
+    batch = table(rng, 80)
+    batch["label"] = batch["label"].astype(object)
+    batch.loc[:9, "label"] = None
+    known = batch.iloc[10:]
+    wrong = model.predict(known[["x", "y"]]) != known["label"].to_numpy(dtype=bool)
+    counts = passport.count(batch, model=model)
+    assert (counts.errors.hits, counts.errors.n) == (wrong.sum(), 70)
+
+
+def test_parts_of_a_batch_add_up(rng, model):
+    passport = passport_of(rng, model)
+    batch = table(rng, 90)
+    whole = passport.count(batch, model=model)
+    parts = passport.count(batch[:30], model=model) + passport.count(batch[30:], model=model)
+    assert parts.equals(whole)
+    states = [monitor_batch(passport, counts).state for counts in (whole, parts)]
+    assert states[0].equals(states[1])
+
+
+def test_what_cannot_be_counted_is_refused(rng, model):
+    passport = passport_of(rng, model)
+    with pytest.raises(ValueError, match="model"):
+        passport.count(table(rng, 10))
+    with pytest.raises(ValueError, match="job"):
+        passport.count(table(rng, 10).drop(columns="job"), model=model)
+    with pytest.raises(ValueError, match="'x'"):
+        passport.count(table(rng, 10).assign(x="word"), model=model)
+    with pytest.raises(ValueError, match="rows"):
+        passport.count(table(rng, 10).iloc[:0], model=model)
+    with pytest.raises(ValueError, match="label"):
+        make_passport(table(rng, 100), label="truth")
+    with pytest.raises(ValueError, match="samples"):
+        make_passport(table(rng, 10))
+    with pytest.raises(ValueError, match="label"):
+        make_passport(table(rng, 100), model="job", label="label")
+
+
+def test_alarms_share_the_level():
+    rng = np.random.default_rng(2)
+    frame = table(rng, 400)
+    passport = make_passport(frame.assign(guess=frame["x"] > 0), label="label", model="guess")
+    errors, rows = passport.alarms()
+    assert isinstance(errors, Alarm)
+    assert errors.alpha + sum(alarm.alpha for alarm in rows) == pytest.approx(0.05)

@@ -1,0 +1,68 @@
+"""An audit and a monitor on the page: modes, columns and alarms with the figures of the results."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics.decisions import audit_samples
+from shiftmetrics.decisions.monitor.monitor import monitor_batch
+from shiftmetrics.decisions.monitor.profile import make_passport
+from shiftmetrics.views.report import render_report
+from shiftmetrics.views.report.audit import audit_verdict, monitor_verdict
+
+
+def table(seed, n=160):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    return pd.DataFrame({"x": x, "city": rng.choice(["A", "B"], n), "guess": x > 0, "paid": x > 0})
+
+
+@pytest.fixture(scope="module")
+def audited():
+    current = table(1)
+    current.loc[100:139, "city"] = "C"
+    current.loc[:9, "paid"] = ~current.loc[:9, "paid"]
+    return audit_samples(table(0), current, model="guess", label="paid")
+
+
+def lines(page, caption):
+    found = page.partition(caption)[2].partition("</table>")[0]
+    return [re.findall(r"<td[^>]*>([^<]*)</td>", line) for line in found.split("<tr>")[2:]]
+
+
+def test_key_figures_are_those_of_the_result(audited):
+    figures = {figure.name: figure.value for figure in audit_verdict(audited).figures}
+    assert figures["Modes"] == str(len(audited.changes.new))
+    assert figures["Columns changed"] == str(audited.changes.n_changed)
+    assert figures["New"].split()[0] == f"{100 * audited.new_fraction:.2g}"
+    # Ten of 160 labels were turned round.
+    assert figures["Accuracy"].split()[0] == f"{100 * 150 / 160:.2g}"
+
+
+def test_modes_and_columns_have_their_lines(audited):
+    page = render_report(audited)
+    (mode,) = audited.changes.new
+    (line,) = lines(page, "New modes")
+    assert line[1] == mode.description
+    assert int(line[2]) == mode.n_members
+    assert line[5].split(", ")[0] == mode.names[0]
+    columns = lines(page, "Columns by themselves")
+    assert [cells[0] for cells in columns] == [change.column for change in audited.changes.columns]
+    assert [float(cells[4]) for cells in columns] == pytest.approx(
+        [change.effect for change in audited.changes.columns], abs=0.006
+    )
+
+
+def test_a_monitor_lists_its_alarms():
+    passport = make_passport(table(0), model="guess", label="paid")
+    result = monitor_batch(passport, table(2))
+    figures = {figure.name: figure for figure in monitor_verdict(result).figures}
+    assert figures["Batches"].value == "1"
+    assert figures["Batches"].meaning == "160 samples"
+    found = lines(render_report(result), "Alarms")
+    assert [line[0] for line in found] == [alarm.name for alarm in result.state.alarms]
+    assert [line[1] for line in found] == [
+        f"{alarm.n_hits:,} of {alarm.n_samples:,}" for alarm in result.state.alarms
+    ]
