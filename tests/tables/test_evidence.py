@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics.tables.evidence import ColumnEvidence, as_words, evidence_of
+from shiftmetrics.tables.evidence import ColumnEvidence, cell_texts, evidence_of
 from tables.variants import cells
 
 
@@ -41,8 +41,8 @@ def test_counts_of_the_rows(values, expected):
 
 def test_text_of_cells():
     values = pd.Series([" a ", "", None, True, 2.0, 2.5], dtype=object)
-    assert as_words(values).tolist() == ["a", None, None, "True", "2", "2.5"]
-    assert as_words(pd.Series([True, False])).tolist() == ["True", "False"]
+    assert cell_texts(values).tolist() == ["a", None, None, "True", "2", "2.5"]
+    assert cell_texts(pd.Series([True, False])).tolist() == ["True", "False"]
 
 
 @pytest.mark.parametrize(

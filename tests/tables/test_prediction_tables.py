@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shiftmetrics.tables.prediction_tables import PredictionTable, PredictionTables
-from shiftmetrics.tables.reading import Reading
+from shiftmetrics.tables.reading import TableReading
 
 BASE = {"argument": "OLD", "name": "old.csv", "rows": np.array([2, 0])}
 
@@ -48,7 +48,10 @@ def test_one_column(form, threshold, expected):
 def test_known_labels():
     file = PredictionTable(form="outputs", scores=np.arange(3.0), **BASE)
     tables = PredictionTables(
-        files=(file,), ids=np.arange(2), truth=np.array([1.0, np.nan]), reading=Reading(files=())
+        files=(file,),
+        ids=np.arange(2),
+        truth=np.array([1.0, np.nan]),
+        reading=TableReading(files=()),
     )
     assert tables.known.tolist() == [True, False]
     assert tables.is_regression

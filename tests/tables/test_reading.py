@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shiftmetrics.tables.ask import UnreadableTableError
-from shiftmetrics.tables.reading import FileReading, Reading, load_reading
+from shiftmetrics.tables.reading import FileReading, TableReading, load_reading
 
 
 def _reading():
@@ -20,7 +20,7 @@ def _reading():
     other = FileReading(
         name="new.csv", form="probability", answer="p", between=("no", "yes"), truth="y"
     )
-    return Reading(files=(file, other), notes=("two rows are left out",))
+    return TableReading(files=(file, other), notes=("two rows are left out",))
 
 
 def test_sentence():
@@ -32,10 +32,10 @@ def test_sentence():
 
 def test_equal_readings_are_said_once():
     file = FileReading(name="old.csv", form="answers", answer="pred")
-    both = Reading(files=(file, FileReading(name="new.csv", form="answers", answer="pred")))
+    both = TableReading(files=(file, FileReading(name="new.csv", form="answers", answer="pred")))
     assert both.sentence() == "Read old.csv and new.csv: rows by their place, answer pred."
     assert not both.doubtful
-    assert Reading(files=(file,), warnings=("worse than chance",)).doubtful
+    assert TableReading(files=(file,), warnings=("worse than chance",)).doubtful
 
 
 def test_a_saved_reading_comes_back(tmp_path):

@@ -60,7 +60,7 @@ class ColumnEvidence:
     @cached_property
     def words(self) -> Words:
         """The cells as text: written text without blanks around it, whole numbers without a decimal point."""
-        return as_words(self.raw)
+        return cell_texts(self.raw)
 
     @cached_property
     def is_missing(self) -> BoolArray:
@@ -207,7 +207,7 @@ def evidence_of(cells: Cells, typed: Any) -> TableEvidence:
     )
 
 
-def as_words(column: Any) -> Words:
+def cell_texts(column: Any) -> Words:
     """Return cells as text: no blanks around it, whole numbers without a decimal point, None where empty."""
     import pandas as pd
 

@@ -10,7 +10,7 @@ import numpy as np
 from shiftmetrics.tables.evidence import ColumnEvidence
 from shiftmetrics.tables.opening import FoundRoles
 from shiftmetrics.tables.prediction_tables import PredictionTable, PredictionTables
-from shiftmetrics.tables.reading import FileReading, Reading
+from shiftmetrics.tables.reading import FileReading, TableReading
 
 
 def finished_tables(
@@ -42,7 +42,7 @@ def finished_tables(
     for place, table in enumerate(roles.tables):
         if roles.group is not None and group is None and roles.group in table.columns:
             group = table.columns[roles.group].words[roles.rows[place]]
-    reading = Reading(
+    reading = TableReading(
         files=tuple(_said(roles, files)),
         task=task,
         notes=tuple(dict.fromkeys(roles.notes)),

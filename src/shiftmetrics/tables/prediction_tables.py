@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.tables.evidence import Words
-from shiftmetrics.tables.reading import Reading
+from shiftmetrics.tables.reading import TableReading
 
 PredictionForm = Literal["classes", "answers", "probability", "percentage", "margin", "outputs"]
 TakenRows: TypeAlias = IntArray | slice
@@ -96,7 +96,7 @@ class PredictionTables:
     group, weight : ndarray of shape (n_samples,) or None
     plan : str or None
         The plan that the labels belong to.
-    reading : Reading
+    reading : TableReading
     """
 
     files: tuple[PredictionTable, ...]
@@ -106,7 +106,7 @@ class PredictionTables:
     group: Any = None
     weight: FloatArray | None = None
     plan: str | None = None
-    reading: Reading
+    reading: TableReading
 
     @property
     def known(self) -> BoolArray:

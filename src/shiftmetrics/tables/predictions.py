@@ -33,7 +33,7 @@ from shiftmetrics.tables.opening import (
 )
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.prediction_tables import PredictionTable, PredictionTables
-from shiftmetrics.tables.reading import Reading
+from shiftmetrics.tables.reading import TableReading
 from shiftmetrics.tables.remembered import apply_reading
 from shiftmetrics.tables.roles.answers import may_be_answer
 from shiftmetrics.tables.roles.beside import equal_columns
@@ -57,7 +57,7 @@ def read_predictions(
     *,
     labels: Cells | None = None,
     options: RoleOptions | None = None,
-    reading: Reading | None = None,
+    reading: TableReading | None = None,
 ) -> PredictionTables:
     """Read predictions of one or several models for the same rows.
 
@@ -69,7 +69,7 @@ def read_predictions(
         A file of true labels.
     options : RoleOptions, optional
         What is known of the columns.
-    reading : Reading, optional
+    reading : TableReading, optional
         A reading that was saved: nothing is guessed then, and files that do not fit it are refused.
 
     Returns
@@ -97,7 +97,7 @@ def read_predictions(
         raise UnreadableTableError(f"{error} {sentences}") from error
 
 
-def _read(roles: FoundRoles, reading: Reading | None) -> PredictionTables:
+def _read(roles: FoundRoles, reading: TableReading | None) -> PredictionTables:
     """Find all roles in files that are opened."""
     complaints = Complaints()
     if reading is not None:

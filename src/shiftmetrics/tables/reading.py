@@ -93,7 +93,7 @@ def _shown(name: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class TableReading:
     """What was taken for what in all files of a comparison.
 
     Attributes
@@ -167,7 +167,7 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-def load_reading(path: Path) -> Reading:
+def load_reading(path: Path) -> TableReading:
     """Return the reading that a file holds.
 
     Raises
@@ -190,7 +190,7 @@ def load_reading(path: Path) -> Reading:
             f"{path.name} has "
             f"no schema = {SCHEMA} and no [[file]]."
         )
-    return Reading(
+    return TableReading(
         files=tuple(_file_of(part, path) for part in files),
         task=str(content.get("task", "classes")),
     )

@@ -8,10 +8,10 @@ from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.ask import Complaints
 from shiftmetrics.tables.evidence import TableEvidence
 from shiftmetrics.tables.opening import FoundRoles
-from shiftmetrics.tables.reading import FileReading, Reading
+from shiftmetrics.tables.reading import FileReading, TableReading
 
 
-def apply_reading(roles: FoundRoles, reading: Reading, complaints: Complaints) -> None:
+def apply_reading(roles: FoundRoles, reading: TableReading, complaints: Complaints) -> None:
     """Give the columns of all files the roles of a saved reading.
 
     Raises
