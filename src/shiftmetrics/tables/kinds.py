@@ -25,7 +25,12 @@ from shiftmetrics.tables.column_kinds import (
 )
 from shiftmetrics.tables.date_columns import date_columns
 from shiftmetrics.tables.number_columns import number_columns
-from shiftmetrics.tables.word_columns import code_reason, common_levels, is_text, words_problem
+from shiftmetrics.tables.word_columns import (
+    are_sentences,
+    code_reason,
+    common_levels,
+    words_problem,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -253,7 +258,7 @@ def _finish_words(
     decision.notes += found.notes
     if not decision.problem:
         decision.problem = words_problem(name, columns)
-    if decision.kind == "word" and is_text(decision.values):
+    if decision.kind == "word" and are_sentences(decision.values):
         decision.kind = "text"
 
 

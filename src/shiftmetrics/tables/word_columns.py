@@ -203,13 +203,15 @@ def _folded(word: str) -> str:
     return unicodedata.normalize("NFKC", word).casefold()
 
 
-def is_text(values: Sequence[pd.Series]) -> bool:
+def are_sentences(values: Sequence[pd.Series]) -> bool:
     """Return True where the words of every file are sentences that hardly repeat."""
     known = [part.dropna() for part in values]
-    return all(_is_text(part) for part in known if len(part)) and any(len(part) for part in known)
+    return all(_hardly_repeats(part) for part in known if len(part)) and any(
+        len(part) for part in known
+    )
 
 
-def _is_text(known: pd.Series) -> bool:
+def _hardly_repeats(known: pd.Series) -> bool:
     head = known.iloc[:_SEEN].astype(str)
     if head.nunique() <= _REPEATS * len(head):
         return False
