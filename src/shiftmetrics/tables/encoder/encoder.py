@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, is_labelled, is_table
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.column_kinds import ColumnKind, DateOrder
 from shiftmetrics.tables.encoder.categories import CategoryPart
 from shiftmetrics.tables.encoder.parts import (
@@ -115,8 +116,8 @@ class TableEncoder(Record):
         sample = typed.frames[-1]
         if id_column is not None and id_column not in base and id_column not in sample:
             remedy = f"The columns are {first_few(base.columns, 8)}."
-            raise ValueError(
-                describe("id_column", "the name of a column", value=id_column, remedy=remedy)
+            raise ArgumentValueError(
+                "id_column", "the name of a column", value=id_column, remedy=remedy
             )
         # 1. Which columns, and what each of them is.
         names, left_out = common_columns(base, sample, columns, exclude)
@@ -143,8 +144,8 @@ class TableEncoder(Record):
             reasons = "; ".join(
                 f"{column.name}: {column.reason}" for column in [*found, *left_out][:6]
             )
-            raise ValueError(
-                describe("reference", "a table with a column that can be compared", reasons)
+            raise ArgumentValueError(
+                "reference", "a table with a column that can be compared", reasons
             )
         used = {part.name for part in parts}
         kinds = {name: kind for name, kind in typed.kinds.items() if name in used}
@@ -173,7 +174,7 @@ class TableEncoder(Record):
         missing = [part.name for part in self.parts if part.name not in frame]
         if missing:
             got = f"none of the columns {first_few(missing)}"
-            raise ValueError(describe(argument, "a table with the columns of the reference", got))
+            raise ArgumentValueError(argument, "a table with the columns of the reference", got)
         typed = decide_kinds([cells], known=self.kinds)
         typed.check([part.name for part in self.parts])
         frame = typed.frames[0]
@@ -234,9 +235,7 @@ class TableEncoder(Record):
         parts = tuple(part for part in self.parts if part.name not in names)
         if not parts:
             got = f"none without {first_few(names)}: {reason}"
-            raise ValueError(
-                describe("reference", "a table with a column that can be compared", got)
-            )
+            raise ArgumentValueError("reference", "a table with a column that can be compared", got)
         columns = [
             Column(column.name, "left out", reason) if column.name in names else column
             for column in self.columns

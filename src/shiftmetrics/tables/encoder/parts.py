@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_percent
-from shiftmetrics._core.validation import describe
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +73,7 @@ def to_numbers(values: pd.Series) -> FloatArray:
         text = pd.to_numeric(values, errors="coerce")
         wrong = values[text.isna() & values.notna()]
         got = f"{wrong.iloc[0]!r}" if len(wrong) else type(error).__name__
-        raise ValueError(describe(f"column {values.name!r}", "of numbers", got)) from error
+        raise ArgumentValueError(f"column {values.name!r}", "of numbers", got) from error
     return np.where(np.isfinite(array), array, np.nan)
 
 
@@ -254,7 +254,7 @@ def _dates(values: pd.Series) -> pd.Series:
     if values.dtype.kind != "M":
         known = values.dropna()
         got = f"{known.iloc[0]!r}" if len(known) else "none"
-        raise ValueError(describe(f"column {values.name!r}", "of dates", got))
+        raise ArgumentValueError(f"column {values.name!r}", "of dates", got)
     return pd.Series(values.to_numpy(dtype="datetime64[ns]"), name=values.name)
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import is_table
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.validation import describe, first_few
+from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.column_kinds import KindName
 
@@ -52,14 +53,14 @@ def as_frame(value: Any, argument: str) -> pd.DataFrame:
         array = np.asarray(value)
         if array.ndim != 2:
             got = f"{type(value).__name__} of shape {array.shape}"
-            raise TypeError(describe(argument, "a table or an array of two axes", got))
+            raise ArgumentTypeError(argument, "a table or an array of two axes", got)
         frame = pd.DataFrame(array, columns=[f"column {place}" for place in range(array.shape[1])])
     if frame.shape[0] == 0 or frame.shape[1] == 0:
         got = f"{frame.shape[0]} rows and {frame.shape[1]} columns"
-        raise ValueError(describe(argument, "a table with rows and columns", got))
+        raise ArgumentValueError(argument, "a table with rows and columns", got)
     if not frame.columns.is_unique:
         repeated = first_few(frame.columns[frame.columns.duplicated()].unique())
-        raise ValueError(describe(argument, "a table with distinct column names", repeated))
+        raise ArgumentValueError(argument, "a table with distinct column names", repeated)
     return frame
 
 
@@ -90,7 +91,7 @@ def common_columns(
         if unknown:
             remedy = f"The columns are {first_few(reference.columns, 8)}."
             got = first_few(unknown)
-            raise ValueError(describe(argument, "names of columns", got, remedy))
+            raise ArgumentValueError(argument, "names of columns", got, remedy)
     # In the order of the reference; each column is either chosen or left out for a reason.
     chosen = []
     left_out = []
@@ -111,7 +112,7 @@ def common_columns(
             f"columns {first_few(reference.columns)} in the reference "
             f"and {first_few(current.columns)} in the current sample"
         )
-        raise ValueError(describe("current", "a table with a column of the reference", got))
+        raise ArgumentValueError("current", "a table with a column of the reference", got)
     return chosen, left_out
 
 
