@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
-from shiftmetrics._core.validation import REPR_LENGTH, describe
+from shiftmetrics._core.exceptions import REPR_LENGTH, ArgumentValueError
 from shiftmetrics.tables.cells import Cells
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Content:
         got = repr(self.name[-REPR_LENGTH:])
         if why:
             got += f", {why}"
-        return UnreadableError(describe(self.argument, expected, got, remedy))
+        return UnreadableError(str(ArgumentValueError(self.argument, expected, got, remedy)))
 
     def damaged(self, reader: Reader) -> UnreadableError:
         """Return the error for a file that begins as one of a kind, but does not go on as one."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shiftmetrics._core.arrays import is_table, to_numpy
-from shiftmetrics._core.validation import describe
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics.tables.cells import Cells, generated_name
 from shiftmetrics.tables.content import Content, ReadOptions
 
@@ -38,8 +38,8 @@ def cells_of(value: Any, argument: str) -> Cells:
 
         return cells_of_arrow(value.to_arrow(), content)
     if hasattr(value, "collect_schema"):
-        raise TypeError(
-            describe(argument, "a table", "a lazy one of polars", "Call collect() first.")
+        raise ArgumentTypeError(
+            argument, "a table", "a lazy one of polars", "Call collect() first."
         )
     if isinstance(value, Mapping):
         return _of_frame(_frame_of_dict(value, argument), argument, [])
@@ -58,26 +58,24 @@ def cells_of(value: Any, argument: str) -> Cells:
 
 def _of_array(value: Any, argument: str) -> Cells:
     if hasattr(value, "predict"):
-        raise TypeError(
-            describe(
-                argument,
-                "a table or an array",
-                f"an object of type {type(value).__name__}",
-                "Give its predictions.",
-            )
+        raise ArgumentTypeError(
+            argument,
+            "a table or an array",
+            f"an object of type {type(value).__name__}",
+            "Give its predictions.",
         )
     try:
         array = np.asarray(to_numpy(value) if hasattr(value, "shape") else value)
     except Exception as error:
-        raise TypeError(
-            describe(argument, "a table or an array", f"an object of type {type(value).__name__}")
+        raise ArgumentTypeError(
+            argument, "a table or an array", f"an object of type {type(value).__name__}"
         ) from error
     if array.ndim == 0:
-        raise TypeError(
-            describe(argument, "a table or an array", f"an object of type {type(value).__name__}")
+        raise ArgumentTypeError(
+            argument, "a table or an array", f"an object of type {type(value).__name__}"
         )
     if not len(array):
-        raise ValueError(describe(argument, "a table or an array with rows", "none"))
+        raise ArgumentValueError(argument, "a table or an array with rows", "none")
     if array.dtype.kind == "O":
         import pandas as pd
 
@@ -93,7 +91,7 @@ def _of_list(values: list[Any], argument: str) -> Cells:
     import pandas as pd
 
     if not values:
-        raise ValueError(describe(argument, "a table or an array with rows", "none"))
+        raise ArgumentValueError(argument, "a table or an array with rows", "none")
     if all(isinstance(row, Mapping) for row in values):
         return _of_frame(pd.DataFrame(values), argument, [])
     if all(
@@ -113,8 +111,8 @@ def _of_list(values: list[Any], argument: str) -> Cells:
     try:
         return _of_array(np.asarray(values), argument)
     except ValueError as error:
-        raise ValueError(
-            describe(argument, "a list of rows of equal length", "rows of unequal length")
+        raise ArgumentValueError(
+            argument, "a list of rows of equal length", "rows of unequal length"
         ) from error
 
 
@@ -124,8 +122,8 @@ def _frame_of_dict(value: Mapping[Any, Any], argument: str) -> pd.DataFrame:
     try:
         return pd.DataFrame(dict(value))
     except ValueError as error:
-        raise ValueError(
-            describe(argument, "a dict of columns of equal length", "values that are none")
+        raise ArgumentValueError(
+            argument, "a dict of columns of equal length", "values that are none"
         ) from error
 
 
@@ -135,17 +133,15 @@ def _of_frame(frame: pd.DataFrame, argument: str, notes: list[str], header: Any 
     from shiftmetrics.tables.nested import expanded
 
     if not len(frame):
-        raise ValueError(describe(argument, "a table with rows", "none"))
+        raise ArgumentValueError(argument, "a table with rows", "none")
     names = [_name(name) for name in frame.columns]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise ValueError(
-            describe(
-                argument,
-                "a table with distinct names of columns",
-                f"{twice!r} twice",
-                "Rename one of them.",
-            )
+        raise ArgumentValueError(
+            argument,
+            "a table with distinct names of columns",
+            f"{twice!r} twice",
+            "Rename one of them.",
         )
     columns: dict[str, Any] = {}
     index = []
