@@ -23,7 +23,7 @@ BLOCK_BYTES = 2**20
 DAMAGED = "Write it anew: it may be truncated or damaged."
 
 
-class UnreadableError(ValueError):
+class UnreadableError(ArgumentValueError):
     """A file that is not what it must be; the message says what it is and what to do."""
 
 
@@ -140,7 +140,7 @@ class Content:
         got = repr(self.name[-REPR_LENGTH:])
         if why:
             got += f", {why}"
-        return UnreadableError(str(ArgumentValueError(self.argument, expected, got, remedy)))
+        return UnreadableError(self.argument, expected, got, remedy)
 
     def damaged(self, reader: Reader) -> UnreadableError:
         """Return the error for a file that begins as one of a kind, but does not go on as one."""

@@ -88,9 +88,7 @@ def read_file(path: str | Path, argument: str, options: ReadOptions | None = Non
     if not path.is_file():
         if path.exists():
             raise content.refusal("a file", "a pipe or a device", "Save it to a file first.")
-        raise UnreadableError(
-            f"{argument} must be an existing file, got {str(path)!r}, which is not there."
-        )
+        raise UnreadableError(argument, "an existing file", f"{str(path)!r}, which is not there")
     try:
         content.head  # noqa: B018 - opened to see whether it may be
     except OSError as error:

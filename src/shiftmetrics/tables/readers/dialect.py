@@ -29,6 +29,9 @@ SEPARATORS = ("\t", ";", "|", ",", BLANKS)
 EQUAL = 0.95
 """So many of the lines of a table have equal numbers of cells: a few may be cut short or continue a cell."""
 
+WITH_NAMES = 0.5
+"""So many of them, where the first line has as many cells."""
+
 MOST_HEADERS = 2
 """So many lines below the names may hold kinds or units of the columns."""
 
@@ -112,9 +115,7 @@ def find_dialect(lines: list[Line], content: Content) -> Dialect:
     else:
         above = equal.pop(0)
         names_at = place
-        header = options.first_line or judge_first_line(
-            list(map(unquote, above[: n_cells - trailing])), _unquoted(equal)
-        )
+        header = options.first_line or _judged(above[: n_cells - trailing], equal)
         trailing = trailing and not above[-1].strip()
         place += header != "none"
     n_more = 0
@@ -140,6 +141,13 @@ def find_dialect(lines: list[Line], content: Content) -> Dialect:
         sample=equal if header != "none" else [above, *equal],
         notes=tuple(notes),
     )
+
+
+def _judged(first: list[str], rows: list[list[str]]) -> Header:
+    rows = _unquoted(rows)
+    if len(first) > 1 and _n_more_headers(rows):
+        return "names"
+    return judge_first_line(list(map(unquote, first)), rows)
 
 
 def _n_more_headers(rows: list[list[str]]) -> int:
@@ -176,7 +184,11 @@ def best_separator(lines: list[str]) -> str:
             continue
         place = counts.index(n_cells)
         equal = [row for row in rows[place:] if len(row) == n_cells]
-        if len(equal) < EQUAL * (len(rows) - place) or not _is_table(rows, place, equal, separator):
+        # names above the table count for more: a row with other cells is then one that is refused, or left out
+        needed = EQUAL if place or separator == BLANKS else WITH_NAMES
+        if len(equal) < needed * (len(rows) - place) or not _is_table(
+            rows, place, equal, separator
+        ):
             continue
         is_short = place > 0 and counts[place - 1] == n_cells - 1
         share = (len(equal) + is_short) / len(rows)

@@ -46,7 +46,7 @@ def parts_of(path: Path, argument: str, options: ReadOptions) -> list[Content] |
     full = [file for file in kept if file.stat().st_size]
     if not full:
         raise UnreadableError(
-            f"{argument} must be a folder or a pattern of files with rows, got {str(path)!r}, which holds none."
+            argument, "a folder or a pattern of files with rows", f"{str(path)!r}, which holds none"
         )
     kinds = {_kind(file) for file in full}
     if len(kinds) > 1:
@@ -54,21 +54,23 @@ def parts_of(path: Path, argument: str, options: ReadOptions) -> list[Content] |
         others = kinds - {kind}
         if kind is None or others - {".json", ".txt", ".md", ""}:
             raise UnreadableError(
-                f"{argument} must be a folder of files of one kind, got {str(path)!r} with "
-                f"{', '.join(sorted(kinds))}. Name one file, or a pattern such as {path / '*.csv'}."
+                argument,
+                "a folder of files of one kind",
+                f"{str(path)!r} with {', '.join(sorted(kinds))}",
+                f"Name one file, or a pattern such as {path / '*.csv'}.",
             )
         full = [file for file in full if _kind(file) == kind]
     return [_part(file, base, argument, options) for file in full]
 
 
-class Part(Content):
+class FolderPart(Content):
     """One file of a folder, with what the names of its folders say: ``country=DE``."""
 
     partition: dict[str, str]
 
 
 def _part(file: Path, base: Path | None, argument: str, options: ReadOptions) -> Content:
-    part = Part(argument, file.name, options, path=file)
+    part = FolderPart(argument, file.name, options, path=file)
     folders = file.relative_to(base).parts[:-1] if base else ()
     found = [_PARTITION.fullmatch(folder) for folder in folders]
     part.partition = {match[1]: unquote(match[2]) for match in found if match}

@@ -16,6 +16,9 @@ _INTEGER = re.compile(r"[+-]?\d+")
 GAPS = frozenset({"", "na", "n/a", "nan", "null", "none", "\\n", "?", ".", "-", "inf", "-inf"})
 """Words that may stand in a column of numbers."""
 
+FEWER_DIGITS = 3
+"""A number with so many digits less than each cell of its column may be a name."""
+
 FEW = 0.5
 """A column with at most so many distinct values a row repeats them."""
 
@@ -65,7 +68,9 @@ def _judge_cell(name: str, column: list[str]) -> str:
         # pandas and R leave the name of an index empty, and gaps elsewhere say that it may be one
         return "" if "" in column else "names"
     if is_number(name):
-        return "data" if n_numbers == len(cells) and name in cells else ""
+        if n_numbers < len(cells):
+            return ""
+        return "data" if name in cells or _is_one_of(name, cells) else ""
     if n_numbers > 0.9 * len(cells):
         return "kind"
     if name in cells:
@@ -82,6 +87,17 @@ def _judge_cell(name: str, column: list[str]) -> str:
     return "unsure"
 
 
+def _is_one_of(name: str, cells: list[str]) -> bool:
+    """Return True if a number may be one more of a column: a fraction or an integer as they are, within their range."""
+    values = _values(cells)
+    if not values:
+        return False
+    number = _values([name])[0]
+    if _INTEGER.fullmatch(name) and any(value % 1 for value in values):
+        return False
+    return min(values) <= number <= max(values)
+
+
 def _common_beginning(words: set[str]) -> str:
     first = min(words)
     last = max(words)
@@ -93,11 +109,19 @@ def _common_beginning(words: set[str]) -> str:
 
 def _judge_numbers(first: Sequence[str], columns: list[list[str]]) -> Header:
     """Judge a first line of numbers: a row, or names such as 0, 1, 2 of classes."""
-    if not all(_INTEGER.fullmatch(name) for name in first):
-        return "none"
     if len(set(first)) < len(first):
         return "none"
     values = [_values(column) for column in columns]
+    if not all(_INTEGER.fullmatch(name) for name in first):
+        # names such as 0.1, 1.1, 2.1, which R gives to columns of classes
+        strange = [
+            not _is_one_of(name, column)
+            and len(name) + FEWER_DIGITS <= min(map(len, filter(None, column)))
+            for name, column in zip(first, columns, strict=True)
+            if any(column)
+        ]
+        alike = [len(name) for name in first]
+        return "either" if any(strange) and max(alike) - min(alike) < FEWER_DIGITS else "none"
     if any(not column for column in values):
         return "names"
     among = [name in column for name, column in zip(first, columns, strict=True)]

@@ -12,6 +12,7 @@ ONE_COLUMN = ""
 """The separator of a text with one column."""
 
 _BLANK_CELL = re.compile(r'"(?:[^"]|"")*"(?=\s|$)|\S+')
+_OPENING = re.compile(r'(?:^|[\t;|, ])"')
 MOST_JOINED = 200
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\n|\r|(?<=[^\r\n])\Z)")
 _RULER = re.compile(r"[\s|+:=*-]*[-=]{2}[\s|+:=*-]*")
@@ -76,6 +77,12 @@ def joined_lines(text: str, most: int) -> list[Line]:
     n_quotes = 0
     for match in _LINE.finditer(text):
         line = Line(match.start(), match[1])
+        if not pending and not _OPENING.search(line.text):
+            # marks within words, such as those for inches, open nothing
+            lines.append(line)
+            if len(lines) >= most:
+                return lines
+            continue
         pending.append(line)
         n_quotes += line.text.count('"') - line.text.count('\\"')
         if n_quotes % 2 and len(pending) < MOST_JOINED:

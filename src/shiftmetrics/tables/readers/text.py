@@ -280,6 +280,9 @@ def _is_doubtful(column: pd.Series, scan: Scan) -> bool:
     """Return True if numbers may have been codes: with leading zeros, too long, or written as 1E2."""
     if column.dtype.kind == "b":
         return True
+    if column.dtype == object:
+        # integers of more digits than a machine's are those of Python
+        return not all(isinstance(cell, str) for cell in column.dropna())
     if column.dtype.kind in "iu":
         return scan.has_zeros
     if column.dtype.kind != "f":
