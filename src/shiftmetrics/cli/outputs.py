@@ -46,6 +46,8 @@ class CommandAnswer:
         What the report shows beside the results.
     notes : sequence of str
         What the user should know about the inputs.
+    above : sequence of str
+        What stands above the verdict: what the columns of the inputs were taken for.
     exit_code : int
         What the program ends with.
     written : mapping of str to path
@@ -56,6 +58,7 @@ class CommandAnswer:
     title: str = ""
     context: Context = field(default_factory=Context)
     notes: Sequence[str] = ()
+    above: Sequence[str] = ()
     exit_code: int = 0
     written: Mapping[str, Path | None] = field(default_factory=dict)
 
@@ -130,6 +133,8 @@ class Job:
         if self.json is not None:
             answer.write_json(self.json)
         if not self.quiet and not is_stdout(self.json):
+            for sentence in answer.above:
+                say(sentence)
             show(answer.results, answer.notes, verbose=self.verbose)
             say_files({**answer.written, "JSON": self.json, "Report": self.report})
         return answer.exit_code
@@ -273,6 +278,8 @@ def show_verdict(verdict: Verdict, result: Result, console: Any) -> None:
     from rich.text import Text
 
     style = {"good": "bold green", "bad": "bold red", "open": "bold yellow"}[verdict.tone]
+    for warning in getattr(result, "above", ()):
+        console.print(line_of(f"Warning: {warning}", "yellow"))
     console.print(Text.assemble((verdict.word, style), printable(f"  {verdict.sentence}")))
     for sentence in verdict.findings:
         console.print(line_of(sentence, "dim"))

@@ -78,7 +78,12 @@ def pairs_by_label(frame: pd.DataFrame, written: list[str]) -> pd.DataFrame | No
     n_pairs = len(names) // 2
     labels = names[::2]
     scores = names[1::2]
-    if n_pairs < 2 or len(names) % 2 or not set(labels) <= set(written) or set(scores) & set(written):
+    if (
+        n_pairs < 2
+        or len(names) % 2
+        or not set(labels) <= set(written)
+        or set(scores) & set(written)
+    ):
         return None
     rows = frame[labels].to_numpy(dtype=object)
     words = pd.unique(pd.Series(rows.ravel()).dropna())
@@ -253,7 +258,9 @@ def _from_text(text: str) -> dict[str, Any] | None:
     words = text.split()
     if len(words) > 1 and len(words) % 2 == 0 and _ALTERNATING.fullmatch(text):
         labels = words[::2]
-        if not any(re.fullmatch(_WEIGHT, label) for label in labels):
+        # a street and its number, such as "Main 12", is no label with its score
+        is_place = len(words) == 2 and words[1].isdigit() and int(words[1]) > 1
+        if not is_place and not any(re.fullmatch(_WEIGHT, label) for label in labels):
             return _from_pairs(
                 [(label, float(score)) for label, score in zip(labels, words[1::2], strict=True)]
             )

@@ -119,8 +119,8 @@ def mixed_samples(
     """
     import pandas as pd
 
-    from shiftmetrics.encoding.encoder import is_mixed
-    from shiftmetrics.encoding.roles import role_of
+    from shiftmetrics.tables.encoder.encoder import is_mixed
+    from shiftmetrics.tables.encoder.roles import role_of
 
     sources = [parse_source(text, argument) for text, argument, _ in arguments]
     frames = [read_source(source) for source in sources]

@@ -12,7 +12,8 @@ from shiftmetrics._core.arrays import FloatArray, is_labelled, is_table
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.tables.column_kinds import ColumnKind, DateOrder
+from shiftmetrics.tables.cells import Cells
+from shiftmetrics.tables.column_kinds import ColumnKind, DateOrder, TypedTables
 from shiftmetrics.tables.encoder.categories import CategoryPart
 from shiftmetrics.tables.encoder.parts import (
     DatePart,
@@ -85,6 +86,7 @@ class TableEncoder(Record):
         exclude: Iterable[Any] = (),
         id_column: Any = None,
         date_order: DateOrder | None = None,
+        typed: TypedTables | None = None,
     ) -> TableEncoder:
         """Fit on the reference; ``current`` tells which columns have gaps, or another type, there.
 
@@ -102,18 +104,21 @@ class TableEncoder(Record):
             The column that names the rows. Default: a column of distinct values that looks like one.
         date_order : {"day", "month", "year"}, optional
             What dates such as 01/02/2024 have first. Default: by evidence.
+        typed : TypedTables, optional
+            Both samples, where their kinds are decided already; the tables themselves are then not looked at.
 
         Raises
         ------
         TypeError, ValueError
             If a sample is no table, a name is unknown, no column is left, or a column of them has no one reading.
         """
-        tables = [as_cells(reference, "reference")]
-        if current is not None:
-            tables.append(as_cells(current, "current"))
-        typed = decide_kinds(tables, date_order=date_order)
+        if typed is None:
+            tables = [as_cells(reference, "reference")]
+            if current is not None:
+                tables.append(as_cells(current, "current"))
+            typed = decide_kinds(tables, date_order=date_order)
         base = typed.frames[0]
-        sample = typed.frames[-1]
+        sample = typed.frames[0 if current is None else 1]
         if id_column is not None and id_column not in base and id_column not in sample:
             remedy = f"The columns are {first_few(base.columns, 8)}."
             raise ArgumentValueError(
@@ -170,14 +175,27 @@ class TableEncoder(Record):
             If a column is missing, or holds what its role cannot read.
         """
         cells = as_cells(table, argument)
-        frame = cells.frame
-        missing = [part.name for part in self.parts if part.name not in frame]
+        return self.encoded(self.checked(cells, decide_kinds([cells], known=self.kinds)))
+
+    def checked(self, cells: Cells, typed: TypedTables) -> pd.DataFrame:
+        """Return the frame of a later table that was read by the kinds of the reference.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or holds what its role cannot read.
+        """
+        names = [part.name for part in self.parts]
+        missing = [name for name in names if name not in cells.frame]
         if missing:
             got = f"none of the columns {first_few(missing)}"
-            raise ArgumentValueError(argument, "a table with the columns of the reference", got)
-        typed = decide_kinds([cells], known=self.kinds)
-        typed.check([part.name for part in self.parts])
-        frame = typed.frames[0]
+            expected = "a table with the columns of the reference"
+            raise ArgumentValueError(cells.argument, expected, got)
+        typed.check(names)
+        return typed.frames[0]
+
+    def encoded(self, frame: pd.DataFrame) -> FloatArray:
+        """Return the features of rows whose kinds are decided, such as those of `checked`."""
         # Blocks side by side, in the order of the parts.
         features = np.empty((len(frame), sum(part.width for part in self.parts)))
         start = 0

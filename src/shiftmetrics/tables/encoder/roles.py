@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.column_kinds import KindName
+from shiftmetrics.tables.python import cells_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 Role = Literal["number", "category", "date", "text", "id", "left out"]
 
 _ID_NAME = re.compile(r"(^|[_\W])(id|ids|uuid|guid|key|index|rownames?|row)$|^unnamed: ?\d+$", re.I)
+_UNNAMED = re.compile(r"(unnamed: ?\d+)?", re.I)
+"""How pandas and R call the column of an index that has no name."""
 _SEEN = 2_000
 """Values that are read to tell tokens."""
 
@@ -65,11 +68,14 @@ def as_frame(value: Any, argument: str) -> pd.DataFrame:
 
 
 def as_cells(value: Any, argument: str) -> Cells:
-    """Return a table, or the cells of a file, as cells with the rows counted from 0."""
-    if isinstance(value, Cells):
-        return value
+    """Return a table, or the cells of a file, as cells; an index without a name is no column."""
+    if isinstance(value, Cells) or (is_table(value) and not hasattr(value, "iloc")):
+        return cells_of(value, argument)
     frame = as_frame(value, argument)
-    return Cells(argument=argument, table=frame.reset_index(drop=True))
+    if all(name is None for name in frame.index.names):
+        frame = frame.reset_index(drop=True)
+    # A frame says by itself which of its cells are words.
+    return replace(cells_of(frame, argument), written=frozenset())
 
 
 def common_columns(
@@ -130,6 +136,8 @@ def role_of(
     # Distinct values may be an id, and dates may only tell when a sample was taken.
     if kind in ("integer", "code", "word", "text") and _is_id(name, sides, kind):
         return Column(name, "id", "its values are distinct")
+    if _UNNAMED.fullmatch(str(name)):
+        return Column(name, "left out", "it numbers the rows")
     if kind == "date":
         return _date_role(name, sides)
     if kind in ("integer", "number"):
@@ -145,7 +153,7 @@ def _is_id(name: Any, sides: list[pd.Series], kind: KindName) -> bool:
 
     if not all(side.is_unique for side in sides) or sum(map(len, sides)) < 3:
         return False
-    if _ID_NAME.search(str(name)):
+    if _ID_NAME.search(str(name)) or not str(name):
         return True
     if kind == "integer":
         return all(len(side) > 20 and side.max() - side.min() == len(side) - 1 for side in sides)
