@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from shiftmetrics.cli.inputs.decision_tables import read_table
 from shiftmetrics.cli.inputs.objects import check_model, load_object
-from shiftmetrics.cli.inputs.sources import Source, parse_source
+from shiftmetrics.cli.inputs.prediction_files import read_cells, typed_source
+from shiftmetrics.cli.inputs.sources import Source
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.decisions import MonitorResult, MonitorState, Passport, monitor_batch
@@ -55,8 +55,8 @@ def monitor(
     before = call(MonitorState.load, place) if place.exists() else None
     if model is not None:
         check_model(model)
-    sources = [parse_source(text, "BATCH") for text in batch]
-    tables = [read_table(source) for source in sources]
+    sources = [typed_source(text, "BATCH") for text in batch]
+    tables = [read_cells(source) for source in sources]
     opened: Any = None
     notes: list[str] = []
     if model is not None:
@@ -74,7 +74,7 @@ def monitor(
             results={result.title: result},
             title=f"Monitor of {passport}",
             context=Context(description=f"{', '.join(map(str, sources))} held against {passport}."),
-            notes=notes,
+            notes=[*notes, *(note for table in tables for note in table.notes)],
             exit_code=result.exit_code,
             written={"State": place, "JUnit": junit},
         )
