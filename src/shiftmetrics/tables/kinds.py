@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_FEW = 1_000
+
+
 @dataclass(eq=False)
 class _Decision:
     """One column while it is decided: a series for each file, None where the file lacks it."""
@@ -199,7 +202,7 @@ def _booleans(columns: Sequence[ColumnCells], is_boolean: bool = False) -> _Deci
             continue
         spelling = None
         if column.type in ("integer", "number"):
-            if set(np.unique(column.values.dropna())) <= {0, 1}:
+            if _are_bits(column.values):
                 spelling = "1/0"
         elif column.is_words:
             spelling = boolean_spelling(column.known)
@@ -211,6 +214,15 @@ def _booleans(columns: Sequence[ColumnCells], is_boolean: bool = False) -> _Deci
     if not is_boolean and len(set(spellings)) == 1 and spellings[0] in SPOKEN:
         return None
     return _Decision("boolean", [_boolean_series(column) for column in columns])
+
+
+def _are_bits(values: pd.Series) -> bool:
+    """Return True for zeros and ones; a few cells show of most columns that they hold other numbers."""
+    for part in (values.iloc[:_FEW], values):
+        known = part.dropna().to_numpy()
+        if not ((known == 0) | (known == 1)).all():
+            return False
+    return True
 
 
 def _boolean_series(column: ColumnCells) -> pd.Series:
