@@ -267,3 +267,45 @@ def test_a_large_regular_file_is_read_as_pandas_reads_it(tmp_path):
     cells = read_file(path, "OLD")
     assert np.allclose(cells.frame[list("abcd")], frame[list("abcd")], rtol=1e-15)
     assert cells.frame["word"].tolist() == frame["word"].tolist()
+
+
+def test_marks_inside_quotes_separate_nothing(tmp_path):
+    cells = read(tmp_path, 'id,word,p\n1,"a;b",0.5\n2,"c;d",0.25\n')
+    assert list(cells.frame.columns) == ["id", "word", "p"]
+    assert cells_in(cells, "word") == ["a;b", "c;d"]
+
+
+def test_single_quotes_are_quotes_where_each_of_them_is_one(tmp_path):
+    cells = read(tmp_path, "'a 0',class\n0.5,'Iris setosa'\n0.25,other\n1.5,'Iris\\'v'\n")
+    assert list(cells.frame.columns) == ["a 0", "class"]
+    assert cells_in(cells, "class") == ["Iris setosa", "other", "Iris'v"]
+    assert cells_in(read(tmp_path, "id,w\n1,'tis\n2,dog's\n"), "w") == ["'tis", "dog's"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " id | answer |   p\n----+--------+------\n  1 | cat    |  0.5\n  2 |        | 0.25\n(2 rows)\n",
+        "| id | answer | p |\n|---|---|---|\n| 1 | cat | 0.5 |\n| 2 |  | 0.25 |\n",
+        "+----+--------+------+\n| id | answer | p    |\n+----+--------+------+\n|  1 | cat    |  0.5 |\n"
+        "|  2 |        | 0.25 |\n+----+--------+------+\n2 rows in set (0.00 sec)\n",
+    ],
+)
+def test_tables_as_they_are_printed(tmp_path, text):
+    cells = read(tmp_path, text)
+    assert list(cells.frame.columns) == ["id", "answer", "p"]
+    assert cells_in(cells, "answer") == ["cat", None]
+    assert cells_in(cells, "p") == [0.5, 0.25]
+
+
+def test_a_column_of_pairs_alone(tmp_path):
+    cells = read(tmp_path, "1:0.3 2:0.7\n2:0.1 1:0.9\n1:0.5 2:0.5\n")
+    assert cells.header == "none"
+    assert cells.frame["column 0.1"].tolist() == [0.3, 0.9, 0.5]
+
+
+@pytest.mark.parametrize(
+    "text", ["New York\nBoston\nNew York\n", "cat\ndog, big\ncat\ndog, big\nbird\nbird\n"]
+)
+def test_words_with_blanks_or_commas_are_one_column(tmp_path, text):
+    assert read(tmp_path, text).frame.shape[1] == 1

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from shiftmetrics.tables.cells import Header
 from shiftmetrics.tables.content import Content
-from shiftmetrics.tables.readers.header import is_number, judge_first_line
+from shiftmetrics.tables.readers.header import PAIR, are_pairs, is_number, judge_first_line
 from shiftmetrics.tables.readers.lines import (
     BLANKS,
     ONE_COLUMN,
@@ -36,7 +36,6 @@ MOST_HEADERS = 2
 """So many lines below the names may hold kinds or units of the columns."""
 
 _SEP_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
-_PAIR = re.compile(r"[^\s:]+:[+-]?[\d.]+([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +55,8 @@ class Dialect:
         Where the line of names, and the first row, begin.
     row_names : bool
         Whether the header is one cell short, so that the first column names the rows.
+    quote : str
+        The mark around words: ' of Weka, where no " is used.
     trailing : bool
         Whether a separator ends each row.
     sample : list of list of str
@@ -73,6 +74,7 @@ class Dialect:
     row_names: bool
     trailing: bool
     sample: list[list[str]]
+    quote: str = '"'
     notes: tuple[str, ...] = ()
 
 
@@ -129,10 +131,12 @@ def find_dialect(lines: list[Line], content: Content) -> Dialect:
     if n_titles:
         notes.append(counted(n_titles, "stands above the table", "stand above the table"))
     end = table[-1].start + len(table[-1].text)
+    quote = _quote([above, *equal])
     return Dialect(
         separator=separator,
         n_cells=n_cells,
-        first=tuple(map(unquote, above)) if header != "none" else (),
+        quote=quote,
+        first=tuple(unquote(name, quote) for name in above) if header != "none" else (),
         header=header,
         names_at=table[names_at].start,
         rows_at=table[place].start if place < len(table) else end,
@@ -141,6 +145,15 @@ def find_dialect(lines: list[Line], content: Content) -> Dialect:
         sample=equal if header != "none" else [above, *equal],
         notes=tuple(notes),
     )
+
+
+def _quote(rows: list[list[str]]) -> str:
+    """Return the mark that stands around words."""
+    cells = [cell.strip() for row in rows for cell in row]
+    if any('"' in cell for cell in cells):
+        return '"'
+    marked = [cell for cell in cells if cell.startswith("'")]
+    return "'" if marked and all(len(cell) > 1 and cell.endswith("'") for cell in marked) else '"'
 
 
 def _judged(first: list[str], rows: list[list[str]]) -> Header:
@@ -175,6 +188,8 @@ def counted(n_lines: int, one: str, many: str) -> str:
 def best_separator(lines: list[str]) -> str:
     """Return the separator that gives equal numbers of cells over the lines."""
     best = ONE_COLUMN
+    if all(map(are_pairs, lines[1:] or lines)):
+        return best
     best_share = 0.0
     for separator in SEPARATORS:
         rows = [split_line(line, separator) for line in lines]
@@ -219,7 +234,7 @@ def _is_table(rows: list[list[str]], place: int, equal: list[list[str]], separat
     # blanks stand between words, too: of a table one column at least holds numbers or quoted words
     body = equal[1:] or equal
     for cells in zip(*body, strict=True):
-        if all(is_number(cell) or _PAIR.fullmatch(cell) or is_quoted(cell) for cell in cells):
+        if all(is_number(cell) or PAIR.fullmatch(cell) or is_quoted(cell) for cell in cells):
             return True
     return False
 

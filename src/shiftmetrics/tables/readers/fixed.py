@@ -23,7 +23,7 @@ def fixed_width_lines(lines: list[Line]) -> tuple[int, list[tuple[int, int]]] | 
         if len(counts) == 1:
             return None
         spans = _spans(table)
-        if len(spans) == len(words) and max(counts) <= len(words):
+        if len(spans) == len(words):
             return place, spans
     return None
 

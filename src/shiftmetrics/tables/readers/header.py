@@ -23,6 +23,16 @@ FEW = 0.5
 """A column with at most so many distinct values a row repeats them."""
 
 
+PAIR = re.compile(r"[^\s:,;|]+:[+-]?[\d.]+([eE][+-]?\d+)?")
+"""A class and its score, as Vowpal Wabbit and others write them."""
+
+
+def are_pairs(line: str) -> bool:
+    """Return True if a line holds pairs of a class and its score, and nothing else."""
+    words = line.split()
+    return len(words) > 1 and all(map(PAIR.fullmatch, words))
+
+
 def is_number(cell: str) -> bool:
     """Return True if a cell is written as a number."""
     return _NUMBER.fullmatch(cell) is not None
@@ -39,6 +49,8 @@ def judge_first_line(first: Sequence[str], rows: Sequence[Sequence[str]]) -> Hea
     ]
     if first and all(map(is_number, first)):
         return _judge_numbers(first, columns)
+    if len(first) == 1 and all(map(are_pairs, columns[0])):
+        return "none" if are_pairs(first[0]) else "names"
     for_names = 0
     for_data = 0
     unsure = 0

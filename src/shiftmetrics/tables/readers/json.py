@@ -175,16 +175,15 @@ def _from_objects(content: Content, found: Mapping[str, Mapping[str, Any]]) -> C
         raise content.refusal("a file with rows", "which holds none")
     outer_counts = all(map(_COUNT.fullmatch, outer))
     inner_counts = all(map(_COUNT.fullmatch, inner))
-    if outer_counts == inner_counts:
-        if len(outer) == len(inner):
-            raise content.refusal(
-                "a list of one object a row",
-                "an object of objects, whose rows cannot be told from its columns",
-                'Write it by frame.to_json(path, orient="records").',
-            )
-        by_row = len(outer) > len(inner)
-    else:
-        by_row = outer_counts
+    by_row = (
+        outer_counts if outer_counts != inner_counts else _are_rows(list(found.values()), inner)
+    )
+    if by_row is None:
+        raise content.refusal(
+            "a list of one object a row",
+            "an object of objects, whose rows cannot be told from its columns",
+            'Write it by frame.to_json(path, orient="records").',
+        )
     rows = outer if by_row else inner
     columns = inner if by_row else outer
     table: dict[str, list[Any]] = {}
@@ -197,6 +196,28 @@ def _from_objects(content: Content, found: Mapping[str, Mapping[str, Any]]) -> C
         return _cells(content, table)
     index = free_name(UNNAMED_INDEX, columns)
     return _with_index(_cells(content, {index: rows, **table}), (index,))
+
+
+def _are_rows(values: list[Mapping[str, Any]], inner: list[str]) -> bool | None:
+    """Return True if objects are rows, False if they are columns: these are of one kind, and rows add up to a constant."""
+    across = [[value.get(key) for value in values] for key in inner]
+    within = [list(value.values()) for value in values]
+    if _of_one_kind(across) != _of_one_kind(within):
+        return _of_one_kind(across)
+    if _add_up(across) != _add_up(within):
+        return _add_up(within)
+    return None
+
+
+def _of_one_kind(groups: list[list[Any]]) -> bool:
+    kinds = [{type(cell) for cell in cells if cell is not None} for cells in groups]
+    return all(len(found - {int} if float in found else found) <= 1 for found in kinds)
+
+
+def _add_up(groups: list[list[Any]]) -> bool:
+    """Return True if the cells of each group are numbers that add up to 1, as probabilities do."""
+    numbers = all(isinstance(cell, (int, float)) for cells in groups for cell in cells)
+    return numbers and all(abs(sum(cells) - 1) < 1e-3 for cells in groups)
 
 
 def _from_list(content: Content, rows: list[Any], notes: tuple[str, ...] = ()) -> Cells:
@@ -223,9 +244,8 @@ def _from_list(content: Content, rows: list[Any], notes: tuple[str, ...] = ()) -
         body = rows[1:] if is_header else rows
         columns = {name: [row[place] for row in body] for place, name in enumerate(names)}
         return _cells(content, columns, notes, header="names" if is_header else "none")
-    if any(isinstance(row, dict) for row in rows) and any(
-        not isinstance(row, dict) for row in rows
-    ):
+    shapes = {type(row) if isinstance(row, (dict, list)) else None for row in rows}
+    if len(shapes) > 1:
         raise content.refusal("a JSON file with one object a row", "rows of several kinds")
     name = "" if _are_pairs(rows) else generated_name(0)
     return _cells(content, {name: rows}, notes, header="none")

@@ -35,7 +35,8 @@ def split_line(line: str, separator: str) -> list[str]:
             if not _is_open(pending):
                 cells.append(pending)
                 pending = ""
-        elif part.lstrip().startswith('"') and _is_open(part):
+        elif _OPENING.search(part) and _is_open(part):
+            # also where another mark than this one separates, so that none inside quotes counts
             pending = part
         else:
             cells.append(part)
@@ -44,11 +45,11 @@ def split_line(line: str, separator: str) -> list[str]:
     return cells
 
 
-def unquote(cell: str) -> str:
+def unquote(cell: str, quote: str = '"') -> str:
     """Return a cell without the quotes and blanks around it."""
     cell = cell.strip()
-    if is_quoted(cell):
-        cell = cell[1:-1].replace('""', '"')
+    if len(cell) > 1 and cell[0] == cell[-1] == quote:
+        cell = cell[1:-1].replace(quote + quote, quote).replace("\\" + quote, quote)
     return cell.strip()
 
 

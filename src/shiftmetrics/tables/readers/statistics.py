@@ -84,6 +84,9 @@ def _labelled(
                 ).astype(object)
                 continue
             notes.append(f"{name} keeps its codes: not each has a label of its own")
+        if column.dtype.kind == "f" and (column % 1 == 0).all() and (column.abs() < 2**53).all():
+            # SPSS has no integers
+            column = column.astype("int64")
         if column.dtype.kind not in "iufbMm":
             column = column.astype(object)
             if column.dropna().map(lambda cell: isinstance(cell, str)).all():

@@ -125,6 +125,10 @@ def read_text(content: Content) -> Cells:
     if header == "either" and headless is None:
         header = "none"
         names, index = list(frame.columns), ()
+    if names[0] == "" and len(names) > 1 and frame[""].isna().all() and headless is None:
+        # a mark that stands before each row, too
+        frame = frame.drop(columns="")
+        names, index = names[1:], ()
     written = [name for name in names if not _is_typed(frame[name])]
     if header == "none":
         paired = pairs_by_label(frame, written)
@@ -202,6 +206,12 @@ def _parsed(
         if marked:
             column = column.str.replace(QUOTED_MARK, "", regex=False)
         frame[place] = column
+    if dialect.separator == "|" and _is_padded(dialect):
+        # a table as it is printed: nothing but blanks is a gap
+        for place in frame.columns:
+            if not _is_typed(frame[place]):
+                stripped = frame[place].str.strip()
+                frame[place] = stripped.mask(stripped == "")
     if dialect.trailing:
         frame = frame.iloc[:, :-1]
     frame.columns = names
@@ -230,7 +240,10 @@ def _by_pandas(content: Content, skipped: int, dialect: Dialect, scan: Scan) -> 
         options["skip_blank_lines"] = True
     if scan.has_escapes:
         options["escapechar"] = "\\"
-    if not scan.has_quotes or _has_stray_quotes(dialect):
+    if dialect.quote == "'":
+        options["quotechar"] = "'"
+        options["escapechar"] = "\\"
+    elif not scan.has_quotes or _has_stray_quotes(dialect):
         options["quoting"] = 3
 
     def read(**more: Any) -> pd.DataFrame:
@@ -261,6 +274,12 @@ def _by_pandas(content: Content, skipped: int, dialect: Dialect, scan: Scan) -> 
             "a text in UTF-8", "which has other signs", "Save it in UTF-8."
         ) from error
     return frame.copy() if doubtful else frame
+
+
+def _is_padded(dialect: Dialect) -> bool:
+    """Return True if blanks stand beside each mark within the rows."""
+    inner = [cell for row in dialect.sample for cell in row[1:]]
+    return bool(inner) and all(cell == "" or cell.startswith(" ") for cell in inner)
 
 
 def _has_stray_quotes(dialect: Dialect) -> bool:
