@@ -10,11 +10,10 @@ from typing import Literal
 Style = Literal["command", "python"]
 
 PYTHON_NAMES = {
-    "--id": "ids", "--label": "labels", "--labels": "labels", "--prediction": "prediction", "--columns": "columns",
-    "--exclude": "exclude", "--classes": "classes", "--group": "groups", "--inner": "inner",
+    "--id": "ids", "--label": "labels", "--labels": "labels", "--classes": "classes", "--group": "groups",
     "--threshold": "threshold", "--tolerance": "tolerance",
 }  # fmt: skip
-"""What the functions call the options of the commands."""
+"""What the functions call the options of the commands; the others are fields of `RoleOptions`, given as ids."""
 
 
 class UnreadableTableError(ValueError):
@@ -58,10 +57,10 @@ def typed_option(option: str, value: object, style: Style) -> str:
             return option
         text = ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
         return f"{option} {shlex.quote(text)}"
-    name = PYTHON_NAMES.get(option, option.removeprefix("--"))
-    if isinstance(value, tuple | list):
-        return f"{name}={list(value)!r}"
-    return f"{name}={value!r}"
+    shown = repr(list(value)) if isinstance(value, tuple | list) else repr(value)
+    if option in PYTHON_NAMES:
+        return f"{PYTHON_NAMES[option]}={shown}"
+    return f"ids=RoleOptions({option.removeprefix('--')}={shown})"
 
 
 class Complaints:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shiftmetrics.tables.ask import Style, typed_option
+from shiftmetrics.tables.reading import TableReading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +32,8 @@ class RoleOptions:
         Whether rows that are not in all files are left out.
     threshold, tolerance : float or None
         The first says that there are two classes, the second that the numbers are outputs of a regression.
+    reading : TableReading or None
+        A reading that was saved, such as `load_reading` gives: nothing is guessed then.
     header : str or None
         "names" or "none": whether first lines are names, where that cannot be told.
     style : {"command", "python"}
@@ -51,6 +54,7 @@ class RoleOptions:
     threshold: float | None = None
     tolerance: float | None = None
     header: str | None = None
+    reading: TableReading | None = None
     style: Style = "command"
 
     def typed(self, option: str, value: object) -> str:

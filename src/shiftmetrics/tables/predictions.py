@@ -218,6 +218,12 @@ def _classes(roles: FoundRoles, complaints: Complaints) -> PredictionTables:
             [name is not None for name in roles.answers],
         )
         complaints.raise_any()
+        if roles.options.columns is None and roles.options.classes is None:
+            # Of equal scores the first one of the own file is the answer.
+            roles.scores = [
+                tuple(name for name in table.columns if name in chosen)
+                for table, chosen in zip(roles.tables, roles.scores, strict=True)
+            ]
         _refuse_hidden_answers(roles, truth)
     files = [
         class_file(roles, place, served, truth, known, codes=codes) for place in range(n_files)

@@ -120,6 +120,10 @@ class TableReading:
         return bool(self.warnings)
 
     def sentence(self) -> str:
+        """Return all sentences as one text."""
+        return " ".join(self.sentences())
+
+    def sentences(self) -> list[str]:
         """Return one sentence for each way in which files were read, and the notes."""
         by_text: dict[str, list[str]] = {}
         for file in self.files:
@@ -127,7 +131,7 @@ class TableReading:
             by_text.setdefault(text, []).append(file.name)
         sentences = [f"Read {' and '.join(names)}: {text}" for text, names in by_text.items()]
         sentences += [f"{note}." for note in self.notes]
-        return " ".join(sentences)
+        return sentences
 
     def to_toml(self) -> str:
         """Return the reading as TOML, without notes and warnings, which belong to the cells of one day."""

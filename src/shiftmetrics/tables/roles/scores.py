@@ -7,7 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.tables.ask import AmbiguousReadingError, Complaints, PossibleReading
+from shiftmetrics.tables.ask import (
+    AmbiguousReadingError,
+    Complaints,
+    PossibleReading,
+    UnreadableTableError,
+)
 from shiftmetrics.tables.classes import are_places, classes_by_name, place_numbers
 from shiftmetrics.tables.evidence import TableEvidence
 from shiftmetrics.tables.options import RoleOptions
@@ -65,12 +70,69 @@ def find_scores(
         for table, names in zip(tables, numeric, strict=True)
     ]
     served = has_answers or [False] * len(tables)
+    own = own if any(own) else _of_own_names(tables, numeric, common, known, served, options)
     if any(own) and all(part or is_served for part, is_served in zip(own, served, strict=True)):
         return own
     if varying and not _is_single(varying):
         chosen = _of_like_spread(tables, varying, known, options)
+        if chosen:
+            _refuse_classes_of_one_file(tables, numeric, chosen, options)
         return [chosen] * len(tables)
     return [()] * len(tables)
+
+
+def _of_own_names(
+    tables: Sequence[TableEvidence],
+    numeric: Sequence[Sequence[str]],
+    common: Sequence[str],
+    known: set[str],
+    served: Sequence[bool],
+    options: RoleOptions,
+) -> list[ScoreNames]:
+    """Return scores whose columns each file names in its own way: after known classes, or alike but for a beginning."""
+    left = [
+        [name for name in names if name not in common and not _are_beside([name])]
+        for names in numeric
+    ]
+    by_name = [
+        () if is_served else _named_classes([table], names, known, options)
+        for table, names, is_served in zip(tables, numeric, served, strict=True)
+    ]
+    if any(served) and any(by_name):
+        return by_name
+    middles = [_without_beginning(names) for names in left]
+    if len(middles[0]) > 1 and all(set(part) == set(middles[0]) for part in middles[1:]):
+        return [tuple(names) for names in left]
+    return [()] * len(tables)
+
+
+def _without_beginning(names: Sequence[str]) -> list[str]:
+    """Return names without the beginning, up to a mark, that all of them share."""
+    beginnings = {name[: max(name.rfind(mark) for mark in "_.:(") + 1] for name in names}
+    if len(beginnings) != 1:
+        return list(names)
+    return [name[len(next(iter(beginnings))) :] for name in names]
+
+
+def _refuse_classes_of_one_file(
+    tables: Sequence[TableEvidence],
+    numeric: Sequence[Sequence[str]],
+    chosen: ScoreNames,
+    options: RoleOptions,
+) -> None:
+    """Refuse scores where one file alone has a further column like them, which may be one more class."""
+    for table, names in zip(tables, numeric, strict=True):
+        alone = [name for name in names if any(name not in other.columns for other in tables)]
+        alone = [name for name in alone if not _are_beside([name]) and not _is_exactly(name)]
+        unlike = unlike_columns([table], [*chosen, *alone]) if alone else set()
+        further = [
+            name for name in alone if name not in unlike and not table.columns[name].is_whole
+        ]
+        if further:
+            raise UnreadableTableError(
+                f"All files must have the same classes, but {first_few(further, 3)} is only in {table.label}. Add the "
+                f"column to all files, or leave it out with {options.typed('--exclude', tuple(further))}."
+            )
 
 
 def _typed(

@@ -20,6 +20,9 @@ from shiftmetrics.tables.roles.names import has_name_of, plain_name
 
 PLAN = "plan"
 
+PLAN_ID = "id"
+"""The column of a plan that names its rows, or holds their places."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Truth:
@@ -79,6 +82,16 @@ def truth_of_labels(
     if name is None:
         return None
     plan = _plan_of(labels)
+    if not id_names and plan is not None and PLAN_ID in labels.columns:
+        places = _planned_places(labels, tables[0].n_rows, rows[0], name)
+        if places is not None:
+            return Truth(
+                column=labels.columns[name],
+                places=places,
+                source=labels.label,
+                id_names=(PLAN_ID,),
+                plan=plan,
+            )
     if not id_names:
         places = _by_place(labels, tables, key, rows, options, complaints)
         if places is None:
@@ -91,6 +104,19 @@ def truth_of_labels(
             notes=("labels by their place",),
         )
     return _by_id(labels, tables, own_names, rows, id_names, name, plan, complaints)
+
+
+def _planned_places(labels: TableEvidence, n_rows: int, rows: Any, name: str) -> IntArray | None:
+    """Return the labels of a plan for rows without ids, whose places it holds; None where these are no places."""
+    numbers = labels.columns[PLAN_ID].numbers
+    if numbers is None or not labels.columns[PLAN_ID].is_distinct:
+        return None
+    if len(numbers) and not (numbers.min() >= 0 and numbers.max() < n_rows):
+        return None
+    found = np.full(n_rows, -1, dtype=np.int64)
+    there = np.array([word is not None for word in labels.columns[name].words], dtype=bool)
+    found[numbers[there].astype(np.int64)] = np.flatnonzero(there)
+    return np.asarray(found[rows])
 
 
 def _plan_of(labels: TableEvidence) -> str | None:
@@ -156,7 +182,7 @@ def _id_of_labels(
 ) -> tuple[str, ...]:
     """Return the columns of a file of labels that hold the ids of the files; none where labels go by their place."""
     first = tables[0]
-    if key.by == "place":
+    if key.by == "place" or len(labels.columns) == 1:
         return ()
     own_names = key.names[0]
     own = [first.columns[name] for name in own_names]
