@@ -153,14 +153,14 @@ def mixed_samples(
     typed.check(shown[0].columns)
     if id_column is None:
         first, second = shown
-        roles = [role_of(name, typed.kinds[name].kind, second[name], first[name]) for name in first]
+        roles = [role_of(name, typed.kinds[str(name)].kind, second[name], first[name]) for name in first]
         id_column = next((column.name for column in roles if column.role == "id"), None)
     samples = []
     for source, frame, values, (_, _, label) in zip(sources, frames, shown, arguments, strict=True):
         ids = None
         if id_column is not None:
-            ids = frame[require_column(frame.columns, id_column, "--id", source.argument)]
-            ids = ids.astype(str).tolist()
+            column = require_column(frame.columns, id_column, "--id", source.argument)
+            ids = frame[column].astype(str).tolist()
         truth = read_row_values(label, "--label", frame)
         together = read_row_values(groups, "--groups", frame)
         described = values.drop(columns=[id_column], errors="ignore")

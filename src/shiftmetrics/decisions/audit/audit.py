@@ -320,10 +320,10 @@ def _read(labels: Any) -> Any:
 def _wrong_order(typed: TypedTables) -> tuple[str, ...]:
     """Return a warning where the reference is the later one of both samples."""
     dates = [name for name, kind in typed.kinds.items() if kind.kind == "date"]
-    sides = [
+    before, now = (
         date_ranges(frame, [name for name in dates if name in frame]) for frame in typed.frames
-    ]
-    return in_wrong_order(*sides, called="the current sample")
+    )
+    return in_wrong_order(before, now, called="the current sample")
 
 
 def _listed(model: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shiftmetrics._core.record import Record
 
@@ -35,10 +35,13 @@ def date_ranges(frame: pd.DataFrame, columns: Iterable[str]) -> tuple[DateRange,
     for name in columns:
         dates = frame[name].dropna()
         if len(dates):
-            early = str(dates.quantile(0.25).date())
-            late = str(dates.quantile(0.99).date())
+            early, late = (_day(dates.quantile(part)) for part in (0.25, 0.99))
             found.append(DateRange(name, early, late))
     return tuple(found)
+
+
+def _day(time: Any) -> str:
+    return str(time.date())
 
 
 def in_wrong_order(
