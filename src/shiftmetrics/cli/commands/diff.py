@@ -60,7 +60,8 @@ def diff(
     Only rows whose prediction changes can change the accuracy, so it changes by at most their fraction, for certain,
     without a label. Labels of a few of these rows give an exact interval. Files hold scores, probabilities, one
     column of probabilities, predicted labels, or the outputs of a regression; ids, labels and scores are found by
-    what both files hold, and it is said what was found. Where two readings fit, it is asked. With --data, OLD and NEW are two fitted models.
+    what both files hold, and it is said what was found. Where two readings fit, it is asked. With --data, OLD and
+    NEW are two fitted models.
 
     Exit codes: 0 safe, or information without --allow; 1 worse; 3 cannot tell yet; 2 an error.
 
@@ -203,13 +204,13 @@ def _predicted(
 
 def _read(result: DiffResult) -> list[str]:
     """Say what was taken for what, so that a wrong reading is seen."""
-    return [text for text in result.settings["found"] if text.startswith("Read ")]
+    return [text for text in result.settings["found"] if text.endswith(".")]
 
 
 def _notes(result: DiffResult, changed: Path | None, *, peek: bool) -> list[str]:
     """Say what else was found, and where the rows to label are."""
     notes = []
-    found = [text for text in result.settings["found"] if not text.startswith("Read ")]
+    found = [text for text in result.settings["found"] if not text.endswith(".")]
     if found:
         notes.append(f"Took {first_few(found, 8, show=str)}.")
     if result.plan is not None and changed is None:
