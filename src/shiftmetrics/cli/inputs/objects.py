@@ -189,7 +189,8 @@ def predicted_rows(model: Any, content: Any, argument: str, named: list[str]) ->
         return prediction_table(model, as_frame(content, argument), named)
     except (TypeError, ValueError) as error:
         # of two models, or two files, it has to be said which one
-        raise type(error)(f"{argument}: {error}") from error
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{argument}: {error}") from error
 
 
 def as_content(value: Any, argument: str) -> Any:
