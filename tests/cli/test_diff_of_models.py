@@ -73,7 +73,7 @@ def test_it_is_the_answer_of_their_probabilities(run, wines):
     ]
     assert found["value"] == diff_models(*tables, rng=0).value
     assert found["changes"]["fraction"] == diff_models(*tables, rng=0).changes.fraction
-    assert "Took bottle_id as the id" in run("diff", *typed).stdout
+    assert "id bottle_id" in run("diff", *typed).stdout
 
 
 def test_groups_and_ids_of_the_data_are_kept(run, wines):

@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 
 from shiftmetrics import diff_models
+from shiftmetrics.tables.ask import AmbiguousReadingError
+from shiftmetrics.tables.options import RoleOptions
 
 RNG = np.random.default_rng(0)
 CLASSES = ["cat", "dog", "owl"]
@@ -167,9 +169,11 @@ def test_ids_labels_and_scores_are_found_and_said() -> None:
     assert result.labelled is not None
     assert result.labelled.old_score == 1.0
     assert set(result.settings["found"]) == {
-        "image_id as the id", "label as the label of old", "the predictions as scores",
-    }  # fmt: skip
-    assert "rows by their place" in diff_models(LOGITS, OTHERS).settings["found"]
+        "Read old: id image_id, classes cat, dog, owl, truth label.",
+        "Read new: id image_id, classes cat, dog, owl; left out index.",
+        "the predictions as scores",
+    }
+    assert "rows by their place" in diff_models(LOGITS, OTHERS).settings["found"][0]
     assert result.to_frame()["id"].tolist() == IDS[CHANGED].tolist()
 
 
@@ -196,9 +200,9 @@ def test_an_answer_beside_its_scores_is_what_is_served() -> None:
     other[0] = "cat" if served[0] != "cat" else "dog"
     result = diff_models(OLD, NEW.assign(prediction=other), rng=0)
     assert result.changes.n_changed == (other != LABELS).sum()
-    assert any("not always" in text for text in result.settings["found"])
+    assert any("not the largest score" in text for text in result.settings["found"])
     hard = pd.DataFrame({"image_id": IDS, "prediction": other, "confidence": 0.95})
-    result = diff_models(hard.assign(prediction=LABELS), hard, rng=0)
+    result = diff_models(hard.assign(prediction=LABELS, confidence=0.97), hard, rng=0)
     assert result.changes.n_confident == result.changes.n_changed == (other != LABELS).sum()
 
 
@@ -235,9 +239,9 @@ def test_numbers_and_strings_name_the_same_classes() -> None:
 
 
 def test_rows_of_one_file_alone_are_refused_or_left_out() -> None:
-    with pytest.raises(ValueError, match=r"'row0'.*only in old.*inner"):
+    with pytest.raises(ValueError, match=r"'row0'.*48 are in both.*RoleOptions\(inner=True\)"):
         diff_models(OLD, NEW.iloc[2:])
-    result = diff_models(OLD, NEW.iloc[2:], inner=True, rng=0)
+    result = diff_models(OLD, NEW.iloc[2:], ids=RoleOptions(inner=True), rng=0)
     assert result.n_samples == 48
     assert result.changes.n_changed == CHANGED[2:].sum()
 
@@ -245,27 +249,26 @@ def test_rows_of_one_file_alone_are_refused_or_left_out() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "options", "message"),
     [
-        (OLD, NEW.assign(image_id=[f"other{place}" for place in range(50)]), {}, "in common"),
-        (LOGITS, OTHERS[:40], {}, "50 and 40 rows"),
-        (OLD, pd.concat([NEW, NEW.iloc[:1]]), {}, r"new must be of rows with distinct ids.*row0"),
-        (OLD.iloc[:0], NEW, {}, "old must be of at least one row"),
+        (OLD, NEW.assign(image_id=[f"other{place}" for place in range(50)]), {}, "0 are in both"),
+        (LOGITS, OTHERS[:40], {}, "old 50 and new 40 rows"),
+        (OLD, pd.concat([NEW, NEW.iloc[:1].assign(cat=9.0)]), {}, "image_id"),
+        (OLD.iloc[:0], NEW, {}, "old must be a table with rows"),
         (OLD, NEW.drop(columns="owl"), {}, r"owl.*only in old"),
-        (OLD, NEW.assign(bat=0.1), {}, r"bat.*only in new"),
-        (OLD.assign(source="web"), NEW, {}, r"column 'source'"),
-        (OLD, NEW.assign(dog=np.where(np.arange(50) == 7, np.nan, 1.0)), {}, r"'dog', row 7"),
-        (OLD, NEW.assign(dog=np.inf), {}, r"'dog', row 0"),
+        (OLD, NEW.assign(bat=OTHERS[::-1, 0]), {}, r"bat.*only in new"),
+        (OLD, NEW.assign(dog=NEW["dog"].where(np.arange(50) != 7)), {}, r"'dog', row 7"),
+        (OLD, NEW.assign(dog=NEW["dog"].where(np.arange(50) > 0, np.inf)), {}, r"dog"),
         (np.array(["a", "b"]), np.array(["c", "d"]), {}, "classes in common"),
         (np.array(["a", None], dtype=object), np.array(["a", "b"]), {}, r"old.*row 1"),
-        (OLD, NEW, {"ids": "key"}, r"ids must be a column.*image_id"),
-        (OLD, NEW, {"labels": "truth"}, "labels must be a column"),
-        (OLD, NEW, {"labels": np.repeat("bat", 50)}, r"labels must be one of the classes.*'bat' for row0"),
-        (OLD, NEW, {"labels": LABELS[:10]}, "labels must be one label for each"),
-        (OLD.assign(label=LABELS), NEW.assign(label=np.roll(LABELS, 1)), {}, r"labels must be the same in both"),
+        (OLD, NEW, {"ids": "key"}, r"ids='key' must name a column.*image_id"),
+        (OLD, NEW, {"labels": "truth"}, "labels='truth' must name a column"),
+        (OLD, NEW, {"labels": np.repeat("bat", 50)}, "old has several columns"),
+        (OLD, NEW, {"labels": LABELS[:10]}, "labels must have a label for each"),
+        (OLD.assign(label=LABELS), NEW.assign(label=np.roll(LABELS, 1)), {}, r"'label' of new"),
         (OLD, NEW, {"groups": np.where(np.arange(50) == 3, None, "x")}, r"groups.*row 3"),
         (OLD, NEW, {"threshold": 0.5}, "threshold must be None"),
         (LABELS, LABELS, {"threshold": 0.5}, "threshold must be None for labels"),
         (LOGITS[:, 0], OTHERS[:, 0], {"threshold": 0.5, "tolerance": 0.1}, "one at a time"),
-        (OLD, NEW, {"tolerance": 0.1}, "old must be a single column"),
+        (OLD, NEW, {"tolerance": 0.1}, "old has several columns"),
         (OLD, NEW, {"allow": -0.1}, "allow"),
         (OLD, NEW, {"allow": 1}, r"allow must be less than 1.*0\.01"),
         (OLD, NEW, {"plan": 0}, "plan"),
@@ -301,14 +304,15 @@ def test_a_row_labelled_twice_differently_is_refused() -> None:
 
 def test_labels_of_other_rows_are_said_or_refused() -> None:
     table = pd.DataFrame({"image_id": [*IDS, "row99"], "label": [*LABELS, "cat"]})
-    assert any("row99" in warning for warning in diff_models(OLD, NEW, labels=table).warnings)
-    with pytest.raises(ValueError, match="labels must be of rows of the files"):
+    found = diff_models(OLD, NEW, labels=table).settings["found"]
+    assert "1 labels belong to no row of the files." in found
+    with pytest.raises(ValueError, match="labels must .* a label for each|labels must label rows"):
         diff_models(OLD, NEW, labels=table.iloc[-1:])
 
 
 def test_a_table_of_labels_needs_ids_and_labels() -> None:
     with pytest.raises(ValueError, match="ids"):
-        diff_models(OLD, NEW, labels=pd.DataFrame({"label": LABELS, "weight": 1.0}))
+        diff_models(OLD, NEW, labels=pd.DataFrame({"label": LABELS[:9], "weight": 1.0}))
     with pytest.raises(ValueError, match="label"):
         diff_models(OLD, NEW, labels=pd.DataFrame({"image_id": IDS, "colour": 1.0, "size": 2.0}))
 
@@ -333,7 +337,7 @@ def test_a_label_with_gaps_is_found_among_the_scores() -> None:
     labels = np.where(np.arange(50) < 20, LOGITS.argmax(axis=1), np.nan)
     old = pd.DataFrame(LOGITS, columns=["0", "1", "2"]).assign(label=labels)
     result = diff_models(old, pd.DataFrame(OTHERS, columns=["0", "1", "2"]))
-    assert "label as the label of old" in result.settings["found"]
+    assert "truth label" in result.settings["found"][0]
     assert result.labelled is not None
     assert result.labelled.n_labelled == CHANGED[:20].sum()
 
@@ -363,9 +367,8 @@ def two(column: str, cut: float) -> list[pd.DataFrame]:
 def test_an_answer_beside_its_probability_is_what_was_served(cut: float) -> None:
     result = diff_models(*two("pred", cut))
     assert result.changes.n_changed == ((cut < P_OLD) != (cut < P_NEW)).sum()
-    assert (result.evidence.agreement is not None) == (cut == 0.5)
-    assert "patient as the id" in result.settings["found"]
-    assert "pred as the answer" in result.settings["found"]
+    said = "Read old and new: id patient, answer pred"
+    assert result.settings["found"][0].startswith(said)
 
 
 def test_zeros_and_ones_of_no_known_name_beside_a_probability_are_refused() -> None:
@@ -377,4 +380,7 @@ def test_zeros_and_ones_of_no_known_name_beside_a_probability_are_refused() -> N
     # a margin as two columns is no probability
     margins = [np.stack([np.zeros(50), p - 0.5], axis=1) for p in (P_OLD, P_NEW)]
     tables = [pd.DataFrame(scores, columns=["no", "yes"]) for scores in margins]
-    assert diff_models(*tables).changes.n_changed == labelled.changes.n_changed
+    with pytest.raises(AmbiguousReadingError, match="'yes'"):
+        diff_models(*tables)
+    options = RoleOptions(columns=("no", "yes"))
+    assert diff_models(*tables, ids=options).changes.n_changed == labelled.changes.n_changed

@@ -21,6 +21,7 @@ from shiftmetrics.cli.options import SETTINGS
 
 COMMANDS = {
     "diff": "Say whether a new model is safe to ship, from the predictions of both on the same rows.",
+    "read": "Say what the columns of files are taken for, and keep it for a gate that guesses nothing.",
     "example": "Write small files to try a command on.",
     "audit": "Say what changed in this table, in which rows and since when, and whether the model is worse.",
     "passport": "Write a small profile of a reference, without its rows, for `shiftmetrics monitor`.",

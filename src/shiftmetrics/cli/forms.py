@@ -14,7 +14,7 @@ from shiftmetrics.cli.inputs.row_values import read_vector
 from shiftmetrics.cli.inputs.samples import split_names
 from shiftmetrics.cli.inputs.sources import looks_like_source
 
-KEYS = {"id_column": "id", "page": "output"}
+KEYS = {"id_column": "id", "page": "output", "old_column": "old", "new_column": "new"}
 """Options named differently from the parameter. A leading ``n_`` is left out: ``n_resamples`` is ``--resamples``."""
 
 ALIASES = {

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import re
 from contextvars import ContextVar
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from shiftmetrics._core.files import atomic_path
 from shiftmetrics.cli.inputs.decision_tables import check_new_table
+from shiftmetrics.tables.cells import Cells
 
 # A spreadsheet runs cells that begin so (OWASP, "CSV Injection"). The apostrophe before them makes them text; cells
 # that have apostrophes before such a sign already get one more, so that each comes back as it was.
@@ -34,6 +36,14 @@ def unguarded(cell: Any) -> Any:
 
 def without_guards(table: Any) -> Any:
     """Return a table that was filled in, with its cells as they were; what is no table stays as it is."""
+    if isinstance(table, Cells):
+        return replace(
+            table,
+            table=without_guards(table.frame),
+            written=frozenset(map(unguarded, table.written)),
+            quoted=frozenset(map(unguarded, table.quoted)),
+            index=tuple(map(unguarded, table.index)),
+        )
     if not hasattr(table, "columns"):
         return table
     changed = {

@@ -30,14 +30,14 @@ class Opening:
     sep : MARK
         What stands between the cells of csv files. Default: a tab, ; | or , as the first line has it.
     decimal
-        Decimal mark of csv files.
+        Decimal mark of csv files. Default: by evidence.
     max_gib : NUMBER
         Most GiB that an input may unpack to; parquet files of a folder or a pattern are read in chunks.
     """
 
     trust: bool = False
     sep: str | None = None
-    decimal: Literal[".", ","] = "."
+    decimal: Literal[".", ","] | None = None
     max_gib: float = 4.0
 
     def __post_init__(self) -> None:

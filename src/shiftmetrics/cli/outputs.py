@@ -48,6 +48,8 @@ class CommandAnswer:
         What the report shows beside the results.
     notes : sequence of str
         What the user should know about the inputs.
+    above : sequence of str
+        What stands above the verdict: what the columns of the inputs were taken for.
     exit_code : int
         What the program ends with.
     written : mapping of str to path
@@ -58,6 +60,7 @@ class CommandAnswer:
     title: str = ""
     context: Context = field(default_factory=Context)
     notes: Sequence[str] = ()
+    above: Sequence[str] = ()
     exit_code: int = 0
     written: Mapping[str, Path | None] = field(default_factory=dict)
 
@@ -144,6 +147,8 @@ class Job:
         if self.json is not None and is_stdout(self.json):
             answer.write_json(self.json)
         elif not self.quiet:
+            for sentence in answer.above:
+                say(sentence)
             notes = [*roles_in_words(self.inputs), *answer.notes]
             show(answer.results, notes, verbose=self.verbose)
             say_files({**answer.written, "JSON": self.json, "Report": self.report})
@@ -308,6 +313,8 @@ def show_verdict(verdict: Verdict, result: Result, console: Any) -> None:
     from rich.text import Text
 
     style = {"good": "bold green", "bad": "bold red", "open": "bold yellow"}[verdict.tone]
+    for warning in getattr(result, "above", ()):
+        console.print(line_of(f"Warning: {warning}", "yellow"))
     console.print(Text.assemble((verdict.word, style), printable(f"  {verdict.sentence}")))
     for sentence in verdict.findings:
         console.print(line_of(sentence, "dim"))

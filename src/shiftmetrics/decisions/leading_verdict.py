@@ -7,6 +7,9 @@ from typing import Protocol
 
 class _HasVerdict(Protocol):
     @property
+    def above(self) -> tuple[str, ...]: ...
+
+    @property
     def verdict(self) -> str: ...
 
     @property
@@ -14,11 +17,17 @@ class _HasVerdict(Protocol):
 
 
 class LeadingVerdict:
-    """The headline and the details of a result with a ``verdict`` and a ``sentence``."""
+    """The headline and the details of a result with a ``verdict`` and a ``sentence``.
+
+    Warnings that put the question itself in doubt stand ``above`` the verdict.
+    """
+
+    above: tuple[str, ...] = ()
 
     def headline(self: _HasVerdict) -> str:
-        """Return the verdict and its sentence."""
-        return f"{self.verdict}  {self.sentence}"
+        """Return the verdict and its sentence, below the warnings that come before it."""
+        warnings = [f"Warning: {warning}" for warning in self.above]
+        return "\n".join([*warnings, f"{self.verdict}  {self.sentence}"])
 
     def details(self) -> list[str]:
         """Return nothing: what was found stands in the notes."""

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, IntArray
-from shiftmetrics.decisions.predictions.labels import is_missing
-from shiftmetrics.decisions.predictions.matching import as_strings
+from shiftmetrics.tables.label_cells import as_strings, is_missing
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,6 @@ from shiftmetrics._core.options import (
 )
 from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.validation import check_number, check_rng
-from shiftmetrics.encoding import TableEncoder
-from shiftmetrics.encoding.encoder import encoded_tables
 from shiftmetrics.novelty.bandwidth import bandwidth_of
 from shiftmetrics.novelty.detection import detect
 from shiftmetrics.novelty.inputs import (
@@ -37,6 +35,8 @@ from shiftmetrics.novelty.score.gram import Gram
 from shiftmetrics.novelty.score.kernels import DEFAULT_KERNEL, KernelChoice, kernel_of
 from shiftmetrics.novelty.score.routes import Method, check_method, solve
 from shiftmetrics.novelty.score.solution import NoveltyProblem, cautions, status_of_solution
+from shiftmetrics.tables.encoder import TableEncoder
+from shiftmetrics.tables.encoder.encoder import encoded_tables
 
 
 def kernel_entropic_novelty(
@@ -69,7 +69,7 @@ def kernel_entropic_novelty(
         sum from each partition; to look for modes, a part of the rows leaves the workers.
     reference : array or DataFrame of shape (n_reference, n_columns), or out-of-core data
         The reference. Columns of two tables match by name. Two data frames of pandas with words, dates or missing
-        cells are encoded by `shiftmetrics.encoding.TableEncoder`, fitted on the reference; what it made of the
+        cells are encoded by `shiftmetrics.tables.encoder.TableEncoder`, fitted on the reference; what it made of the
         columns stands in ``settings["encoding"]`` and in the summary.
     eta : float, default 1.0
         How many times as frequent as in the reference counts as new; at least 1. Above 1 modes are looked for on one

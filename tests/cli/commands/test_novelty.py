@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from shiftmetrics import Result
-from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.novelty import kernel_entropic_novelty
+from shiftmetrics.tables.encoder import TableEncoder
 
 
 def shown(page):

@@ -1,6 +1,7 @@
 """Passports as they are typed."""
 
 import joblib
+import numpy as np
 import pandas as pd
 
 from shiftmetrics.decisions import Passport, make_passport
@@ -29,3 +30,21 @@ def test_a_model_and_a_column_of_predictions_exclude_each_other(fails, clinic, t
     assert "--prediction" in message
     assert "--model" in message
     assert not path.exists()
+
+
+def test_dates_of_two_readings_are_asked_for_and_the_remedy_works(run, tmp_path):
+    rng = np.random.default_rng(0)
+    parts = rng.integers(1, 13, (100, 2))
+    frame = pd.DataFrame(
+        {"when": [f"{a:02d}/{b:02d}/2024" for a, b in parts], "x": rng.normal(size=100)}
+    )
+    path = tmp_path / "reference.csv"
+    frame.to_csv(path, index=False)
+    output = tmp_path / "p.json"
+    asked = run("passport", path, "--output", output)
+    assert asked.exit_code == 2
+    assert "--date-order day" in asked.output
+    assert "--exclude when" in asked.output
+    for remedy in (["--date-order", "day"], ["--exclude", "when"]):
+        found = run("passport", path, "--output", output, *remedy)
+        assert found.exit_code == 0, found.output

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from shiftmetrics.decisions.audit.column_changes import compared_columns, holm
-from shiftmetrics.encoding import TableEncoder
+from shiftmetrics.tables.encoder import TableEncoder
 
 
 def table(rng, n):

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from shiftmetrics.decisions.audit.conditions import ModeRows, condition_modes, joined_modes
-from shiftmetrics.encoding import TableEncoder
+from shiftmetrics.tables.encoder import TableEncoder
 
 
 def table(rng, n):

@@ -6,8 +6,8 @@ import pytest
 
 from shiftmetrics._core.result import format_percent
 from shiftmetrics.decisions.audit.new_modes import contrasts_of
-from shiftmetrics.encoding import TableEncoder
-from shiftmetrics.encoding.roles import Column
+from shiftmetrics.tables.encoder import TableEncoder
+from shiftmetrics.tables.encoder.roles import Column
 
 
 def test_levels_that_only_one_side_has_count_together():

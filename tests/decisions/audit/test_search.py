@@ -7,7 +7,7 @@ import pytest
 from people import JOBS
 from shiftmetrics.decisions import audit_samples
 from shiftmetrics.decisions.audit.search import find_changed_modes
-from shiftmetrics.encoding import TableEncoder
+from shiftmetrics.tables.encoder import TableEncoder
 
 
 def drawn(seed, n=300):

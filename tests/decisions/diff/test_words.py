@@ -103,7 +103,7 @@ def test_what_few_labels_make_certain_is_said_by_which_model_is_better(costs) ->
     high = (gains.sum() + sum(price[answer] for answer in new[hidden])) / 400
     assert result.certain.low == pytest.approx(low, abs=1e-12)
     assert 0.0 < low < high
-    ends = re.search(r"between ([\d.]+).* better and ([\d.]+).* better\.", result.sentence)
+    ends = re.search(r"between ([\d.]+).* better and ([\d.]+).* better on", result.sentence)
     assert ends is not None
     scale = 100.0 if costs is None else 1.0
     assert [float(end) for end in ends.groups()] == pytest.approx(

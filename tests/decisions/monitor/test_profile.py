@@ -1,6 +1,8 @@
 """Making a passport: small, of the other half, and armed only where the reference is exchangeable."""
 
 import numpy as np
+import pandas as pd
+import pytest
 
 from batches import table
 from shiftmetrics.decisions.monitor.monitor import MonitorState, monitor_batch
@@ -51,3 +53,40 @@ def test_text_is_left_out_and_said(rng):
     frame = table(rng, 300).assign(review=[" ".join(rng.choice(words, 9)) for _ in range(300)])
     passport = make_passport(frame)
     assert "Left out `review`: it is text." in passport.encoder.notes()
+
+
+def of_month(rng, first, n=400):
+    days = pd.date_range(first, periods=n, freq="h")
+    return pd.DataFrame(
+        {"visit_id": np.arange(n), "day": days, "x": rng.normal(size=n), "y": rng.normal(size=n)}
+    )
+
+
+def test_times_and_ids_are_no_reason_for_an_alarm():
+    rng = np.random.default_rng(3)
+    passport = make_passport(of_month(rng, "2024-09-01"))
+    assert passport.encoder.names == ("x", "y")
+    assert passport.encoder.id_column == "visit_id"
+    state = None
+    for month in ("2024-10-01", "2024-11-01", "2024-12-01"):
+        batch = of_month(rng, month)
+        batch["visit_id"] += 10_000
+        result = monitor_batch(passport, batch, state=state)
+        state = result.state
+        assert result.verdict == "NO ALARM"
+        assert result.above == ()
+    earlier = monitor_batch(passport, of_month(rng, "2023-01-01"))
+    assert "`day`" in earlier.above[0]
+    assert earlier.headline().startswith("Warning: The dates of the reference are later")
+
+
+def test_a_batch_is_read_by_the_kinds_of_the_reference(tmp_path):
+    rng = np.random.default_rng(5)
+    reference = pd.DataFrame({"paid": rng.random(200) < 0.5, "x": rng.normal(size=200)})
+    make_passport(reference).save(tmp_path / "p.json")
+    passport = Passport.load(tmp_path / "p.json")
+    assert passport.kinds["paid"].kind == "boolean"
+    spelled = reference.assign(paid=reference["paid"].map({True: "t", False: "f"}))
+    assert passport.count(spelled).equals(passport.count(reference))
+    with pytest.raises(ValueError, match="paid"):
+        passport.count(reference.assign(paid="perhaps"))

@@ -7,14 +7,14 @@ from typing import Any
 
 from shiftmetrics._core.class_names import class_key
 from shiftmetrics.cli.forms import label_plan_of
-from shiftmetrics.cli.inputs.decision_tables import read_table
 from shiftmetrics.cli.inputs.objects import check_model, load_object
-from shiftmetrics.cli.inputs.samples import split_names
-from shiftmetrics.cli.inputs.sources import parse_source
+from shiftmetrics.cli.inputs.prediction_files import listed, read_cells, typed_source
 from shiftmetrics.cli.label_tables import check_table_path, without_guards, write_table
+from shiftmetrics.cli.options import OPENING
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.decisions import AuditResult, audit_samples
+from shiftmetrics.tables.cells import Cells
 from shiftmetrics.views import Context
 
 WORDS = {
@@ -23,7 +23,7 @@ WORDS = {
 }  # fmt: skip
 
 
-@measuring({audit_samples: None}, words=WORDS)
+@measuring({audit_samples: None}, words=WORDS, leave_out=["decimal"])
 def audit(
     reference: str,
     current: str,
@@ -53,7 +53,7 @@ def audit(
     Parameters
     ----------
     reference : REFERENCE
-        What was known: csv, parquet or JSON lines, better not what the model was trained on.
+        What was known: a table of any kind that is read, better not what the model was trained on.
     current : CURRENT
         What came since.
     model : MODEL
@@ -85,10 +85,10 @@ def audit(
     typed = {"REFERENCE": reference, "CURRENT": current}
     if labels is not None:
         typed["--labels"] = labels
-    sources = [parse_source(text, argument) for argument, text in typed.items()]
+    sources = [typed_source(text, argument) for argument, text in typed.items()]
     if rows is not None:
         check_table_path(rows, "--rows")
-    contents = [read_table(source) for source in sources]
+    contents = [read_cells(source) for source in sources]
     filled_in = contents[2] if labels is not None else None
     if not as_is:
         filled_in = without_guards(filled_in)
@@ -107,9 +107,10 @@ def audit(
             *contents[:2],
             model=models or None,
             labels=filled_in,
-            columns=split_names(columns) if columns else None,
-            exclude=split_names(exclude) if exclude else None,
+            columns=listed(columns),
+            exclude=listed(exclude),
             plan=planned,
+            decimal=OPENING.get().decimal,
         )
         if rows is not None:
             write_table(rows_to_label(result, contents[1]), rows, guard=not as_is)
@@ -122,24 +123,24 @@ def audit(
             results={result.title: result},
             title=f"From {names[0]} to {names[1]}",
             context=Context(description=f"The rows of {names[1]} set against {names[0]}."),
-            notes=notes,
+            notes=[*notes, *(note for cells in contents for note in cells.notes)],
             written={"Rows": rows},
         )
 
     return Job(inputs=sources, compute=compute)
 
 
-def _labels_not_named(models: list[Any], current: Any) -> list[str]:
+def _labels_not_named(models: list[Any], current: Cells) -> list[str]:
     """Name the columns that no model was fitted on and that hold its classes: most likely the labels."""
     notes = []
     for model in models:
         features = getattr(model, "feature_names_in_", None)
         classes = set(map(class_key, getattr(model, "classes_", ())))
-        if features is None or not classes or not hasattr(current, "columns"):
+        if features is None or not classes:
             continue
-        for name in current.columns.difference(features, sort=False):
+        for name in current.frame.columns.difference(features, sort=False):
             # a column of gaps holds no classes
-            held = set(map(class_key, current[name].dropna().unique()))
+            held = set(map(class_key, current.frame[name].dropna().unique()))
             if held and held <= classes:
                 notes.append(
                     f"If {name} holds true labels, --label {name} says how often the model is right."
@@ -147,7 +148,7 @@ def _labels_not_named(models: list[Any], current: Any) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-def rows_to_label(result: AuditResult, current: Any) -> Any:
+def rows_to_label(result: AuditResult, current: Cells) -> Any:
     """Return the rows of the plan, then those of the new modes, each with its own columns behind the label."""
     import numpy as np
     import pandas as pd
@@ -156,7 +157,7 @@ def rows_to_label(result: AuditResult, current: Any) -> Any:
     if result.plan is not None:
         planned = result.plan.rows
         column = result.settings["id_column"]
-        ids = planned if column is None else current[column].iloc[planned].to_numpy()
+        ids = planned if column is None else current.frame[column].iloc[planned].to_numpy()
         plan = pd.DataFrame(
             {
                 "mode": "plan",
@@ -168,7 +169,5 @@ def rows_to_label(result: AuditResult, current: Any) -> Any:
             }
         )
         chosen = pd.concat([plan, chosen.assign(plan="")], ignore_index=True)
-    if not hasattr(current, "columns"):
-        return chosen
-    rest = current.iloc[chosen.pop("row")].reset_index(drop=True)
+    rest = current.frame.iloc[chosen.pop("row")].reset_index(drop=True)
     return pd.concat([chosen, rest.drop(columns=[c for c in rest if c in chosen])], axis=1)

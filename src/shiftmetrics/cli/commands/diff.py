@@ -3,38 +3,52 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.cli.forms import label_plan_of, parse_pairs
-from shiftmetrics.cli.inputs.decision_tables import read_table
 from shiftmetrics.cli.inputs.objects import check_model, load_object, predicted_rows
+from shiftmetrics.cli.inputs.prediction_files import (
+    labels_and_column,
+    read_cells,
+    role_options,
+    typed_source,
+)
 from shiftmetrics.cli.inputs.row_values import require_column
-from shiftmetrics.cli.inputs.sources import parse_source
 from shiftmetrics.cli.label_tables import check_table_path, without_guards, write_table
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.decisions import DiffResult, diff_models
-from shiftmetrics.encoding.roles import as_frame
+from shiftmetrics.tables.cells import Cells
+from shiftmetrics.tables.python import cells_of
 from shiftmetrics.views import Context
 
 WORDS = {
     "old": "OLD", "new": "NEW", "labels": "--label", "ids": "--id", "groups": "--group", "plan": "--plan",
-    "costs": "--costs",
+    "costs": "--costs", "classes": "--classes",
 }  # fmt: skip
 
 
 @measuring({diff_models: None}, words=WORDS)
 def diff(
     old: str,
-    new: str,
+    new: str | None = None,
     *,
     call: Call,
     data: str | None = None,
     label: str | None = None,
     labels: str | None = None,
     id_column: str | None = None,
+    prediction: str | None = None,
+    columns: str | None = None,
+    exclude: str | None = None,
+    classes: str | None = None,
     group: str | None = None,
+    old_column: str | None = None,
+    new_column: str | None = None,
+    header: Literal["names", "none"] | None = None,
+    reading: Path | None = None,
+    inner: bool = False,
     costs: list[str] | None = None,
     plan: int | None = None,
     peek: bool = False,
@@ -46,8 +60,8 @@ def diff(
     The model in use comes first, then the new one. Only rows whose prediction changes can change the accuracy, so it
     changes by at most their fraction, for certain, without a label. Labels of a few of these rows give an exact
     interval. Files hold scores, probabilities, one column of probabilities, predicted labels, or the outputs of a
-    regression; ids, labels and scores are found by name and by what they hold, and it is said what was found. With
-    --data, OLD and NEW are two fitted models.
+    regression; ids, labels and scores are found by what both files hold, and it is said what was found. Where two
+    readings fit, it is asked. With --data, OLD and NEW are two fitted models.
 
     Exit codes: 0 safe, or information without --allow; 1 worse; 3 cannot tell yet; 2 an error.
 
@@ -60,17 +74,36 @@ def diff(
     Parameters
     ----------
     old : OLD
-        Predictions of the model in use: csv, parquet, npy, npz or JSON lines.
+        Predictions of the model in use, in any kind of table: csv, parquet, JSON, xlsx, ARFF, npy, ...
     new : NEW
-        Predictions of the new model for the same rows.
+        Predictions of the new model for the same rows. Left out where --old and --new name two columns of OLD.
     data : FILE
         Rows that OLD and NEW predict on, which are models then: joblib or skops files, or module:attribute.
     label : COLUMN
         Column of true labels, in either file; empty where a row has none.
-    labels : FILE
+    labels : FILE[:COLUMN]
         True labels of some rows: a file of ids and labels, such as the file that --changed wrote, filled in.
     id_column : COLUMN
-        Column that names the rows, in both files. Default: found by its name.
+        Column that names the rows in both files; OLD=NEW where it has two names, none for rows by their place.
+        Default: found by what both hold.
+    prediction : COLUMN
+        Column of the answers, in both files; OLD=NEW where it has two names.
+    columns : A,B,...
+        Columns of the scores.
+    exclude : A,B,...
+        Columns that are no scores, such as a latency.
+    classes : A,B,...
+        Classes of the columns of scores, in their order.
+    old_column : COLUMN
+        Answers of the model in use, where one table holds both.
+    new_column : COLUMN
+        Answers of the new model in that table.
+    header
+        Whether first lines hold names, where that cannot be told.
+    reading : FILE.toml
+        What the columns are, as `shiftmetrics read --save` wrote it: nothing is guessed.
+    inner
+        Leave out rows that only one file has.
     group : COLUMN
         Column of groups: the difference in each is given too.
     costs : LABEL=COST
@@ -85,27 +118,43 @@ def diff(
         Write and read cells as they are. Default: in that file an apostrophe stands before cells that a spreadsheet
         would run, such as =1+1, and --labels is read without it.
     """
-    if label is not None and labels is not None:
-        raise ValueError("--labels FILE must not be given beside --label COLUMN: take one of them.")
     planned = label_plan_of(plan, peek=peek)
-    typed = {"OLD": old, "NEW": new}
+    labels_source, labels_column = labels_and_column(labels)
+    options = role_options(
+        {
+            "id": id_column,
+            "label": labels_column or label,
+            "prediction": prediction,
+            "columns": columns,
+            "exclude": exclude,
+            "classes": classes,
+            "group": group,
+            "old": old_column,
+            "new": new_column,
+            "header": header,
+            "reading": reading,
+            "inner": inner,
+        }
+    )
+    if new is None and old_column is None:
+        raise ValueError("NEW must be given, or --old COLUMN and --new COLUMN of one table.")
+    typed = {"OLD": old} if new is None else {"OLD": old, "NEW": new}
     if data is not None:
         for argument, text in typed.items():
             check_model(text, argument)
         typed = {"--data": data}
-    if labels is not None:
-        typed["--labels"] = labels
-    # files are read as they are: `diff_models` finds ids, labels and scores
-    sources = [parse_source(text, argument) for argument, text in typed.items()]
-    contents = [read_table(source) for source in sources]
+    sources = [typed_source(text, argument) for argument, text in typed.items()]
+    contents: list[Any] = [read_cells(source, header) for source in sources]
     notes: list[str] = []
     if data is not None:
         notes.append(f"OLD is {old}, NEW is {new}.")
-        options = {"--label": label, "--id": id_column, "--group": group}
-        contents[:1] = _predicted({"OLD": old, "NEW": new}, contents[0], options, notes)
-    filled_in = contents[2] if labels is not None else None
+        named = {"--label": label, "--id": id_column, "--group": group}
+        contents = _predicted({"OLD": old, "NEW": str(new)}, contents[0], named, notes)
+    if labels_source is not None:
+        sources.append(labels_source)
+    truth = None if labels_source is None else read_cells(labels_source, header)
     if not as_is:
-        filled_in = without_guards(filled_in)
+        truth = without_guards(truth)
     if changed is not None:
         check_table_path(changed, "--changed")
     # costs of errors, by the label of the row
@@ -116,21 +165,22 @@ def diff(
     def compute() -> CommandAnswer:
         result = call(
             diff_models,
-            *contents[:2],
-            labels=label if labels is None else filled_in,
-            ids=id_column,
-            groups=group,
+            contents[0],
+            contents[1] if len(contents) > 1 else None,
+            labels=truth,
+            ids=options,
             costs=by_label or None,
             plan=planned,
         )
         if changed is not None:
             write_table(result.to_frame(), changed, guard=not as_is)
-        names = [Path(text).name for text in (old, new)]
+        names = [Path(text).name for text in (old, new or old)]
         return CommandAnswer(
             results={result.title: result},
             title=f"From {names[0]} to {names[1]}",
             context=Context(description=f"Predictions in {names[1]} set against {names[0]}."),
-            notes=[*notes, *_notes(result, changed, peek=peek)],
+            above=[*notes, *_read(result)],
+            notes=[*_notes(result, changed, peek=peek)],
             exit_code=result.exit_code,
             written={"Changed rows": changed},
         )
@@ -139,10 +189,10 @@ def diff(
 
 
 def _predicted(
-    models: dict[str, str], data: Any, options: dict[str, str | None], notes: list[str]
+    models: dict[str, str], data: Cells, options: dict[str, str | None], notes: list[str]
 ) -> list[Any]:
     """Return what both models predict, with the columns of the data beside it that options name."""
-    frame = as_frame(data, "--data")
+    frame = data.frame
     named = [
         require_column(frame.columns, name, option, "--data")
         for option, name in options.items()
@@ -152,15 +202,19 @@ def _predicted(
     for argument, text in models.items():
         model, warnings = load_object(text, argument)
         notes += warnings
-        tables.append(predicted_rows(model, frame, argument, named))
+        tables.append(cells_of(predicted_rows(model, frame, argument, named), argument))
     return tables
 
 
+def _read(result: DiffResult) -> list[str]:
+    """Say what was taken for what, so that a wrong reading is seen."""
+    return [text for text in result.settings["found"] if text.endswith(".")]
+
+
 def _notes(result: DiffResult, changed: Path | None, *, peek: bool) -> list[str]:
-    """Say what was taken for what, and where the rows to label are."""
+    """Say what else was found, and where the rows to label are."""
     notes = []
-    # what was found is said, so that a wrong guess is seen
-    found = result.settings["found"]
+    found = [text for text in result.settings["found"] if not text.endswith(".")]
     if found:
         notes.append(f"Took {first_few(found, 8, show=str)}.")
     if result.plan is not None and changed is None:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from shiftmetrics.cli.inputs.decision_tables import read_table
 from shiftmetrics.cli.inputs.objects import check_model, load_object
-from shiftmetrics.cli.inputs.sources import Source, parse_source
+from shiftmetrics.cli.inputs.prediction_files import read_cells, typed_source
+from shiftmetrics.cli.inputs.sources import Source
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.decisions import MonitorResult, Passport, monitor_batch
@@ -68,8 +68,8 @@ def monitor(
     call(file.read, known)  # a damaged state is refused before the batch is read
     if model is not None:
         check_model(model)
-    sources = [parse_source(text, "BATCH") for text in batch]
-    tables = [read_table(source) for source in sources]
+    sources = [typed_source(text, "BATCH") for text in batch]
+    tables = [read_cells(source) for source in sources]
     opened: Any = None
     notes: list[str] = []
     if model is not None:
@@ -87,7 +87,7 @@ def monitor(
             results={result.title: result},
             title=f"Monitor of {passport}",
             context=Context(description=f"{', '.join(map(str, sources))} held against {passport}."),
-            notes=notes,
+            notes=[*notes, *(note for table in tables for note in table.notes)],
             exit_code=result.exit_code,
             written={"State": place, "JUnit": junit},
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -43,6 +43,8 @@ def novelty(
     size: int | None = None,
     id_column: str | None = None,
     columns: str | None = None,
+    exclude: str | None = None,
+    date_order: Literal["day", "month", "year"] | None = None,
     label: str | None = None,
     groups: str | None = None,
     align: Align = "labels",
@@ -69,12 +71,16 @@ def novelty(
         Column of texts to compare by their words (TF-IDF).
     size : PIXELS
         Side of images read from folders. Default: 32.
+    exclude : A,B,...
+        Columns to leave out of tables.
+    date_order : day|month|year
+        What dates such as 01/02/2024 have first. Default: by evidence.
     groups : COLUMN
         Column of samples that belong together, such as one patient's: their labels are permuted together.
     """
     samples = _read(
         test, reference, text=text, size=size, id_column=id_column, columns=columns, label=label,
-        groups=groups, align=align, paired=call["paired"],
+        groups=groups, align=align, exclude=exclude, date_order=date_order, paired=call["paired"],
     )  # fmt: skip
     shared("--label", label, *samples)
 
@@ -112,6 +118,8 @@ def _read(
     align: Align,
     paired: bool,
     label: str | None,
+    exclude: str | None,
+    date_order: Literal["day", "month", "year"] | None,
     **options: str | None,
 ) -> list[Sample]:
     """Read both samples, which are of one of four types: images, texts, tables of words and gaps, or features."""
@@ -120,7 +128,7 @@ def _read(
     of_reference = None if label and looks_like_source(label) else label
     arguments.append((reference, "REFERENCE", of_reference))
     given = {"--id": options["id_column"], "--columns": options["columns"]}
-    given["--groups"] = options["groups"]
+    given |= {"--groups": options["groups"], "--exclude": exclude, "--date-order": date_order}
     # a folder of parquet files is a table in chunks, any other one holds images
     if any(Path(name).is_dir() and not parquet_files(name) for name in (test, reference)):
         refuse_options({**given, "--text": text}, "be left out for folders of images")
@@ -130,8 +138,11 @@ def _read(
     if text is not None:
         refuse_options(given, "be left out beside --text")
         return [read_texts(*argument, column=text) for argument in arguments]
-    if align == "labels" and (mixed := mixed_samples(arguments, **options)) is not None:
-        return mixed
+    if align == "labels":
+        mixed = mixed_samples(arguments, **options, exclude=exclude, date_order=date_order)
+        if mixed is not None:
+            return mixed
+    refuse_options({"--exclude": exclude}, "be left out for arrays, or tables that do not align")
     samples = [
         read_sample(file, name, role="features", label=labels, **options)
         for file, name, labels in arguments

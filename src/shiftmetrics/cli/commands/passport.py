@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from shiftmetrics._core.files import atomic_path
-from shiftmetrics.cli.inputs.decision_tables import read_table
 from shiftmetrics.cli.inputs.objects import check_model, load_object
-from shiftmetrics.cli.inputs.samples import split_names
-from shiftmetrics.cli.inputs.sources import parse_source
+from shiftmetrics.cli.inputs.prediction_files import listed, read_cells, typed_source
 from shiftmetrics.cli.options import OPENING, Opening
 from shiftmetrics.cli.outputs import say
 from shiftmetrics.cli.signature import command
@@ -24,7 +22,14 @@ def passport(
     model: str | None = None,
     label: str | None = None,
     prediction: str | None = None,
+    columns: str | None = None,
     exclude: str | None = None,
+    id_column: str | None = None,
+    time: str | None = None,
+    date_order: Literal["day", "month", "year"] | None = None,
+    sep: str | None = None,
+    decimal: Literal[".", ","] | None = None,
+    max_gib: float = 4.0,
     alpha: float = 0.05,
     seed: int = 0,
     trust: bool = False,
@@ -41,7 +46,7 @@ def passport(
     Parameters
     ----------
     reference : REFERENCE
-        What was known: csv, parquet or JSON lines, better not what the model was trained on.
+        What was known: a table of any kind that is read, better not what the model was trained on.
     output : FILE.json
         Where the passport goes.
     model : MODEL
@@ -50,28 +55,41 @@ def passport(
         Column of true labels.
     prediction : COLUMN
         Column of predictions, in place of a model.
+    columns : A,B,...
+        The only columns to use. Dates are left out unless they are named here.
     exclude : A,B,...
         Columns to leave out.
+    id_column : COLUMN
+        Column that names the rows. Default: found by its values.
+    time : COLUMN
+        Column that says when a row was taken.
+    date_order : day|month|year
+        What dates such as 01/02/2024 have first. Default: by evidence.
     alpha : NUMBER
         Probability of ever raising an alarm without a change.
     """
     if model is not None and prediction is not None:
         raise ValueError("--prediction COLUMN must not be given beside --model: take one of them.")
-    OPENING.set(Opening(trust=trust))
+    OPENING.set(Opening(trust=trust, sep=sep, decimal=decimal, max_gib=max_gib))
     if model is not None:
         check_model(model)
-    source = parse_source(reference, "REFERENCE")
+    source = typed_source(reference, "REFERENCE")
     if output.exists() and not _is_passport(output):
         raise ValueError(f"--output must be a new file or a passport, got {str(output)!r}.")
-    frame = read_table(source)
+    cells = read_cells(source)
     opened: Any = prediction
     if model is not None:
         opened, _ = load_object(model, "--model")
     found = make_passport(
-        frame,
+        cells,
         model=opened,
         label=label,
-        exclude=split_names(exclude) if exclude else (),
+        columns=listed(columns),
+        exclude=listed(exclude) or (),
+        id_column=id_column,
+        time=time,
+        date_order=date_order,
+        decimal=decimal,
         alpha=alpha,
         rng=seed,
     )
@@ -84,7 +102,7 @@ def passport(
         watched.append(f"the samples, by {len(found.tests)} tests")
     say(f"Passport of {found.n_reference:,} rows, {output.stat().st_size / 1000:.0f} kB: {output}")
     say(f"Watches {' and '.join(watched) or 'nothing'}.")
-    for note in [*found.encoder.notes(), *([found.note] if found.note else [])]:
+    for note in [*cells.notes, *found.encoder.notes(), *([found.note] if found.note else [])]:
         say(f"Note: {note}")
 
 

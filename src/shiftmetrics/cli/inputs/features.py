@@ -8,10 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
+from shiftmetrics.cli.inputs.prediction_files import listed, read_cells
 from shiftmetrics.cli.inputs.readers import read_source
 from shiftmetrics.cli.inputs.row_values import read_row_values, require_column
 from shiftmetrics.cli.inputs.samples import Sample, split_names
 from shiftmetrics.cli.inputs.sources import Source, looks_like_source, parse_source
+from shiftmetrics.cli.options import OPENING
+from shiftmetrics.tables.column_kinds import DateOrder
+from shiftmetrics.tables.kinds import decide_kinds
 from shiftmetrics.views.report import is_image_batch
 
 COMPONENTS = 20
@@ -107,6 +111,8 @@ def mixed_samples(
     id_column: str | None,
     columns: str | None,
     groups: str | None,
+    exclude: str | None = None,
+    date_order: DateOrder | None = None,
 ) -> list[Sample] | None:
     """Read two tables that hold words, dates or gaps, as they are; None where both hold numbers alone.
 
@@ -114,21 +120,25 @@ def mixed_samples(
     ----------
     arguments : sequence of two tuples
         What was typed, what messages call it, and the column of labels.
-    id_column, columns, groups : str, optional
-        From ``--id``, ``--columns`` and ``--groups``.
+    id_column, columns, groups, exclude, date_order : str, optional
+        From ``--id``, ``--columns``, ``--groups``, ``--exclude`` and ``--date-order``.
     """
-    import pandas as pd
-
-    from shiftmetrics.encoding.encoder import is_mixed
-    from shiftmetrics.encoding.roles import role_of
+    from shiftmetrics.tables.encoder.encoder import is_mixed
+    from shiftmetrics.tables.encoder.roles import role_of
 
     sources = [parse_source(text, argument) for text, argument, _ in arguments]
-    frames = [read_source(source) for source in sources]
-    if not all(isinstance(frame, pd.DataFrame) for frame in frames):
+    # folders of parquet files are read in chunks, which hold numbers
+    if any(source.files for source in sources):
         return None
+    cells = [read_cells(source) for source in sources]
+    if any(part.values is not None for part in cells):
+        return None
+    typed = decide_kinds(cells, decimal=OPENING.get().decimal, date_order=date_order)
+    frames = typed.frames
     # a file of labels is no column
     labels = [label for _, _, label in arguments if label and not looks_like_source(label)]
     taken = [name for name in (id_column, groups, *labels) if name is not None]
+    taken += listed(exclude) or ()
     shown = [frame.drop(columns=[name for name in taken if name in frame]) for frame in frames]
     if columns:
         chosen = split_names(columns)
@@ -136,24 +146,29 @@ def mixed_samples(
     # a column of words that one side lacks is more likely a label that was not named
     if set(shown[0].columns) != set(shown[1].columns):
         return None
-    if not any(is_mixed(frame) for frame in shown):
+    # cells that are no plain numbers as they are written, such as 1,5
+    as_words = any(part.written & set(shown[0].columns) for part in cells)
+    if not as_words and not exclude and not any(is_mixed(frame) for frame in shown):
         return None
+    typed.check(shown[0].columns)
     if id_column is None:
         first, second = shown
-        roles = [role_of(name, second[name], first[name], None) for name in first]
+        roles = [
+            role_of(name, typed.kinds[str(name)].kind, second[name], first[name]) for name in first
+        ]
         id_column = next((column.name for column in roles if column.role == "id"), None)
     samples = []
     for source, frame, values, (_, _, label) in zip(sources, frames, shown, arguments, strict=True):
         ids = None
         if id_column is not None:
-            ids = frame[require_column(frame.columns, id_column, "--id", source.argument)]
-            ids = ids.astype(str).tolist()
+            column = require_column(frame.columns, id_column, "--id", source.argument)
+            ids = frame[column].astype(str).tolist()
         truth = read_row_values(label, "--label", frame)
         together = read_row_values(groups, "--groups", frame)
         described = values.drop(columns=[id_column], errors="ignore")
-        samples.append(
-            Sample(
-                source=source, values=values, label=truth, groups=together, ids=ids, table=described
-            )
+        sample = Sample(
+            source=source, values=values, label=truth, groups=together, ids=ids, table=described
         )
+        samples.append(sample)
+    samples[0].notes += [*(note for part in cells for note in part.notes), *typed.notes]
     return samples

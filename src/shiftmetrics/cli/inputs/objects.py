@@ -182,7 +182,7 @@ def predicted_rows(model: Any, content: Any, argument: str, named: list[str]) ->
         If the file is no table, or the model cannot read it; the message begins with ``argument``.
     """
     from shiftmetrics.decisions.predictions.model_outputs import prediction_table
-    from shiftmetrics.encoding.roles import as_frame
+    from shiftmetrics.tables.encoder.roles import as_frame
 
     if is_in_chunks(content):
         raise ValueError(f"{argument} must be one file for a model, got several.")

@@ -155,9 +155,12 @@ def _read_csv(source: Source) -> Any:
         separator = opening.sep or next((mark for mark in "\t;|," if mark in marks), ",")
         first = read(sep=separator, header=None, nrows=1, dtype=str, keep_default_na=False)
         names = [str(name).strip() for name in first.iloc[0]]
-        is_data = _is_data([name.replace(opening.decimal, ".") for name in names])
+        is_data = _is_data([name.replace(opening.decimal or ".", ".") for name in names])
         frame = read(
-            sep=separator, decimal=opening.decimal, header=None if is_data else 0, low_memory=False
+            sep=separator,
+            decimal=opening.decimal or ".",
+            header=None if is_data else 0,
+            low_memory=False,
         )
     if not is_data:
         _refuse_repeated(filter(None, names), source)

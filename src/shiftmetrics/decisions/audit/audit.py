@@ -33,8 +33,13 @@ from shiftmetrics.decisions.audit.search import (
 )
 from shiftmetrics.decisions.audit.timeline import Periods, change_point, periods_of
 from shiftmetrics.decisions.audit.unlabelled import tell_apart
-from shiftmetrics.encoding import TableEncoder
-from shiftmetrics.encoding.roles import as_frame
+from shiftmetrics.tables.cells import Cells
+from shiftmetrics.tables.column_kinds import DateOrder, TypedTables
+from shiftmetrics.tables.encoder import TableEncoder
+from shiftmetrics.tables.encoder.date_ranges import date_ranges, in_wrong_order
+from shiftmetrics.tables.encoder.model_rows import model_rows
+from shiftmetrics.tables.encoder.roles import as_cells
+from shiftmetrics.tables.kinds import decide_kinds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,6 +66,8 @@ def audit_samples(
     exclude: Iterable[Any] = (),
     plan: int | str | None = None,
     threshold: float | None = None,
+    date_order: DateOrder | None = None,
+    decimal: str | None = None,
     rng: int | np.random.Generator | None = 0,
 ) -> AuditResult:
     """Say what changed in a sample, in which rows and since when, and what that means for a model.
@@ -92,6 +99,10 @@ def audit_samples(
         labelling may stop at any time.
     threshold : float, optional
         An error rate: how large each mode may become before errors pass it.
+    date_order : {"day", "month", "year"}, optional
+        What dates such as 01/02/2024 have first. Default: by evidence.
+    decimal : {".", ","}, optional
+        Decimal mark of numbers that are words. Default: by evidence.
     rng : int or Generator, default 0
         Seed of everything random.
 
@@ -127,9 +138,14 @@ def audit_samples(
     """
     generator = check_rng(rng)
     seed = seed_of(generator)
-    base = as_frame(reference, "reference")
-    sample = as_frame(current, "current")
+    # Each column is one kind in both samples; models get the samples as they are given.
+    cells = [as_cells(reference, "reference"), as_cells(current, "current")]
+    typed = decide_kinds(cells, decimal=decimal, date_order=date_order)
+    base, sample = typed.frames
     _check_names(base, sample, label, time)
+    typed.check([time])
+    given_base = model_rows(reference, typed, 0)
+    given_sample = model_rows(current, typed, 1)
     if threshold is not None:
         check_number(threshold, "threshold", low=0.0, high=1.0, open_low=True)
     periods = None if time is None else periods_of(sample[time])
@@ -137,12 +153,17 @@ def audit_samples(
     # Labels, times and predictions are no columns to compare: they have paragraphs of their own.
     predictions = [each for each in given if isinstance(each, str)]
     not_compared = [name for name in (label, time, *predictions) if name is not None]
-    models = audited_models(given, base, sample, [*not_compared, id_column])
+    models = audited_models(given, given_base, given_sample, [*not_compared, id_column])
     encoder = TableEncoder.fit(
-        base, sample, columns=columns, exclude=[*exclude, *not_compared], id_column=id_column
+        cells[0],
+        cells[1],
+        columns=columns,
+        exclude=[*exclude, *not_compared],
+        id_column=id_column,
+        typed=typed,
     )
     ids = _ids_of(sample, encoder.id_column)
-    before, now, text = known_answers(label, labels, base, sample, ids)
+    before, now, text = known_answers(label, _read(labels), given_base, given_sample, ids)
     drawn = label_plan(models, ids, plan, text, seed)
 
     # What changed: modes, columns, and how well trees tell the samples apart. All labels are read by now, so that
@@ -154,8 +175,8 @@ def audit_samples(
     )
     found = _found_modes(encoder, changed, base, sample, generator)
     classifier = tell_apart(
-        encoder.transform(_part(base, _COMPARED_ROWS, generator)),
-        encoder.transform(_part(sample, _COMPARED_ROWS, generator)),
+        encoder.encoded(_part(base, _COMPARED_ROWS, generator)),
+        encoder.encoded(_part(sample, _COMPARED_ROWS, generator)),
     )
     # Trees see dense regions of new samples, modes what is new in single columns: the larger one counts.
     unmatched = classifier.alone_fraction
@@ -220,6 +241,7 @@ def audit_samples(
             rng=seed,
         ),
         warnings=tuple(dict.fromkeys((*dependent, *found.warnings, *says.warnings))),
+        above=_wrong_order(typed),
         verdict=verdict,
         new_fraction=found.fraction,
         p_value=p_value,
@@ -286,6 +308,22 @@ def _check_names(
     if time is not None and time not in current:
         got = f"{time!r}"
         raise ArgumentValueError("time", "a column of the current sample", got)
+
+
+def _read(labels: Any) -> Any:
+    """Return a file of labels as a table, and everything else as it is."""
+    if not isinstance(labels, Cells):
+        return labels
+    return model_rows(labels, decide_kinds([labels]), 0)
+
+
+def _wrong_order(typed: TypedTables) -> tuple[str, ...]:
+    """Return a warning where the reference is the later one of both samples."""
+    dates = [name for name, kind in typed.kinds.items() if kind.kind == "date"]
+    before, now = (
+        date_ranges(frame, [name for name in dates if name in frame]) for frame in typed.frames
+    )
+    return in_wrong_order(before, now, called="the current sample")
 
 
 def _listed(model: Any) -> list[Any]:

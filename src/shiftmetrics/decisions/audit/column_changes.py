@@ -11,9 +11,9 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number, format_percent
-from shiftmetrics.encoding.categories import level_counts
-from shiftmetrics.encoding.parts import to_numbers
-from shiftmetrics.encoding.roles import Column, read_dates
+from shiftmetrics.tables.encoder.categories import level_counts
+from shiftmetrics.tables.encoder.parts import to_numbers
+from shiftmetrics.tables.encoder.roles import Column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,9 +159,7 @@ def _in_words(role: str, reference: FloatArray, current: FloatArray) -> str:
 def ordered_values(role: str, values: pd.Series) -> FloatArray:
     """Return the values of a number or date without gaps, as numbers that can be ordered."""
     if role == "date":
-        dates = read_dates(values)
-        assert dates is not None  # the column is one of dates
-        return np.asarray(dates.to_numpy(dtype="datetime64[ns]").astype(np.int64) / 1e9)
+        return np.asarray(values.to_numpy(dtype="datetime64[ns]").astype(np.int64) / 1e9)
     numbers = to_numbers(values)
     return numbers[np.isfinite(numbers)]
 

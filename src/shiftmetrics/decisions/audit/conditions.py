@@ -16,8 +16,8 @@ from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.result import format_percent
 from shiftmetrics.decisions.audit.column_changes import COMPARED, in_words, ordered_values
 from shiftmetrics.decisions.audit.new_modes import Contrast, level_in_words
-from shiftmetrics.encoding.categories import level_codes, level_counts
-from shiftmetrics.encoding.roles import Column
+from shiftmetrics.tables.encoder.categories import level_codes, level_counts
+from shiftmetrics.tables.encoder.roles import Column
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,10 +21,10 @@ from shiftmetrics.decisions.audit.sample_changes import SampleChanges
 from shiftmetrics.decisions.audit.tipping import LEAST_LABELS, Tipping, tipping_fraction
 from shiftmetrics.decisions.audit.unlabelled import UnlabelledAccuracy, estimate_without_labels
 from shiftmetrics.decisions.labelling.plan import LabelPlan, digest_of, draw_plan, plan_from_text
-from shiftmetrics.decisions.predictions.labels import is_missing, labels_of_table
-from shiftmetrics.decisions.predictions.matching import as_strings
+from shiftmetrics.decisions.predictions.labels import labels_of_table
 from shiftmetrics.decisions.predictions.model_outputs import ModelOutputs, model_outputs
 from shiftmetrics.decisions.right_or_wrong import RightOrWrong, right_or_wrong
+from shiftmetrics.tables.label_cells import as_strings, is_missing
 
 if TYPE_CHECKING:
     import pandas as pd

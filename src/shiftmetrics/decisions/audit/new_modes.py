@@ -14,8 +14,8 @@ from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_percent
 from shiftmetrics.decisions.audit.column_changes import in_words, ordered_values
 from shiftmetrics.decisions.audit.timeline import ChangePoint
-from shiftmetrics.encoding.categories import level_counts, level_names
-from shiftmetrics.encoding.roles import Column
+from shiftmetrics.tables.encoder.categories import level_counts, level_names
+from shiftmetrics.tables.encoder.roles import Column
 
 if TYPE_CHECKING:
     import pandas as pd

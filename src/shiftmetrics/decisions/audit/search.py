@@ -21,13 +21,13 @@ from shiftmetrics.decisions.audit.new_modes import (
     contrasts_of,
     nearest_rows,
 )
-from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.novelty import NoveltyResampling
 from shiftmetrics.novelty.bandwidth import bandwidth_of
 from shiftmetrics.novelty.detection import Detection, detect
 from shiftmetrics.novelty.score.gram import Gram
 from shiftmetrics.novelty.score.kernels import DEFAULT_KERNEL, kernel_of
 from shiftmetrics.novelty.score.solution import NoveltyProblem
+from shiftmetrics.tables.encoder import TableEncoder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -202,8 +202,8 @@ def _by_search(
     table, rows = current
     base, base_rows = reference
     result = detected(
-        encoder.transform(table.iloc[rows]),
-        encoder.transform(base.iloc[base_rows]),
+        encoder.encoded(table.iloc[rows]),
+        encoder.encoded(base.iloc[base_rows]),
         encoder.names,
         np.random.default_rng(int(rng.integers(2**31))),
     )
@@ -321,7 +321,7 @@ def members_among(mode: Any, frame: pd.DataFrame, encoder: TableEncoder) -> IntA
     found = []
     strengths = []
     for start in range(0, len(frame), _BLOCK):
-        membership = mode.score(encoder.transform(frame.iloc[start : start + _BLOCK]))
+        membership = mode.score(encoder.encoded(frame.iloc[start : start + _BLOCK]))
         rows = np.flatnonzero(membership >= _MEMBER)
         found.append(rows + start)
         strengths.append(membership[rows])
@@ -342,7 +342,7 @@ def _described(
     inside = at_most_rows(mode.own, SEARCHED, rng)
     contrasts = list(mode.contrasts)
     if len(others):
-        features = encoder.transform(own.iloc[inside]), encoder.transform(other.iloc[others])
+        features = encoder.encoded(own.iloc[inside]), encoder.encoded(other.iloc[others])
         nearest = others[nearest_rows(*features, rng)]
         named = {contrast.column for contrast in contrasts}
         found = contrasts_of(encoder.columns, own, other, inside, nearest)

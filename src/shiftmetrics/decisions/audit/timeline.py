@@ -12,7 +12,8 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
-from shiftmetrics.encoding.roles import read_dates
+from shiftmetrics.tables.cells import Cells
+from shiftmetrics.tables.kinds import decide_kinds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,15 +98,13 @@ def periods_of(times: pd.Series) -> Periods:
     """
     import pandas as pd
 
+    times = _typed(times)
     known = times.dropna()
     if not len(known):
         raise ArgumentValueError("time", "a column with times", f"{times.name!r}, all missing")
-    if not pd.api.types.is_datetime64_any_dtype(known.dtype):
-        numbers = pd.to_numeric(known, errors="coerce")
-        if numbers.notna().all():
-            return _periods_of_numbers(pd.to_numeric(times))
-    dates = read_dates(known)
-    if dates is None:
+    if pd.api.types.is_numeric_dtype(known.dtype):
+        return _periods_of_numbers(times)
+    if times.dtype.kind != "M":
         # Name the first value that is no date, or is written in another way than the first one.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a format that pandas has to guess
@@ -115,7 +114,7 @@ def periods_of(times: pd.Series) -> Periods:
         remedy = "Write dates as 2024-10-16."
         raise ArgumentValueError("time", expected, value=wrong.iloc[0], remedy=remedy)
     # Each time is placed once: a million samples may be of thirty days.
-    codes, distinct = pd.factorize(dates)
+    codes, distinct = pd.factorize(known)
     unit, cut = _calendar(pd.Series(distinct))
     first = cut.min()
     last = cut.max()
@@ -127,6 +126,18 @@ def periods_of(times: pd.Series) -> Periods:
     ordinals = cut.map(lambda period: period.ordinal).to_numpy(dtype=np.int64)
     places[times.notna().to_numpy()] = ordinals[codes] - first.ordinal
     return Periods(labels=tuple(labels), unit=unit, of_sample=places)
+
+
+def _typed(times: pd.Series) -> pd.Series:
+    """Return times as dates or numbers where its cells are some; those of a table that was read are already."""
+    if times.dtype.kind in "iuf" or times.dtype == "datetime64[ns]":
+        return times
+    column = times.reset_index(drop=True)
+    words = frozenset([str(times.name)]) if column.dtype.kind in "OUT" else frozenset()
+    cells = Cells(argument="time", table=column.to_frame(name=str(times.name)), written=words)
+    typed = decide_kinds([cells])
+    typed.check([str(times.name)])
+    return typed.frames[0][str(times.name)]
 
 
 def _calendar(dates: pd.Series) -> tuple[str, pd.Series]:

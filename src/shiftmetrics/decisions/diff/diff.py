@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.result import Interval, Status, settings_of
-from shiftmetrics._core.validation import check_choice, check_integer, check_number
+from shiftmetrics._core.validation import check_integer
 from shiftmetrics.decisions import verdicts
+from shiftmetrics.decisions.diff.allowance import Allowance, Population
 from shiftmetrics.decisions.diff.changes import labelled_rows, prediction_diff
 from shiftmetrics.decisions.diff.evidence import evidence_of_classes, evidence_of_outputs
 from shiftmetrics.decisions.diff.gains import (
@@ -40,7 +41,7 @@ from shiftmetrics.decisions.labelling.plan import (
     planned_labels,
 )
 from shiftmetrics.decisions.predictions.pairs import ClassPair, OutputPair
-from shiftmetrics.decisions.predictions.reading import read_pair
+from shiftmetrics.decisions.predictions.reading import PairArguments, read_pair
 
 QUARTER = 0.25
 """Half width of the interval that labels are planned for by default, as a fraction of the certain bound."""
@@ -48,25 +49,20 @@ QUARTER = 0.25
 ROUNDING = 1e-12
 """Rounding error of a mean."""
 
-Population = Literal["future", "these"]
-POPULATIONS = ("future", "these")
-"""The rows that a verdict speaks of."""
-
 
 def diff_models(
     old: Any,
     new: Any,
     *,
     labels: Any = None,
-    allow: float | None = None,
+    allow: float | Allowance | None = None,
     ids: Any = None,
-    inner: bool = False,
+    classes: Any = None,
     threshold: float | None = None,
     tolerance: float | None = None,
     costs: Mapping[Any, float] | None = None,
     groups: Any = None,
     plan: Any = None,
-    population: Population | None = None,
     rng: Any = None,
 ) -> DiffResult:
     """Compare the predictions of two models on the same rows, and say whether the new one is safe to ship.
@@ -77,25 +73,27 @@ def diff_models(
 
     Parameters
     ----------
-    old, new : DataFrame or array of shape (n_samples,) or (n_samples, n_classes)
+    old, new : table or array of shape (n_samples,) or (n_samples, n_classes)
         What both models predict: scores, probabilities or log-probabilities of each class, one
         column of probabilities of the second class, labels (strings or integers), or the outputs of
         a regression. The answer is the class of the largest score, the first of equal ones. Tables
-        may hold ids, labels and groups too: they are found by name and by what they hold, and
-        ``settings["found"]`` says so.
+        may hold ids, labels and groups too: they are found by what both tables hold, and
+        ``settings["found"]`` says so. ``new`` may be None where `RoleOptions` names the answers of
+        two models in one table.
     labels : str, array or DataFrame, optional
         True classes or values: a column of either table, one for each row of ``old`` (missing where
         unknown), or a table of ids and labels. The table of `DiffResult.to_frame`, filled in, says
         itself which plan it belongs to. By default a column with the name of a label is taken where
         there is one.
-    allow : float, optional
+    allow : float or Allowance, optional
         By how much the new model may be worse: accuracy as a fraction, mean cost, or mean absolute
-        error.
-    ids : str or array, optional
-        The column of ids in both tables, or the ids of arrays. By default they are found; without
-        ids rows belong together by their place.
-    inner : bool, default False
-        Whether rows that only one of both has are left out.
+        error. An `Allowance` also says of which rows.
+    ids : str, array or RoleOptions, optional
+        The column of ids in both tables ("none": rows by their place), or the ids of arrays. By default they
+        are found. `RoleOptions` says what else is known of the columns, and whether rows that only one of both
+        has are left out.
+    classes : sequence, fitted model, or pair of fitted models, optional
+        The classes of columns that do not name them, in the order of the columns, such as ``model.classes_``.
     threshold : float, optional
         Two classes: the second one is the answer from this probability (or score) on.
     tolerance : float, optional
@@ -112,10 +110,6 @@ def diff_models(
         a wider one that holds after each label, so that labelling may stop at any time. The plan of an
         earlier result: the one that the labels belong to. By default, a number that suits
         ``allow``, or a quarter of the certain bound.
-    population : {"future", "these"}, optional
-        Which rows the verdict speaks of. "future": rows like these, for which the interval alone decides; it
-        needs the label of each changed row, and is the default where all are known. "these": the compared rows,
-        whose difference is then known exactly, and otherwise bounded or estimated from the labels of a plan.
     rng : int or Generator, optional
         Seed of the plan.
 
@@ -155,20 +149,18 @@ def diff_models(
     >>> print(result.headline())
     SAFE  new is 3.0 points better (97.0 % to 100 %; 95 %: -1.6 to +8.5): 3 errors fixed, 0 new.
     """
-    if allow is not None:
-        allow = check_number(allow, "allow", low=0.0)
-    if population is not None:
-        check_choice(population, "population", POPULATIONS)
-    pair = read_pair(
-        old,
-        new,
+    allowance = allow if isinstance(allow, Allowance) else Allowance(allow=allow)
+    allow = allowance.allow
+    population = allowance.population
+    arguments = PairArguments(
         labels=labels,
         ids=ids,
-        inner=inner,
+        classes=classes,
+        groups=groups,
         threshold=threshold,
         tolerance=tolerance,
-        groups=groups,
     )
+    pair = read_pair(old, new, arguments)
     if isinstance(pair, OutputPair):
         if costs is not None:
             raise ArgumentValueError("costs", "None for outputs of a regression", value=costs)
@@ -182,13 +174,12 @@ def diff_models(
         raise ArgumentValueError("allow", "less than 1", value=allow, remedy=remedy)
     settings = settings_of(
         allow=allow,
-        inner=inner,
         threshold=threshold if isinstance(pair, OutputPair) else pair.threshold,
         tolerance=pair.tolerance if isinstance(pair, OutputPair) else None,
         costs=None if costs is None else {str(name): cost for name, cost in costs.items()},
-        groups=groups is not None,
+        groups=pair.rows.group is not None,
         population=population,
-        found=(*pair.rows.found, *pair.forms),
+        found=(*pair.rows.reading.sentences(), *pair.forms),
     )
     drawn = _plan_of(plan, pair, gains, allow, rng)
     # Labels without a plan are of rows that somebody chose.
@@ -290,6 +281,10 @@ def _result(
     verdict = verdict_on_difference(allow, bound, interval)
     if allow is None and not len(rows):
         verdict = verdicts.SAME
+    # Nothing good is said of a reading that something speaks against.
+    doubts = pair.rows.reading.warnings
+    if doubts and verdict != verdicts.WORSE:
+        verdict = verdicts.CANNOT_TELL_YET
     return DiffResult(
         value=value,
         error_bound=max(value - certain.low, certain.high - value, 0.0),
@@ -299,6 +294,7 @@ def _result(
         settings=settings,
         warnings=pair.rows.warnings,
         verdict=verdict,
+        doubts=doubts,
         allow=allow,
         metric=metric,
         certain=certain,

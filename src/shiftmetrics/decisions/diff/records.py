@@ -215,6 +215,7 @@ class DiffFigures:
     interval: Interval | None = None
     n_samples: int
     verdict: str
+    doubts: tuple[str, ...] = ()
     allow: float | None = None
     metric: str = "accuracy"
     certain: Interval

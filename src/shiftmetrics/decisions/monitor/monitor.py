@@ -38,6 +38,8 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
     value : float
         A p-value of "nothing has changed" that is valid at every look, over all alarms: below ``alpha`` of the
         passport where one is raised.
+    above : tuple of str
+        Warnings that stand above the verdict: the batch was taken before the reference.
     verdict : str
         "ERRORS HAVE RISEN", "THE SAMPLES HAVE CHANGED", or "NO ALARM".
     state : MonitorState
@@ -50,6 +52,7 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
     title = "p-value of no change"
     higher_is_better = True
 
+    above: tuple[str, ...] = ()
     verdict: str
     state: MonitorState
     note: str = ""
@@ -177,6 +180,7 @@ def monitor_batch(
         n_samples=n_samples,
         settings=settings_of(alpha=passport.alpha, passport=passport.digest),
         warnings=warnings,
+        above=counts.order,
         verdict=_verdict(state),
         state=state,
         note=passport.note,

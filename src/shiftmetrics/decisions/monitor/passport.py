@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,8 +17,13 @@ from shiftmetrics.decisions.monitor.alarm import Alarm
 from shiftmetrics.decisions.monitor.records import FileRecord
 from shiftmetrics.decisions.predictions.model_outputs import ModelOutputs, model_outputs
 from shiftmetrics.decisions.right_or_wrong import right_or_wrong
-from shiftmetrics.encoding import TableEncoder
-from shiftmetrics.encoding.roles import as_frame
+from shiftmetrics.tables.cells import Cells
+from shiftmetrics.tables.column_kinds import ColumnKind
+from shiftmetrics.tables.encoder import TableEncoder
+from shiftmetrics.tables.encoder.date_ranges import DateRange, date_ranges, in_wrong_order
+from shiftmetrics.tables.encoder.model_rows import model_rows
+from shiftmetrics.tables.encoder.roles import as_cells
+from shiftmetrics.tables.kinds import decide_kinds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +65,7 @@ class RowTest(Record):
         return f"predicted with less confidence than {100 * self.quantile:g} % of the reference"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Passport(FileRecord):
     """A frozen profile of a labelled or unlabelled reference, of at most 100 kB.
 
@@ -89,9 +94,14 @@ class Passport(FileRecord):
         Why the samples are not watched.
     n_reference : int
         Size of the reference.
+    dates : tuple of DateRange
+        When its samples were taken, by each of its columns of dates.
+    kinds : mapping of str to ColumnKind
+        What its columns are: a batch is read by them.
     """
 
     argument: ClassVar[str] = "passport"
+    version: int = 2
 
     encoder: TableEncoder
     centres: FloatArray
@@ -104,6 +114,8 @@ class Passport(FileRecord):
     rows_armed: bool
     note: str
     n_reference: int
+    dates: tuple[DateRange, ...] = ()
+    kinds: Mapping[str, ColumnKind] = field(default_factory=dict)
 
     def count(self, batch: Any, *, model: Any = None) -> BatchCounts:
         """Count one batch, or one part of it: the counts of the parts add up.
@@ -122,12 +134,21 @@ class Passport(FileRecord):
             If a column is missing or unreadable, or the model refuses the batch.
         """
         # The encoder was fitted on the reference: what it cannot read of a batch is an error, and no change.
-        frame = as_frame(batch, "batch")
-        features = self.encoder.transform(frame, "batch")
-        outputs = self._outputs(frame, model)
+        cells = as_cells(batch, "batch")
+        typed = decide_kinds([cells], known=self.kinds)
+        features = self.encoder.encoded(self.encoder.checked(cells, typed))
+        given = model_rows(batch, typed, 0)
+        outputs = self._outputs(given, model)
         readings = readings_of(features, self.centres, self.calibration, outputs)
         counts = tuple(test.count(readings) for test in self.tests)
-        return BatchCounts(counts, errors_of(outputs, frame, self.label))
+        ranges = self._ranges(cells, typed.frames[0])
+        order = in_wrong_order(self.dates, ranges, called="the batch")
+        return BatchCounts(counts, errors_of(outputs, given, self.label), order)
+
+    def _ranges(self, cells: Cells, frame: pd.DataFrame) -> tuple[DateRange, ...]:
+        """Return when the samples of a batch were taken."""
+        names = [each.column for each in self.dates if each.column in cells.frame]
+        return date_ranges(frame, [name for name in names if frame[name].dtype.kind == "M"])
 
     def _outputs(self, frame: pd.DataFrame, model: Any) -> ModelOutputs | None:
         """Return what the model says of a batch, where the passport needs that."""
@@ -168,14 +189,26 @@ class Passport(FileRecord):
 
 @dataclass(frozen=True, eq=False)
 class BatchCounts(Record):
-    """The counts of one batch for every test; those of its parts add up."""
+    """The counts of one batch for every test; those of its parts add up.
+
+    Attributes
+    ----------
+    rows : tuple of Count
+        Of each test of the samples.
+    errors : Count
+        Of labelled errors.
+    order : tuple of str
+        Warnings of a batch that was taken before the reference.
+    """
 
     rows: tuple[Count, ...]
     errors: Count
+    order: tuple[str, ...] = ()
 
     def __add__(self, other: BatchCounts) -> BatchCounts:
         rows = tuple(mine + theirs for mine, theirs in zip(self.rows, other.rows, strict=True))
-        return BatchCounts(rows, self.errors + other.errors)
+        order = tuple(dict.fromkeys((*self.order, *other.order)))
+        return BatchCounts(rows, self.errors + other.errors, order)
 
 
 def readings_of(

@@ -21,8 +21,12 @@ from shiftmetrics.decisions.monitor.passport import (
     readings_of,
 )
 from shiftmetrics.decisions.predictions.model_outputs import model_outputs
-from shiftmetrics.encoding import TableEncoder
-from shiftmetrics.encoding.roles import as_frame
+from shiftmetrics.tables.column_kinds import DateOrder
+from shiftmetrics.tables.encoder import TableEncoder
+from shiftmetrics.tables.encoder.date_ranges import date_ranges
+from shiftmetrics.tables.encoder.model_rows import model_rows
+from shiftmetrics.tables.encoder.roles import as_cells
+from shiftmetrics.tables.kinds import decide_kinds
 
 _REPLAYED_BATCH = 50
 """Samples of a batch when the reference is replayed in its own order."""
@@ -43,6 +47,10 @@ def make_passport(
     label: str | None = None,
     exclude: Iterable[Any] = (),
     columns: Sequence[Any] | None = None,
+    time: str | None = None,
+    id_column: str | None = None,
+    date_order: DateOrder | None = None,
+    decimal: str | None = None,
     alpha: float = 0.05,
     rng: int | np.random.Generator | None = 0,
 ) -> Passport:
@@ -57,7 +65,16 @@ def make_passport(
     label : str, optional
         The column of the labels. With a model, its errors are watched.
     exclude, columns : names of columns, optional
-        Columns to leave out, or the only ones to use. Text is always left out.
+        Columns to leave out, or the only ones to use. Text is always left out; dates are, unless ``columns`` names
+        them, for those of later samples are later.
+    time : str, optional
+        A column of dates or numbers that says when a sample was taken.
+    id_column : str, optional
+        The column that names the samples. Default: found by its values.
+    date_order : {"day", "month", "year"}, optional
+        What dates such as 01/02/2024 have first. Default: by evidence.
+    decimal : {".", ","}, optional
+        Decimal mark of numbers that are words. Default: by evidence.
     alpha : float, default 0.05
         Probability of ever raising an alarm without a change.
     rng : int or Generator, default 0
@@ -77,19 +94,26 @@ def make_passport(
     >>> passport.rows_armed, passport.tests[0].reference.hits, passport.tests[0].reference.n
     (True, 100, 200)
     """
-    frame = as_frame(reference, "reference")
-    check_integer(len(frame), "the number of reference samples", low=_LEAST_SAMPLES)
+    cells = as_cells(reference, "reference")
+    check_integer(len(cells.frame), "the number of reference samples", low=_LEAST_SAMPLES)
     alpha = check_number(alpha, "alpha", low=0.0, high=1.0, open_low=True, open_high=True)
     generator = check_rng(rng)
-    if label is not None and label not in frame:
-        raise ArgumentValueError("label", "a column of the reference", value=label)
+    for argument, name in (("label", label), ("time", time)):
+        if name is not None and name not in cells.frame:
+            raise ArgumentValueError(argument, "a column of the reference", value=name)
+    typed = decide_kinds([cells], decimal=decimal, date_order=date_order)
+    frame = model_rows(reference, typed, 0)
     prediction = model if isinstance(model, str) else None
-    not_features = [name for name in (label, prediction) if name is not None]
+    not_features = [name for name in (label, prediction, time, id_column) if name is not None]
+    taken = [name for name in (label, prediction, time) if name is not None]
     # The terms of a text would fill more space than all other columns together.
     encoder = TableEncoder.fit(
-        frame, columns=columns, exclude=[*exclude, *not_features]
+        cells, columns=columns, exclude=[*exclude, *taken], id_column=id_column, typed=typed
     ).without_text()
-    features = encoder.transform(frame)
+    dates = [column.name for column in encoder.columns if column.role == "date"]
+    if columns is None and dates:
+        encoder = encoder.without(dates, "the dates of later samples are later")
+    features = encoder.encoded(typed.frames[0])
     outputs = None
     if model is not None:
         outputs = model_outputs(model, frame, not_features=not_features)
@@ -123,6 +147,10 @@ def make_passport(
         rows_armed=True,
         note="",
         n_reference=len(frame),
+        dates=date_ranges(
+            typed.frames[0], [name for name, kind in typed.kinds.items() if kind.kind == "date"]
+        ),
+        kinds=typed.kinds,
     )
     return _replayed(passport, readings)
 

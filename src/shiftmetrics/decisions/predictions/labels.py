@@ -1,4 +1,4 @@
-"""Known labels: of some rows or of all, from a column, an array, or a table of ids that was filled in."""
+"""Known labels of some rows or of all, from a table of ids that was filled in."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import BoolArray, is_labelled, is_table, to_numpy
+from shiftmetrics._core.arrays import BoolArray
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.decisions.predictions.columns import FileColumns, looks_like_id, looks_like_label
-from shiftmetrics.decisions.predictions.matching import (
-    Ids,
-    RowSelection,
+from shiftmetrics.decisions.predictions.columns import looks_like_id, looks_like_label
+from shiftmetrics.tables.label_cells import (
+    LabelArray,
     as_strings,
+    is_missing,
     positions,
     same_type,
 )
@@ -44,93 +44,7 @@ class KnownLabels:
     warnings: tuple[str, ...] = ()
 
 
-def known_labels(
-    labels: Any,
-    old: FileColumns,
-    new: FileColumns,
-    rows: tuple[RowSelection, RowSelection],
-    ids: Ids,
-) -> KnownLabels | None:
-    """Return the labels of the matched rows, or None where no file and no argument has any.
-
-    Parameters
-    ----------
-    labels : str, array, Series, DataFrame or None
-        The name of a column (taken already), one label for each row of the old file, or a table of
-        ids and labels.
-    old, new : FileColumns
-        Both files, perhaps with labels of their own.
-    rows : tuple of ndarray
-        The rows of both files that belong together.
-    ids : ndarray of shape (n_samples,)
-        Their ids.
-
-    Raises
-    ------
-    ValueError
-        If a row is labelled twice differently, or labels belong to no row.
-    """
-    # A column of the files was taken out of them already.
-    if labels is None or isinstance(labels, str):
-        return _of_files(old, new, rows, ids)
-    if is_table(labels):
-        return labels_of_table(labels, ids)
-    # The index of a series names rows, unless it only counts them.
-    if is_labelled(labels) and type(labels.index).__name__ != "RangeIndex" and old.ids is not None:
-        return _by_ids(np.asarray(labels.index), labels.to_numpy(), ids, plan=None)
-    values = np.asarray(labels.to_numpy() if hasattr(labels, "to_numpy") else to_numpy(labels))
-    if values.shape != (old.n_rows,):
-        expected = f"one label for each of {old.n_rows} rows, or a table of ids and labels"
-        raise ArgumentValueError("labels", expected, f"shape {values.shape}")
-    # Labels without ids belong to the rows of the old file, whose order the matched rows keep.
-    values = values[rows[0]]
-    return KnownLabels(values=values, known=~is_missing(values))
-
-
-def is_missing(values: npt.NDArray[Any]) -> BoolArray:
-    """Return True where a label is missing: None, NaN, or an empty string."""
-    import pandas as pd
-
-    missing = np.asarray(pd.isna(values))
-    if values.dtype.kind in "OUS":
-        missing |= np.array([isinstance(value, str) and not value.strip() for value in values])
-    return missing
-
-
-def _of_files(
-    old: FileColumns,
-    new: FileColumns,
-    rows: tuple[RowSelection, RowSelection],
-    ids: Ids,
-) -> KnownLabels | None:
-    """Return the labels that stand in the files; where both have them, they must agree."""
-    columns = [
-        side.labels[part]
-        for side, part in zip((old, new), rows, strict=True)
-        if side.labels is not None
-    ]
-    if not columns:
-        return None
-    values = columns[0]
-    known = ~is_missing(values)
-    # The second file fills the gaps of the first.
-    if len(columns) == 2:
-        others = columns[1]
-        both = known & ~is_missing(others)
-        differ = both.copy()
-        own, theirs = same_type(values[both], others[both])
-        differ[both] = own != theirs
-        if differ.any():
-            row = int(np.argmax(differ))
-            got = f"{values[row]!s} and {others[row]!s} for {ids[row]!s} ({int(differ.sum())} rows)"
-            remedy = "A column of predictions is called 'prediction'."
-            raise ArgumentValueError("labels", "the same in both files", got, remedy)
-        values = np.where(known, values, others)
-        known = ~is_missing(values)
-    return KnownLabels(values=values, known=known)
-
-
-def labels_of_table(table: Any, ids: Ids) -> KnownLabels:
+def labels_of_table(table: Any, ids: LabelArray) -> KnownLabels:
     """Return the labels of a table with ids: a file of labels, or the file of a plan that was filled in."""
     id_names = [name for name in table.columns if looks_like_id(name)]
     label_names = [name for name in table.columns if looks_like_label(name)]
@@ -148,7 +62,9 @@ def labels_of_table(table: Any, ids: Ids) -> KnownLabels:
     return _by_ids(table[id_names[0]].to_numpy(), table[label_names[0]].to_numpy(), ids, plan=plan)
 
 
-def _by_ids(own: Ids, values: npt.NDArray[Any], ids: Ids, *, plan: str | None) -> KnownLabels:
+def _by_ids(
+    own: LabelArray, values: npt.NDArray[Any], ids: LabelArray, *, plan: str | None
+) -> KnownLabels:
     """Bring labels with ids of their own into the order of the matched rows."""
     there = ~is_missing(values)
     own, ids = same_type(np.asarray(own)[there], ids)
@@ -171,7 +87,7 @@ def _by_ids(own: Ids, values: npt.NDArray[Any], ids: Ids, *, plan: str | None) -
     return KnownLabels(values=found, known=known, plan=plan, warnings=warnings)
 
 
-def _once(ids: Ids, values: npt.NDArray[Any]) -> tuple[Ids, npt.NDArray[Any]]:
+def _once(ids: LabelArray, values: npt.NDArray[Any]) -> tuple[LabelArray, npt.NDArray[Any]]:
     """Return each labelled id once, sorted, with its label.
 
     Raises

@@ -13,9 +13,9 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions.predictions.columns import looks_like_id, looks_like_label
-from shiftmetrics.decisions.predictions.matching import as_strings, positions
 from shiftmetrics.models.reading.checks import columns_of
 from shiftmetrics.models.reading.outputs import predicted_labels
+from shiftmetrics.tables.label_cells import as_strings, positions
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.decisions.labelling.plan import digest_of
-from shiftmetrics.decisions.predictions.matching import Ids, RowSelection
 from shiftmetrics.decisions.predictions.predictions import ServedPredictions
+from shiftmetrics.tables.prediction_tables import TakenRows
+from shiftmetrics.tables.reading import TableReading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,19 +32,19 @@ class MatchedRows:
     group_name : str
     plan : str or None
         The plan that the labels belong to, as their file says.
-    found : tuple of str
+    reading : TableReading
         What the columns were taken for.
     warnings : tuple of str
     """
 
-    ids: Ids
-    old_rows: RowSelection
-    new_rows: RowSelection
+    ids: npt.NDArray[Any]
+    old_rows: TakenRows
+    new_rows: TakenRows
     known: BoolArray
+    reading: TableReading
     group: npt.NDArray[Any] | None = None
     group_name: str = "group"
     plan: str | None = None
-    found: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
 

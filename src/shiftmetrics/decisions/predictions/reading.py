@@ -1,94 +1,240 @@
-"""Read two files of predictions as one pair: match the rows, tell the forms, add labels and groups."""
+"""Read the predictions of two models as one pair, by what `shiftmetrics.tables` finds in both."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import to_numpy
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.validation import check_number
-from shiftmetrics.decisions.predictions.class_pairs import ClassFile, read_classes
-from shiftmetrics.decisions.predictions.columns import FileColumns, take_apart
-from shiftmetrics.decisions.predictions.labels import KnownLabels, is_missing, known_labels
-from shiftmetrics.decisions.predictions.matching import RowSelection, as_strings, match_rows
+from shiftmetrics.decisions.predictions.class_pairs import class_pair
 from shiftmetrics.decisions.predictions.pairs import ClassPair, MatchedRows, OutputPair
-from shiftmetrics.decisions.predictions.predictions import ColumnForm, column_form, one_column
+from shiftmetrics.tables.cells import Cells
+from shiftmetrics.tables.options import RoleOptions
+from shiftmetrics.tables.prediction_tables import PredictionTables
+from shiftmetrics.tables.predictions import read_predictions
+from shiftmetrics.tables.python import cells_of
 
 ROUNDING = 1e-9
 """Change of an output, relative to the largest one, that is taken for rounding."""
 
+MOST_CLASSES = 50
+"""Distinct values of one column that are read as classes where nothing else speaks."""
 
-def read_pair(
-    old: Any,
-    new: Any,
-    *,
-    labels: Any,
-    ids: Any,
-    inner: bool,
-    threshold: float | None,
-    tolerance: float | None,
-    groups: Any,
-) -> ClassPair | OutputPair:
-    """Read, match and check both files; see `diff_models` for the arguments.
+IDS = "id"
+"""What a column of ids of arrays is called."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairArguments:
+    """What a caller of `diff_models` gives beside both tables; see there."""
+
+    labels: Any = None
+    ids: Any = None
+    classes: Any = None
+    groups: Any = None
+    threshold: float | None = None
+    tolerance: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None:
+            check_number(self.threshold, "threshold")
+        if self.tolerance is not None:
+            check_number(self.tolerance, "tolerance", low=0.0)
+        if self.threshold is not None and self.tolerance is not None:
+            remedy = "The first is for classes, the second for outputs of a regression."
+            raise ArgumentValueError(
+                "threshold and tolerance", "given one at a time", "both", remedy
+            )
+
+    def options(self, *, is_command: bool) -> RoleOptions:
+        """Return what is said of the columns; the arguments stand beside the fields of an object."""
+        options = self.ids if isinstance(self.ids, RoleOptions) else RoleOptions()
+        known: dict[str, Any] = {"style": "command" if is_command else "python"}
+        if isinstance(self.ids, str):
+            known["id"] = self.ids
+        if isinstance(self.labels, str):
+            known["label"] = self.labels
+        if isinstance(self.groups, str):
+            known["group"] = self.groups
+        for name in ("threshold", "tolerance"):
+            if getattr(self, name) is not None:
+                known[name] = float(getattr(self, name))
+        return replace(options, **known)
+
+
+def read_pair(old: Any, new: Any, arguments: PairArguments) -> ClassPair | OutputPair:
+    """Read, match and check both tables; see `diff_models` for the arguments.
 
     Raises
     ------
     TypeError, ValueError
         If something is missing, inconsistent or ambiguous; the message names the column and
-        the row.
+        the row, and what to type.
     """
-    if threshold is not None:
-        threshold = check_number(threshold, "threshold")
-    if tolerance is not None:
-        tolerance = check_number(tolerance, "tolerance", low=0.0)
-    if threshold is not None and tolerance is not None:
-        remedy = "The first is for classes, the second for outputs of a regression."
-        raise ArgumentValueError("threshold and tolerance", "given one at a time", "both", remedy)
-    # What the columns are, which rows belong together, what is known of them.
-    sides = take_apart(old, new, ids=ids, labels=labels, groups=groups)
-    old_rows, new_rows, row_ids = match_rows(*sides, ids, inner=inner)
-    labelled = known_labels(labels, *sides, (old_rows, new_rows), row_ids)
-    rows = MatchedRows(
-        ids=row_ids,
-        old_rows=old_rows,
-        new_rows=new_rows,
-        known=np.zeros(len(row_ids), dtype=bool) if labelled is None else labelled.known,
-        group=_groups(groups, sides, (old_rows, new_rows)),
-        group_name=groups if isinstance(groups, str) else "group",
-        plan=None if labelled is None else labelled.plan,
-        found=_found(sides),
-        warnings=() if labelled is None else labelled.warnings,
+    options = arguments.options(is_command=isinstance(old, Cells))
+    values = [old] if new is None and options.old is not None else [old, new]
+    names = named_classes(arguments.classes, len(values))
+    if len(set(names)) == 1 and names[0] is not None:
+        options = replace(options, classes=names[0])
+    files = []
+    for value, argument, own in zip(values, ("old", "new"), names, strict=False):
+        cells = cells_of(value, argument)
+        if cells.values is not None and cells.values.ndim > 2:
+            expected = "predictions of shape (n_samples,) or (n_samples, n_classes)"
+            raise ArgumentValueError(argument, expected, f"shape {cells.values.shape}")
+        files.append(_under_names(cells, own if len(set(names)) > 1 else None))
+    files, options = _scores_of_arrays(files, options)
+    labels = arguments.labels
+    if labels is not None and not isinstance(labels, str):
+        labels = cells_of(labels, "labels")
+    else:
+        labels = None
+    if arguments.ids is not None and not isinstance(arguments.ids, str | RoleOptions):
+        given = np.asarray(to_numpy(arguments.ids))
+        files = [_with_ids(cells, given) for cells in files]
+        options = replace(options, id=IDS)
+    tables = read_predictions(files, labels=labels, options=options, reading=options.reading)
+    rows = _matched(tables, arguments.groups)
+    if tables.is_regression:
+        return _output_pair(rows, tables, arguments)
+    if arguments.tolerance is not None:
+        remedy = "Outputs of a regression are one number for each row."
+        raise ArgumentValueError("old", "a single column of numbers", "another form", remedy)
+    return class_pair(rows, tables, options.threshold)
+
+
+def _scores_of_arrays(files: list[Cells], options: RoleOptions) -> tuple[list[Cells], RoleOptions]:
+    """Let arrays with a column for each class be scores; beside a table, under the names of its columns."""
+    if len(files) != 2 or options.columns is not None or options.reading is not None:
+        return files, options
+    are_arrays = [_holds_scores(cells) for cells in files]
+    widths = [len(cells.frame.columns) for cells in files]
+    if widths == [1, 1] and options.prediction is None:
+        first, second = (cells.frame.iloc[:, 0] for cells in files)
+        # One column is the prediction, where both models are equal too.
+        if first.nunique() <= MOST_CLASSES and np.array_equal(first, second):
+            names = [str(cells.frame.columns[0]) for cells in files]
+            typed = names[0] if names[0] == names[1] else "=".join(names)
+            return files, replace(options, prediction=typed)
+    if all(are_arrays) and widths[0] == widths[1]:
+        known = options.id or "none"
+        return files, replace(options, columns=tuple(files[0].frame.columns), id=known)
+    if any(are_arrays):
+        place = are_arrays.index(True)
+        table = files[1 - place].frame
+        scores = [str(name) for name in table.columns if table[name].dtype.kind == "f"]
+        if len(scores) == widths[place]:
+            files[place] = _under_names(files[place], tuple(scores))
+    return files, options
+
+
+def _holds_scores(cells: Cells) -> bool:
+    """Return True for an array of numbers with several columns, none of which may be a number of the row."""
+    values = cells.values
+    if values is None or values.ndim != 2 or values.shape[1] < 2 or values.dtype.kind not in "biuf":
+        return False
+    if values.dtype.kind != "f":
+        return True
+    whole = (values == np.round(values)).all(axis=0)
+    return bool(whole.all() or not whole.any() or not _counts(values[:, whole]))
+
+
+def _counts(columns: npt.NDArray[Any]) -> bool:
+    """Return True if some column holds another number in each row."""
+    return any(len(np.unique(column)) == len(column) > 1 for column in columns.T)
+
+
+def named_classes(classes: Any, n_files: int) -> list[tuple[str, ...] | None]:
+    """Return the classes of the columns of each table: as given, of a fitted model, or of two fitted models.
+
+    Raises
+    ------
+    TypeError
+        If they are none of these.
+    """
+    if classes is None:
+        return [None] * n_files
+    if hasattr(classes, "classes_"):
+        return [_as_names(classes.classes_)] * n_files
+    if isinstance(classes, Sequence | np.ndarray) and not isinstance(classes, str):
+        if len(classes) and all(hasattr(part, "classes_") for part in classes):
+            if len(classes) != n_files:
+                expected = f"one fitted model for each of {n_files} tables"
+                raise ArgumentValueError("classes", expected, f"{len(classes)} models")
+            return [_as_names(part.classes_) for part in classes]
+        return [_as_names(classes)] * n_files
+    if hasattr(classes, "tolist"):
+        return [_as_names(classes)] * n_files
+    expected = "names of classes in the order of the columns, a fitted model, or two of them"
+    raise ArgumentValueError("classes", expected, value=classes)
+
+
+def _as_names(classes: Any) -> tuple[str, ...]:
+    """Return classes as text."""
+    values = classes.tolist() if hasattr(classes, "tolist") else list(classes)
+    return tuple(str(value) for value in values)
+
+
+def _under_names(cells: Cells, names: tuple[str, ...] | None) -> Cells:
+    """Return an array with a column for each class of its own model under their names."""
+    if names is None or len(cells.frame.columns) != len(names):
+        return cells
+    frame = cells.frame.copy(deep=False)
+    frame.columns = list(names)
+    return replace(cells, table=frame, values=None, header="names")
+
+
+def _with_ids(cells: Cells, ids: npt.NDArray[Any]) -> Cells:
+    """Return a table with a column of ids in front.
+
+    Raises
+    ------
+    ValueError
+        If there is not one for each row, or such a column stands there already.
+    """
+    frame = cells.frame
+    if ids.shape != (len(frame),):
+        raise ArgumentValueError("ids", f"one for each of {len(frame)} rows", f"shape {ids.shape}")
+    if IDS in frame.columns:
+        remedy = f"Give ids={IDS!r}, or rename the column."
+        raise ArgumentValueError("ids", "a column where there is one", "an array", remedy)
+    frame = frame.copy(deep=False)
+    frame.insert(0, IDS, ids)
+    return replace(cells, table=frame, values=None, index=())
+
+
+def _matched(tables: PredictionTables, groups: Any) -> MatchedRows:
+    """Return what both have in common."""
+    ids = np.asarray(tables.ids)
+    # A digest of objects would be one of their places in memory.
+    if ids.dtype == object:
+        ids = ids.astype(str)
+    return MatchedRows(
+        ids=ids,
+        old_rows=tables.files[0].rows,
+        new_rows=tables.files[1].rows,
+        known=tables.known,
+        group=_groups(groups, tables),
+        group_name=_group_name(tables),
+        plan=tables.plan,
+        reading=tables.reading,
+        warnings=tuple(f"{text[:1].upper()}{text[1:]}." for text in tables.reading.warnings),
     )
-    # A single column of numbers may be several things; both files are read together.
-    columns = [one_column(side.scores, side.argument) for side in sides]
-    numbers = [column for column in columns if column is not None]
-    form: ColumnForm = "labels"
-    if numbers:
-        known = None if labelled is None else labelled.values[labelled.known]
-        form = column_form(numbers, known, threshold=threshold, tolerance=tolerance)
-    if form == "outputs" or tolerance is not None:
-        return _output_pair(rows, columns, labelled, tolerance)
-    # Both are classifiers: answers and labels get one numbering of the classes.
-    old_file = ClassFile(columns=sides[0], numbers=columns[0], form=form)
-    new_file = ClassFile(columns=sides[1], numbers=columns[1], form=form)
-    return read_classes(rows, (old_file, new_file), labelled, threshold)
 
 
-def _found(sides: tuple[FileColumns, FileColumns]) -> tuple[str, ...]:
-    """Return what was taken for what, said once where both files agree."""
-    both = [text for text in sides[0].found if text in sides[1].found]
-    alone = []
-    for side in sides:
-        alone += [f"{text} of {side.argument}" for text in side.found if text not in both]
-    return (*both, *alone)
+def _group_name(tables: PredictionTables) -> str:
+    """Return the column of groups, or what groups without a name are called."""
+    names = [file.group for file in tables.reading.files if file.group is not None]
+    return names[0] if names else "group"
 
 
-def _groups(
-    groups: Any, sides: tuple[FileColumns, FileColumns], rows: tuple[RowSelection, RowSelection]
-) -> npt.NDArray[Any] | None:
+def _groups(groups: Any, tables: PredictionTables) -> npt.NDArray[Any] | None:
     """Return the group of each matched row.
 
     Raises
@@ -96,61 +242,48 @@ def _groups(
     ValueError
         If there is none for a row.
     """
-    if groups is None:
-        return None
-    if isinstance(groups, str):
-        found = [
-            side.group[part]
-            for side, part in zip(sides, rows, strict=True)
-            if side.group is not None
-        ]
-        values = found[0]
-    else:
-        values = np.asarray(groups.to_numpy() if hasattr(groups, "to_numpy") else groups)
-        if values.shape != (sides[0].n_rows,):
-            expected = f"one for each of {sides[0].n_rows} rows"
+    import pandas as pd
+
+    values = tables.group
+    if groups is not None and not isinstance(groups, str):
+        given = groups.to_numpy() if hasattr(groups, "to_numpy") else groups
+        values = np.asarray(to_numpy(given))
+        file = tables.files[0]
+        own = file.scores if file.scores is not None else file.served
+        assert own is not None
+        if values.shape != (len(own),):
+            expected = f"one for each of {len(own)} rows"
             raise ArgumentValueError("groups", expected, f"shape {values.shape}")
-        values = values[rows[0]]
+        values = values[file.rows]
+    if values is None:
+        return None
     # A row without a group would be in no part of the result.
-    missing = is_missing(values)
+    missing = np.asarray(pd.isna(values))
     if missing.any():
         got = f"{int(missing.sum())} without one, the first at row {int(np.argmax(missing))}"
         raise ArgumentValueError("groups", "given in each row", got)
-    return as_strings(values)
+    return np.asarray(values).astype(str)
 
 
 def _output_pair(
-    rows: MatchedRows,
-    columns: list[FloatArray | None],
-    labelled: KnownLabels | None,
-    tolerance: float | None,
+    rows: MatchedRows, tables: PredictionTables, arguments: PairArguments
 ) -> OutputPair:
     """Return two columns of outputs with their true values."""
-    for column, argument in zip(columns, ("old", "new"), strict=True):
-        if column is None:
-            remedy = "Outputs of a regression are one number for each row."
-            raise ArgumentValueError(argument, "a single column of numbers", "another form", remedy)
-    assert columns[0] is not None
-    assert columns[1] is not None
-    old = columns[0][rows.old_rows]
-    new = columns[1][rows.new_rows]
+    if arguments.threshold is not None:
+        raise ArgumentValueError("threshold", "None for outputs", value=arguments.threshold)
+    old, new = (file.outputs() for file in tables.files)
+    tolerance = arguments.tolerance
     # Two runs of one model differ in the last digits.
     if tolerance is None:
         tolerance = ROUNDING * float(np.abs(old).max())
     # What is not known stays NaN, which no comparison below takes for a number.
     truth = np.full(len(old), np.nan)
-    if labelled is not None:
-        try:
-            truth[rows.known] = labelled.values[rows.known].astype(np.float64)
-        except (TypeError, ValueError) as error:
-            remedy = "Outputs of a regression need true values."
-            raise ArgumentValueError(
-                "labels", "numbers", value=labelled.values[rows.known][0], remedy=remedy
-            ) from error
+    if tables.truth is not None:
+        truth = np.asarray(tables.truth, dtype=np.float64)
         infinite = rows.known & ~np.isfinite(truth)
         if infinite.any():
             row = int(np.argmax(infinite))
             raise ArgumentValueError("labels", "finite", f"{truth[row]:g} for {rows.ids[row]!s}")
     return OutputPair(
-        rows=rows, old_outputs=old, new_outputs=new, labels=truth, tolerance=tolerance
+        rows=rows, old_outputs=old, new_outputs=new, labels=truth, tolerance=float(tolerance)
     )

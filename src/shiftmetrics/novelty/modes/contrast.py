@@ -9,8 +9,8 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.neighbours import nearest_neighbours
 from shiftmetrics._core.record import Record
-from shiftmetrics.encoding import TableEncoder
-from shiftmetrics.encoding.parts import values_in_words
+from shiftmetrics.tables.encoder import TableEncoder
+from shiftmetrics.tables.encoder.parts import values_in_words
 
 MOST_COLUMNS = 6
 """Columns that are kept, the most telling first."""

@@ -28,8 +28,8 @@ from shiftmetrics._core.blocks import BLOCK_BYTES, map_blocks, one_blas_thread, 
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.placement import placed
 from shiftmetrics._core.validation import check_matrix, check_same_library
-from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.novelty.score.kernels import Kernel
+from shiftmetrics.tables.encoder import TableEncoder
 
 TILE_ROWS = 256
 _PROBES = 256

@@ -1,0 +1,157 @@
+"""The command ``shiftmetrics read FILE ...``: what the columns of some files are taken for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from shiftmetrics._core.files import atomic_path
+from shiftmetrics._core.validation import first_few
+from shiftmetrics.cli.inputs.prediction_files import (
+    labels_and_column,
+    read_cells,
+    role_options,
+    typed_source,
+)
+from shiftmetrics.cli.options import OPENING, Opening
+from shiftmetrics.cli.outputs import say
+from shiftmetrics.cli.signature import command
+from shiftmetrics.tables.ask import AmbiguousReadingError, UnreadableTableError
+from shiftmetrics.tables.cells import Cells
+from shiftmetrics.tables.kinds import decide_kinds
+from shiftmetrics.tables.predictions import read_predictions
+from shiftmetrics.tables.reading import TableReading
+
+MOST_COLUMNS = 8
+"""So many columns of a kind are named."""
+
+
+@command
+def read(
+    files: list[str],
+    *,
+    labels: str | None = None,
+    id_column: str | None = None,
+    label: str | None = None,
+    prediction: str | None = None,
+    columns: str | None = None,
+    exclude: str | None = None,
+    classes: str | None = None,
+    group: str | None = None,
+    header: Literal["names", "none"] | None = None,
+    sep: str | None = None,
+    decimal: Literal[".", ","] = ".",
+    max_gib: float = 4.0,
+    trust: bool = False,
+    reading: Path | None = None,
+    save: Path | None = None,
+) -> None:
+    """Say what the columns of files are taken for, and keep it for a gate that guesses nothing.
+
+    Files of predictions are read together, as `diff` reads them: ids, classes, answers and labels are found by what
+    the columns hold. Of any other table, the kinds of its columns are said. With --save, the reading is written to a
+    file that `shiftmetrics diff` takes as --reading: a file that no longer fits it is refused.
+
+    Exit codes: 0 read, 2 an error, or two readings that give different answers.
+
+    Example: `shiftmetrics read old.csv`
+
+    Example: `shiftmetrics read old.csv new.csv --labels labels.csv --save reading.toml`
+
+    Parameters
+    ----------
+    files : FILE...
+        Files, folders of parts or patterns of files, told by their content.
+    labels : FILE[:COLUMN]
+        A file of true labels.
+    id_column : COLUMN
+        Column that names the rows, several as A,B, or none for rows by their place.
+    label : COLUMN
+        Column of true labels in the files.
+    prediction : COLUMN
+        Column of answers.
+    columns : A,B,...
+        Columns of scores.
+    exclude : A,B,...
+        Columns to leave out.
+    classes : A,B,...
+        Classes of the columns of scores, in their order.
+    group : COLUMN
+        Column of groups.
+    header
+        Whether the first line of a text holds names. Default: by what stands below it.
+    reading : FILE.toml
+        A reading that was saved, which the files must fit.
+    save : FILE.toml
+        Where the reading goes.
+    """
+    OPENING.set(Opening(trust=trust, sep=sep, decimal=decimal, max_gib=max_gib))
+    label_source, label_column = labels_and_column(labels)
+    cells = [read_cells(typed_source(text, "FILE"), header) for text in files]
+    label_cells = None if label_source is None else read_cells(label_source, header)
+    typed = {
+        "id": id_column,
+        "label": label_column if label is None else label,
+        "prediction": prediction,
+        "columns": columns,
+        "exclude": exclude,
+        "classes": classes,
+        "group": group,
+        "header": header,
+        "reading": reading,
+    }
+    options = role_options(typed)
+    for one in (*cells, *([] if label_cells is None else [label_cells])):
+        _say_form(one)
+    _say_kinds(cells)
+    asks_for_roles = save is not None or any(value is not None for value in typed.values())
+    try:
+        found = read_predictions(
+            cells, labels=label_cells, options=options, reading=options.reading
+        ).reading
+    except AmbiguousReadingError:
+        raise
+    except UnreadableTableError as error:
+        if asks_for_roles or label_cells is not None:
+            raise
+        say(f"Not read as predictions: {error}")
+        return
+    _say_reading(found)
+    if save is not None:
+        with atomic_path(save) as temporary:
+            found.save(temporary)
+        say(f"Reading: {save}")
+
+
+def _say_form(cells: Cells) -> None:
+    """Say how many rows and columns a file has, and what was left out of it."""
+    n_rows, n_columns = cells.frame.shape
+    rows = "row" if n_rows == 1 else "rows"
+    columns = "column" if n_columns == 1 else "columns"
+    say(f"{cells}: {n_rows:,} {rows}, {n_columns:,} {columns}.")
+    for note in cells.notes:
+        say(f"Note: {note}.")
+
+
+def _say_kinds(cells: Sequence[Cells]) -> None:
+    """Say the kind of each column."""
+    tables = decide_kinds(cells)
+    by_kind: dict[str, list[str]] = {}
+    for kind in tables.kinds.values():
+        by_kind.setdefault(kind.kind, []).append(kind.name)
+    parts = [
+        f"{kind} {first_few(names, MOST_COLUMNS, show=str)}" for kind, names in by_kind.items()
+    ]
+    say(f"Columns: {'; '.join(parts)}.")
+    for note in tables.notes:
+        say(f"Note: {note.rstrip('.')}.")
+    for problem in tables.problems:
+        say(f"Note: {problem.sentence.rstrip('.')}.")
+
+
+def _say_reading(found: TableReading) -> None:
+    for warning in found.warnings:
+        say(f"Warning: {warning.rstrip('.')}.")
+    for sentence in found.sentences():
+        say(sentence)

@@ -1,5 +1,0 @@
-"""Tables to features: words, gaps, dates and text of two samples become one matrix of numbers."""
-
-from shiftmetrics.encoding.encoder import TableEncoder
-
-__all__ = ["TableEncoder"]

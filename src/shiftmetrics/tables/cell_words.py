@@ -1,0 +1,220 @@
+"""The cells of one column of one file, with its distinct words: the words are read once, however often they stand."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CellType: TypeAlias = Literal[
+    "boolean", "integer", "number", "date", "written", "string", "level", "list", "empty"
+]
+
+GAP_WORDS = frozenset(
+    (
+        *("", "na", "n/a", "#n/a", "#na", "<na>", "n.a.", "nan", "-nan", "nat"),
+        *("null", "(null)", "none", "nil", "\\n", "?", "-", "--", "."),
+    )
+)
+"""Words, in small letters, that stand for a gap where all other cells are numbers, dates or Booleans."""
+
+_BLANKS = " \t\r\n\v\f\u00a0\u202f"
+_SEEN = 1_000
+
+
+def is_gap_word(word: str) -> bool:
+    """Return True for a word that stands for a gap among numbers."""
+    return word.strip(_BLANKS).lower() in GAP_WORDS
+
+
+class ColumnCells:
+    """One column of one file.
+
+    Parameters
+    ----------
+    where : str
+        The file, for sentences.
+    values : Series
+        The cells.
+    is_written : bool
+        Whether they are text as written, so that numbers and dates are words so far.
+    has_levels : bool
+        Whether the schema says that they are names of classes.
+    """
+
+    def __init__(
+        self, where: str, values: pd.Series, *, is_written: bool = False, has_levels: bool = False
+    ) -> None:
+        self.where = where
+        self.values = values
+        self.type = _type_of(values, is_written, has_levels)
+
+    @property
+    def is_words(self) -> bool:
+        """True where the cells are strings."""
+        return self.type in ("written", "string", "level")
+
+    @cached_property
+    def _factorized(self) -> tuple[npt.NDArray[Any], list[str]]:
+        import pandas as pd
+
+        values = self.values
+        if not self.is_words:
+            values = as_words(values)
+        elif values.dtype != object:
+            values = values.astype(object)
+        elif self.type == "written" and pd.api.types.infer_dtype(values, skipna=True) != "string":
+            # Objects of several types, as spreadsheets have: True and 1 are equal, but not one word.
+            values = pd.Series(
+                [
+                    None if gap else word_of(value)
+                    for value, gap in zip(values, values.isna(), strict=True)
+                ]
+            )
+        codes, distinct = pd.factorize(values)
+        words = [word if isinstance(word, str) else word_of(word) for word in distinct]
+        if len(set(words)) < len(words):  # 7 and "7" are one word
+            order = {word: place for place, word in enumerate(dict.fromkeys(words))}
+            places = np.array([order[word] for word in words] + [-1])
+            return places[codes], list(order)
+        return codes, words
+
+    @property
+    def codes(self) -> npt.NDArray[Any]:
+        """The place of each cell's word among the distinct words; -1 in gaps."""
+        return self._factorized[0]
+
+    @property
+    def distinct(self) -> list[str]:
+        """The distinct words."""
+        return self._factorized[1]
+
+    @cached_property
+    def counts(self) -> npt.NDArray[Any]:
+        """How often each distinct word stands."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.distinct))
+
+    @cached_property
+    def known(self) -> list[str]:
+        """The distinct words that do not stand for a gap among numbers."""
+        return [word for word in self.distinct if not is_gap_word(word)]
+
+    @cached_property
+    def gap_words(self) -> list[str]:
+        """The distinct words that stand for a gap among numbers, without the empty one."""
+        return [word for word in self.distinct if is_gap_word(word) and word.strip(_BLANKS)]
+
+    @property
+    def has_gaps(self) -> bool:
+        """True where a cell is missing as the format marks it."""
+        return bool((self.codes < 0).any()) or "" in self.distinct
+
+    @property
+    def has_cells(self) -> bool:
+        """True where a cell holds more than a word for a gap."""
+        if self.is_words:
+            return bool(self.known)
+        return self.type != "empty"
+
+    def spread(self, of_distinct: npt.NDArray[Any], gap: Any) -> npt.NDArray[Any]:
+        """Return a value for each cell from one for each distinct word."""
+        lookup = np.empty(len(of_distinct) + 1, dtype=of_distinct.dtype)
+        lookup[:-1] = of_distinct
+        lookup[-1] = gap
+        return lookup[self.codes]
+
+
+def _type_of(values: pd.Series, is_written: bool, has_levels: bool) -> CellType:
+    """Return what the format says of the cells; a column of objects is told by the cells themselves."""
+    import pandas as pd
+
+    kind = values.dtype
+    if isinstance(kind, pd.CategoricalDtype) or has_levels:
+        return "level"
+    if len(values) == 0 or values.isna().all():
+        return "empty"
+    if pd.api.types.is_bool_dtype(kind):
+        return "boolean"
+    if pd.api.types.is_integer_dtype(kind):
+        return "integer"
+    if pd.api.types.is_timedelta64_dtype(kind):
+        return "number"
+    if pd.api.types.is_numeric_dtype(kind):
+        return "number"
+    if pd.api.types.is_datetime64_any_dtype(kind):
+        return "date"
+    if is_written:
+        return "written"
+    return _type_of_objects(values.dropna())
+
+
+def _type_of_objects(known: pd.Series) -> CellType:
+    """Return the type of Python objects: a mixture, as spreadsheets have, counts as written."""
+    kinds = set(map(type, known))
+    if any(issubclass(kind, list | tuple | dict | set | np.ndarray) for kind in kinds):
+        return "list"
+    if all(issubclass(kind, str) for kind in kinds):
+        return "string"
+    if all(issubclass(kind, bool | np.bool_) for kind in kinds):
+        return "boolean"
+    if all(issubclass(kind, int | np.integer) for kind in kinds):
+        return "integer"
+    if all(issubclass(kind, int | float | Decimal | np.number) for kind in kinds):
+        return "number"
+    if all(issubclass(kind, datetime.date | np.datetime64) for kind in kinds):
+        return "date"
+    if all(issubclass(kind, datetime.time | datetime.timedelta) for kind in kinds):
+        return "written"
+    return "written"
+
+
+def word_of(value: Any) -> str:
+    """Return a value as a person would write it: 7 for 7.0."""
+    if isinstance(value, float | np.floating) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return str(value)
+
+
+def as_words(values: pd.Series) -> pd.Series:
+    """Return typed cells as strings, None in gaps."""
+    import pandas as pd
+
+    codes, distinct = pd.factorize(values)
+    lookup = np.empty(len(distinct) + 1, dtype=object)
+    lookup[:-1] = [word_of(value) for value in distinct]
+    lookup[-1] = None
+    return pd.Series(lookup[codes], name=values.name, dtype=object)
+
+
+class WordList:
+    """Distinct words, one a line, so that a form is looked for in all of them at once."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.words = words
+        self.head = words[:_SEEN]
+
+    @cached_property
+    def _lines(self) -> str:
+        lines = "\n".join(self.words)
+        if lines.count("\n") >= len(self.words):
+            lines = "\n".join(word.replace("\n", "\v") for word in self.words)
+        return lines
+
+    def all_have(self, form: str) -> bool:
+        """Return True where every word has a form."""
+        whole = re.compile(form)
+        if not all(whole.fullmatch(word) for word in self.head):
+            return False
+        return bool(self.words) and re.search(rf"(?m)^(?!(?:{form})$)", self._lines) is None
+
+    def any_has(self, form: str) -> bool:
+        """Return True where a word has a form."""
+        return bool(self.words) and re.search(rf"(?m)^(?:{form})$", self._lines) is not None

@@ -1,0 +1,343 @@
+"""The predictions of one classifier: its scores and answers under the names of the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.validation import first_few
+from shiftmetrics.tables.ask import AmbiguousReadingError, PossibleReading, UnreadableTableError
+from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence, Words
+from shiftmetrics.tables.finding import free_columns
+from shiftmetrics.tables.naming import LabelledAnswers, names_of_columns, names_of_two
+from shiftmetrics.tables.opening import FoundRoles
+from shiftmetrics.tables.prediction_tables import PredictionForm, PredictionTable
+from shiftmetrics.tables.roles.answers import may_be_answer
+from shiftmetrics.tables.roles.beside import column_named
+from shiftmetrics.tables.roles.names import has_name_of
+from shiftmetrics.tables.roles.single import SingleForm, find_single, form_of_numbers
+from shiftmetrics.tables.spelling import distinct_words
+
+AGREEING = 0.9
+"""Fraction of rows in which an answer without a name of its own is the class of the largest score."""
+
+
+def answer_words(roles: FoundRoles) -> list[Words | None]:
+    """Return the answers of each file as text."""
+    return [
+        None if name is None else roles.column(place, name).words
+        for place, name in enumerate(roles.answers)
+    ]
+
+
+def class_file(
+    roles: FoundRoles,
+    place: int,
+    served: Sequence[Words | None],
+    truth: Words | None,
+    known: set[str],
+    *,
+    codes: bool,
+) -> PredictionTable:
+    """Return the predictions of one file, its classes named."""
+    table = roles.tables[place]
+    names = roles.scores[place] if roles.scores else ()
+    own = served[place]
+    base = PredictionTable(
+        argument=table.argument, name=table.name, form="answers", rows=roles.rows[place]
+    )
+    if len(names) > 1:
+        scores = table.numeric(names)
+        _check_scores(scores, names, table)
+        labelled = _labelled(roles, truth)
+        classes = _remembered(roles, place) or names_of_columns(
+            names, known, labelled, roles.options, table.label
+        )
+        file = replace(base, form="classes", scores=scores, classes=classes, columns=names)
+        return _with_served(roles, place, file, own, codes=codes)
+    if own is not None:
+        return _answers_alone(roles, place, base, own, truth, known, codes=codes)
+    if len(names) == 1:
+        single = names[0]
+    else:
+        free = [
+            [name for name in free_columns(roles, other) if name != roles.answers[other]]
+            for other in range(len(roles.tables))
+        ]
+        found = find_single(roles.tables, free, roles.equal, roles.options)[place]
+        if found is None:
+            raise UnreadableTableError(
+                f"{table.label} must have predictions: a column of answers, or scores of classes; it has "
+                f"{first_few(list(table.columns), 8)}."
+            )
+        single = found
+        _refuse_confidence(roles, place, single)
+    return _single(roles, place, base, single, truth, known)
+
+
+def _refuse_confidence(roles: FoundRoles, place: int, single: str) -> None:
+    """Ask where a confidence stands beside a column of few values that may hold the answers."""
+    options = roles.options
+    if not has_name_of(single, "confidence") or options.columns is not None:
+        return
+    table = roles.tables[place]
+    for name in free_columns(roles, place):
+        column = table.columns[name]
+        is_like = may_be_answer(column) and column.n_distinct > 1 and name not in roles.equal
+        if (
+            name == single
+            or not is_like
+            or not all(name in other.columns for other in roles.tables)
+        ):
+            continue
+        readings = [
+            PossibleReading(f"{name} holds the answers", options.typed("--prediction", name)),
+            PossibleReading(f"{single} is the prediction", options.typed("--columns", (single,))),
+        ]
+        raise AmbiguousReadingError(
+            f"{table.label} has the columns {name!r} and {single!r}: both may be predictions.",
+            readings,
+        )
+
+
+def _remembered(roles: FoundRoles, place: int) -> tuple[str, ...]:
+    """Return the classes that a saved reading names; none without one."""
+    return roles.class_names[place] if roles.class_names else ()
+
+
+def _check_scores(scores: FloatArray, names: Sequence[str], table: TableEvidence) -> None:
+    """Refuse gaps and plus infinity; minus infinity is a probability of 0."""
+    bad = np.isnan(scores) | (scores == np.inf)
+    bad |= (scores == -np.inf).all(axis=1, keepdims=True)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise UnreadableTableError(
+            f"{table.label} must have a finite number in each row of its scores, got {scores[row, column]:g} in the "
+            f"column {names[column]!r}, row {row}. Drop these rows, or predict them again."
+        )
+
+
+def _labelled(roles: FoundRoles, truth: Words | None) -> LabelledAnswers | None:
+    """Return the places of the largest scores in the rows with a label, for files with one column a class."""
+    import pandas as pd
+
+    if truth is None:
+        return None
+    known = ~np.asarray(pd.isna(truth))
+    largest = []
+    for place, names in enumerate(roles.scores):
+        if len(names) > 1:
+            block = roles.tables[place].numeric(names)[roles.rows[place]][known]
+            largest.append(block.argmax(axis=1))
+    return LabelledAnswers(largest=largest, truth=truth[known])
+
+
+def _with_served(
+    roles: FoundRoles, place: int, file: PredictionTable, own: Words | None, *, codes: bool
+) -> PredictionTable:
+    """Count the answers that stand beside scores, where they are answers: by name, or equal to the largest score."""
+    if own is None:
+        return file
+    name = roles.answers[place]
+    assert name is not None
+    assert file.scores is not None
+    if codes:
+        translated = _translated(own, file.classes, roles.tables[place], name)
+        own = translated
+    largest = np.array(file.classes, dtype=object)[file.scores.argmax(axis=1)]
+    differs = own != largest
+    n_differs = int(differs.sum())
+    is_named = has_name_of(name, "answer") or roles.options.prediction is not None
+    if not is_named and n_differs > (1.0 - AGREEING) * len(own):
+        column = roles.column(place, name)
+        are_classes = distinct_words(own) <= set(file.classes)
+        if column.n_distinct == 1 or (column.is_number and not are_classes):
+            # The name of a model, and whole numbers that merely look like classes, are no answers.
+            roles.answers[place] = None
+            return file
+        raise _served_or_not(roles, place, name, n_differs)
+    _check_answers(own, name, roles.tables[place])
+    if n_differs:
+        roles.notes.append(
+            f"in {n_differs} rows of {roles.tables[place].label} the answer {name} is not the largest "
+            "score: it counts"
+        )
+    return replace(file, served=own)
+
+
+def _served_or_not(
+    roles: FoundRoles, place: int, name: str, n_differs: int
+) -> AmbiguousReadingError:
+    """Return the question whether a column without the name of an answer holds what was served."""
+    options = roles.options
+    readings = [
+        PossibleReading(f"{name} was served and counts", options.typed("--prediction", name)),
+        PossibleReading("the largest score is the answer", options.typed("--exclude", (name,))),
+    ]
+    return AmbiguousReadingError(
+        f"The column {name!r} of {roles.tables[place].label} holds classes, but not that of the largest score in "
+        f"{n_differs} rows.",
+        readings,
+    )
+
+
+def _translated(own: Words, classes: Sequence[str], table: TableEvidence, name: str) -> Words:
+    """Return codes of answers as classes."""
+    places = np.array([-1 if word is None else int(word) for word in own])
+    if len(places) and places.max() >= len(classes):
+        raise UnreadableTableError(
+            f"The column {name!r} of {table.label} must hold places of {len(classes)} classes, got {places.max()}."
+        )
+    lookup = np.array([*classes, None], dtype=object)
+    return np.asarray(lookup[places])
+
+
+def _check_answers(own: Words, name: str, table: TableEvidence) -> None:
+    """Refuse rows without an answer."""
+    import pandas as pd
+
+    missing = np.asarray(pd.isna(own))
+    if missing.any():
+        raise UnreadableTableError(
+            f"{table.label} must have an answer in each row, but the column {name!r} is empty in "
+            f"{int(missing.sum())}, "
+            f"the first at row {int(np.argmax(missing))}."
+        )
+
+
+def _answers_alone(
+    roles: FoundRoles,
+    place: int,
+    base: PredictionTable,
+    own: Words,
+    truth: Words | None,
+    known: set[str],
+    *,
+    codes: bool,
+) -> PredictionTable:
+    """Return answers without a column for each class, with their confidence where it stands beside them."""
+    table = roles.tables[place]
+    name = roles.answers[place]
+    assert name is not None
+    options = roles.options
+    if codes:
+        own = _translated(own, _classes_of_codes(roles, truth, known), table, name)
+    elif _are_codes_of(own, options.classes):
+        assert options.classes is not None
+        own = _translated(own, options.classes, table, name)
+    _check_answers(own, name, table)
+    confidence = None
+    free = [other for other in free_columns(roles, place) if other != name]
+    found = column_named([other for other in free if table.columns[other].is_number], "confidence")
+    if found is None:
+        fractions = [other for other in free if table.columns[other].is_fractional]
+        inside = [other for other in fractions if _is_fraction_of_one(table.columns[other])]
+        named = [other for other in inside if has_name_of(other, "answer")]
+        found = named[0] if len(named) == 1 else None
+    if found is not None and _is_fraction_of_one(table.columns[found]):
+        confidence = table.columns[found].numbers
+        roles.confidences[len(roles.confidences) :] = [None] * (place + 1 - len(roles.confidences))
+        roles.confidences[place] = found
+    return replace(base, served=own, confidence=confidence)
+
+
+def _are_codes_of(own: Words, classes: tuple[str, ...] | None) -> bool:
+    """Return True if answers are whole numbers where the classes that were typed are others."""
+    words = distinct_words(own)
+    return (
+        classes is not None and not words <= set(classes) and all(word.isdigit() for word in words)
+    )
+
+
+def _classes_of_codes(roles: FoundRoles, truth: Words | None, known: set[str]) -> tuple[str, ...]:
+    """Return the classes that answers 0..K-1 stand for, as for columns that are numbered."""
+    import pandas as pd
+
+    assert truth is not None
+    there = ~np.asarray(pd.isna(truth))
+    places = []
+    for place, words in enumerate(answer_words(roles)):
+        if words is not None:
+            own = words[roles.rows[place]]
+            places.append(np.array([-1 if word is None else int(word) for word in own]))
+    n_codes = max(int(part.max(initial=0)) for part in places) + 1
+    n_classes = max(n_codes, len(known))
+    labelled = LabelledAnswers(largest=[part[there] for part in places], truth=truth[there])
+    columns = tuple(map(str, range(n_classes)))
+    return names_of_columns(columns, known, labelled, roles.options, roles.tables[0].label)
+
+
+def _is_fraction_of_one(column: ColumnEvidence) -> bool:
+    """Return True for numbers from 0 to 1 in every row."""
+    numbers = column.numbers
+    return (
+        numbers is not None
+        and bool(len(numbers))
+        and bool(((numbers >= 0.0) & (numbers <= 1.0)).all())
+    )
+
+
+def _single(
+    roles: FoundRoles,
+    place: int,
+    base: PredictionTable,
+    name: str,
+    truth: Words | None,
+    known: set[str],
+) -> PredictionTable:
+    """Return one column of numbers as the probability, percentage or margin of the second class."""
+    import pandas as pd
+
+    table = roles.tables[place]
+    column = table.columns[name]
+    if column.numbers is None:
+        cell = column.words[0]
+        raise UnreadableTableError(
+            f"The column {name!r} of {table.label} must hold numbers, got {str(cell)[:60]!r}."
+        )
+    numbers = column.numbers
+    if not np.isfinite(numbers).all():
+        row = int(np.argmax(~np.isfinite(numbers)))
+        raise UnreadableTableError(
+            f"{table.label} must have a finite number in each row, got {numbers[row]:g} in the column {name!r}, row "
+            f"{row}. Drop these rows, or predict them again."
+        )
+    others = [
+        other.columns[name].numbers
+        for other in roles.tables
+        if name in other.columns and other.columns[name].numbers is not None
+    ]
+    form: SingleForm
+    if roles.forms:
+        form = cast(SingleForm, roles.forms[place])
+    else:
+        form = form_of_numbers(
+            [name], [part for part in others if part is not None], truth, roles.options
+        )
+    roles.scores[place] = (name,)
+    if form == "outputs":
+        return replace(base, form="outputs", scores=numbers, columns=(name,))
+    scores = numbers / 100.0 if form == "percentage" else numbers
+    labelled = None
+    seconds = [scores[roles.rows[place]]]
+    if truth is not None:
+        there = ~np.asarray(pd.isna(truth))
+        labelled = truth[there]
+        seconds = [part[there] for part in seconds]
+    middle = 0.0 if form == "margin" else 0.5
+    classes = _remembered(roles, place) or names_of_two(
+        name, known, seconds, labelled, roles.options, table.label, middle
+    )
+    single: PredictionForm = form
+    return replace(
+        base,
+        form=single,
+        scores=scores,
+        classes=classes,
+        columns=(name,),
+        threshold=roles.options.threshold,
+    )

@@ -1,0 +1,123 @@
+"""What was read: the predictions of several models for the same rows, with the truth beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics.tables.evidence import Words
+from shiftmetrics.tables.reading import TableReading
+
+PredictionForm = Literal["classes", "answers", "probability", "percentage", "margin", "outputs"]
+TakenRows: TypeAlias = IntArray | slice
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PredictionTable:
+    """The predictions of one model.
+
+    Attributes
+    ----------
+    argument, name : str
+        What messages call it, and its file.
+    form : str
+        "classes": a column of scores for each class; "answers": answers alone; "probability", "percentage",
+        "margin": one column that speaks for the second class; "outputs": of a regression.
+    rows : ndarray or slice
+        The places of the matched rows.
+    scores : ndarray of shape (n_rows, n_classes) or (n_rows,), or None
+        Of all rows of the file. Percentages are divided by 100.
+    classes : tuple of str
+        The classes of the columns; two for one column.
+    served : ndarray of shape (n_rows,) or None
+        The answers of all rows as classes, where the file holds them: they count in place of the largest score.
+    confidence : ndarray of shape (n_rows,) or None
+    columns : tuple of str
+        The columns of the scores.
+    threshold : float or None
+        From which the second class is the answer.
+    """
+
+    argument: str
+    name: str
+    form: PredictionForm
+    rows: TakenRows
+    scores: FloatArray | None = None
+    classes: tuple[str, ...] = ()
+    served: Words | None = None
+    confidence: FloatArray | None = None
+    columns: tuple[str, ...] = ()
+    threshold: float | None = None
+
+    def largest(self) -> Words:
+        """Return the class of the largest score of each matched row, the first of equal ones."""
+        assert self.scores is not None
+        scores = self.scores[self.rows]
+        names = np.array(self.classes, dtype=object)
+        if scores.ndim == 2:
+            return np.asarray(names[scores.argmax(axis=1)])
+        if self.threshold is not None:
+            return np.asarray(names[(scores >= self.threshold).astype(np.int64)])
+        return np.asarray(names[(scores > self.middle).astype(np.int64)])
+
+    @property
+    def middle(self) -> float:
+        """Where one column stands between both classes."""
+        return 0.0 if self.form == "margin" else 0.5
+
+    def answers(self) -> Words:
+        """Return the answers of the matched rows, as they were served."""
+        if self.served is not None:
+            return np.asarray(self.served[self.rows])
+        return self.largest()
+
+    def outputs(self) -> FloatArray:
+        """Return the outputs of a regression in the matched rows."""
+        assert self.scores is not None
+        return np.asarray(self.scores[self.rows])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PredictionTables:
+    """The predictions of several models for the same rows.
+
+    Attributes
+    ----------
+    files : tuple of PredictionTable
+    ids : ndarray of shape (n_samples,)
+        Of the matched rows, or their places.
+    classes : tuple of str
+        Of all files and labels; none for a regression.
+    truth : ndarray of shape (n_samples,) or None
+        True classes as text, None where unknown; numbers, NaN where unknown, for a regression.
+    group, weight : ndarray of shape (n_samples,) or None
+    plan : str or None
+        The plan that the labels belong to.
+    reading : TableReading
+    """
+
+    files: tuple[PredictionTable, ...]
+    ids: Any
+    classes: tuple[str, ...] = ()
+    truth: Any = None
+    group: Any = None
+    weight: FloatArray | None = None
+    plan: str | None = None
+    reading: TableReading
+
+    @property
+    def known(self) -> BoolArray:
+        """Whether a row has a label."""
+        import pandas as pd
+
+        if self.truth is None:
+            return np.zeros(len(self.ids), dtype=bool)
+        return ~np.asarray(pd.isna(self.truth))
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether the models predict numbers."""
+        return any(file.form == "outputs" for file in self.files)

@@ -1,0 +1,343 @@
+"""Read files of predictions: roles by the evidence of all files together, rows matched, classes named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shiftmetrics._core.validation import first_few
+from shiftmetrics.tables.ask import (
+    AmbiguousReadingError,
+    Complaints,
+    PossibleReading,
+    UnreadableTableError,
+)
+from shiftmetrics.tables.class_files import answer_words, class_file
+from shiftmetrics.tables.evidence import Words
+from shiftmetrics.tables.finding import (
+    find_answer_columns,
+    find_truth,
+    find_weight_and_group,
+    free_columns,
+    is_regression_task,
+    refuse_two_models,
+    taken_columns,
+)
+from shiftmetrics.tables.finished import finished_tables
+from shiftmetrics.tables.naming import joint_classes
+from shiftmetrics.tables.opening import (
+    FoundRoles,
+    bring_together,
+    check_named_columns,
+    opened_files,
+)
+from shiftmetrics.tables.options import RoleOptions
+from shiftmetrics.tables.prediction_tables import PredictionTable, PredictionTables
+from shiftmetrics.tables.reading import TableReading
+from shiftmetrics.tables.remembered import apply_reading
+from shiftmetrics.tables.roles.answers import may_be_answer
+from shiftmetrics.tables.roles.beside import equal_columns
+from shiftmetrics.tables.roles.ids import find_row_key
+from shiftmetrics.tables.roles.names import has_name_of
+from shiftmetrics.tables.roles.scores import find_scores
+from shiftmetrics.tables.roles.single import find_single
+from shiftmetrics.tables.sanity import doubts_of_classes
+from shiftmetrics.tables.spelling import common_words, distinct_words
+from shiftmetrics.tables.tasks import refuse_other_tasks, several_labels
+
+if TYPE_CHECKING:
+    from shiftmetrics.tables.cells import Cells
+
+FOLLOWING = 0.8
+"""Fraction of rows in which a column goes with the largest score that may have been served."""
+
+
+def read_predictions(
+    files: Sequence[Cells],
+    *,
+    labels: Cells | None = None,
+    options: RoleOptions | None = None,
+    reading: TableReading | None = None,
+) -> PredictionTables:
+    """Read predictions of one or several models for the same rows.
+
+    Parameters
+    ----------
+    files : sequence of Cells
+        The predictions; a single table may hold two models, named by ``old`` and ``new`` of the options.
+    labels : Cells, optional
+        A file of true labels.
+    options : RoleOptions, optional
+        What is known of the columns.
+    reading : TableReading, optional
+        A reading that was saved: nothing is guessed then, and files that do not fit it are refused.
+
+    Returns
+    -------
+    PredictionTables
+
+    Raises
+    ------
+    AmbiguousReadingError
+        If two readings give different answers; the message has an option for each.
+    UnreadableTableError
+        If no reading fits; the message says all that is wrong with all files.
+    """
+    options = options or RoleOptions()
+    roles = opened_files(files, labels, options)
+    try:
+        return _read(roles, reading)
+    except AmbiguousReadingError:
+        raise
+    except UnreadableTableError as error:
+        # Columns of no one kind may be why.
+        if not roles.problems:
+            raise
+        sentences = " ".join(f"{text[:1].upper()}{text[1:]}" for text in roles.problems[:3])
+        raise UnreadableTableError(f"{error} {sentences}") from error
+
+
+def _read(roles: FoundRoles, reading: TableReading | None) -> PredictionTables:
+    """Find all roles in files that are opened."""
+    complaints = Complaints()
+    if reading is not None:
+        apply_reading(roles, reading, complaints)
+    check_named_columns(roles, complaints)
+    roles.key = find_row_key(roles.tables, roles.options, complaints)
+    roles.notes += roles.key.notes
+    bring_together(roles)
+    roles.equal = equal_columns(roles.tables, roles.rows) if len(roles.tables) > 1 else set()
+    find_weight_and_group(roles)
+    find_truth(roles, complaints)
+    complaints.raise_any()
+    if reading is None:
+        _find_answers_and_task(roles, complaints)
+    complaints.raise_any()
+    if "outputs" in roles.forms or (not roles.forms and is_regression_task(roles)):
+        return _regression(roles)
+    return _classes(roles, complaints)
+
+
+def _find_answers_and_task(roles: FoundRoles, complaints: Complaints) -> None:
+    """Find the columns of answers, and refuse tasks that are neither classes nor a regression."""
+    refuse_two_models(roles)
+    # A column of 0 and 1 for each label would be asked for as one of several answers.
+    several = several_labels(roles.tables, roles.labels, roles.equal)
+    if several is not None and roles.truth is None and roles.options.columns is None:
+        raise UnreadableTableError(several)
+    find_answer_columns(roles, complaints)
+    refused = refuse_other_tasks(
+        roles.tables, roles.labels, roles.key, roles.answers, roles.options
+    )
+    if refused is not None:
+        raise UnreadableTableError(refused)
+
+
+def _regression(roles: FoundRoles) -> PredictionTables:
+    """Read one column of numbers of each model."""
+    n_files = len(roles.tables)
+    names = [one[0] if one else None for one in roles.scores] or list(roles.answers)
+    if any(
+        name is None or not roles.column(place, name).is_number for place, name in enumerate(names)
+    ):
+        free = [free_columns(roles, place) for place in range(n_files)]
+        names = find_single(roles.tables, free, roles.equal, roles.options)
+    found = []
+    for place, name in enumerate(names):
+        table = roles.tables[place]
+        if name is None or not table.columns[name].is_number:
+            known = first_few(list(table.columns), 8)
+            raise UnreadableTableError(
+                f"{table.label} must have a column of numbers, the outputs of a regression; it has {known}. Name it "
+                f"with {roles.options.typed('--prediction', 'COLUMN')}."
+            )
+        found.append(
+            PredictionTable(
+                argument=table.argument,
+                name=table.name,
+                form="outputs",
+                rows=roles.rows[place],
+                scores=table.columns[name].numbers,
+                columns=(name,),
+            )
+        )
+    roles.scores = [(one.columns[0],) for one in found]
+    roles.answers = [None] * n_files
+    truth = roles.truth_numbers()
+    if roles.truth is not None and truth is None:
+        cell = roles.truth.column.words[0]
+        raise UnreadableTableError(
+            f"The true values must be numbers for outputs of a regression, got {str(cell)[:60]!r} in the column "
+            f"{roles.truth.column.name!r} of {roles.truth.source}."
+        )
+    return finished_tables(roles, found, (), truth, "regression")
+
+
+def _classes(roles: FoundRoles, complaints: Complaints) -> PredictionTables:
+    """Read answers and scores of classes, and name the classes."""
+    n_files = len(roles.tables)
+    truth = roles.truth_words()
+    words = answer_words(roles)
+    spelled = common_words(
+        [*(part for part in words if part is not None), *([] if truth is None else [truth])]
+    )
+    fit = iter(spelled)
+    served = [None if part is None else next(fit) for part in words]
+    truth = None if truth is None else next(fit)
+    known = set() if truth is None else distinct_words(truth)
+    answered = set().union(*(distinct_words(part) for part in served if part is not None))
+    codes = _are_codes(answered, known)
+    if not known or not codes:
+        known = known | answered
+    if not roles.scores and not roles.is_remembered:
+        free = [
+            [name for name in free_columns(roles, place) if name != roles.answers[place]]
+            for place in range(n_files)
+        ]
+        with_equal = [
+            [
+                *free[place],
+                *(
+                    name
+                    for name in roles.tables[place].columns
+                    if name in roles.equal
+                    and name not in free[place]
+                    and name not in taken_columns(roles, place)
+                    and name != roles.answers[place]
+                ),
+            ]
+            for place in range(n_files)
+        ]
+        roles.scores = find_scores(
+            roles.tables,
+            with_equal,
+            roles.equal,
+            known,
+            roles.options,
+            complaints,
+            [name is not None for name in roles.answers],
+        )
+        complaints.raise_any()
+        if roles.options.columns is None and roles.options.classes is None:
+            # Of equal scores the first one of the own file is the answer.
+            roles.scores = [
+                tuple(name for name in table.columns if name in chosen)
+                for table, chosen in zip(roles.tables, roles.scores, strict=True)
+            ]
+        _refuse_hidden_answers(roles, truth)
+    files = [
+        class_file(roles, place, served, truth, known, codes=codes) for place in range(n_files)
+    ]
+    return _named(roles, files, truth)
+
+
+def _refuse_hidden_answers(roles: FoundRoles, truth: Words | None) -> None:
+    """Ask where a column without the name of an answer follows the scores as closely as answers do.
+
+    A column that is equal in all files is most often the truth, so that it must follow the scores more closely than
+    the true labels do.
+    """
+    if any(name is not None for name in roles.answers) or not all(roles.scores):
+        return
+    taken = taken_columns(roles, 0)
+    for name, column in roles.tables[0].columns.items():
+        is_shared = all(name in table.columns for table in roles.tables)
+        if name in taken or not is_shared or (name in roles.equal and truth is None):
+            continue
+        if has_name_of(name, "truth") or has_name_of(name, "beside") or not may_be_answer(column):
+            continue
+        if not all(
+            _follows_scores(roles, place, name, truth) for place in range(len(roles.tables))
+        ):
+            continue
+        options = roles.options
+        readings = [
+            PossibleReading(f"{name} was served and counts", options.typed("--prediction", name)),
+            PossibleReading("the largest score is the answer", options.typed("--exclude", (name,))),
+        ]
+        raise AmbiguousReadingError(
+            f"The column {name!r} follows the largest score, and is not called an answer.", readings
+        )
+
+
+def _follows_scores(roles: FoundRoles, place: int, name: str, truth: Words | None) -> bool:
+    """Return True if a column holds classes, and goes with the largest score of one file as answers do."""
+    import pandas as pd
+
+    names = roles.scores[place]
+    if len(names) < 2:
+        return False
+    rows = roles.rows[place]
+    own = roles.column(place, name).words[rows]
+    words = distinct_words(own)
+    known = set(names) if truth is None else distinct_words(truth)
+    are_classes = words <= known or all(any(word in part for part in names) for word in words)
+    if not are_classes or len(words) < 2:
+        return False
+    largest = roles.tables[place].numeric(names)[rows].argmax(axis=1)
+    together = pd.crosstab(largest, own)
+    fraction = float(together.max(axis=1).sum()) / len(largest)
+    if name not in roles.equal:
+        return fraction >= FOLLOWING
+    # The same words as the truth in all rows are the truth once more.
+    if truth is None or bool((own == truth).all()):
+        return False
+    right = pd.crosstab(largest, truth)
+    return fraction >= FOLLOWING and fraction >= float(right.max(axis=1).sum()) / len(largest)
+
+
+def _are_codes(answered: set[str], known: set[str]) -> bool:
+    """Return True if answers are whole numbers where the labels are words: places of classes."""
+    if not answered or not known or answered & known:
+        return False
+    return all(word.isdigit() for word in answered) and not any(word.isdigit() for word in known)
+
+
+def _named(
+    roles: FoundRoles, files: list[PredictionTable], truth: Words | None
+) -> PredictionTables:
+    """Check the classes of all files against each other and against the labels."""
+    outputs = [file.form == "outputs" for file in files]
+    if all(outputs):
+        return finished_tables(roles, files, (), roles.truth_numbers(), "regression")
+    if any(outputs):
+        listed = " and ".join(f"{file.name or file.argument} {file.form}" for file in files)
+        raise UnreadableTableError(f"All files must hold predictions of one kind, got {listed}.")
+    columns = [file.classes for file in files if file.classes]
+    answered = [
+        tuple(sorted(distinct_words(file.served))) for file in files if file.served is not None
+    ]
+    sets = {frozenset(part) for part in columns}
+    if len(sets) > 1:
+        first, second = list(sets)[:2]
+        raise UnreadableTableError(
+            f"All files must have the same classes, but only one has "
+            f"{first_few(sorted(first ^ second), 4)}. Name the "
+            "columns of all files after their classes."
+        )
+    if columns and answered:
+        outside = set().union(*map(set, answered)) - set(columns[0])
+        if outside:
+            raise UnreadableTableError(
+                f"Answers must be classes of the columns {first_few(columns[0], 6)}, got "
+                f"{first_few(sorted(outside))}. "
+                f"Give the classes in the order of the columns with {roles.options.typed('--classes', 'A,B')}."
+            )
+    if truth is not None and columns:
+        outside = distinct_words(truth) - set(columns[0])
+        if outside:
+            raise UnreadableTableError(
+                f"Labels must be among the classes {first_few(columns[0], 6)}, got {first_few(sorted(outside))}."
+            )
+    if truth is not None and answered and not columns:
+        every = set().union(*map(set, answered))
+        if not every & distinct_words(truth):
+            raise UnreadableTableError(
+                f"Answers and labels must have classes in common, got {first_few(sorted(every), 3)} and "
+                f"{first_few(sorted(distinct_words(truth)), 3)}."
+            )
+    complaints = Complaints()
+    classes = joint_classes([*columns[:1], *answered], truth, complaints)
+    names = [file.name or file.argument for file in files]
+    roles.warnings += doubts_of_classes(names, [file.answers() for file in files], truth)
+    return finished_tables(roles, files, classes, truth, "classes")

@@ -1,0 +1,146 @@
+"""Files of SPSS (sav, zsav) and Stata (dta): value labels in place of codes."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shiftmetrics._core.validation import needs
+from shiftmetrics.tables.cells import Cells
+from shiftmetrics.tables.content import Content, Reader
+from shiftmetrics.tables.readers.names import checked_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def _read_stata(content: Content) -> Cells:
+    from pandas.io.stata import StataReader
+
+    content.check_size(4 * content.size)
+    with (
+        content.open() as file,
+        StataReader(file, convert_categoricals=False, preserve_dtypes=True) as reader,
+    ):
+        labels = reader.value_labels()
+        frame = reader.read()
+        # which column has which list of labels is said by its name alone
+        lists = dict(zip(frame.columns, getattr(reader, "_lbllist", ()), strict=False))
+    by_column = {name: labels.get(label, {}) for name, label in lists.items()}
+    return _labelled(content, frame, by_column)
+
+
+def _read_spss(content: Content) -> Cells:
+    with needs(f"{content.argument}, a file of SPSS,", "pyreadstat", "'shiftmetrics[stats]'"):
+        import pyreadstat
+    content.check_size(8 * content.size)
+    with _on_disk(content) as path:
+        frame, about = pyreadstat.read_sav(path, apply_value_formats=False)
+    return _labelled(content, frame, about.variable_value_labels)
+
+
+@contextmanager
+def _on_disk(content: Content) -> Iterator[str]:
+    """Let a library that takes names of files read what was unpacked."""
+    if content.path is not None:
+        yield str(content.path)
+        return
+    handle, name = tempfile.mkstemp(suffix=".sav")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.read())
+        yield name
+    finally:
+        Path(name).unlink()
+
+
+def _labelled(
+    content: Content, frame: pd.DataFrame, labels: Mapping[str, Mapping[Any, str]]
+) -> Cells:
+    """Return the cells with value labels in place of codes, where each code that is used has one."""
+    import pandas as pd
+
+    if not len(frame):
+        raise content.refusal("a file with rows", "which has none")
+    frame.columns = checked_names(list(map(str, frame.columns)), content)
+    levels = {}
+    written = []
+    notes = []
+    table: dict[str, Any] = {}
+    for name in frame.columns:
+        column = frame[name].reset_index(drop=True)
+        known = dict(labels.get(name) or {})
+        if known:
+            used = set(column.dropna().unique())
+            words = list(map(str, known.values()))
+            if used <= set(known) and len(set(words)) == len(words):
+                levels[name] = tuple(words)
+                table[name] = column.map(
+                    lambda code, known=known: str(known[code]), na_action="ignore"
+                ).astype(object)
+                continue
+            notes.append(f"{name} keeps its codes: not each has a label of its own")
+        if column.dtype.kind == "f" and (column % 1 == 0).all() and (column.abs() < 2**53).all():
+            # SPSS has no integers
+            column = column.astype("int64")
+        if column.dtype.kind not in "iufbMm":
+            column = column.astype(object)
+            if column.dropna().map(lambda cell: isinstance(cell, str)).all():
+                # these formats have no gap in a string but nothing
+                column = column.where(column != "", None)
+                written.append(name)
+            else:
+                column = pd.to_datetime(column, errors="coerce")
+        table[name] = column
+    return Cells(
+        argument=content.argument,
+        name=content.name,
+        table=pd.DataFrame(table),
+        written=frozenset(written),
+        levels=levels,
+        notes=tuple(notes),
+    )
+
+
+def _is_stata(content: Content) -> bool:
+    head = content.head
+    if head.startswith(b"<stata_dta>"):
+        return True
+    # before release 13: the release, the byte order, 1, and a zero
+    return (
+        len(head) > 10
+        and head[0] in (*range(102, 106), 108, *range(110, 116))
+        and head[1] in (1, 2)
+        and head[2] == 1
+    )
+
+
+def _write_spss(frame: pd.DataFrame, path: Path) -> None:
+    import pyreadstat
+
+    pyreadstat.write_sav(frame, str(path))
+
+
+READERS = (
+    Reader(
+        name="a file of Stata",
+        suffixes=(".dta",),
+        told_by="<stata_dta> at its beginning, or the release and byte order of older ones",
+        tells=_is_stata,
+        read=_read_stata,
+        write=lambda frame, path: frame.to_stata(path, write_index=False),
+    ),
+    Reader(
+        name="a file of SPSS",
+        suffixes=(".sav", ".zsav"),
+        told_by="its first four bytes, $FL2 or $FL3",
+        tells=lambda content: content.head.startswith((b"$FL2", b"$FL3")),
+        read=_read_spss,
+        write=_write_spss,
+        extra="stats",
+    ),
+)

@@ -1,0 +1,150 @@
+"""Workbooks, xlsx: the first sheet with a table."""
+
+from __future__ import annotations
+
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+from shiftmetrics._core.validation import first_few, needs
+from shiftmetrics.tables.cells import Cells, Header, generated_name
+from shiftmetrics.tables.content import Content, Reader
+from shiftmetrics.tables.readers.dialect import counted, usual_count
+from shiftmetrics.tables.readers.header import judge_first_line
+from shiftmetrics.tables.readers.names import checked_names
+from shiftmetrics.tables.readers.packed import is_zip, zip_members
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CELL_BYTES = 200
+"""What a cell takes while a sheet is read, beside the unpacked text."""
+
+
+def _tells(content: Content) -> bool:
+    if not is_zip(content):
+        return False
+    try:
+        return any(member.filename == "xl/workbook.xml" for member in zip_members(content))
+    except Exception:
+        return False
+
+
+def _read(content: Content) -> Cells:
+    with needs(f"{content.argument}, a workbook,", "openpyxl", "'shiftmetrics[excel]'"):
+        import openpyxl
+    content.check_size(2 * sum(member.file_size for member in zip_members(content)))
+    with zipfile.ZipFile(content.open()) as archive:
+        for member in archive.infolist():
+            # what an archive says of its sizes need not be so
+            with archive.open(member) as file:
+                content.unpacked(file, content.name)
+    with content.open() as file:
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        formulas = openpyxl.load_workbook(content.open(), read_only=True, data_only=False)
+        sheet, rows = _choose_sheet(content, book)
+        _refuse_formulas(content, rows, formulas[sheet])
+        notes = [f"sheet {sheet}"] if len(book.sheetnames) > 1 else []
+    return _cells(content, rows, notes)
+
+
+def _choose_sheet(content: Content, book: Any) -> tuple[str, list[list[Any]]]:
+    """Return the sheet that was named, or the first one that holds a table."""
+    asked = content.options.key
+    if asked is not None and asked not in book.sheetnames:
+        raise content.refusal(
+            "a workbook with the sheet that is named",
+            f"with {first_few(book.sheetnames, 5)} and no {asked!r}",
+        )
+    for sheet in book.worksheets:
+        if asked is not None and sheet.title != asked:
+            continue
+        rows = [list(row) for row in sheet.iter_rows(values_only=True)]
+        content.check_size(CELL_BYTES * sum(map(len, rows)))
+        if sum(any(cell is not None for cell in row) for row in rows) > 1:
+            return sheet.title, rows
+    raise content.refusal("a workbook with a table", "whose sheets hold none")
+
+
+def _refuse_formulas(content: Content, rows: list[list[Any]], sheet: Any) -> None:
+    """Refuse formulas whose values nobody has computed: their cells would be taken for gaps."""
+    for values, cells in zip(rows, sheet.iter_rows(values_only=True), strict=False):
+        for value, cell in zip(values, cells, strict=False):
+            if value is None and isinstance(cell, str) and cell.startswith("="):
+                raise content.refusal(
+                    "a workbook with values",
+                    f"with formulas that were never computed, such as {cell[:30]!r}",
+                    "Open it in a spreadsheet and save it.",
+                )
+
+
+def _cells(content: Content, rows: list[list[Any]], notes: list[str]) -> Cells:
+    rows = [row for row in rows if any(cell is not None for cell in row)]
+    used = [
+        any(row[place] is not None for row in rows if place < len(row))
+        for place in range(max(map(len, rows)))
+    ]
+    places = [place for place, is_used in enumerate(used) if is_used]
+    rows = [[row[place] if place < len(row) else None for place in places] for row in rows]
+    counts = [sum(cell is not None for cell in row) for row in rows]
+    full = max(usual_count(counts), 1)
+    start = next(place for place, count in enumerate(counts) if count >= full - 1)
+    if start:
+        notes.append(counted(start, "stands above the table", "stand above the table"))
+    rows = rows[start:]
+    words = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    header: Header = content.options.first_line or judge_first_line(words[0], words[1:500])
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    generated = list(map(generated_name, range(len(places))))
+    headless = _frame(generated, columns)[0] if header == "either" else None
+    names = generated
+    if header != "none":
+        names = checked_names([word.strip() for word in words[0]], content)
+        columns = [column[1:] for column in columns]
+    if not columns[0]:
+        raise content.refusal("a file with rows", "which has none below its header")
+    frame, written = _frame(names, columns)
+    return Cells(
+        argument=content.argument,
+        name=content.name,
+        table=frame,
+        written=frozenset(written),
+        index=("",) if names[0] == "" else (),
+        header=header,
+        headless=headless,
+        notes=tuple(notes),
+    )
+
+
+def _frame(names: list[str], columns: list[list[Any]]) -> tuple[pd.DataFrame, list[str]]:
+    """Return numbers, dates and truth values as they are; columns of words, and of several kinds, as strings."""
+    import datetime
+
+    import pandas as pd
+
+    table = {}
+    written = []
+    for name, cells in zip(names, columns, strict=True):
+        kinds = {type(cell) for cell in cells if cell is not None}
+        if kinds and kinds <= {int, float}:
+            table[name] = pd.Series(cells, dtype=float if None in cells else None)
+        elif kinds == {bool} and None not in cells:
+            table[name] = pd.Series(cells)
+        elif kinds and kinds <= {datetime.datetime, datetime.date}:
+            table[name] = pd.to_datetime(pd.Series(cells, dtype=object), errors="coerce")
+        else:
+            table[name] = pd.Series(
+                [None if cell is None else str(cell) for cell in cells], dtype=object
+            )
+            written.append(name)
+    return pd.DataFrame(table), written
+
+
+READER = Reader(
+    name="a workbook",
+    suffixes=(".xlsx",),
+    told_by="a zip archive that holds xl/workbook.xml",
+    tells=_tells,
+    read=_read,
+    write=lambda frame, path: frame.to_excel(path, index=False),
+    extra="excel",
+)

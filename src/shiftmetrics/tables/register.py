@@ -1,0 +1,138 @@
+"""The register of readers: a file is told by its content and read by the reader of its kind.
+
+A new kind is a `Reader` that `add_reader` takes; help texts, documentation and the tests on damaged files walk through
+`READERS`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from shiftmetrics.tables.cells import Cells
+from shiftmetrics.tables.content import Content, Reader, ReadOptions, UnreadableError
+from shiftmetrics.tables.readers import (
+    arff,
+    arrays,
+    arrow,
+    json,
+    packed,
+    statistics,
+    text,
+    workbook,
+)
+from shiftmetrics.tables.readers.folders import parts_of, read_parts
+from shiftmetrics.tables.readers.strangers import refuse_strangers
+
+__all__ = [
+    "READERS",
+    "Content",
+    "ReadOptions",
+    "Reader",
+    "UnreadableError",
+    "add_reader",
+    "known_suffixes",
+    "read_content",
+    "read_file",
+]
+
+READERS: list[Reader] = [
+    *arrow.READERS,
+    *arrays.READERS,
+    workbook.READER,
+    *statistics.READERS,
+    *packed.READERS,
+    arff.READER,
+    *json.READERS,
+    text.READER,
+]
+"""In the order in which they are asked: text takes what no other one knows."""
+
+MOST_LAYERS = 3
+"""A file may be packed so many times: ``old.csv.gz`` in ``old.zip`` is two."""
+
+
+def add_reader(reader: Reader) -> None:
+    """Add a reader; it is asked before those that are known."""
+    READERS.insert(0, reader)
+
+
+def known_suffixes() -> tuple[str, ...]:
+    """Return how the names of files end that can be read, for help texts."""
+    suffixes = [suffix for reader in READERS for suffix in reader.suffixes]
+    return tuple(dict.fromkeys(suffixes))
+
+
+def read_file(path: str | Path, argument: str, options: ReadOptions | None = None) -> Cells:
+    """Return the cells of a file, of a folder of parts, or of a pattern of files.
+
+    Raises
+    ------
+    UnreadableError
+        If it is missing, empty, damaged, too large or of no kind that is known.
+    ImportError
+        If a package is missing; the message says which.
+    """
+    options = options or ReadOptions()
+    path = Path(path)
+    parts = parts_of(path, argument, options)
+    if parts is not None:
+        name = path.name or str(path)
+        return _guarded(
+            Content(argument, name, options, data=b""),
+            lambda: read_parts(parts, name, read_content),
+        )
+    content = Content(argument, path.name, options, path=path)
+    if not path.is_file():
+        if path.exists():
+            raise content.refusal("a file", "a pipe or a device", "Save it to a file first.")
+        raise UnreadableError(argument, "an existing file", f"{str(path)!r}, which is not there")
+    try:
+        content.head  # noqa: B018 - opened to see whether it may be
+    except OSError as error:
+        raise content.refusal("a file that may be read", "which may not be opened") from error
+    return read_content(content)
+
+
+def read_content(content: Content) -> Cells:
+    """Return the cells of a file that is opened."""
+    for _ in range(MOST_LAYERS + 1):
+        if not content.head:
+            raise content.refusal("a file with rows", "an empty file")
+        reader = _told(content)
+        unpack = reader.unpack
+        if unpack is None:
+            read = reader.read
+            if read is None:
+                raise TypeError(f"the reader of {reader.name} can neither read nor unpack.")
+            return _guarded(content, lambda read=read, content=content: read(content), reader)
+        content = _guarded(content, lambda unpack=unpack, content=content: unpack(content), reader)
+    raise content.refusal("a file", f"which is packed more than {MOST_LAYERS} times", "Unpack it.")
+
+
+def _told(content: Content) -> Reader:
+    for reader in READERS:
+        if reader is text.READER:
+            # what is no text is named, so that nothing unknown is read as one
+            refuse_strangers(content)
+        if reader.tells(content):
+            return reader
+    raise content.refusal(
+        "a table",
+        "a binary file of no kind that is known",
+        "Save the table as csv or parquet.",
+    )
+
+
+def _guarded(content, do, reader=None):  # type: ignore[no-untyped-def]
+    """Let no error and no warning of a library through: a file is read, or refused in our words."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return do()
+    except (UnreadableError, ImportError):
+        raise
+    except Exception as error:
+        raise content.damaged(reader) from error

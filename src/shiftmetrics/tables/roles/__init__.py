@@ -1,0 +1,1 @@
+"""Roles of columns, each found by one function of evidence."""

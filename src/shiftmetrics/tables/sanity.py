@@ -1,0 +1,64 @@
+"""The check at the end, whatever the reading: numbers that speak against it are warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from shiftmetrics.tables.evidence import Words
+from shiftmetrics.tables.spelling import distinct_words
+
+FEWEST = 10
+"""Labels from which on a fraction of right answers says something."""
+
+OFTEN = 0.05
+"""Fraction of the rows from which a class that no label has is answered often."""
+
+
+def doubts_of_classes(
+    names: Sequence[str], answers: Sequence[Words], truth: Words | None
+) -> list[str]:
+    """Return what speaks against a reading of classes: models worse than chance, classes that no label has."""
+    import pandas as pd
+
+    if truth is None:
+        return []
+    known = ~np.asarray(pd.isna(truth))
+    if int(known.sum()) < FEWEST:
+        return []
+    doubts = []
+    labels = truth[known]
+    for name, own in zip(names, answers, strict=True):
+        given = own[known]
+        right = float((given == labels).mean())
+        chance = _chance(given, labels)
+        # One standard error below chance, so that a model that knows nothing is no misreading.
+        error = np.sqrt(chance * (1.0 - chance) / len(labels))
+        if right < chance - error:
+            doubts.append(
+                f"{name} is right in {right:.0%} of the labelled rows, fewer than the {chance:.0%} of answers at "
+                "random: the classes or the rows may be misread"
+            )
+    is_mostly_labelled = known.mean() >= 0.5
+    for name in sorted(set().union(*map(distinct_words, answers)) - distinct_words(labels)):
+        often = max(float((own == name).mean()) for own in answers)
+        if often > OFTEN and is_mostly_labelled:
+            doubts.append(f"no label is {name}, which is the answer in {often:.0%} of the rows")
+    return doubts
+
+
+def _chance(answers: Words, labels: Words) -> float:
+    """Return how often answers in a random order would be right: sum_k P(answer = k) P(label = k)."""
+    import pandas as pd
+
+    first = pd.Series(answers).value_counts(normalize=True)
+    second = pd.Series(labels).value_counts(normalize=True)
+    return float(first.mul(second, fill_value=0.0).sum())
+
+
+def doubts_of_labels(n_found: int, n_labels: int, source: str) -> list[str]:
+    """Return what speaks against a pairing of labels: fewer than half belong to a row of the files."""
+    if n_labels and n_found < 0.5 * n_labels:
+        return [f"{n_found} of the {n_labels} labels of {source} belong to a row of the files"]
+    return []

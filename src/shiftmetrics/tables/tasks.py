@@ -1,0 +1,223 @@
+"""Tasks that no command serves: named and refused, so that another question is never answered in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from shiftmetrics._core.validation import first_few
+from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence
+from shiftmetrics.tables.options import RoleOptions
+from shiftmetrics.tables.roles.ids import RowKey
+from shiftmetrics.tables.roles.names import has_name_of, plain_name
+
+BOX_SIDES = (
+    {"xmin", "ymin", "xmax", "ymax"}, {"x1", "y1", "x2", "y2"}, {"left", "top", "right", "bottom"},
+    {"x_min", "y_min", "x_max", "y_max"}, {"left", "top", "width", "height"}, {"xc", "yc", "w", "h"},
+    {"x_center", "y_center", "width", "height"}, {"x", "y", "w", "h"}, {"x", "y", "width", "height"},
+)  # fmt: skip
+"""Names of the sides of boxes."""
+
+QUERY_NAMES = {
+    "qid",
+    "query",
+    "query_id",
+    "queryid",
+    "q_id",
+    "topic",
+    "topic_id",
+    "group_id",
+    "session_id",
+}
+RELEVANCE_NAMES = {
+    "relevance",
+    "rel",
+    "rank",
+    "relevance_label",
+    "position",
+    "ranking",
+    "graded_relevance",
+}
+CENSOR_NAMES = {
+    "event", "censored", "censor", "status", "event_observed", "death", "died", "event_indicator", "is_censored",
+    "delta", "failure",
+}  # fmt: skip
+TIME_NAMES = {
+    "time", "duration", "t", "survival_time", "time_to_event", "followup", "follow_up", "tte", "os_time", "os",
+    "futime", "predicted_time", "survival", "days", "months",
+}  # fmt: skip
+SPAN_NAMES = ({"start", "end"}, {"onset", "offset"}, {"begin", "end"}, {"start_time", "end_time"})
+
+TAG_MARKS = ",;|"
+
+
+def refuse_other_tasks(
+    tables: Sequence[TableEvidence],
+    labels: TableEvidence | None,
+    key: RowKey | None,
+    answers: Sequence[str | None],
+    options: RoleOptions,
+) -> str | None:
+    """Return the sentence that names a task which is not served, or None.
+
+    Parameters
+    ----------
+    tables : sequence of TableEvidence
+        The files of predictions.
+    labels : TableEvidence or None
+        A file of labels.
+    key : RowKey or None
+        How rows are paired; None where ids repeat.
+    answers : sequence of str or None
+        The columns of answers.
+    """
+    everything = [*tables, *([] if labels is None else [labels])]
+    names = {plain_name(name) for table in everything for name in table.columns}
+    # Who names classes or columns says that the rows are to be compared as classes.
+    if options.classes is not None or options.columns is not None:
+        return None
+    if any(sides <= names for sides in BOX_SIDES) and (
+        key is None or _has_many_rows_of_one(tables)
+    ):
+        return "The files hold boxes, several for one image: no command compares detections yet."
+    if any(span <= names for span in SPAN_NAMES) and (key is None or _has_many_rows_of_one(tables)):
+        return "The files hold segments with a start and an end: no command compares segments yet."
+    if names & CENSOR_NAMES and names & TIME_NAMES and _has_censoring(everything):
+        return (
+            "The files hold survival times beside a column that says which are censored: no command compares such "
+            "models yet."
+        )
+    if names & QUERY_NAMES and names & RELEVANCE_NAMES and _has_queries(tables):
+        return (
+            "The files hold rankings, several rows of one query: no command compares rankings yet."
+        )
+    return _tags(tables, answers) or _ordered_grades(tables, labels, answers, options)
+
+
+def _has_many_rows_of_one(tables: Sequence[TableEvidence]) -> bool:
+    """Return True if the first column that is no number, or has the name of an image, repeats."""
+    for table in tables:
+        for column in table.columns.values():
+            plain = plain_name(column.name)
+            is_item = any(word in plain for word in ("image", "file", "doc", "audio", "text", "id"))
+            if is_item and column.n_distinct < column.n_rows:
+                return True
+    return False
+
+
+def _has_censoring(tables: Sequence[TableEvidence]) -> bool:
+    """Return True if a column with the name of a censoring mark holds two values and one of times holds numbers."""
+    marks = False
+    times = False
+    for table in tables:
+        for column in table.columns.values():
+            plain = plain_name(column.name)
+            marks = marks or (plain in CENSOR_NAMES and column.n_distinct == 2)
+            times = times or (plain in TIME_NAMES and column.is_number and column.n_distinct > 2)
+    return marks and times
+
+
+def _has_queries(tables: Sequence[TableEvidence]) -> bool:
+    """Return True if a query has several rows."""
+    for table in tables:
+        for column in table.columns.values():
+            is_query = plain_name(column.name) in QUERY_NAMES
+            if is_query and 1 < column.n_distinct <= 0.5 * column.n_rows:
+                return True
+    return False
+
+
+def _tags(tables: Sequence[TableEvidence], answers: Sequence[str | None]) -> str | None:
+    """Return the sentence on several answers in one cell."""
+    for table, name in zip(tables, answers, strict=True):
+        if name is not None and _are_tags(table.columns[name]):
+            cell = str(table.columns[name].words[0])[:60]
+            return (
+                f"The column {name!r} of {table.label} holds several answers in a cell, such as {cell!r}: no command "
+                "compares models with several labels a row yet. Give one file for each label."
+            )
+    return None
+
+
+def several_labels(
+    tables: Sequence[TableEvidence], labels: TableEvidence | None, equal: set[str]
+) -> str | None:
+    """Return the sentence on a column of 0 and 1 for each label, several of them 1 in a row, or None.
+
+    Parameters
+    ----------
+    tables : sequence of TableEvidence
+        The files of predictions.
+    labels : TableEvidence or None
+    equal : set of str
+        Columns that belong to the rows.
+    """
+    if any(has_name_of(name, "answer") for table in tables for name in table.columns):
+        return None
+    marks = [_indicators(table) for table in tables]
+    shared = [
+        name for name in marks[0] if all(name in part for part in marks) and name not in equal
+    ]
+    holder = tables[0]
+    if labels is not None:
+        # Scores of each label may stand in the files.
+        shared = [
+            name for name in _indicators(labels) if all(name in table.columns for table in tables)
+        ]
+        holder = labels
+    if len(shared) < 2 or len(np.unique(holder.numeric(shared).sum(axis=1))) <= 1:
+        return None
+    return (
+        f"The columns {first_few(shared, 4)} of {holder.label} hold 0 and 1, several of them 1 in a row: no command "
+        f"compares models with several labels a row yet. Compare one of them at a time, with --columns {shared[0]}."
+    )
+
+
+def _indicators(table: TableEvidence) -> list[str]:
+    """Return the columns that hold 0 and 1 alone, or Booleans."""
+    found = []
+    for name, column in table.columns.items():
+        if column.is_unnamed or not column.is_number:
+            continue
+        known = column.known_numbers
+        if len(known) and bool(np.isin(known, (0.0, 1.0)).all()):
+            found.append(name)
+    return found
+
+
+def _are_tags(column: ColumnEvidence) -> bool:
+    """Return True if cells hold several words of one small list, with a mark between them."""
+    distinct = [str(word) for word in column.codes[1].tolist()] if not column.is_number else []
+    if len(distinct) < 2:
+        return False
+    for mark in TAG_MARKS:
+        several = [word for word in distinct if mark in word.strip("[](){}")]
+        if len(several) < 2:
+            continue
+        parts = [part.strip("[](){}'\" ") for word in distinct for part in word.split(mark)]
+        # Tags come back in other cells; sentences do not.
+        if len(set(parts)) < 0.7 * len(parts) and len(set(parts)) < len(distinct) + 2:
+            return True
+    return False
+
+
+def _ordered_grades(
+    tables: Sequence[TableEvidence],
+    labels: TableEvidence | None,
+    answers: Sequence[str | None],
+    options: RoleOptions,
+) -> str | None:
+    """Return the sentence on grades with an order, by the schema of a file."""
+    for table, name in zip(tables, answers, strict=True):
+        if name is None or name not in table.ordered:
+            continue
+        levels = table.levels.get(name, ())
+        if len(levels) > 2:
+            typed = options.typed("--classes", levels)
+            return (
+                f"The column {name!r} of {table.label} holds grades with an order, {first_few(levels, 4)}: "
+                "no command "
+                f"says how far they are off yet. {typed}: compares them as classes without an order."
+            )
+    return None

@@ -1,0 +1,103 @@
+"""Parquet and Arrow: types, nested columns, names of classes, and the index of pandas."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from shiftmetrics.tables.content import ReadOptions, UnreadableError
+from shiftmetrics.tables.register import read_file
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+
+def read(tmp_path, table):
+    path = tmp_path / "old.parquet"
+    parquet.write_table(table, path)
+    return read_file(path, "OLD")
+
+
+def test_lists_structs_maps_and_pairs_become_columns(tmp_path):
+    pairs = [
+        [{"label": "b", "score": 0.9}, {"label": "a", "score": 0.1}],
+        [{"label": "a", "score": 0.6}, {"label": "b", "score": 0.4}],
+    ]
+    table = pa.table(
+        {
+            "v": [[0.25, 0.75], [0.5, 0.5]],
+            "s": [{"a": 0.1, "b": 0.9}, {"a": 0.6, "b": 0.4}],
+            "top": pairs,
+            "tags": [["x", "y"], ["z"]],
+        }
+    )
+    cells = read(tmp_path, table)
+    assert cells.frame["v.1"].tolist() == [0.75, 0.5]
+    assert cells.frame["s.b"].tolist() == [0.9, 0.4]
+    assert cells.frame["top.a"].tolist() == [0.1, 0.6]
+    assert cells.frame["tags"].tolist() == ['["x", "y"]', '["z"]']
+    assert cells.written == {"tags"}
+
+
+def test_names_of_classes_come_from_the_schema(tmp_path):
+    feature = {"names": ["cat", "dog"], "_type": "ClassLabel"}
+    about = {"info": {"features": {"label": feature, "id": {"dtype": "int64", "_type": "Value"}}}}
+    table = pa.table({"id": [1, 2, 3], "label": [0, 1, -1]})
+    table = table.replace_schema_metadata({"huggingface": json.dumps(about)})
+    cells = read(tmp_path, table)
+    assert cells.frame["label"].tolist()[:2] == ["cat", "dog"]
+    assert cells.frame["label"].isna().tolist() == [False, False, True]
+    assert cells.levels == {"label": ("cat", "dog")}
+
+
+def test_categories_are_levels_with_their_order(tmp_path):
+    path = tmp_path / "old.parquet"
+    grades = pd.Categorical(["low", "high", None], categories=["low", "high"], ordered=True)
+    pd.DataFrame({"g": grades, "c": pd.Categorical(["x", "y", "x"])}).to_parquet(path)
+    cells = read_file(path, "OLD")
+    assert cells.levels == {"g": ("low", "high"), "c": ("x", "y")}
+    assert cells.ordered == {"g"}
+    assert cells.frame["g"].isna().tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("index", "name"),
+    [
+        ([4, 7, 9], "index"),
+        (pd.Index([4, 7, 9], name="id"), "id"),
+        (range(3), None),
+        (range(5, 8), "index"),
+    ],
+)
+def test_the_index_of_pandas(tmp_path, index, name):
+    path = tmp_path / "old.parquet"
+    pd.DataFrame({"p": [0.5, 0.25, 1.0]}, index=index).to_parquet(path)
+    cells = read_file(path, "OLD")
+    assert cells.index == (() if name is None else (name,))
+    if name is not None:
+        assert cells.frame[name].tolist() == list(index)
+        assert list(cells.frame.columns) == [name, "p"]
+
+
+def test_words_are_words_and_gaps_are_gaps(tmp_path):
+    cells = read(
+        tmp_path, pa.table({"w": ["NA", "007", None], "x": [1.5, None, 2.5], "i": [1, 2, 3]})
+    )
+    assert cells.written == {"w"}
+    assert cells.frame["w"].tolist()[:2] == ["NA", "007"]
+    assert cells.frame["w"].isna().tolist() == [False, False, True]
+    assert cells.frame["i"].dtype.kind == "i"
+
+
+def test_repeated_values_that_unpack_to_too_much_are_refused(tmp_path):
+    path = tmp_path / "old.parquet"
+    parquet.write_table(pa.table({"x": pa.array([0.0] * 2_000_000)}), path)
+    assert path.stat().st_size < 10_000
+    with pytest.raises(UnreadableError, match="max-gib"):
+        read_file(path, "OLD", ReadOptions(max_gib=0.01))
+
+
+def test_names_that_stand_twice_are_refused(tmp_path):
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    with pytest.raises(UnreadableError, match="'a' twice"):
+        read(tmp_path, table)

@@ -1,0 +1,73 @@
+"""Folders of parts and patterns of files: one table."""
+
+import pandas as pd
+import pytest
+
+from shiftmetrics.tables.content import UnreadableError
+from shiftmetrics.tables.register import read_file
+
+
+@pytest.fixture
+def folder(tmp_path):
+    path = tmp_path / "scores"
+    path.mkdir()
+    (path / "_SUCCESS").write_bytes(b"")
+    (path / ".part-00000.csv.crc").write_bytes(b"crc\x00\x00")
+    return path
+
+
+def test_parts_with_a_header_each(folder):
+    for place, rows in enumerate(["1,007\n2,012\n", "", "3,100\n"]):
+        (folder / f"part-{place:05}.csv").write_text("id,code\n" + rows)
+    cells = read_file(folder, "OLD")
+    assert cells.frame["id"].tolist() == [1, 2, 3]
+    assert cells.frame["code"].tolist() == ["007", "012", "100"]
+    assert cells.name == "scores"
+
+
+def test_parts_without_a_header(folder):
+    (folder / "part-0.csv").write_text("cat,0.5\ndog,0.25\n")
+    (folder / "part-1.csv").write_text("bird,0.75\ncat,0.125\n")
+    cells = read_file(folder, "OLD")
+    assert cells.header == "none"
+    assert cells.frame["column 0"].tolist() == ["cat", "dog", "bird", "cat"]
+
+
+def test_parts_of_json_lines_and_packed_parts(folder):
+    (folder / "part-0.json").write_text('{"id": 1, "p": 0.5}\n')
+    (folder / "part-1.json").write_text('{"id": 2, "p": 0.25}\n{"id": 3, "p": 0.75}\n')
+    assert read_file(folder, "OLD").frame["p"].tolist() == [0.5, 0.25, 0.75]
+    for path in folder.glob("*.json"):
+        path.unlink()
+    for place in (0, 1):
+        pd.DataFrame({"id": [place], "p": [0.5]}).to_csv(
+            folder / f"part-{place}.csv.gz", index=False
+        )
+    assert read_file(folder, "OLD").frame["id"].tolist() == [0, 1]
+
+
+def test_names_of_folders_are_columns(folder):
+    pytest.importorskip("pyarrow")
+    for country in ("DE", "NA"):
+        (folder / f"country={country}").mkdir()
+        pd.DataFrame({"p": [0.5, 0.25]}).to_parquet(
+            folder / f"country={country}" / "part-0.parquet"
+        )
+    cells = read_file(folder, "OLD")
+    assert cells.frame["country"].tolist() == ["DE", "DE", "NA", "NA"]
+
+
+def test_a_pattern(tmp_path):
+    for place in (0, 1):
+        (tmp_path / f"a{place}.csv").write_text(f"id,p\n{place},0.5\n")
+    (tmp_path / "other.csv").write_text("x\n1\n")
+    assert read_file(tmp_path / "a*.csv", "OLD").frame["id"].tolist() == [0, 1]
+
+
+def test_what_does_not_belong_together_is_refused(folder):
+    with pytest.raises(UnreadableError, match="which holds none"):
+        read_file(folder, "OLD")
+    (folder / "a.csv.gz").write_bytes(pd.DataFrame({"a": [1]}).to_csv(index=False).encode())
+    (folder / "b.parquet").write_bytes(b"PAR1")
+    with pytest.raises(UnreadableError, match="one kind"):
+        read_file(folder, "OLD")

@@ -1,0 +1,32 @@
+"""Files of Stata and SPSS: labels of values, not codes."""
+
+import pandas as pd
+import pytest
+
+from shiftmetrics.tables.register import read_file
+
+
+def test_labels_of_stata_in_place_of_codes(tmp_path):
+    path = tmp_path / "old.dta"
+    frame = pd.DataFrame(
+        {"id": ["a", "b", ""], "answer": pd.Categorical(["cat", "dog", "cat"]), "p": [0.5, 0.25, 1]}
+    )
+    frame.to_stata(path, write_index=False)
+    cells = read_file(path, "OLD")
+    assert cells.frame["answer"].tolist() == ["cat", "dog", "cat"]
+    assert cells.levels == {"answer": ("cat", "dog")}
+    assert not cells.ordered
+    assert cells.frame["id"].isna().tolist() == [False, False, True]
+
+
+def test_labels_of_spss_in_place_of_codes(tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    path = tmp_path / "old.sav"
+    frame = pd.DataFrame({"id": [1, 2, 3], "answer": [1.0, 2.0, 1.0], "grade": [1.0, 2.0, 3.0]})
+    labels = {"answer": {1: "cat", 2: "dog"}, "grade": {1: "low"}}
+    pyreadstat.write_sav(frame, str(path), variable_value_labels=labels)
+    cells = read_file(path, "OLD")
+    assert cells.frame["answer"].tolist() == ["cat", "dog", "cat"]
+    assert cells.frame["grade"].tolist() == [1, 2, 3]
+    assert "grade" in cells.notes[0]
+    assert cells.frame["id"].dtype.kind == "i"

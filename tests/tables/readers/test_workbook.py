@@ -1,0 +1,50 @@
+"""Workbooks: the first sheet with a table, titles above it, and formulas."""
+
+import pandas as pd
+import pytest
+
+from shiftmetrics.tables.content import ReadOptions, UnreadableError
+from shiftmetrics.tables.register import read_file
+
+openpyxl = pytest.importorskip("openpyxl")
+ROWS = [["id", "answer", "p"], [1, "NA", 0.5], [2, "dog", 0.25], [3, None, 1]]
+
+
+def save(tmp_path, sheets):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    path = tmp_path / "old.xlsx"
+    book.save(path)
+    return path
+
+
+def test_the_first_sheet_with_a_table_is_read_and_named(tmp_path):
+    path = save(
+        tmp_path, {"About": [["made in March"]], "Scores": [["Title"], [], *ROWS], "More": ROWS[:2]}
+    )
+    cells = read_file(path, "OLD")
+    assert cells.frame["p"].tolist() == [0.5, 0.25, 1.0]
+    assert cells.frame["answer"].tolist()[:2] == ["NA", "dog"]
+    assert cells.frame["answer"].isna().tolist() == [False, False, True]
+    assert any("Scores" in note for note in cells.notes)
+    assert len(read_file(path, "OLD", ReadOptions(key="More")).frame) == 1
+    with pytest.raises(UnreadableError, match="None|no 'Else'"):
+        read_file(path, "OLD", ReadOptions(key="Else"))
+
+
+def test_formulas_without_values_are_refused(tmp_path):
+    path = save(tmp_path, {"Scores": [*ROWS, [4, "cat", "=1/4"]]})
+    with pytest.raises(UnreadableError, match="never computed"):
+        read_file(path, "OLD")
+
+
+def test_an_index_that_pandas_writes_is_marked(tmp_path):
+    path = tmp_path / "old.xlsx"
+    pd.DataFrame({"p": [0.5, 0.25]}, index=[4, 7]).to_excel(path)
+    cells = read_file(path, "OLD")
+    assert cells.index == ("",)
+    assert cells.frame[""].tolist() == [4, 7]

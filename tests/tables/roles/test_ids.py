@@ -1,0 +1,102 @@
+"""How the rows of several files are paired."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics.tables.ask import AmbiguousReadingError, Complaints, UnreadableTableError
+from shiftmetrics.tables.evidence import evidence_of
+from shiftmetrics.tables.options import RoleOptions
+from shiftmetrics.tables.roles.candidates import may_be_id
+from shiftmetrics.tables.roles.ids import find_row_key
+from tables.variants import cells
+
+N = 20
+SOME = np.arange(N) * 3 + 5
+RNG = np.random.default_rng(0)
+
+
+def _key(*frames, **options):
+    tables = [
+        evidence_of(cells(frame, name=f"{place}.csv"), frame) for place, frame in enumerate(frames)
+    ]
+    return find_row_key(tables, RoleOptions(**options), Complaints())
+
+
+def _frame(**columns):
+    return pd.DataFrame({**columns, "prediction": RNG.integers(0, 2, N)})
+
+
+def test_a_named_id_in_another_order():
+    key = _key(_frame(case=SOME), _frame(case=SOME[::-1].copy()))
+    assert key.names == (("case",), ("case",))
+
+
+def test_a_named_id_comes_before_the_index():
+    unnamed = {"Unnamed: 0": np.arange(N)}
+    key = _key(_frame(**unnamed, image_id=SOME), _frame(**unnamed, image_id=SOME[::-1].copy()))
+    assert key.names[0] == ("image_id",)
+
+
+def test_an_index_with_other_values_than_a_count_is_a_place():
+    key = _key(_frame(**{"": np.arange(N)}), _frame(**{"": SOME}))
+    assert key.by == "place"
+
+
+def test_a_shuffled_index_beside_a_count_asks():
+    with pytest.raises(AmbiguousReadingError) as caught:
+        _key(_frame(**{"": np.arange(N)}), _frame(**{"": RNG.permutation(N)}))
+    assert len(caught.value.readings) == 2
+
+
+def test_another_name_in_the_other_file():
+    frames = _frame(case=SOME), _frame(sample_id=SOME[::-1].copy())
+    assert _key(*frames).names == (("case",), ("sample_id",))
+    assert _key(*frames, id="case=sample_id").names == (("case",), ("sample_id",))
+
+
+def test_inner_is_offered_where_half_matches_and_only_there():
+    most = _frame(case=np.where(np.arange(N) < 15, SOME, SOME + 1000))
+    with pytest.raises(AmbiguousReadingError, match="--inner"):
+        _key(_frame(case=SOME), most)
+    assert _key(_frame(case=SOME), most, inner=True).by == "id"
+    few = _frame(case=np.where(np.arange(N) < 3, SOME, SOME + 1000))
+    with pytest.raises(UnreadableTableError) as caught:
+        _key(_frame(case=SOME), few)
+    assert "--inner" not in str(caught.value)
+
+
+def test_counts_from_0_and_from_1_are_never_shifted_by_one():
+    with pytest.raises(AmbiguousReadingError) as caught:
+        _key(_frame(id=np.arange(N)), _frame(id=np.arange(N) + 1))
+    assert [reading.remedy for reading in caught.value.readings] == ["--id none"]
+
+
+def test_the_same_many_values_in_another_order_ask():
+    values = RNG.normal(size=N)
+    with pytest.raises(AmbiguousReadingError, match="another order"):
+        _key(_frame(age=values), _frame(age=values[::-1].copy()))
+
+
+def test_places_need_as_many_rows():
+    with pytest.raises(UnreadableTableError, match="20 and 1.csv 19"):
+        _key(_frame(), _frame().iloc[1:].reset_index(drop=True))
+    assert _key(_frame(), _frame()).by == "place"
+
+
+def test_a_typed_id_must_be_in_every_file():
+    with pytest.raises(UnreadableTableError, match=r"--id case .* 1\.csv"):
+        _key(_frame(case=SOME), _frame(), id="case")
+
+
+def test_one_file():
+    assert _key(_frame(case=SOME)).names == (("case",),)
+    assert _key(_frame()).by == "place"
+
+
+def test_fractions_are_no_ids():
+    frame = pd.DataFrame({"x": RNG.normal(size=N), "y": SOME, "z": [True, False] * (N // 2)})
+    table = evidence_of(cells(frame), frame)
+    assert [may_be_id(column) for column in table.columns.values()] == [False, True, False]

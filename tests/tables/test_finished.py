@@ -1,0 +1,43 @@
+"""What was read, put together and said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from shiftmetrics.tables.options import RoleOptions
+from shiftmetrics.tables.predictions import read_predictions
+from tables.variants import cells
+
+N = 12
+RNG = np.random.default_rng(0)
+
+
+def test_ids_of_several_columns_and_all_roles_are_said():
+    frames = []
+    for _ in range(2):
+        frame = pd.DataFrame({"patient": np.arange(N) // 2, "visit": np.arange(N) % 2})
+        frame["prediction"] = np.array(["a", "b"], dtype=object)[RNG.integers(0, 2, N)]
+        frame["latency"] = RNG.uniform(size=N)
+        frames.append(frame.assign(truth=["a", "b"] * 6, site=["x", "y", "z"] * 4))
+    options = RoleOptions(id="patient,visit", group="site")
+    found = read_predictions(
+        [cells(frames[0]), cells(frames[1], "NEW", "new.csv")], options=options
+    )
+    assert found.ids[:3].tolist() == ["0/0", "0/1", "1/0"]
+    file = found.reading.files[0]
+    assert (file.id, file.answer, file.truth, file.group) == (
+        ("patient", "visit"),
+        "prediction",
+        "truth",
+        "site",
+    )
+    assert file.left_out == ("latency",)
+    assert found.classes == ("a", "b")
+
+
+def test_whole_ids_stay_numbers_and_places_count():
+    frame = pd.DataFrame({"id": np.arange(N) + 5, "prediction": RNG.integers(0, 2, N)})
+    both = [cells(frame), cells(frame, "NEW", "new.csv")]
+    assert read_predictions(both).ids.tolist() == frame["id"].tolist()
+    assert read_predictions(both, options=RoleOptions(id="none")).ids.tolist() == list(range(N))

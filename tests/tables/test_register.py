@@ -1,0 +1,140 @@
+"""The register: each kind is told by its content, whatever the file is called, and a new kind is one reader more."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics.tables.cells import Cells
+from shiftmetrics.tables.content import Reader, ReadOptions, UnreadableError
+from shiftmetrics.tables.register import READERS, add_reader, known_suffixes, read_file
+from table_examples import WRITERS, example_frame, needs, write_example
+
+NAMES = [reader.name for reader in WRITERS]
+
+
+def check_example(cells: Cells) -> None:
+    """Assert that the cells are those of the example: its numbers, and its words where the format has words."""
+    expected = example_frame()
+    if cells.values is not None:
+        assert np.allclose(cells.values[:, 1:], expected[["cat", "dog"]])
+        return
+    assert list(cells.frame.columns) == list(expected.columns)
+    assert cells.frame["id"].tolist() == expected["id"].tolist()
+    assert cells.frame["answer"].tolist() == expected["answer"].tolist()
+    assert np.allclose(cells.frame["dog"].astype(float), expected["dog"])
+
+
+@pytest.mark.parametrize("reader", WRITERS, ids=NAMES)
+def test_each_reader_reads_what_it_writes(reader, tmp_path):
+    needs(reader)
+    check_example(read_file(write_example(reader, tmp_path), "OLD"))
+
+
+@pytest.mark.parametrize("reader", WRITERS, ids=NAMES)
+@pytest.mark.parametrize("suffix", [".csv", ".dat", ""])
+def test_a_file_is_told_by_its_content_and_not_by_its_suffix(reader, suffix, tmp_path):
+    needs(reader)
+    path = write_example(reader, tmp_path)
+    check_example(read_file(path.rename(tmp_path / f"other{suffix}"), "OLD"))
+
+
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
+def test_each_reader_says_what_it_is(reader):
+    assert reader.name.split()[0] in ("a", "an")
+    assert reader.told_by
+    assert all(suffix.startswith(".") for suffix in reader.suffixes)
+    assert (reader.read is None) != (reader.unpack is None)
+    assert set(reader.suffixes) <= set(known_suffixes())
+
+
+def test_a_new_kind_is_one_reader_more(tmp_path, monkeypatch):
+    def read(content):
+        numbers = [float(part) for part in content.read()[5:].split(b"/")]
+        return Cells(
+            argument=content.argument, name=content.name, table=pd.DataFrame({"p": numbers})
+        )
+
+    monkeypatch.setattr("shiftmetrics.tables.register.READERS", list(READERS))
+    toy = Reader(
+        name="a toy file",
+        suffixes=(".toy",),
+        told_by="its first letters, TOYS:",
+        tells=lambda content: content.head.startswith(b"TOYS:"),
+        read=read,
+    )
+    add_reader(toy)
+    path = tmp_path / "a.toy"
+    path.write_bytes(b"TOYS:0.5/0.25")
+    assert read_file(path, "OLD").frame["p"].tolist() == [0.5, 0.25]
+    path.write_bytes(b"TOYS:0.5/x")
+    with pytest.raises(UnreadableError, match=r"^OLD must be a toy file, got 'a\.toy'"):
+        read_file(path, "OLD")
+    assert ".toy" in known_suffixes()
+
+
+STRANGERS = {
+    "PDF": b"%PDF-1.7\n1 0 obj",
+    "HTML": b"<!DOCTYPE html><html><body>404</body></html>",
+    "XML": b"<?xml version='1.0'?><a/>",
+    "image": b"\x89PNG\r\n\x1a\n" + bytes(20),
+    "HDF5": b"\x89HDF\r\n\x1a\n" + bytes(20),
+    "SQLite": b"SQLite format 3\x00" + bytes(50),
+    "pickled": b"\x80\x04\x95\x10\x00\x00\x00",
+    "tar": b"a.csv" + bytes(252) + b"ustar\x0000",
+    "Git LFS": b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
+    "Office 97": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(50),
+    "object of R": b"X\n\x00\x00\x00\x03" + bytes(20),
+    "no kind that is known": bytes(range(256)) * 4,
+}
+
+
+@pytest.mark.parametrize("name", STRANGERS)
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_what_is_no_table_is_refused_by_what_it_is(name, suffix, tmp_path):
+    path = tmp_path / f"old{suffix}"
+    path.write_bytes(STRANGERS[name])
+    with pytest.raises(
+        UnreadableError, match=rf"^OLD must be a table, got '.*{name}.*\. \w"
+    ) as caught:
+        read_file(path, "OLD")
+    assert caught.value.argument == "OLD"
+
+
+def test_pickled_objects_are_never_opened(tmp_path):
+    path = tmp_path / "old.npy"
+    np.save(path, np.array([{}, None], dtype=object), allow_pickle=True)
+    with pytest.raises(UnreadableError, match="pickled"):
+        read_file(path, "OLD")
+    np.savez(tmp_path / "old.npz", a=np.array([{}], dtype=object))
+    with pytest.raises(UnreadableError, match="pickled"):
+        read_file(tmp_path / "old.npz", "OLD")
+
+
+@pytest.mark.parametrize("suffix", [".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip"])
+def test_what_unpacks_to_too_much_is_refused(suffix, tmp_path):
+    path = tmp_path / f"old{suffix}"
+    pd.DataFrame({"a": np.zeros(400_000)}).to_csv(path, index=False)
+    assert path.stat().st_size < 20_000
+    with pytest.raises(UnreadableError, match="max-gib"):
+        read_file(path, "OLD", ReadOptions(max_gib=0.001))
+    assert len(read_file(path, "OLD").frame) == 400_000
+
+
+def test_missing_and_empty_files_are_named(tmp_path):
+    with pytest.raises(UnreadableError, match="which is not there"):
+        read_file(tmp_path / "none.csv", "OLD")
+    (tmp_path / "empty.csv").write_bytes(b"")
+    with pytest.raises(UnreadableError, match="an empty file"):
+        read_file(tmp_path / "empty.csv", "OLD")
+
+
+def test_the_register_loads_without_pandas_or_pyarrow():
+    code = (
+        "import sys, shiftmetrics.tables.register;"
+        "print([name for name in ('pandas', 'pyarrow', 'sklearn', 'scipy') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

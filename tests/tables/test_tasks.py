@@ -1,0 +1,124 @@
+"""Tasks that are neither classes nor a regression are named and refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics.tables.ask import UnreadableTableError
+from shiftmetrics.tables.cells import Cells
+from shiftmetrics.tables.options import RoleOptions
+from shiftmetrics.tables.predictions import read_predictions
+from tables.variants import cells, numbers_of
+
+N = 24
+RNG = np.random.default_rng(0)
+IDS = np.arange(100, 100 + N)
+
+
+def _refused(old, new, match):
+    with pytest.raises(UnreadableTableError, match=match):
+        read_predictions([cells(old), cells(new, "NEW", "new.csv")])
+
+
+def _two(make):
+    return make(), make()
+
+
+def test_tags_in_one_cell():
+    tags = np.array(["red;round", "red", "round;soft", "soft", "red;soft"], dtype=object)
+    frames = _two(lambda: pd.DataFrame({"id": IDS, "prediction": tags[RNG.integers(0, 5, N)]}))
+    _refused(*frames, "several labels a row")
+
+
+def test_a_column_of_0_and_1_for_each_label():
+    def make():
+        marks = RNG.integers(0, 2, (N, 3))
+        marks[0] = 1
+        marks[1] = 0
+        return pd.DataFrame(marks, columns=["red", "round", "soft"]).assign(id=IDS)
+
+    _refused(*_two(make), "several of them 1 in a row")
+
+
+def test_one_column_of_0_and_1_a_class_is_no_such_task():
+    def make():
+        marks = np.eye(3)[RNG.integers(0, 3, N)]
+        return pd.DataFrame(marks.astype(int), columns=["red", "round", "soft"]).assign(id=IDS)
+
+    old, new = _two(make)
+    found = read_predictions([cells(old), cells(new, "NEW", "new.csv")])
+    columns = ["red", "round", "soft"]
+    changed = (old[columns].to_numpy() != new[columns].to_numpy()).any(axis=1).sum()
+    assert numbers_of(found)[:2] == (N, changed)
+
+
+def test_boxes():
+    def make():
+        frame = pd.DataFrame(RNG.uniform(size=(N, 4)), columns=["xmin", "ymin", "xmax", "ymax"])
+        return frame.assign(image_id=np.arange(N) // 3, label="cat", score=RNG.uniform(size=N))
+
+    _refused(*_two(make), "boxes")
+
+
+def test_rankings():
+    def make():
+        return pd.DataFrame(
+            {
+                "query_id": np.arange(N) // 4,
+                "doc": np.arange(N),
+                "rank": np.arange(N) % 4,
+                "score": RNG.uniform(size=N),
+            }
+        )
+
+    _refused(*_two(make), "rankings")
+
+
+def test_survival_times():
+    def make():
+        return pd.DataFrame(
+            {
+                "id": IDS,
+                "time": np.arange(N) + 1.5,
+                "event": np.arange(N) % 2,
+                "risk": RNG.uniform(size=N),
+            }
+        )
+
+    _refused(*_two(make), "survival")
+
+
+def test_segments():
+    def make():
+        return pd.DataFrame(
+            {
+                "file_id": np.arange(N) // 4,
+                "start": np.arange(N),
+                "end": np.arange(N) + 1,
+                "prediction": RNG.integers(0, 2, N),
+            }
+        )
+
+    _refused(*_two(make), "segments")
+
+
+def test_ordered_grades_by_the_schema_and_what_is_typed_for_them():
+    grades = np.array(["low", "mid", "high"], dtype=object)
+
+    def make(argument):
+        frame = pd.DataFrame({"id": IDS, "prediction": grades[RNG.integers(0, 3, N)]})
+        return Cells(
+            argument=argument,
+            name=f"{argument.lower()}.parquet",
+            table=frame,
+            levels={"prediction": ("low", "mid", "high")},
+            ordered=frozenset({"prediction"}),
+        )
+
+    old, new = make("OLD"), make("NEW")
+    with pytest.raises(UnreadableTableError, match="--classes low,mid,high"):
+        read_predictions([old, new])
+    found = read_predictions([old, new], options=RoleOptions(classes=("low", "mid", "high")))
+    assert numbers_of(found)[1] == (old.frame["prediction"] != new.frame["prediction"]).sum()
