@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.content import Content
@@ -54,6 +55,25 @@ class LogCells(Cells):
     settings: Mapping[str, str] = field(default_factory=dict)
     says_repeats: bool = False
     warnings: tuple[str, ...] = ()
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models whose answers the log holds; empty if it does not name them."""
+        return tuple(dict.fromkeys(self.frame[MODEL])) if MODEL in self.frame else ()
+
+    def of_model(self, name: str) -> LogCells:
+        """Return the answers of one of the models.
+
+        Raises
+        ------
+        ValueError
+            If the log has none of that name.
+        """
+        if name not in self.models:
+            got = f"{name!r}, where {self.argument} has {first_few(self.models, 5)}"
+            raise ArgumentValueError("name", "a model of the log", got)
+        table = self.frame[self.frame[MODEL] == name].reset_index(drop=True)
+        return dataclasses.replace(self, table=table)
 
 
 def column_of_score(name: str) -> str:
