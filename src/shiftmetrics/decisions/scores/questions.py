@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 NO_RUN = -1
 
+LONGEST_SHOWN = 60
+"""Characters of a setting that are shown."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RunScores:
@@ -250,7 +253,9 @@ def _said(old: ScoreSide, new: ScoreSide) -> list[str]:
             before = first.get(name, "not given")
             after = second.get(name, "not given")
             if before != after:
-                found.append(f"{name} differs: {before[:60]} > {after[:60]}.")
+                # long ones are named alone: their beginnings may be equal
+                is_short = max(len(before), len(after)) <= LONGEST_SHOWN
+                found.append(f"{name} differs{f': {before} > {after}' if is_short else ''}.")
     return found
 
 
@@ -276,7 +281,8 @@ def _groups(old: pd.DataFrame, new: pd.DataFrame, kept: list[Any]) -> IntArray |
                 raise ArgumentValueError("groups", "one group for each question", got, verb="have")
             if tasks.setdefault(group, key[0]) != key[0]:
                 got = f"{group!r} in {tasks[group]!r} and {key[0]!r}"
-                raise ArgumentValueError("groups", "each within one task", got, verb="lie")
+                remedy = "Name them differently, or compare one task."
+                raise ArgumentValueError("groups", "within one task each", got, remedy, verb="lie")
     _, codes = np.unique([known[key] for key in kept], return_inverse=True)
     return np.asarray(codes.ravel(), dtype=np.int64)
 

@@ -112,7 +112,7 @@ def diff_scores(
     >>> old = np.array([1.0] * 90 + [0.0] * 10)
     >>> new = np.array([1.0] * 88 + [0.0] * 10 + [1.0] * 2)
     >>> print(diff_scores(old, new, allow=0.2).headline())
-    SAFE  new is 0 points better on 100 questions (90.0 % to 90.0 %; 95 %: -6.2 to +6.2): 2 fixed, 2 broken.
+    SAFE  new is as good as old on 100 questions (90.0 % to 90.0 %; 95 %: -5.6 to +5.6): 2 fixed, 2 broken.
     """
     if allow is not None:
         allow = check_number(allow, "allow", low=0.0)
@@ -383,7 +383,7 @@ def _found(
     if old.others:
         found.append(f"The log also has {first_few(old.others, 5, show=str)}: name one by scores.")
     for side in (old, new):
-        for note in side.cells.notes:
+        for note in (*side.cells.notes, *side.notes):
             found.append(f"{side.argument}: {note}.")
     found += pair.notes
     return tuple(dict.fromkeys(found))

@@ -44,6 +44,8 @@ class ScoreSide:
         Name of the score.
     others : tuple of str
         Scores of a log that are not compared.
+    notes : tuple of str
+        What was left out.
     by_place : bool
         Whether questions belong together by their place, for want of names.
     cells : Cells
@@ -54,6 +56,7 @@ class ScoreSide:
     table: pd.DataFrame
     score: str
     others: tuple[str, ...]
+    notes: tuple[str, ...]
     by_place: bool
     cells: Cells
 
@@ -102,21 +105,36 @@ def side_of(value: Any, argument: str, scores: str | None, ids: Any, groups: Any
     for role in (TASK, REPEAT):
         name = _column_of(frame, role, is_log, taken)
         table[role] = "" if name is None else frame[name].map(_word).fillna("").to_numpy(object)
-    table["has_repeat"] = _column_of(frame, REPEAT, is_log, taken) is not None
     table["group"] = None
     if groups is not None:
         table["group"] = _words(frame, groups, argument, "groups").to_numpy(object)
     others: tuple[str, ...] = ()
+    notes: list[str] = []
     if isinstance(cells, LogCells):
+        table = _of_tasks_with_score(table, frame[FAILED].to_numpy(bool), column, notes)
         others = tuple(name for name in cells.scores if name != column)
     return ScoreSide(
         argument=argument,
         table=table,
         score=column,
         others=others,
+        notes=tuple(notes),
         by_place=by_place,
         cells=cells,
     )
+
+
+def _of_tasks_with_score(
+    table: pd.DataFrame, failed: np.ndarray, score: str, notes: list[str]
+) -> pd.DataFrame:
+    """Leave out the tasks of a log that have other scores: their samples did not fail."""
+    has_score = table["score"].notna() | failed
+    known = has_score.groupby(table[TASK]).any()
+    others = [str(name) for name in known.index[~known]]
+    if not others or known.sum() == 0:
+        return table
+    notes.append(f"tasks without {score} are left out: {first_few(others, 5, show=str)}")
+    return table[~table[TASK].isin(others)].reset_index(drop=True)
 
 
 def _column_of(

@@ -122,6 +122,8 @@ def score_steps(result: ScoreDiffResult) -> list[str]:
             steps.append("The failed samples decide: run them again, or count them as wrong by failed.")
         elif result.counts.decide is not None:
             steps.append("Ask more questions like these.")
+        elif result.allow:
+            steps.append("The difference lies near what is allowed: many more questions are needed.")
     return steps
 
 
