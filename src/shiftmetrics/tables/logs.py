@@ -108,9 +108,8 @@ def plain_fields(value: Any, prefix: str) -> dict[str, Any]:
         return {}
     found = {}
     for name, part in value.items():
-        if part is None or isinstance(part, bool | int | float):
-            found[f"{prefix}.{name}"] = part
-        elif isinstance(part, str) and len(part) <= LONGEST_FIELD:
+        is_short = isinstance(part, str) and len(part) <= LONGEST_FIELD
+        if part is None or is_short or isinstance(part, bool | int | float):
             found[f"{prefix}.{name}"] = part
     return found
 

@@ -15,8 +15,8 @@ from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.content import Content, Reader, ReadOptions, UnreadableError
 from shiftmetrics.tables.readers import (
     arff,
-    arrow,
     arrays,
+    arrow,
     inspect_ai,
     json,
     lm_eval,

@@ -108,7 +108,7 @@ def task_interval(found: ScoreGains, task: int, level: float) -> Interval:
 
 
 def plain_variance(found: ScoreGains) -> float:
-    """Return the variance of the difference without the questions that are added: that of the gains over their number."""
+    """Return the variance of the difference from the questions alone, without one more on either side."""
     total = 0.0
     for task in range(found.n_tasks):
         gains, groups = found.of_task(task)

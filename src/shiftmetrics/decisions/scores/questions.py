@@ -124,9 +124,10 @@ def matched_questions(old: ScoreSide, new: ScoreSide, *, inner: bool) -> ScorePa
 def _check_places(old: ScoreSide, new: ScoreSide) -> None:
     if not old.by_place and not new.by_place:
         return
-    if old.by_place and new.by_place and len(old.table) == len(new.table):
-        if old.table.shape[0] and len(old.cells.frame.columns) == len(new.cells.frame.columns) == 1:
-            return
+    has_one_column = len(old.cells.frame.columns) == len(new.cells.frame.columns) == 1
+    is_equal = len(old.table) == len(new.table)
+    if old.by_place and new.by_place and is_equal and has_one_column:
+        return
     remedy = Wording("Name the column of the questions by ", Setting("ids"), ".")
     got = f"{len(old.table):,} and {len(new.table):,} rows without one"
     raise ArgumentValueError("old and new", "with an id for each question", got, remedy)

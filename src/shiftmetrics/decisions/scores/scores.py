@@ -1,8 +1,7 @@
-"""Is the new model safe to ship, by the scores of the same questions?"""
+"""The public function that compares two models by the scores of the same questions."""
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal
 
 import numpy as np
@@ -13,29 +12,27 @@ from shiftmetrics._core.result import Interval, settings_of
 from shiftmetrics._core.validation import check_choice, check_number, first_few
 from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.diff.diff import verdict_on_difference
-from shiftmetrics.decisions.diff.words import NORMAL, TAIL, rounded
+from shiftmetrics.decisions.scores.breakdown import (
+    LEVEL,
+    ROUNDING,
+    changed_questions,
+    questions_that_decide,
+    task_scores,
+)
 from shiftmetrics.decisions.scores.intervals import (
     ScoreGains,
     mean_of_tasks,
-    plain_variance,
     score_interval,
-    task_interval,
 )
 from shiftmetrics.decisions.scores.noise import noise_of_repeats, noise_of_rerun
 from shiftmetrics.decisions.scores.questions import RunScores, ScorePair, matched_questions
 from shiftmetrics.decisions.scores.records import (
-    ChangedQuestions,
     RerunNoise,
     ScoreCounts,
-    TaskScore,
 )
 from shiftmetrics.decisions.scores.result import INCOMPLETE, SCORED, ScoreDiffResult
 from shiftmetrics.decisions.scores.sides import ScoreSide, side_of
 from shiftmetrics.tables.logs import LogCells
-
-LEVEL = 0.95
-
-ROUNDING = 1e-12
 
 POPULATIONS = ("future", "these")
 
@@ -61,7 +58,8 @@ def diff_scores(
     ----------
     old, new : DataFrame, array or log
         One row for each answer: a score, the question's id, and, if there, columns ``task``, ``repeat`` (the number
-        of a run) and ``failed``. Scores of a judge, grades, costs, or logs of an evaluation. A missing score is a failed sample.
+        of a run) and ``failed``. Scores of a judge, grades, costs, or logs of an
+        evaluation. A missing score is a failed sample.
     scores : str, optional
         The column of scores. By default ``score``, or the score that the log's tool leads with.
     allow : float, optional
@@ -128,7 +126,9 @@ def diff_scores(
     best = high if better_high else low
     if allow is not None and allow >= high - low:
         remedy = "It is an amount of the score."
-        raise ArgumentValueError("allow", f"less than the range, {high - low:g}", value=allow, remedy=remedy)
+        raise ArgumentValueError(
+            "allow", f"less than the range, {high - low:g}", value=allow, remedy=remedy
+        )
     n_failed_old = int(pair.old.failed.sum())
     n_failed_new = int(pair.new.failed.sum())
     fill = None
@@ -136,7 +136,9 @@ def diff_scores(
         fill = worst
     gains = _gains(pair, fill, fill, high - low, better_high)
     if not len(gains.gains):
-        raise ArgumentValueError("old and new", "a question with a score of both", "none", verb="have")
+        raise ArgumentValueError(
+            "old and new", "a question with a score of both", "none", verb="have"
+        )
     interval = _interval(gains, population)
     verdict = verdict_on_difference(allow, None, interval)
     bounds = interval
@@ -145,7 +147,9 @@ def diff_scores(
         # A verdict holds whatever the failed samples would have scored.
         least = _gains(pair, best, worst, high - low, better_high)
         most = _gains(pair, worst, best, high - low, better_high)
-        bounds = _hull(mean_of_tasks(least.gains, least.tasks), mean_of_tasks(most.gains, most.tasks))
+        bounds = _hull(
+            mean_of_tasks(least.gains, least.tasks), mean_of_tasks(most.gains, most.tasks)
+        )
         others = [_interval(extreme, population) for extreme in (least, most)]
         if population == "these":
             interval = bounds
@@ -162,8 +166,10 @@ def diff_scores(
     noise = _noise(pair, old_side, again, scores, ids, groups)
     decide = None
     if verdict == verdicts.CANNOT_TELL_YET and allow and not failures_decide:
-        decide = _questions_that_decide(gains, allow, value)
-    runs = [np.concatenate([side.runs[np.isfinite(side.runs)], []]) for side in (pair.old, pair.new)]
+        decide = questions_that_decide(gains, allow, value)
+    runs = [
+        np.concatenate([side.runs[np.isfinite(side.runs)], []]) for side in (pair.old, pair.new)
+    ]
     counts = ScoreCounts(
         n_groups=None if gains.groups is None else len(np.unique(gains.groups)),
         runs_old=pair.old.runs.shape[1],
@@ -206,9 +212,9 @@ def diff_scores(
         counts=counts,
         old_score=mean_of_tasks(old_means, gains.tasks),
         new_score=mean_of_tasks(new_means, gains.tasks),
-        parts=_parts(pair, gains, kept, old_means, new_means),
+        parts=task_scores(pair, gains, kept, old_means, new_means),
         noise=noise,
-        questions=_changed(pair, gains, kept, old_means, new_means),
+        questions=changed_questions(pair, gains, kept, old_means, new_means),
     )
 
 
@@ -217,14 +223,22 @@ def _range(pair: ScorePair, given: tuple[float, float] | None) -> tuple[float, f
     values = np.concatenate([pair.old.runs.ravel(), pair.new.runs.ravel()])
     values = values[np.isfinite(values)]
     if not len(values):
-        raise ArgumentValueError("old and new", "a question with a score", "failed samples alone", verb="have")
+        raise ArgumentValueError(
+            "old and new", "a question with a score", "failed samples alone", verb="have"
+        )
     least = float(values.min())
     most = float(values.max())
     if given is None:
         if least < 0.0 or most > 1.0:
             got = f"scores from {least:g} to {most:g}"
-            remedy = Wording("Pass ", Setting("score_range"), ": the lowest and the highest score that an answer can get.")
-            raise ArgumentValueError("score_range", "given where scores lie outside 0 to 1", got, remedy)
+            remedy = Wording(
+                "Pass ",
+                Setting("score_range"),
+                ": the lowest and the highest score that an answer can get.",
+            )
+            raise ArgumentValueError(
+                "score_range", "given where scores lie outside 0 to 1", got, remedy
+            )
         return 0.0, 1.0
     try:
         low, high = (check_number(value, "score_range") for value in given)
@@ -313,77 +327,13 @@ def _some(side: RunScores, rows: list[int]) -> RunScores:
     return RunScores(runs=side.runs[rows], failed=side.failed[rows])
 
 
-def _questions_that_decide(gains: ScoreGains, allow: float, value: float) -> int | None:
-    """Return for how many questions the half width is what is allowed, with scores that vary as these do.
-
-    n = (1.96 / allow)^2 v, where v is the variance of the difference times their number: that of 0 and 1 is
-    changed - d^2. Where the difference itself lies near the limit, no such number decides.
-    """
-    if abs(value + allow) < 0.5 * allow:
-        return None
-    n = len(gains.gains)
-    needed = n * plain_variance(gains) * (NORMAL / allow) ** 2
-    if gains.n_tasks == 1:
-        # Where hardly anything changes, what was not seen widens the interval.
-        needed = max(needed, math.log(TAIL) / math.log1p(-min(allow / gains.reach, 0.5)))
-    # What these questions did not decide, no fewer will.
-    return rounded(max(needed, 1.1 * n))
-
-
-def _parts(
-    pair: ScorePair, gains: ScoreGains, kept: Any, old: FloatArray, new: FloatArray
-) -> tuple[TaskScore, ...]:
-    """Return the difference in each task; their intervals hold together."""
-    n_tasks = gains.n_tasks
-    if n_tasks == 1:
-        return ()
-    level = 1.0 - (1.0 - LEVEL) / n_tasks
-    parts = []
-    names = pair.tasks[kept]
-    for task in range(n_tasks):
-        rows = gains.tasks == task
-        interval = task_interval(gains, task, level)
-        verdict = verdicts.NO_CLEAR_DIFFERENCE
-        if interval.low > 0.0:
-            verdict = verdicts.PART_IS_BETTER
-        elif interval.high < 0.0:
-            verdict = verdicts.PART_IS_WORSE
-        part = TaskScore(
-            name=str(names[rows][0]),
-            n_questions=int(rows.sum()),
-            old=float(old[rows].mean()),
-            new=float(new[rows].mean()),
-            interval=interval,
-            verdict=verdict,
-        )
-        parts.append(part)
-    return tuple(parts)
-
-
-def _changed(
-    pair: ScorePair, gains: ScoreGains, kept: Any, old: FloatArray, new: FloatArray
-) -> ChangedQuestions:
-    """Return the questions whose score changes, the worst first."""
-    order = np.argsort(gains.gains, kind="stable")
-    order = order[np.abs(gains.gains[order]) > ROUNDING]
-    return ChangedQuestions(
-        id=pair.ids[kept][order],
-        task=pair.tasks[kept][order],
-        old=old[order],
-        new=new[order],
-        change=gains.gains[order],
-    )
-
-
-def _found(
-    pair: ScorePair, old: ScoreSide, new: ScoreSide, better_high: bool
-) -> tuple[str, ...]:
+def _found(pair: ScorePair, old: ScoreSide, new: ScoreSide, better_high: bool) -> tuple[str, ...]:
     """Say what was taken for what."""
     found = [f"Score {old.score}, {'higher' if better_high else 'lower'} is better."]
     if old.others:
         found.append(f"The log also has {first_few(old.others, 5, show=str)}: name one by scores.")
     for side in (old, new):
-        for note in (*side.cells.notes, *side.notes):
-            found.append(f"{side.argument}: {note}.")
+        notes = (*side.cells.notes, *side.notes)
+        found += [f"{side.argument}: {note}." for note in notes]
     found += pair.notes
     return tuple(dict.fromkeys(found))

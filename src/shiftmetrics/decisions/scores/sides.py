@@ -38,8 +38,8 @@ class ScoreSide:
     argument : str
         What messages call it.
     table : DataFrame
-        Columns ``task``, ``id``, ``digest`` (missing if there is none), ``repeat``, ``group``, ``score`` (missing where
-        failed), all of them strings but the score; one row an answer.
+        Columns ``task``, ``id``, ``digest`` (missing if there is none), ``repeat``, ``group``, ``score`` (missing
+        where failed), all of them strings but the score; one row an answer.
     score : str
         Name of the score.
     others : tuple of str
@@ -97,7 +97,9 @@ def side_of(value: Any, argument: str, scores: str | None, ids: Any, groups: Any
             question = frame[name].map(_word)
             if question.isna().any():
                 place = int(np.flatnonzero(question.isna())[0])
-                raise ArgumentValueError(argument, "an id in each row", f"none in row {place}", verb="have")
+                raise ArgumentValueError(
+                    argument, "an id in each row", f"none in row {place}", verb="have"
+                )
         if is_log and DIGEST in frame:
             digest = frame[DIGEST]
     table[QUESTION] = question.to_numpy(object)
@@ -204,7 +206,9 @@ def _numbers(column: pd.Series, argument: str, name: str) -> np.ndarray:
     infinite = np.isinf(numbers)
     if infinite.any():
         place = int(np.flatnonzero(infinite)[0])
-        raise ArgumentValueError(f"{argument}[{name!r}]", "finite", f"{numbers[place]} in row {place}")
+        raise ArgumentValueError(
+            f"{argument}[{name!r}]", "finite", f"{numbers[place]} in row {place}"
+        )
     return numbers
 
 
@@ -216,7 +220,9 @@ def _words(frame: pd.DataFrame, name: Any, argument: str, option: str) -> pd.Ser
         values = np.asarray(name, dtype=object)
         if values.shape != (len(frame),):
             got = f"{values.shape}"
-            raise ArgumentValueError(option, f"a column, or one value for each of {len(frame)} rows", got)
+            raise ArgumentValueError(
+                option, f"a column, or one value for each of {len(frame)} rows", got
+            )
         return pd.Series(values, dtype=object).map(_word)
     columns = [str(column) for column in frame.columns]
     found = [column for column in columns if column == name]

@@ -73,9 +73,9 @@ def score_findings(result: ScoreDiffResult) -> list[str]:
     sentences = [*result.settings.get("found", ())]
     noise = result.noise
     if noise is not None and noise.method == "again":
+        counts_text = f"{noise.changed_again:,} answers, the new one {noise.changed_new:,}"
         sentences.append(
-            f"Running the old model again changes {noise.changed_again:,} answers, the new one {noise.changed_new:,}: "
-            f"{_noise(result)}. The verdict does not rest on this."
+            f"Running the old model again changes {counts_text}: {_noise(result)}. The verdict does not rest on this."
         )
     if noise is None and max(counts.runs_old, counts.runs_new) == 1:
         sentences.append(
@@ -90,7 +90,9 @@ def score_findings(result: ScoreDiffResult) -> list[str]:
     if fallen:
         sentences.append(f"Worst first: {first_few(fallen, 5, show=str)}.")
     if counts.n_groups is not None and counts.n_groups < FEW_GROUPS:
-        sentences.append(f"{counts.n_groups} groups are few: more of them are needed, not more questions in each.")
+        sentences.append(
+            f"{counts.n_groups} groups are few: more of them are needed, not more questions in each."
+        )
     return sentences
 
 
@@ -119,11 +121,15 @@ def score_steps(result: ScoreDiffResult) -> list[str]:
     steps = []
     if result.verdict == verdicts.CANNOT_TELL_YET:
         if result.settings.get("failures_decide"):
-            steps.append("The failed samples decide: run them again, or count them as wrong by failed.")
+            steps.append(
+                "The failed samples decide: run them again, or count them as wrong by failed."
+            )
         elif result.counts.decide is not None:
             steps.append("Ask more questions like these.")
         elif result.allow:
-            steps.append("The difference lies near what is allowed: many more questions are needed.")
+            steps.append(
+                "The difference lies near what is allowed: many more questions are needed."
+            )
     return steps
 
 
