@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
 from shiftmetrics._core.result import Interval, settings_of
 from shiftmetrics._core.validation import check_choice, check_number, first_few
