@@ -17,6 +17,9 @@ from shiftmetrics.decisions.scores.records import ChangedQuestions, TaskScore
 LEVEL = 0.95
 """Confidence level of all intervals of scores."""
 
+NEAR = 0.25
+"""Distance from what is allowed, as a part of it, below which no number of questions is named."""
+
 ROUNDING = 1e-12
 """Rounding error of a mean of scores."""
 
@@ -27,7 +30,7 @@ def questions_that_decide(gains: ScoreGains, allow: float, value: float) -> int 
     n = (1.96 / allow)^2 v, where v is the variance of the difference times their number: that of 0 and 1 is
     changed - d^2. Where the difference itself lies near the limit, no such number decides.
     """
-    if abs(value + allow) < 0.5 * allow:
+    if abs(value + allow) < NEAR * allow:
         return None
     n = len(gains.gains)
     needed = n * plain_variance(gains) * (NORMAL / allow) ** 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
@@ -53,8 +55,6 @@ def _statistic(old: FloatArray, new: FloatArray) -> float:
 
 def _exact(old: FloatArray, new: FloatArray) -> float:
     """Return the p-value of scores of 0 and 1 by the convolution of the questions' distributions."""
-    from scipy.stats import hypergeom
-
     n_runs = old.shape[1]
     right_old = old.sum(axis=1).astype(int)
     right_new = new.sum(axis=1).astype(int)
@@ -68,7 +68,10 @@ def _exact(old: FloatArray, new: FloatArray) -> float:
         right = np.arange(max(0, total - n_runs), min(n_runs, total) + 1)
         squares = (2 * right - total) ** 2
         single = np.zeros(int(squares.max()) + 1)
-        np.add.at(single, squares, hypergeom.pmf(right, 2 * n_runs, total, n_runs))
+        n_splits = math.comb(2 * n_runs, total)
+        for number, square in zip(right.tolist(), squares.tolist(), strict=True):
+            ways = math.comb(n_runs, number) * math.comb(n_runs, total - number)
+            single[square] += ways / n_splits
         for _ in range(n_questions):
             distribution = np.convolve(distribution, single)
     return min(1.0, float(distribution[seen:].sum()))

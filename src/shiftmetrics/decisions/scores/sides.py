@@ -193,7 +193,7 @@ def _numbers(column: pd.Series, argument: str, name: str) -> np.ndarray:
 
     if column.dtype == bool:
         return column.to_numpy(np.float64)
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan, copy=True)
     wrong = np.isnan(numbers) & column.notna().to_numpy()
     for place in np.flatnonzero(wrong):
         text = str(column.iloc[place]).strip()

@@ -146,8 +146,11 @@ def score_amount(result: ScoreDiffResult, value: float) -> str:
     if not _is_fraction(result):
         return f"{float(f'{value:.2g}'):g}"
     points = 100.0 * value
-    text = f"{points:.{decimals(points)}f}"
-    text = text.removesuffix(".0")
+    # One decimal, unless it says nothing; more would claim what a few hundred questions do not know.
+    places = 0 if points >= 9.95 else 1
+    if 0.0 < points < 0.1:
+        places = decimals(points)
+    text = f"{points:.{places}f}".removesuffix(".0")
     return f"{text} {'point' if text == '1' else 'points'}"
 
 
