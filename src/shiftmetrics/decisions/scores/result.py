@@ -79,6 +79,11 @@ class ScoreDiffResult(LeadingVerdict, Result):
         return "future" if self.interval.method == FUTURE else "these"
 
     @property
+    def above(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Runs that were stopped, and settings that differ, stand above the verdict."""
+        return self.warnings
+
+    @property
     def exit_code(self) -> int:
         """0 where the new model is safe or nothing was asked, 1 where it is worse, 3 where that cannot be told."""
         if self.allow is None:
@@ -110,11 +115,8 @@ class ScoreDiffResult(LeadingVerdict, Result):
         return score_steps(self)
 
     def notes(self) -> list[str]:
-        """Return warnings, what else was found, and what to do now."""
-        sentences = [f"Warning: {warning}" for warning in self.warnings]
-        sentences += score_findings(self)
-        sentences += self.next_steps
-        return sentences
+        """Return what else was found, and what to do now."""
+        return [*score_findings(self), *self.next_steps]
 
     def to_frame(self) -> Any:
         """Return the questions whose score changes as a pandas DataFrame, the worst first."""

@@ -50,7 +50,7 @@ def diff_scores(
     failed: Literal["wrong"] | None = None,
     inner: bool = False,
     higher_is_better: bool | None = None,
-    population: Literal["future", "these"] = "future",
+    population: Literal["future", "these"] | None = None,
 ) -> ScoreDiffResult:
     """Compare the scores that two models get on the same questions, and say whether the new one is safe to ship.
 
@@ -80,8 +80,9 @@ def diff_scores(
         Whether questions that only one of both has are left out.
     higher_is_better : bool, optional
         False for costs. By default what the log says, or True.
-    population : {"future", "these"}, default "future"
-        Whether the verdict speaks of questions like these, or of these answers alone, whose difference is known.
+    population : {"future", "these"}, optional
+        Whether the verdict speaks of questions like these, the default, or of these answers alone, whose
+        difference is known.
 
     Returns
     -------
@@ -114,7 +115,7 @@ def diff_scores(
     """
     if allow is not None:
         allow = check_number(allow, "allow", low=0.0)
-    check_choice(population, "population", POPULATIONS)
+    population = check_choice(population or "future", "population", POPULATIONS)
     if failed is not None:
         check_choice(failed, "failed", ("wrong",))
     old_side = side_of(old, "old", scores, ids, groups)
