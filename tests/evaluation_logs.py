@@ -64,7 +64,9 @@ def inspect_sample(
     return sample
 
 
-def inspect_log(samples: list[dict[str, Any]], *, status: str = "success", n: int = 0) -> dict[str, Any]:
+def inspect_log(
+    samples: list[dict[str, Any]], *, status: str = "success", n: int = 0
+) -> dict[str, Any]:
     """Return a log with a headline of its second scorer."""
     names = list(dict.fromkeys(sample["id"] for sample in samples))
     names += [f"not run {place}" for place in range(n - len(names))]
@@ -113,7 +115,9 @@ def zstandard_archive(path: Path, log: dict[str, Any], compress: Any) -> Path:
         place = out.tell()
         sizes = struct.pack("<III", zlib.crc32(data), len(packed), len(data))
         common = struct.pack("<HHHHH", 63, 0, 93, 0, 0x21) + sizes
-        out.write(b"PK\x03\x04" + common + struct.pack("<HH", len(name), 0) + name.encode() + packed)
+        out.write(
+            b"PK\x03\x04" + common + struct.pack("<HH", len(name), 0) + name.encode() + packed
+        )
         directory += b"PK\x01\x02" + struct.pack("<H", 63) + common
         directory += struct.pack("<HHHHHII", len(name), 0, 0, 0, 0, 0, place) + name.encode()
     place = out.tell()

@@ -17,7 +17,8 @@ from shiftmetrics.tables.logs import (
 
 
 @pytest.mark.parametrize(
-    ("value", "number"), [(1, 1.0), (True, 1.0), ("0.5", 0.5), (0.25, 0.25), ("good", None), ([1, 2], None)]
+    ("value", "number"),
+    [(1, 1.0), (True, 1.0), ("0.5", 0.5), (0.25, 0.25), ("good", None), ([1, 2], None)],
 )
 def test_a_score_is_a_number_or_none(value, number):
     assert number_of(value) == number

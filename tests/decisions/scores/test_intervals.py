@@ -146,6 +146,7 @@ def test_the_mean_over_tasks_covers():
 def test_all_orders_of_the_questions_give_one_interval():
     gains = [0.5, 0.0, -0.25, 1.0]
     found = {
-        round(score_interval(gains_of(order), 0.95).low, 12) for order in itertools.permutations(gains)
+        round(score_interval(gains_of(order), 0.95).low, 12)
+        for order in itertools.permutations(gains)
     }
     assert len(found) == 1

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from evaluation_logs import lm_eval_file, lm_eval_line
 
+from evaluation_logs import lm_eval_file, lm_eval_line
 from shiftmetrics.decisions.scores.questions import matched_questions
 from shiftmetrics.decisions.scores.sides import side_of
 from shiftmetrics.tables.register import read_file

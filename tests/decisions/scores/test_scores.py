@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+
 from evaluation_logs import (
     inspect_json,
     inspect_log,
@@ -15,7 +16,6 @@ from evaluation_logs import (
     promptfoo_json,
     promptfoo_result,
 )
-
 from shiftmetrics.decisions.labelling.paired import future_interval
 from shiftmetrics.decisions.labelling.paired_mean import paired_mean_interval
 from shiftmetrics.decisions.scores.result import ScoreDiffResult
@@ -133,7 +133,9 @@ def test_groups_are_clusters():
     groups = np.repeat([f"p{n}" for n in range(30)], 4)
     rng = np.random.default_rng(6)
     new = np.repeat(rng.random(30) < 0.8, 4).astype(float)
-    result = diff_scores(table(np.ones(120), passage=groups), table(new, passage=groups), groups="passage")
+    result = diff_scores(
+        table(np.ones(120), passage=groups), table(new, passage=groups), groups="passage"
+    )
     _, codes = np.unique(groups, return_inverse=True)
     expected = paired_mean_interval(new - 1.0, 1.0, clusters=codes)
     assert result.interval.low == pytest.approx(expected.low)
@@ -262,7 +264,10 @@ def test_logs_of_each_tool_give_the_same_answer(tool, tmp_path):
 
 def test_two_samples_of_the_new_run_failed(tmp_path):
     old = [inspect_sample(f"q{n}", {"match": "C" if n % 3 else "I"}) for n in range(16)]
-    new = [inspect_sample(f"q{n}", {"match": "C" if n % 4 else "I"}, error=n in (0, 3)) for n in range(16)]
+    new = [
+        inspect_sample(f"q{n}", {"match": "C" if n % 4 else "I"}, error=n in (0, 3))
+        for n in range(16)
+    ]
     logs = [
         read_file(inspect_json(tmp_path / f"{name}.json", inspect_log(samples)), name)
         for name, samples in (("old", old), ("new", new))
@@ -283,7 +288,7 @@ def test_a_run_that_was_stopped_is_named_where_its_questions_are_missing(tmp_pat
     with pytest.raises(ValueError, match="cancelled"):
         diff_scores(old, new)
     result = diff_scores(old, new, inner=True)
-    assert "cancelled" in result.warnings[0]
+    assert "cancelled" in result.above[0]
 
 
 def test_several_models_in_a_log_are_asked_for(tmp_path):

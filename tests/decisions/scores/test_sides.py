@@ -25,7 +25,9 @@ def test_missing_and_failed_scores_are_missing():
     assert side.table["score"].isna().tolist() == [False, True, True]
 
 
-@pytest.mark.parametrize(("word", "number"), [("0.5", 0.5), ("true", 1.0), ("", None), ("NaN", None)])
+@pytest.mark.parametrize(
+    ("word", "number"), [("0.5", 0.5), ("true", 1.0), ("", None), ("NaN", None)]
+)
 def test_scores_as_they_are_written(word, number):
     frame = table()
     frame["score"] = ["1", word, "0"]

@@ -16,7 +16,9 @@ def test_the_headline_of_a_benchmark():
     new[:38] = 0.0
     new[-31:] = 1.0
     headline = diff_scores(table(old), table(new), allow=0.01).headline()
-    beginning = "CANNOT TELL YET  new is 0.5 points worse on 1,319 questions (93.4 % to 92.9 %; 95 %: "
+    beginning = (
+        "CANNOT TELL YET  new is 0.5 points worse on 1,319 questions (93.4 % to 92.9 %; 95 %: "
+    )
     assert headline.startswith(beginning)
     assert ": 31 fixed, 38 broken. About " in headline
     assert headline.endswith("questions would decide on 1 point.")

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+
 from evaluation_logs import (
     inspect_archive,
     inspect_json,
@@ -10,7 +11,6 @@ from evaluation_logs import (
     inspect_sample,
     zstandard_archive,
 )
-
 from shiftmetrics.tables.content import UnreadableError
 from shiftmetrics.tables.logs import LogCells
 from shiftmetrics.tables.register import read_file
@@ -49,7 +49,9 @@ def test_members_packed_by_zstandard_are_read(tmp_path):
     def compress(data):
         return pa.compress(data, codec="zstd", asbytes=True)
 
-    check_graded(read_file(zstandard_archive(tmp_path / "old.eval", inspect_log(graded()), compress), "OLD"))
+    check_graded(
+        read_file(zstandard_archive(tmp_path / "old.eval", inspect_log(graded()), compress), "OLD")
+    )
 
 
 def test_pyarrow_unpacks_without_other_packages(tmp_path, monkeypatch):
@@ -61,7 +63,9 @@ def test_pyarrow_unpacks_without_other_packages(tmp_path, monkeypatch):
     def compress(data):
         return pa.compress(data, codec="zstd", asbytes=True)
 
-    check_graded(read_file(zstandard_archive(tmp_path / "old.eval", inspect_log(graded()), compress), "OLD"))
+    check_graded(
+        read_file(zstandard_archive(tmp_path / "old.eval", inspect_log(graded()), compress), "OLD")
+    )
 
 
 def test_epochs_are_repeats(tmp_path):
@@ -100,7 +104,10 @@ def test_an_archive_without_header_is_of_a_run_that_was_stopped(tmp_path):
 
 
 def test_a_scorer_of_several_values_gives_several_scores(tmp_path):
-    samples = [inspect_sample(f"q{n}", {"judge": {"tone": 0.5, "ok": "C"}, "words": "good"}) for n in range(3)]
+    samples = [
+        inspect_sample(f"q{n}", {"judge": {"tone": 0.5, "ok": "C"}, "words": "good"})
+        for n in range(3)
+    ]
     log = read_file(inspect_json(tmp_path / "old.json", inspect_log(samples)), "OLD")
     assert set(log.scores) == {"judge.tone", "judge.ok"}
     assert "words" in log.notes[0]

@@ -4,8 +4,8 @@ import json
 import math
 
 import pytest
-from evaluation_logs import lm_eval_file, lm_eval_line
 
+from evaluation_logs import lm_eval_file, lm_eval_line
 from shiftmetrics.tables.content import UnreadableError
 from shiftmetrics.tables.logs import LogCells
 from shiftmetrics.tables.register import read_file
@@ -13,7 +13,9 @@ from shiftmetrics.tables.register import read_file
 
 def test_each_metric_is_a_score_and_repeats_in_the_answers_are_none(tmp_path):
     lines = [lm_eval_line(n, {"acc": float(n % 2), "acc_norm": 1.0}) for n in range(4)]
-    log = read_file(lm_eval_file(tmp_path / "samples_adds_2026-11-28T18-05-37.6.jsonl", lines), "OLD")
+    log = read_file(
+        lm_eval_file(tmp_path / "samples_adds_2026-11-28T18-05-37.6.jsonl", lines), "OLD"
+    )
     assert isinstance(log, LogCells)
     assert log.scores == ("acc", "acc_norm")
     assert log.frame["id"].tolist() == ["0", "1", "2", "3"]
@@ -44,7 +46,10 @@ def test_nan_is_missing_and_pairs_are_no_scores(tmp_path):
 
 
 def test_a_log_of_pairs_alone_is_refused(tmp_path):
-    lines = [lm_eval_line(0, {"word_perplexity": [-3.0, 7]}), lm_eval_line(1, {"word_perplexity": [-3.0, 7]})]
+    lines = [
+        lm_eval_line(0, {"word_perplexity": [-3.0, 7]}),
+        lm_eval_line(1, {"word_perplexity": [-3.0, 7]}),
+    ]
     with pytest.raises(UnreadableError, match="score"):
         read_file(lm_eval_file(tmp_path / "old.jsonl", lines), "OLD")
 
@@ -81,6 +86,10 @@ def test_settings_of_the_generation_are_kept(tmp_path):
 
 
 def test_unequal_rows_of_a_question_stay_two_rows(tmp_path):
-    lines = [lm_eval_line(0, {"acc": 1.0}), lm_eval_line(0, {"acc": 0.0}), lm_eval_line(1, {"acc": 1.0})]
+    lines = [
+        lm_eval_line(0, {"acc": 1.0}),
+        lm_eval_line(0, {"acc": 0.0}),
+        lm_eval_line(1, {"acc": 1.0}),
+    ]
     log = read_file(lm_eval_file(tmp_path / "old.jsonl", lines), "OLD")
     assert log.frame["id"].tolist() == ["0", "1", "0"]

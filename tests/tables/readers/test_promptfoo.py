@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from evaluation_logs import promptfoo_json, promptfoo_result
 
+from evaluation_logs import promptfoo_json, promptfoo_result
 from shiftmetrics.tables.content import UnreadableError
 from shiftmetrics.tables.logs import LogCells
 from shiftmetrics.tables.register import read_file

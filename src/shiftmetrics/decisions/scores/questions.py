@@ -41,7 +41,7 @@ class RunScores:
     @property
     def n_good(self) -> IntArray:
         """Runs of each question that have a score."""
-        return np.isfinite(self.runs).sum(axis=1)
+        return np.asarray(np.isfinite(self.runs).sum(axis=1), dtype=np.int64)
 
     def means(self, fill: float | None = None) -> FloatArray:
         """Return the mean score of each question, NaN where there is none; failed runs count as ``fill``."""
@@ -50,7 +50,9 @@ class RunScores:
         if fill is not None:
             total = total + fill * self.failed
             n_runs = n_runs + self.failed
-        return np.divide(total, n_runs, out=np.full(len(total), np.nan), where=n_runs > 0)
+        means = np.full(len(total), np.nan)
+        np.divide(total, n_runs, out=means, where=n_runs > 0)
+        return means
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

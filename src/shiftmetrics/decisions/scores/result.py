@@ -81,7 +81,7 @@ class ScoreDiffResult(LeadingVerdict, Result):
     @property
     def above(self) -> tuple[str, ...]:  # type: ignore[override]
         """Runs that were stopped, and settings that differ, stand above the verdict."""
-        return self.warnings
+        return tuple(self.settings.get("above", ()))
 
     @property
     def exit_code(self) -> int:

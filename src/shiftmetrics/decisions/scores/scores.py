@@ -115,7 +115,7 @@ def diff_scores(
     """
     if allow is not None:
         allow = check_number(allow, "allow", low=0.0)
-    population = check_choice(population or "future", "population", POPULATIONS)
+    speaks_of = check_choice(population or "future", "population", POPULATIONS)
     if failed is not None:
         check_choice(failed, "failed", ("wrong",))
     old_side = side_of(old, "old", scores, ids, groups)
@@ -140,7 +140,7 @@ def diff_scores(
         raise ArgumentValueError(
             "old and new", "a question with a score of both", "none", verb="have"
         )
-    interval = _interval(gains, population)
+    interval = _interval(gains, speaks_of)
     verdict = verdict_on_difference(allow, None, interval)
     bounds = interval
     has_open = bool(n_failed_old + n_failed_new) and failed is None
@@ -151,8 +151,8 @@ def diff_scores(
         bounds = _hull(
             mean_of_tasks(least.gains, least.tasks), mean_of_tasks(most.gains, most.tasks)
         )
-        others = [_interval(extreme, population) for extreme in (least, most)]
-        if population == "these":
+        others = [_interval(extreme, speaks_of) for extreme in (least, most)]
+        if speaks_of == "these":
             interval = bounds
         words = {verdict_on_difference(allow, None, other) for other in others}
         failures_decide = words != {verdict}
@@ -201,12 +201,12 @@ def diff_scores(
             failed=failed,
             inner=inner,
             higher_is_better=better_high,
-            population=population,
+            population=speaks_of,
             score_range=(low, high),
             failures_decide=failures_decide,
+            above=pair.warnings,
             found=_found(pair, old_side, new_side, better_high),
         ),
-        warnings=pair.warnings,
         verdict=verdict,
         allow=allow,
         metric=old_side.score,

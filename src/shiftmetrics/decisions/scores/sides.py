@@ -193,7 +193,9 @@ def _numbers(column: pd.Series, argument: str, name: str) -> np.ndarray:
 
     if column.dtype == bool:
         return column.to_numpy(np.float64)
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan, copy=True)
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(
+        np.float64, na_value=np.nan, copy=True
+    )
     wrong = np.isnan(numbers) & column.notna().to_numpy()
     for place in np.flatnonzero(wrong):
         text = str(column.iloc[place]).strip()
@@ -205,10 +207,8 @@ def _numbers(column: pd.Series, argument: str, name: str) -> np.ndarray:
             raise ArgumentValueError(f"{argument}[{name!r}]", "numbers", got)
     infinite = np.isinf(numbers)
     if infinite.any():
-        place = int(np.flatnonzero(infinite)[0])
-        raise ArgumentValueError(
-            f"{argument}[{name!r}]", "finite", f"{numbers[place]} in row {place}"
-        )
+        row = int(np.flatnonzero(infinite)[0])
+        raise ArgumentValueError(f"{argument}[{name!r}]", "finite", f"{numbers[row]} in row {row}")
     return numbers
 
 
