@@ -19,6 +19,8 @@ FEW_GROUPS = 20
 
 SURE = 0.05
 
+ROUNDING = 1e-12
+
 
 def score_sentence(result: ScoreDiffResult) -> str:
     """Return what the verdict rests on."""
@@ -159,7 +161,7 @@ def _standing(result: ScoreDiffResult) -> str:
 
 
 def _better(result: ScoreDiffResult, value: float) -> str:
-    if value == 0.0:
+    if abs(value) <= ROUNDING:
         return "as good as old"
     return f"{score_amount(result, abs(value))} {'better' if value > 0.0 else 'worse'}"
 
