@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from shiftmetrics.decisions.monitor.passport import Passport
     from shiftmetrics.decisions.monitor.profile import make_passport
     from shiftmetrics.decisions.monitor.state import MonitorState
+    from shiftmetrics.decisions.scores.result import ScoreDiffResult
+    from shiftmetrics.decisions.scores.scores import diff_scores
 
 __all__ = [
     "AuditResult",
@@ -20,8 +22,10 @@ __all__ = [
     "MonitorResult",
     "MonitorState",
     "Passport",
+    "ScoreDiffResult",
     "audit_samples",
     "diff_models",
+    "diff_scores",
     "make_passport",
     "monitor_batch",
 ]
@@ -32,8 +36,10 @@ _HOME = {
     "MonitorResult": "monitor.monitor",
     "MonitorState": "monitor.state",
     "Passport": "monitor.passport",
+    "ScoreDiffResult": "scores.result",
     "audit_samples": "audit.audit",
     "diff_models": "diff.diff",
+    "diff_scores": "scores.scores",
     "make_passport": "monitor.profile",
     "monitor_batch": "monitor.monitor",
 }

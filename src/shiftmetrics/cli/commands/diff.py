@@ -15,6 +15,7 @@ from shiftmetrics.cli.inputs.prediction_files import (
     typed_source,
 )
 from shiftmetrics.cli.inputs.row_values import require_column
+from shiftmetrics.cli.inputs.score_files import TypedScores, are_scores, score_answer
 from shiftmetrics.cli.label_tables import check_table_path, without_guards, write_table
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.signature import Call, measuring
@@ -49,6 +50,11 @@ def diff(
     header: Literal["names", "none"] | None = None,
     reading: Path | None = None,
     inner: bool = False,
+    scores: str | None = None,
+    again: str | None = None,
+    score_range: str | None = None,
+    failed: Literal["wrong"] | None = None,
+    lower_is_better: bool = False,
     costs: list[str] | None = None,
     plan: int | None = None,
     peek: bool = False,
@@ -68,6 +74,8 @@ def diff(
     Example: `shiftmetrics diff old.csv new.csv --changed changed.csv`
 
     Example: `shiftmetrics diff old.csv new.csv --label label --allow 0.01 --report diff.html`
+
+    Example: `shiftmetrics diff old.eval new.eval --allow 0.01`
 
     Example: `shiftmetrics diff old.joblib new.joblib --data test.csv --label paid --trust`
 
@@ -106,6 +114,16 @@ def diff(
         Leave out rows that only one file has.
     group : COLUMN
         Column of groups: the difference in each is given too.
+    scores : COLUMN
+        Column of scores of questions, such as those of a judge; of a log of an evaluation, the name of the score.
+    again : FILE
+        Scores of a second run of the old model: says how many answers change by chance.
+    score_range : LOW,HIGH
+        Lowest and highest score that an answer can get. Default: 0,1 if all lie there.
+    failed : wrong
+        Count failed samples as the worst score. Default: a verdict holds whatever they would have scored.
+    lower_is_better
+        The scores are costs.
     costs : LABEL=COST
         Cost of an error on rows of a label, such as ill=10; 1 for the others. May be repeated.
     plan : NUMBER
@@ -146,6 +164,28 @@ def diff(
     sources = [typed_source(text, argument) for argument, text in typed.items()]
     contents: list[Any] = [read_cells(source, header) for source in sources]
     notes: list[str] = []
+    second = None
+    if again is not None:
+        sources.append(typed_source(again, "--again"))
+        second = read_cells(sources[-1], header)
+    typed_scores = TypedScores(
+        scores=scores,
+        again=second,
+        score_range=score_range,
+        failed=failed,
+        lower_is_better=lower_is_better,
+        ids=id_column,
+        groups=group,
+        inner=inner,
+        old=old_column,
+        new=new_column,
+        changed=changed,
+    )
+    if data is None and are_scores(contents, scores):
+        names = [Path(text).name for text in (old, new or old)]
+        return Job(
+            inputs=sources, compute=lambda: score_answer(call, contents, names, typed_scores)
+        )
     if data is not None:
         notes.append(f"OLD is {old}, NEW is {new}.")
         named = {"--label": label, "--id": id_column, "--group": group}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -46,8 +47,43 @@ def paired_mean_interval(
     >>> round(same.low, 3), round(same.high, 3)
     (-0.028, 0.028)
     """
-    from scipy.special import stdtrit
+    mean = mean_with_one_more(differences, largest, clusters=clusters)
+    low = -largest
+    high = largest
+    if mean.freedom > 0.0:
+        half = mean.half_width(confidence_level)
+        low = max(mean.mean - half, -largest)
+        high = min(mean.mean + half, largest)
+    return Interval(low=low, high=high, confidence_level=confidence_level, method=FUTURE)
 
+
+@dataclass(frozen=True, kw_only=True)
+class PairedMean:
+    """A mean of paired differences with one more cluster on either side.
+
+    Attributes
+    ----------
+    mean, error : float
+        The mean and its standard error.
+    freedom : float
+        Student's degrees of freedom: clusters less one. Of a single cluster nothing can be said.
+    """
+
+    mean: float
+    error: float
+    freedom: float
+
+    def half_width(self, confidence_level: float) -> float:
+        """Return half the width of Student's interval."""
+        from scipy.special import stdtrit
+
+        return float(stdtrit(self.freedom, 0.5 + 0.5 * confidence_level)) * self.error
+
+
+def mean_with_one_more(
+    differences: FloatArray, largest: float, *, clusters: IntArray | None = None
+) -> PairedMean:
+    """Return the mean and its error, one cluster more on either side; arguments as of `paired_mean_interval`."""
     n = len(differences)
     sums = differences
     sizes = np.ones(n)
@@ -58,18 +94,12 @@ def paired_mean_interval(
         sums = sums[sizes > 0.0]
         sizes = sizes[sizes > 0.0]
     n_clusters = len(sums)
-    low = -largest
-    high = largest
-    if n_clusters > 1:
-        # Two clusters of the mean size are added: their sums are +largest and -largest times the size.
-        size = n / n_clusters
-        n_with_both = n + 2.0 * size
-        mean = math.fsum(sums) / n_with_both
-        squares = math.fsum((sums - mean * sizes) ** 2)
-        squares += ((largest - mean) * size) ** 2 + ((largest + mean) * size) ** 2
-        # The variance of a total of G + 2 clusters, with Student's freedom of those that were seen.
-        error = math.sqrt((n_clusters + 2.0) / (n_clusters + 1.0) * squares) / n_with_both
-        half = float(stdtrit(n_clusters - 1.0, 0.5 + 0.5 * confidence_level)) * error
-        low = max(mean - half, -largest)
-        high = min(mean + half, largest)
-    return Interval(low=low, high=high, confidence_level=confidence_level, method=FUTURE)
+    # Two clusters of the mean size are added: their sums are +largest and -largest times the size.
+    size = n / n_clusters
+    n_with_both = n + 2.0 * size
+    mean = math.fsum(sums) / n_with_both
+    squares = math.fsum((sums - mean * sizes) ** 2)
+    squares += ((largest - mean) * size) ** 2 + ((largest + mean) * size) ** 2
+    # The variance of a total of G + 2 clusters, with Student's freedom of those that were seen.
+    error = math.sqrt((n_clusters + 2.0) / (n_clusters + 1.0) * squares) / n_with_both
+    return PairedMean(mean=mean, error=error, freedom=n_clusters - 1.0)

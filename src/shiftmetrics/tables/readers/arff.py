@@ -39,7 +39,7 @@ def _read(content: Content) -> Cells:
     content, start = as_utf8(content)
     lines = decoded(content, content.read()[start:]).splitlines()
     names, kinds, first = _attributes(lines, content)
-    rows = _rows([line for line in lines[first:]], names, kinds, content)
+    rows = _rows(list(lines[first:]), names, kinds, content)
     table: dict[str, Any] = {}
     written = []
     levels = {}

@@ -12,6 +12,8 @@ from urllib.parse import unquote
 
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.content import Content, ReadOptions, UnreadableError
+from shiftmetrics.tables.logs import joined_logs
+from shiftmetrics.tables.readers.lm_eval import is_sample_log, read_sample_log
 from shiftmetrics.tables.readers.names import checked_names
 from shiftmetrics.tables.readers.packed import READERS as PACKED
 
@@ -96,6 +98,9 @@ def read_parts(parts: list[Content], name: str, read: Callable[[Content], Cells]
     from shiftmetrics.tables.readers.text import is_text
 
     first = parts[0]
+    if all(is_sample_log(part) for part in parts):
+        # a file for each task, whose name alone says which
+        return joined_logs([read_sample_log(part) for part in parts], name)
     if (
         all(is_text(part) and not getattr(part, "partition", {}) for part in parts)
         and len(parts) > 1

@@ -74,7 +74,8 @@ def _parsed(content: Content, text: str, line: int = 0) -> Any:
         ) from error
 
 
-def _read_lines(content: Content) -> Cells:
+def read_json_lines(content: Content) -> Cells:
+    """Return the cells of JSON lines."""
     records = []
     for place, line in enumerate(_text(content).split("\n")):
         if line.strip():
@@ -341,7 +342,7 @@ READERS = (
         suffixes=(".jsonl", ".ndjson"),
         told_by="a first line that is an object or a list of JSON",
         tells=_is_lines,
-        read=_read_lines,
+        read=read_json_lines,
         write=_write_lines,
     ),
     Reader(

@@ -24,8 +24,7 @@ def _inner_name(name: str) -> str:
 def _unpacker(open_packed: Callable[[Any], Any]) -> Callable[[Content], Content]:
     def unpack(content: Content) -> Content:
         with content.open() as file, open_packed(file) as unpacked:
-            found = content.unpacked(unpacked, content.name)
-        return found
+            return content.unpacked(unpacked, content.name)
 
     return unpack
 

@@ -1,0 +1,1 @@
+"""Two models by the scores of the same questions: rubrics, costs, and logs of evaluations."""

@@ -1,0 +1,179 @@
+"""The sentences of a comparison of scores."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from shiftmetrics._core.result import Interval, format_number, format_percent
+from shiftmetrics._core.validation import first_few
+from shiftmetrics.decisions import verdicts
+from shiftmetrics.decisions.diff.words import decimals, plural
+from shiftmetrics.decisions.labelling.paired import FUTURE
+
+if TYPE_CHECKING:
+    from shiftmetrics.decisions.scores.result import ScoreDiffResult
+
+FEW_GROUPS = 20
+"""Below so many clusters, they are too few, and not the questions."""
+
+SURE = 0.05
+
+ROUNDING = 1e-12
+
+
+def score_sentence(result: ScoreDiffResult) -> str:
+    """Return what the verdict rests on."""
+    counts = result.counts
+    assert result.interval is not None
+    questions = plural(result.n_samples, "question")
+    n_runs = max(counts.runs_old, counts.runs_new)
+    if n_runs > 1:
+        runs = str(counts.runs_old)
+        if counts.runs_old != counts.runs_new:
+            runs = f"{counts.runs_old} and {counts.runs_new}"
+        questions += f" x {runs} runs"
+    if len(result.parts) > 1:
+        questions += f" of {len(result.parts)} tasks"
+    if counts.n_groups is not None:
+        questions += f" in {counts.n_groups:,} groups"
+    these = "these " if result.interval.method != FUTURE else ""
+    scores = f"{_score(result, result.old_score)} to {_score(result, result.new_score)}"
+    text = f"new is {_standing(result)} on {these}{questions} ({scores}; {_interval(result, result.interval)})"
+    text += f": {_changes(result)}"
+    failed = counts.failed_old + counts.failed_new
+    if failed:
+        text += f"; {plural(failed, 'failed sample')} left out ({counts.failed_old:,} old, {counts.failed_new:,} new)"
+    if result.noise is not None and result.noise.method == "repeats":
+        text += f"; {_noise(result)}"
+    text += "."
+    if result.verdict == verdicts.CANNOT_TELL_YET and counts.decide is not None:
+        assert result.allow is not None
+        text += f" About {counts.decide:,} questions would decide on {score_amount(result, result.allow)}."
+    return text
+
+
+def _changes(result: ScoreDiffResult) -> str:
+    counts = result.counts
+    if counts.is_binary and max(counts.runs_old, counts.runs_new) == 1:
+        return f"{counts.better:,} fixed, {counts.worse:,} broken"
+    return f"{counts.better:,} better, {counts.worse:,} worse"
+
+
+def _noise(result: ScoreDiffResult) -> str:
+    noise = result.noise
+    assert noise is not None
+    p_value = f"p = {noise.p_value:.2g}" if noise.p_value >= 1e-4 else "p < 0.0001"
+    if noise.p_value > SURE:
+        return f"re-running the old model alone would change as many answers ({p_value})"
+    return f"more answers change than by re-running the old model ({p_value})"
+
+
+def score_findings(result: ScoreDiffResult) -> list[str]:
+    """Return the sentences below the verdict."""
+    counts = result.counts
+    sentences = [*result.settings.get("found", ())]
+    noise = result.noise
+    if noise is not None and noise.method == "again":
+        counts_text = f"{noise.changed_again:,} answers, the new one {noise.changed_new:,}"
+        sentences.append(
+            f"Running the old model again changes {counts_text}: {_noise(result)}. The verdict does not rest on this."
+        )
+    if noise is None and max(counts.runs_old, counts.runs_new) == 1:
+        sentences.append(
+            "With one run of each model nothing tells what changes by chance: give a second run of the old one as "
+            "again, if answers are sampled."
+        )
+    if len(result.parts) > 1:
+        by_size = _by_size(result)
+        sentences.append(f"The mean is over tasks; over all questions new is {by_size}.")
+        sentences += [_task(result, number) for number in range(len(result.parts))]
+    fallen = [str(name) for name in result.questions.id[: counts.worse]]
+    if fallen:
+        sentences.append(f"Worst first: {first_few(fallen, 5, show=str)}.")
+    if counts.n_groups is not None and counts.n_groups < FEW_GROUPS:
+        sentences.append(
+            f"{counts.n_groups} groups are few: more of them are needed, not more questions in each."
+        )
+    return sentences
+
+
+def _by_size(result: ScoreDiffResult) -> str:
+    n = sum(part.n_questions for part in result.parts)
+    total = sum(part.n_questions * (part.new - part.old) for part in result.parts) / n
+    if result.settings.get("higher_is_better") is False:
+        total = -total
+    return _better(result, total)
+
+
+def _task(result: ScoreDiffResult, number: int) -> str:
+    part = result.parts[number]
+    name = part.name or "without a name"
+    scores = f"{_score(result, part.old)} to {_score(result, part.new)}"
+    interval = _interval(result, part.interval)
+    return f"Task {name}: {part.verdict} ({scores}; {interval}), {plural(part.n_questions, 'question')}."
+
+
+def score_steps(result: ScoreDiffResult) -> list[str]:
+    """Say what to do now."""
+    if result.verdict == verdicts.SAFE:
+        return ["Ship it."]
+    if result.verdict == verdicts.WORSE:
+        return ["Keep the old model until the questions that fell are mended."]
+    steps = []
+    if result.verdict == verdicts.CANNOT_TELL_YET:
+        if result.settings.get("failures_decide"):
+            steps.append(
+                "The failed samples decide: run them again, or count them as wrong by failed."
+            )
+        elif result.counts.decide is not None:
+            steps.append("Ask more questions like these.")
+        elif result.allow:
+            steps.append(
+                "The difference lies near what is allowed: many more questions are needed."
+            )
+    return steps
+
+
+def _is_fraction(result: ScoreDiffResult) -> bool:
+    return result.counts.low == 0.0 and result.counts.high == 1.0
+
+
+def _score(result: ScoreDiffResult, value: float) -> str:
+    return format_percent(value, 3) if _is_fraction(result) else format_number(value)
+
+
+def score_amount(result: ScoreDiffResult, value: float) -> str:
+    """Return a difference: points of a score between 0 and 1, or units."""
+    if not _is_fraction(result):
+        return f"{float(f'{value:.2g}'):g}"
+    points = 100.0 * value
+    # One decimal, unless it says nothing; more would claim what a few hundred questions do not know.
+    places = 0 if points >= 9.95 else 1
+    if 0.0 < points < 0.1:
+        places = decimals(points)
+    text = f"{points:.{places}f}".removesuffix(".0")
+    return f"{text} {'point' if text == '1' else 'points'}"
+
+
+def _standing(result: ScoreDiffResult) -> str:
+    return _better(result, result.value)
+
+
+def _better(result: ScoreDiffResult, value: float) -> str:
+    if abs(value) <= ROUNDING:
+        return "as good as old"
+    return f"{score_amount(result, abs(value))} {'better' if value > 0.0 else 'worse'}"
+
+
+def _interval(result: ScoreDiffResult, interval: Interval) -> str:
+    if interval.low == interval.high:
+        return "exactly"
+    level = f"{100.0 * interval.confidence_level:.3g} %"
+    if interval.method != FUTURE:
+        level = "for certain"
+    if not _is_fraction(result):
+        return f"{level}: {interval.low:+.3g} to {interval.high:+.3g}"
+    half = 50.0 * (interval.high - interval.low)
+    digits = 0 if half >= 9.95 else max(1, -math.floor(math.log10(max(half, 1e-3))))
+    return f"{level}: {100.0 * interval.low:+.{digits}f} to {100.0 * interval.high:+.{digits}f}"

@@ -1,0 +1,60 @@
+"""Scores and logs as the command ``diff`` takes them."""
+
+import pandas as pd
+import pytest
+
+from evaluation_logs import promptfoo_json, promptfoo_result
+from shiftmetrics.cli.inputs.score_files import TypedScores, are_scores, range_of, score_answer
+from shiftmetrics.cli.signature import Call
+from shiftmetrics.tables.python import cells_of
+from shiftmetrics.tables.register import read_file
+
+
+def typed_call():
+    return Call({}, {}, 0, False, {"scores": "--scores", "ids": "--id"})
+
+
+@pytest.fixture
+def log(tmp_path):
+    results = [
+        promptfoo_result(n, 1.0 if n % 3 or name == "a" else 0.0, provider=name)
+        for n in range(30)
+        for name in "ab"
+    ]
+    return read_file(promptfoo_json(tmp_path / "eval.json", results), "OLD")
+
+
+def test_logs_and_named_columns_are_scores(log):
+    table = cells_of(pd.DataFrame({"id": [1], "judge": [0.5]}), "OLD")
+    assert are_scores([log, log], None)
+    assert are_scores([table, table], "judge")
+    assert not are_scores([table, table], None)
+
+
+def test_two_models_of_one_log_are_compared(log, tmp_path):
+    changed = tmp_path / "changed.csv"
+    answer = score_answer(
+        typed_call(), [log], ["eval.json"], TypedScores(old="a", new="b", changed=changed)
+    )
+    (result,) = answer.results.values()
+    assert (result.counts.better, result.counts.worse) == (0, 10)
+    assert answer.exit_code == 0  # nothing is allowed, so that nothing is asked
+    assert len(pd.read_csv(changed)) == 10
+
+
+def test_messages_name_options(log):
+    with pytest.raises(ValueError, match="^--scores must be"):
+        score_answer(typed_call(), [log], ["eval.json"], TypedScores(old="a", new="b", scores="x"))
+
+
+def test_costs_are_lower(log):
+    typed = TypedScores(old="a", new="b", lower_is_better=True)
+    (result,) = score_answer(typed_call(), [log], ["eval.json"], typed).results.values()
+    assert (result.counts.better, result.counts.worse) == (10, 0)
+
+
+def test_a_range_is_two_numbers():
+    assert range_of(None) is None
+    assert range_of("1,5") == (1.0, 5.0)
+    with pytest.raises(ValueError, match="--score-range"):
+        range_of("1 to 5")
