@@ -81,7 +81,17 @@ QUICK = [
         for average in ("macro", "micro", "weighted")
     ],
 ]
-OF_TWO = ["roc_auc", "average_precision", "precision", "recall", "f1", "jaccard"]
+OF_TWO = [
+    "roc_auc",
+    "roc_auc_ovo",
+    "roc_auc_ovr",
+    "roc_auc_ovr_weighted",
+    "average_precision",
+    "precision",
+    "recall",
+    "f1",
+    "jaccard",
+]
 
 
 @pytest.mark.parametrize(

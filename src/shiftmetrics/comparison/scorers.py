@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.comparison.counts import confusions_of, scorer_of_confusions
 
 
@@ -98,8 +98,21 @@ def weighted_area_under_curve(model: KnownScores, labels: IntArray) -> WeightedS
     the positive one has the higher score; equal scores count half.
     """
     scores = model.decision_function(np.arange(len(labels)))
+    return _area_of(scores, labels == model.classes_[1])
+
+
+def area_of_probabilities(model: KnownScores, labels: IntArray) -> WeightedScore:
+    """Return the same of the probabilities, some of which may be equal where scores are not.
+
+    Of two classes one against one, one against the rest, and their averages are this area.
+    """
+    scores = model.predict_proba(np.arange(len(labels)))[:, 1]
+    return _area_of(scores, labels == model.classes_[1])
+
+
+def _area_of(scores: FloatArray, positive: BoolArray) -> WeightedScore:
+    """Return the area under the curve as a function of weights."""
     levels, level = np.unique(scores, return_inverse=True)
-    positive = labels == model.classes_[1]
 
     def area(weights: FloatArray) -> float:
         above = np.bincount(level[positive], weights[positive], minlength=len(levels))
@@ -136,5 +149,9 @@ def weighted_average_precision(model: KnownScores, labels: IntArray) -> Weighted
 _MEANS = {"neg_log_loss": log_probabilities, "neg_brier_score": brier_scores}
 _RANKINGS = {
     "roc_auc": weighted_area_under_curve,
+    "roc_auc_ovo": area_of_probabilities,
+    "roc_auc_ovo_weighted": area_of_probabilities,
+    "roc_auc_ovr": area_of_probabilities,
+    "roc_auc_ovr_weighted": area_of_probabilities,
     "average_precision": weighted_average_precision,
 }
