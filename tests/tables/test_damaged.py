@@ -123,7 +123,7 @@ def main() -> None:
             ):
                 try:
                     found[read_damaged(bytes_, suffix, folder)] += 1
-                except BaseException as error:  # noqa: BLE001 - each is a finding, shown and counted
+                except BaseException as error:
                     if isinstance(error, KeyboardInterrupt):
                         raise
                     failed += 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shiftmetrics._core.validation import first_few, needs
@@ -26,7 +25,7 @@ def _tells(content: Content) -> bool:
         return False
     try:
         return any(member.filename == "xl/workbook.xml" for member in zip_members(content))
-    except Exception:  # noqa: BLE001 - a damaged archive is told by another reader
+    except Exception:
         return False
 
 
