@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from shiftmetrics._core.exceptions import REPR_LENGTH, ArgumentValueError
 from shiftmetrics.tables.cells import Cells
@@ -115,7 +115,7 @@ class Content:
         with self.open() as file:
             return file.read()
 
-    def unpacked(self, file: io.IOBase | BinaryIO, name: str) -> Content:
+    def unpacked(self, file: Any, name: str) -> Content:
         """Return the content of a stream that unpacks this one, up to the largest size."""
         blocks = []
         size = 0
@@ -142,9 +142,11 @@ class Content:
             got += f", {why}"
         return UnreadableError(self.argument, expected, got, remedy)
 
-    def damaged(self, reader: Reader) -> UnreadableError:
+    def damaged(self, reader: Reader | None) -> UnreadableError:
         """Return the error for a file that begins as one of a kind, but does not go on as one."""
-        return self.refusal(reader.name, "which cannot be read as one", DAMAGED)
+        return self.refusal(
+            reader.name if reader else "a table", "which cannot be read as one", DAMAGED
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,8 @@
 """Nested cells become columns: objects, lists, vectors, pairs of a label and a score, and texts of them.
 
 A column ``probs`` with cells ``{"cat": 0.3, "dog": 0.7}`` becomes ``probs.cat`` and ``probs.dog``, with cells
-``[0.3, 0.7]`` it becomes ``probs.0`` and ``probs.1``. Pairs go by their label, never by their place: tools sort them by
-score, in another order in each row.
+``[0.3, 0.7]`` it becomes ``probs.0`` and ``probs.1``. Pairs go by their label, never by their place: tools sort them
+by score, in another order in each row.
 """
 
 from __future__ import annotations
@@ -68,9 +68,10 @@ def expanded(
 
 
 def pairs_by_label(frame: pd.DataFrame, written: list[str]) -> pd.DataFrame | None:
-    """Return a table without names whose columns are a label and its score in turn, with one column for each label; None for other tables.
+    """Return a table whose columns are a label and its score in turn, with one column for each label.
 
-    Such rows are sorted by score, so that the same label stands in other columns in other rows.
+    None for other tables. Such rows are sorted by score, so that the same label stands in other columns in other
+    rows.
     """
     import pandas as pd
 

@@ -1,13 +1,15 @@
 """The register of readers: a file is told by its content and read by the reader of its kind.
 
-A new kind is a `Reader` that `add_reader` takes; help texts, documentation and the tests on damaged files walk through
-`READERS`.
+A new kind is a `Reader` that `add_reader` takes; help texts, documentation and the tests on damaged files walk
+through `READERS`.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -40,6 +42,8 @@ __all__ = [
     "read_content",
     "read_file",
 ]
+
+Found = TypeVar("Found")
 
 READERS: list[Reader] = [
     *arrow.READERS,
@@ -132,7 +136,7 @@ def _told(content: Content) -> Reader:
     )
 
 
-def _guarded(content, do, reader=None):  # type: ignore[no-untyped-def]
+def _guarded(content: Content, do: Callable[[], Found], reader: Reader | None = None) -> Found:
     """Let no error and no warning of a library through: a file is read, or refused in our words."""
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():

@@ -5,7 +5,13 @@ import pytest
 from shiftmetrics.tables.content import UnreadableError
 from shiftmetrics.tables.register import read_file
 
-HEAD = "% a comment\n@relation 'two words'\n@attribute 'a 0' numeric\n@attribute class {setosa,'Iris v',\"x\"}\n@attribute w string\n@data\n"
+HEAD = """% a comment
+@relation 'two words'
+@attribute 'a 0' numeric
+@attribute class {setosa,'Iris v',x}
+@attribute w string
+@data
+"""
 
 
 def read(tmp_path, rows):

@@ -1,6 +1,6 @@
 """ARFF, as Weka and R write it: nominal values are levels, and rows may be sparse.
 
-`scipy.io.arff` reads neither strings nor sparse rows, so the lines below ``@data`` are read as the rows of a csv file.
+`scipy.io.arff` reads neither strings nor sparse rows, so the lines below ``@data`` are read as those of a csv file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _read(content: Content) -> Cells:
     content, start = as_utf8(content)
     lines = decoded(content, content.read()[start:]).splitlines()
     names, kinds, first = _attributes(lines, content)
-    rows = _rows(list(lines[first:]), names, kinds, content)
+    rows = _rows(lines[first:], names, kinds, content)
     table: dict[str, Any] = {}
     written = []
     levels = {}
@@ -80,7 +80,7 @@ def _read(content: Content) -> Cells:
 
 def _attributes(lines: list[str], content: Content) -> tuple[list[str], list[Any], int]:
     """Return the names, the kinds (levels of nominal ones), and the first line of the data."""
-    names = []
+    names: list[str] = []
     kinds: list[Any] = []
     for place, line in enumerate(lines):
         line = line.strip()
@@ -106,7 +106,7 @@ def _attributes(lines: list[str], content: Content) -> tuple[list[str], list[Any
 def _rows(
     lines: list[str], names: list[str], kinds: list[Any], content: Content
 ) -> list[list[str]]:
-    rows = []
+    rows: list[list[str]] = []
     for line in lines:
         line = line.strip()
         if not line or line.startswith("%"):
@@ -163,8 +163,11 @@ def _write(frame: pd.DataFrame, path: Path) -> None:
         kind = "numeric" if frame[name].dtype.kind in "iuf" else "string"
         lines.append(f"@attribute '{name}' {kind}")
     lines.append("@data")
-    for row in frame.itertuples(index=False):
-        lines.append(",".join(f"'{cell}'" if isinstance(cell, str) else str(cell) for cell in row))
+    rows = [
+        [f"'{cell}'" if isinstance(cell, str) else str(cell) for cell in row]
+        for row in frame.to_numpy()
+    ]
+    lines += [",".join(row) for row in rows]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

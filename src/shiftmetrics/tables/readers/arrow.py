@@ -114,7 +114,7 @@ def cells_of_arrow(table: Any, content: Content) -> Cells:
         raise content.refusal("a table with columns", "which has none")
     frame, texts, more = expanded(pd.DataFrame(columns), written)
     frame = frame.reset_index(drop=True)
-    rows = ("index",) if ranges is not None else ()
+    rows: tuple[str, ...] = ("index",) if ranges is not None else ()
     rows += tuple(name for name in index.values() if name in frame.columns)
     return Cells(
         argument=content.argument,
@@ -215,7 +215,7 @@ def _class_labels(about: dict[bytes, bytes]) -> dict[str, tuple[str, ...]]:
 
 
 def _index(about: dict[bytes, bytes], table: Any) -> tuple[dict[str, str], Any]:
-    """Return the columns of the index of pandas and their names, and an index that counts from another place than 0."""
+    """Return the columns of the index of pandas and their names, and an index that counts from elsewhere than 0."""
     try:
         columns = json.loads(about[b"pandas"])["index_columns"]
     except (KeyError, ValueError, TypeError):

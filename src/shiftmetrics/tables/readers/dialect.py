@@ -241,11 +241,9 @@ def _is_table(rows: list[list[str]], place: int, equal: list[list[str]], separat
 
 def _n_comments(lines: list[Line]) -> int:
     """Return the number of lines at the beginning that are comments; hashtags over all lines are none."""
-    n_comments = 0
-    for line in lines:
+    for n_comments, line in enumerate(lines):
         if not line.text.lstrip().startswith("#"):
             return n_comments
-        n_comments += 1
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import glob
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +39,10 @@ def parts_of(path: Path, argument: str, options: ReadOptions) -> list[Content] |
         files = [file for file in sorted(path.rglob("*")) if file.is_file()]
         base = path
     elif not path.exists() and any(mark in str(path) for mark in "*?["):
-        files = [Path(name) for name in sorted(glob.glob(str(path))) if Path(name).is_file()]
+        pattern = path.relative_to(path.anchor) if path.anchor else path
+        files = [
+            file for file in sorted(Path(path.anchor or ".").glob(str(pattern))) if file.is_file()
+        ]
         base = None
     else:
         return None

@@ -1,7 +1,7 @@
 """Whether the first line of a table holds names.
 
-It does if its cells are not of the kind of their columns, or are not among their values. Where neither can be said, two
-readings survive, and what the other files hold decides.
+It does if its cells are not of the kind of their columns, or are not among their values. Where neither can be said,
+two readings survive, and what the other files hold decides.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _judge_cell(name: str, column: list[str]) -> str:
 
 
 def _is_one_of(name: str, cells: list[str]) -> bool:
-    """Return True if a number may be one more of a column: a fraction or an integer as they are, within their range."""
+    """Return True if a number may be one more of a column: a fraction or an integer as they are, in their range."""
     values = _values(cells)
     if not values:
         return False

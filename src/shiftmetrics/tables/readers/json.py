@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 JSON_COPIES = 10
-"""What reading JSON takes at its peak: copies of the text; 146 bytes were measured for a value of 14 letters with its key."""
+"""What reading JSON takes at its peak, in copies of the text: 146 bytes for a key with its value of 14."""
 
 _COUNT = re.compile(r"-?\d+")
 
@@ -148,7 +148,7 @@ def _from_shape(content: Content, found: dict[str, Any]) -> Cells | None:
 
 
 def _from_columns(content: Content, found: Mapping[str, Any]) -> Cells:
-    """Return the cells of an object: columns of lists, columns of objects, rows by name, one row, or one value a name."""
+    """Return the cells of an object: columns of lists or objects, rows by name, one row, or one value a name."""
     values = list(found.values())
     if not values:
         raise content.refusal("a file with rows", "which holds none")
@@ -200,7 +200,7 @@ def _from_objects(content: Content, found: Mapping[str, Mapping[str, Any]]) -> C
 
 
 def _are_rows(values: list[Mapping[str, Any]], inner: list[str]) -> bool | None:
-    """Return True if objects are rows, False if they are columns: these are of one kind, and rows add up to a constant."""
+    """Return True if objects are rows, False if they are columns: these are of one kind, and rows add up to 1."""
     across = [[value.get(key) for value in values] for key in inner]
     within = [list(value.values()) for value in values]
     if _of_one_kind(across) != _of_one_kind(within):

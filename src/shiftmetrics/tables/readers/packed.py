@@ -91,6 +91,13 @@ def _csv(frame: pd.DataFrame) -> bytes:
     return frame.to_csv(index=False).encode()
 
 
+def _writer(compress: Callable[[bytes], bytes]) -> Callable[[pd.DataFrame, Path], None]:
+    def write(frame: pd.DataFrame, path: Path) -> None:
+        path.write_bytes(compress(_csv(frame)))
+
+    return write
+
+
 def _write_zip(frame: pd.DataFrame, path: Path) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("table.csv", _csv(frame))
@@ -113,7 +120,7 @@ READERS = (
         told_by="its first two bytes",
         tells=_is(b"\x1f\x8b"),
         unpack=_unpacker(lambda file: gzip.GzipFile(fileobj=file)),
-        write=lambda frame, path: path.write_bytes(gzip.compress(_csv(frame))) and None,
+        write=_writer(gzip.compress),
     ),
     Reader(
         name="a bzip2 file",
@@ -121,7 +128,7 @@ READERS = (
         told_by="its first three bytes, BZh",
         tells=_is(b"BZh"),
         unpack=_unpacker(bz2.BZ2File),
-        write=lambda frame, path: path.write_bytes(bz2.compress(_csv(frame))) and None,
+        write=_writer(bz2.compress),
     ),
     Reader(
         name="an xz file",
@@ -129,7 +136,7 @@ READERS = (
         told_by="its first six bytes",
         tells=_is(b"\xfd7zXZ\x00"),
         unpack=_unpacker(lzma.LZMAFile),
-        write=lambda frame, path: path.write_bytes(lzma.compress(_csv(frame))) and None,
+        write=_writer(lzma.compress),
     ),
     Reader(
         name="a Zstandard file",

@@ -27,9 +27,10 @@ def _read_stata(content: Content) -> Cells:
         StataReader(file, convert_categoricals=False, preserve_dtypes=True) as reader,
     ):
         labels = reader.value_labels()
-        frame = reader.read()
+        opened: Any = reader
+        frame = opened.read()
         # which column has which list of labels is said by its name alone
-        lists = dict(zip(frame.columns, getattr(reader, "_lbllist", ()), strict=False))
+        lists = dict(zip(frame.columns, getattr(opened, "_lbllist", ()), strict=False))
     by_column = {name: labels.get(label, {}) for name, label in lists.items()}
     return _labelled(content, frame, by_column)
 

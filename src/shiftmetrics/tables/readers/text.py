@@ -1,7 +1,7 @@
 """Texts: csv in its dialects, tsv, txt, columns between blanks or of a fixed width, one value a line.
 
-A regular text is parsed as it stands, at the speed of pandas. Where comments stand between the rows, rows are short, or a
-quoted NA has to be told from a bare one, the text is written anew first.
+A regular text is parsed as it stands, at the speed of pandas. Where comments stand between the rows, rows are short,
+or a quoted NA has to be told from a bare one, the text is written anew first.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def _parsed(
         skipped = 0
     frame = _by_pandas(source, skipped, dialect, scan)
     quoted = _quoted_places(dialect)
-    for place in list(frame.columns):
+    for place in range(dialect.n_cells):
         column = frame[place]
         if _is_typed(column):
             continue
@@ -250,7 +250,8 @@ def _by_pandas(content: Content, skipped: int, dialect: Dialect, scan: Scan) -> 
         with content.open() as file, warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # of cells that would be lost
             file.seek(skipped)
-            return pd.read_csv(file, **options, **more)
+            frame: pd.DataFrame = pd.read_csv(file, **options, **more)
+            return frame
 
     try:
         frame = read(dtype={place: str for place in places if not _is_numeric(dialect, place)})

@@ -89,7 +89,7 @@ def _of_own_names(
     served: Sequence[bool],
     options: RoleOptions,
 ) -> list[ScoreNames]:
-    """Return scores whose columns each file names in its own way: after known classes, or alike but for a beginning."""
+    """Return scores whose columns each file names in its own way: after known classes, or alike but the beginning."""
     left = [
         [name for name in names if name not in common and not _are_beside([name])]
         for names in numeric
@@ -130,8 +130,8 @@ def _refuse_classes_of_one_file(
         ]
         if further:
             raise UnreadableTableError(
-                f"All files must have the same classes, but {first_few(further, 3)} is only in {table.label}. Add the "
-                f"column to all files, or leave it out with {options.typed('--exclude', tuple(further))}."
+                f"All files must have the same classes, but {first_few(further, 3)} is only in {table.label}. "
+                f"Add the column to all files, or leave it out with {options.typed('--exclude', tuple(further))}."
             )
 
 
