@@ -55,3 +55,11 @@ def test_alarms_share_the_level():
     errors, rows = passport.alarms()
     assert isinstance(errors, Alarm)
     assert errors.alpha + sum(alarm.alpha for alarm in rows) == pytest.approx(0.05)
+
+
+def test_labels_in_other_words_are_no_errors(rng, model):
+    passport = passport_of(rng, model)
+    batch = table(rng, 60)
+    batch["label"] = np.where(batch["label"].astype(bool), "yes", "no")
+    with pytest.raises(ValueError, match="among the classes that are predicted"):
+        passport.count(batch, model=model)

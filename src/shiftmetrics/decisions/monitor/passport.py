@@ -12,6 +12,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
+from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions.calibration import Calibration
 from shiftmetrics.decisions.monitor.alarm import Alarm
 from shiftmetrics.decisions.monitor.records import FileRecord
@@ -27,6 +28,9 @@ from shiftmetrics.tables.kinds import decide_kinds
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_ENOUGH_LABELS = 5
+"""Labels of which none is a class that is predicted: then they are of other words."""
 
 Readings = Mapping[str, FloatArray]
 """What is read off each sample: "far", the distance to the nearest centre, and "unsure", minus the confidence."""
@@ -233,6 +237,16 @@ def errors_of(outputs: ModelOutputs | None, frame: pd.DataFrame, label: str | No
     """Count the errors among the samples that have a label."""
     if outputs is None or label is None or label not in frame:
         return Count(0, 0)
-    found = right_or_wrong(outputs.predicted, frame[label].to_numpy())
+    labels = frame[label].to_numpy()
+    found = right_or_wrong(outputs.predicted, labels)
+    known = labels[found.known]
+    # Yes and no against 1 and 0: other words, and no errors. A few labels may all be of a new class.
+    if len(known) >= _ENOUGH_LABELS and (outputs.places(known) < 0).all():
+        expected = (
+            f"labels among the classes that are predicted ({first_few(outputs.classes.tolist())})"
+        )
+        raise ArgumentValueError(
+            f"column {label!r}", expected, first_few(known.tolist()), verb="hold"
+        )
     n_right, n = found.counts()
     return Count(n - n_right, n)
