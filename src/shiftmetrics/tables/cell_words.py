@@ -129,7 +129,7 @@ class ColumnCells:
         lookup = np.empty(len(of_distinct) + 1, dtype=of_distinct.dtype)
         lookup[:-1] = of_distinct
         lookup[-1] = gap
-        return lookup[self.codes]
+        return np.asarray(lookup[self.codes])
 
 
 def _type_of(values: pd.Series, is_written: bool, has_levels: bool) -> CellType:
@@ -178,8 +178,10 @@ def _type_of_objects(known: pd.Series) -> CellType:
 
 def word_of(value: Any) -> str:
     """Return a value as a person would write it: 7 for 7.0."""
-    if isinstance(value, float | np.floating) and value.is_integer() and abs(value) < 2**53:
-        return str(int(value))
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        if number.is_integer() and abs(number) < 2**53:
+            return str(int(number))
     return str(value)
 
 

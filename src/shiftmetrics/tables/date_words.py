@@ -230,7 +230,7 @@ def _clock(parts: FloatArray, seconds: FloatArray) -> npt.NDArray[Any]:
     micro = np.round(np.nan_to_num(seconds) * 1e6).astype(np.int64)
     clock = days.astype("datetime64[us]") + micro.astype("timedelta64[us]")
     clock[~is_valid] = np.datetime64("NaT")
-    return clock
+    return np.asarray(clock)
 
 
 def _is_sentinel(parts: FloatArray) -> BoolArray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -117,8 +118,8 @@ def read_content(content: Content) -> Cells:
             read = reader.read
             if read is None:
                 raise TypeError(f"the reader of {reader.name} can neither read nor unpack.")
-            return _guarded(content, lambda read=read, content=content: read(content), reader)
-        content = _guarded(content, lambda unpack=unpack, content=content: unpack(content), reader)
+            return _guarded(content, partial(read, content), reader)
+        content = _guarded(content, partial(unpack, content), reader)
     raise content.refusal("a file", f"which is packed more than {MOST_LAYERS} times", "Unpack it.")
 
 

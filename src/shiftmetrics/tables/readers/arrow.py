@@ -141,8 +141,9 @@ def _column(
         column = pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type)
         kind = column.type
     if names and types.is_integer(kind):
-        codes = pd.Series(column.to_pandas())
-        words = pd.Series(pd.Categorical.from_codes(_codes(codes, len(names)), list(names)))
+        codes = _codes(pd.Series(column.to_pandas()), len(names))
+        levels = pd.CategoricalDtype(list(names))
+        words = pd.Series(pd.Categorical.from_codes(codes, dtype=levels))
         return {"": words.astype(object)}, names, False
     if types.is_dictionary(kind):
         unified = column.unify_dictionaries().to_pandas()
@@ -186,7 +187,9 @@ def _is_list_of_numbers(kind: Any) -> bool:
     from pyarrow import types
 
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    return is_list and (types.is_floating(kind.value_type) or types.is_integer(kind.value_type))
+    return bool(is_list) and (
+        types.is_floating(kind.value_type) or types.is_integer(kind.value_type)
+    )
 
 
 def _list_parts(column: Any) -> dict[str, Any]:

@@ -208,10 +208,10 @@ def _parsed(
         frame[place] = column
     if dialect.separator == "|" and _is_padded(dialect):
         # a table as it is printed: nothing but blanks is a gap
-        for place in frame.columns:
-            if not _is_typed(frame[place]):
-                stripped = frame[place].str.strip()
-                frame[place] = stripped.mask(stripped == "")
+        for name in frame.columns:
+            if not _is_typed(frame[name]):
+                stripped = frame[name].str.strip()
+                frame[name] = stripped.mask(stripped == "")
     if dialect.trailing:
         frame = frame.iloc[:, :-1]
     frame.columns = names
