@@ -15,9 +15,9 @@ from shiftmetrics.cli.inputs.prediction_files import (
     typed_source,
 )
 from shiftmetrics.cli.inputs.row_values import require_column
-from shiftmetrics.cli.inputs.score_files import TypedScores, are_scores, score_answer
 from shiftmetrics.cli.label_tables import check_table_path, without_guards, write_table
 from shiftmetrics.cli.outputs import CommandAnswer, Job
+from shiftmetrics.cli.score_answers import TypedScores, are_scores, score_answer
 from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.decisions import DiffResult, diff_models
 from shiftmetrics.tables.cells import Cells

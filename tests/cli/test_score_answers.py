@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from evaluation_logs import promptfoo_json, promptfoo_result
-from shiftmetrics.cli.inputs.score_files import TypedScores, are_scores, range_of, score_answer
+from shiftmetrics.cli.score_answers import TypedScores, are_scores, range_of, score_answer
 from shiftmetrics.cli.signature import Call
 from shiftmetrics.tables.python import cells_of
 from shiftmetrics.tables.register import read_file
