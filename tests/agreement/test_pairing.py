@@ -162,12 +162,12 @@ GOOD = np.arange(6.0).reshape(3, 2)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "label"}, "labels must be given for method='label', got None"),
+        ({"method": "label"}, 'labels must be given for method="label", got None'),
         (
             {"method": "label", "labels": [0, 1, 1]},
-            "reference_labels must be given for method='label'",
+            'reference_labels must be given for method="label"',
         ),
-        ({"within_label": True}, "labels must be given for method='neighbour' within labels"),
+        ({"within_label": True}, 'labels must be given for method="neighbour" within labels'),
         (
             {"method": "label", "labels": [0, 1], "reference_labels": [0, 1, 1]},
             "labels must be of length 3, got",

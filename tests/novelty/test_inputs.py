@@ -52,7 +52,7 @@ def with_value(value: float) -> np.ndarray:
         ),
         (
             {"bandwidth": 1.0, "kernel": "cosine"},
-            r"bandwidth must be left out with kernel='cosine', got 1.0",
+            r'bandwidth must be left out with kernel="cosine", got 1.0',
         ),
         (
             {"bandwidth": 2.0, "kernel": np.dot},

@@ -185,7 +185,7 @@ def test_lengths_do_not_matter_even_extreme_ones() -> None:
 def test_rows_without_direction_and_other_kernels_are_refused() -> None:
     x, y = angles(4, 20, 20, 3)
     with pytest.raises(
-        ValueError, match="kernel must be 'cosine' with method='cosine', got 'gaussian'"
+        ValueError, match="kernel must be 'cosine' with method=\"cosine\", got 'gaussian'"
     ):
         novelty(x, y, method="cosine")
     with pytest.raises(ValueError, match="points must be free of rows of zeros.* row 1"):

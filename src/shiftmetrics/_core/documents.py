@@ -281,13 +281,13 @@ def _names_arrays(path: Path) -> bool:
 
 def _load_arrays(npz: Path, digest: str | None) -> dict[str, npt.NDArray[Any]]:
     """Load the arrays beside a JSON file, if there are any; ``digest`` is what the JSON says about them."""
-    content = npz.read_bytes() if npz.is_file() else b""
-    if isinstance(digest, str) and hashlib.sha256(content).hexdigest() != digest:
+    content = npz.read_bytes() if npz.is_file() else None
+    if isinstance(digest, str) and hashlib.sha256(content or b"").hexdigest() != digest:
         # The process that wrote the pair may have ended between the two.
         waiting = _waiting_archive(npz, digest)
         if waiting.is_file():
             content = waiting.read_bytes()
-    if not content:
+    if content is None:
         return {}
     if digest is not None and hashlib.sha256(content).hexdigest() != digest:
         expected = "those that were written with the JSON"

@@ -178,7 +178,7 @@ def read_rules(source: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[Rule
     >>> read_rules({"rule": [{"name": "gate", "atleast": 0.8}]})
     Traceback (most recent call last):
     ...
-    ValueError: rules: Rule 1 ('gate') must be a table of known keys, got 'atleast'. Did you mean 'at_least'?
+    shiftmetrics._core.exceptions.ArgumentValueError: rules: Rule 1 ('gate') must be a table of known keys, got 'atleast'. Did you mean 'at_least'?
     """
     if isinstance(source, Mapping):
         document, where = source, "rules"

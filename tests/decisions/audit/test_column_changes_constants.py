@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from shiftmetrics.decisions.audit.column_changes import ColumnChange, compared_columns, holm
-from shiftmetrics.encoding.roles import Column
+from shiftmetrics.tables.encoder.roles import Column
 
 
 def change_of(reference, current, role="number"):

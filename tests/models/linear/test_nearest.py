@@ -98,7 +98,7 @@ def test_steps_of_unlike_lengths_and_flips_against_enumeration(seed: int) -> Non
 def test_numbers_with_and_without_whole_steps(
     n_whole: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from shiftmetrics.models.linear import nearest
+    from shiftmetrics.models.linear import integer_steps
 
     rng = np.random.default_rng(2)
     X = np.concatenate(
@@ -117,7 +117,7 @@ def test_numbers_with_and_without_whole_steps(
     assert free.kind == "exact"
     assert free.value <= whole.value
     # Not all ways: bounds from both sides, the lower one at least that of the relaxation.
-    monkeypatch.setattr(nearest, "_MOST_WAYS", 16)
+    monkeypatch.setattr(integer_steps, "_MOST_WAYS", 16)
     fewer = model_stability(
         model, X, y, 0.6, perturbation=Perturbation(integer=range(n_whole)), **options
     )

@@ -68,7 +68,7 @@ def future_interval(
     --------
     >>> interval = future_interval(55, 30, 2000)
     >>> round(interval.low, 4), round(interval.high, 4)
-    (0.003, 0.0222)
+    (0.003, 0.0225)
     """
     low = _lowest_product(fixed, broken, n_samples, confidence_level)
     # By symmetry, the upper limit is the lower one of the models exchanged.
