@@ -175,10 +175,11 @@ def read_rules(source: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[Rule
     >>> rules = read_rules({"rule": [{"measure": "posterior_agreement", "field": "normalized", "at_least": 0.8}]})
     >>> rules[0].bound_in_words()
     'at least 0.8'
-    >>> read_rules({"rule": [{"name": "gate", "atleast": 0.8}]})
-    Traceback (most recent call last):
-    ...
-    shiftmetrics._core.exceptions.ArgumentValueError: rules: Rule 1 ('gate') must be a table of known keys, got 'atleast'. Did you mean 'at_least'?
+    >>> try:
+    ...     read_rules({"rule": [{"name": "gate", "atleast": 0.8}]})
+    ... except ValueError as error:
+    ...     print(error)
+    rules: Rule 1 ('gate') must be a table of known keys, got 'atleast'. Did you mean 'at_least'?
     """
     if isinstance(source, Mapping):
         document, where = source, "rules"
