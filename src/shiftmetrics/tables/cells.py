@@ -49,6 +49,8 @@ class Cells:
         The table with its first line as a row; given if `header` is "either".
     notes : tuple of str
         What is said to the user, such as "3 lines that begin with # are left out".
+    decimal, date_order : str or None
+        The decimal mark, and what dates have first, where the user says so.
     values : array or None
         The untouched array of a file of NumPy, or of an array in Python.
     """
@@ -64,6 +66,8 @@ class Cells:
     header: Header = "names"
     headless: pd.DataFrame | None = None
     notes: tuple[str, ...] = ()
+    decimal: str | None = None
+    date_order: Literal["day", "month", "year"] | None = None
     values: npt.NDArray[Any] | None = None
 
     @cached_property

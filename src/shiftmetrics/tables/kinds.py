@@ -77,6 +77,10 @@ def decide_kinds(
         Frames, kinds, and what is said. Nothing is raised for a column that nobody may use.
     """
     known = known or {}
+    # what the user says of one file holds for all
+    for cells in tables:
+        decimal = decimal or cells.decimal
+        date_order = date_order or cells.date_order
     columns: dict[str, dict[int, ColumnCells]] = {}
     for place, cells in enumerate(tables):
         for name in cells.frame.columns:

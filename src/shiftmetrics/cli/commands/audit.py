@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.decisions import AuditResult, audit_samples
 from shiftmetrics.tables.cells import Cells
+from shiftmetrics.tables.column_kinds import DateOrder
 from shiftmetrics.views import Context
 
 WORDS = {
@@ -23,7 +25,7 @@ WORDS = {
 }  # fmt: skip
 
 
-@measuring({audit_samples: None}, words=WORDS, leave_out=["decimal"])
+@measuring({audit_samples: None}, words=WORDS)
 def audit(
     reference: str,
     current: str,
@@ -34,6 +36,7 @@ def audit(
     labels: str | None = None,
     columns: str | None = None,
     exclude: str | None = None,
+    date_order: DateOrder | None = None,
     plan: int | None = None,
     peek: bool = False,
     rows: Path | None = None,
@@ -67,6 +70,8 @@ def audit(
         The only columns to compare. The model gets all that it was fitted on.
     exclude : A,B,...
         Columns to leave out of the comparison.
+    date_order : day|month|year
+        What dates such as 01/02/2024 have first. Default: by evidence.
     plan : NUMBER
         Draw so many rows to label, for an exact interval of the accuracy.
     peek
@@ -88,7 +93,10 @@ def audit(
     sources = [typed_source(text, argument) for argument, text in typed.items()]
     if rows is not None:
         check_table_path(rows, "--rows")
-    contents = [read_cells(source) for source in sources]
+    decimal = OPENING.get().decimal
+    contents = [
+        replace(read_cells(source), decimal=decimal, date_order=date_order) for source in sources
+    ]
     filled_in = contents[2] if labels is not None else None
     if not as_is:
         filled_in = without_guards(filled_in)
@@ -110,7 +118,6 @@ def audit(
             columns=listed(columns),
             exclude=listed(exclude),
             plan=planned,
-            decimal=OPENING.get().decimal,
         )
         if rows is not None:
             write_table(rows_to_label(result, contents[1]), rows, guard=not as_is)

@@ -34,7 +34,7 @@ from shiftmetrics.decisions.audit.search import (
 from shiftmetrics.decisions.audit.timeline import Periods, change_point, periods_of
 from shiftmetrics.decisions.audit.unlabelled import tell_apart
 from shiftmetrics.tables.cells import Cells
-from shiftmetrics.tables.column_kinds import DateOrder, TypedTables
+from shiftmetrics.tables.column_kinds import TypedTables
 from shiftmetrics.tables.encoder import TableEncoder
 from shiftmetrics.tables.encoder.date_ranges import date_ranges, in_wrong_order
 from shiftmetrics.tables.encoder.model_rows import model_rows
@@ -66,8 +66,6 @@ def audit_samples(
     exclude: Iterable[Any] = (),
     plan: int | str | None = None,
     threshold: float | None = None,
-    date_order: DateOrder | None = None,
-    decimal: str | None = None,
     rng: int | np.random.Generator | None = 0,
 ) -> AuditResult:
     """Say what changed in a sample, in which rows and since when, and what that means for a model.
@@ -99,10 +97,6 @@ def audit_samples(
         labelling may stop at any time.
     threshold : float, optional
         An error rate: how large each mode may become before errors pass it.
-    date_order : {"day", "month", "year"}, optional
-        What dates such as 01/02/2024 have first. Default: by evidence.
-    decimal : {".", ","}, optional
-        Decimal mark of numbers that are words. Default: by evidence.
     rng : int or Generator, default 0
         Seed of everything random.
 
@@ -140,7 +134,7 @@ def audit_samples(
     seed = seed_of(generator)
     # Each column is one kind in both samples; models get the samples as they are given.
     cells = [as_cells(reference, "reference"), as_cells(current, "current")]
-    typed = decide_kinds(cells, decimal=decimal, date_order=date_order)
+    typed = decide_kinds(cells)
     base, sample = typed.frames
     _check_names(base, sample, label, time)
     typed.check([time])
@@ -203,6 +197,7 @@ def audit_samples(
         gradual=found.gradual,
         timeline=timeline,
         column_notes=tuple(encoder.notes()),
+        order_of_dates=_wrong_order(typed),
     )
 
     # What that means for the model. Labels of a plan count in its order; others as they are.
@@ -241,7 +236,6 @@ def audit_samples(
             rng=seed,
         ),
         warnings=tuple(dict.fromkeys((*dependent, *found.warnings, *says.warnings))),
-        above=_wrong_order(typed),
         verdict=verdict,
         new_fraction=found.fraction,
         p_value=p_value,

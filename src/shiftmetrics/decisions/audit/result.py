@@ -48,8 +48,6 @@ class AuditResult(LeadingVerdict, Drawn, Result):
     ----------
     value : float
         Lower limit of the fraction of the current sample that is new; 0 where nothing is shown to be.
-    above : tuple of str
-        Warnings that stand above the verdict: the reference is later than the current sample.
     verdict : str
         "WORSE" where labels show that the model is worse; else "CHANGED" or "NO CHANGE SHOWN"; "CANNOT TELL" where
         every row of a sample stands several times, or rows depend on each other and the evidence is not overwhelming.
@@ -76,7 +74,6 @@ class AuditResult(LeadingVerdict, Drawn, Result):
     higher_is_better = False
     rule_field = "interval.low"
 
-    above: tuple[str, ...] = ()
     verdict: str
     new_fraction: float
     p_value: float
@@ -92,6 +89,11 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         if field.startswith("unlabelled.") and field != "unlabelled.unmatched_fraction":
             return _NO_GATE
         return self.status
+
+    @property
+    def above(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Warnings that stand above the verdict: the reference is later than the current sample."""
+        return self.changes.order_of_dates
 
     @property
     def sentence(self) -> str:

@@ -59,6 +59,8 @@ class SampleChanges(Record):
         Where a column of times is given.
     column_notes : tuple of str
         Which columns are the id, are left out, or are read as text.
+    order_of_dates : tuple of str
+        That the reference is later than the current sample, by which column.
     """
 
     novelty_p_value: float
@@ -71,6 +73,7 @@ class SampleChanges(Record):
     gradual: str = ""
     timeline: Timeline | None = None
     column_notes: tuple[str, ...] = ()
+    order_of_dates: tuple[str, ...] = ()
 
     @property
     def fraction_in_modes(self) -> float:

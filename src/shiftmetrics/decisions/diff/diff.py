@@ -294,7 +294,6 @@ def _result(
         settings=settings,
         warnings=pair.rows.warnings,
         verdict=verdict,
-        doubts=doubts,
         allow=allow,
         metric=metric,
         certain=certain,
@@ -302,7 +301,7 @@ def _result(
         labelled=labelled,
         plan=plan,
         parts=parts,
-        evidence=evidence,
+        evidence=dataclasses.replace(evidence, doubts=doubts),
     )
 
 

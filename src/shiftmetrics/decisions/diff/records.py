@@ -198,6 +198,8 @@ class DiffEvidence(Record):
         probabilities says. It is not used by the verdict.
     measures : tuple of QualityMeasure
         Calibration and discrimination before and after; squared errors of outputs.
+    doubts : tuple of str
+        What speaks against the way in which the tables were read: nothing is called safe or better then.
     """
 
     kappa: float | None = None
@@ -205,6 +207,7 @@ class DiffEvidence(Record):
     flipped: float | None = None
     estimate: float | None = None
     measures: tuple[QualityMeasure, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -215,7 +218,6 @@ class DiffFigures:
     interval: Interval | None = None
     n_samples: int
     verdict: str
-    doubts: tuple[str, ...] = ()
     allow: float | None = None
     metric: str = "accuracy"
     certain: Interval

@@ -57,8 +57,6 @@ class DiffResult(LeadingVerdict, Drawn, DiffFigures, Result):
     verdict : str
         "SAFE", "WORSE" or "CANNOT TELL YET" with ``allow``; "BETTER", "WORSE", "SAME" or "CANNOT
         TELL YET" without.
-    doubts : tuple of str
-        What speaks against the way in which the tables were read: nothing is called safe or better then.
     allow : float or None
         By how much the new model may be worse.
     metric : str

@@ -27,8 +27,8 @@ HOPELESS = 100.0
 
 def sentence(result: DiffFigures) -> str:
     """Return what the verdict rests on."""
-    if result.doubts:
-        return f"The tables may be misread: {result.doubts[0]}. {_resting(result)}"
+    if result.evidence.doubts:
+        return f"The tables may be misread: {result.evidence.doubts[0]}. {_resting(result)}"
     return _resting(result)
 
 
@@ -164,7 +164,7 @@ def next_steps(result: DiffFigures) -> list[str]:
     """Say what to do now."""
     plan = result.plan
     steps: list[str] = []
-    if result.doubts and result.verdict != verdicts.WORSE:
+    if result.evidence.doubts and result.verdict != verdicts.WORSE:
         return ["Look at what was read, and name the ids, the classes or the labels."]
     if result.verdict == verdicts.WORSE:
         steps.append("Keep the old model until the rows that broke are mended.")
