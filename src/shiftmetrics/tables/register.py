@@ -32,18 +32,6 @@ from shiftmetrics.tables.readers import (
 from shiftmetrics.tables.readers.folders import parts_of, read_parts
 from shiftmetrics.tables.readers.strangers import refuse_strangers
 
-__all__ = [
-    "READERS",
-    "Content",
-    "ReadOptions",
-    "Reader",
-    "UnreadableError",
-    "add_reader",
-    "known_suffixes",
-    "read_content",
-    "read_file",
-]
-
 Found = TypeVar("Found")
 
 READERS: list[Reader] = [
