@@ -17,7 +17,16 @@ from shiftmetrics.tables.classes import are_places, classes_by_name, place_numbe
 from shiftmetrics.tables.evidence import TableEvidence
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.roles.beside import derived_columns, unlike_columns
-from shiftmetrics.tables.roles.names import ROLE_NAMES, has_name_of, plain_name
+from shiftmetrics.tables.roles.names import has_name_of
+from shiftmetrics.tables.roles.score_names import (
+    affixes_of,
+    are_beside,
+    is_plain_role,
+    is_single_score,
+    middle_of,
+    otherwise_named,
+    without_beginning,
+)
 from shiftmetrics.tables.roles.sums import constant_sums
 
 ScoreNames = tuple[str, ...]
@@ -73,7 +82,7 @@ def find_scores(
     own = own if any(own) else _of_own_names(tables, numeric, common, known, served, options)
     if any(own) and all(part or is_served for part, is_served in zip(own, served, strict=True)):
         return own
-    if varying and not _is_single(varying):
+    if varying and not is_single_score(varying):
         chosen = _of_like_spread(tables, varying, known, options)
         if chosen:
             _refuse_classes_of_one_file(tables, numeric, chosen, options)
@@ -91,7 +100,7 @@ def _of_own_names(
 ) -> list[ScoreNames]:
     """Return scores whose columns each file names in its own way: after known classes, or alike but the beginning."""
     left = [
-        [name for name in names if name not in common and not _are_beside([name])]
+        [name for name in names if name not in common and not are_beside([name])]
         for names in numeric
     ]
     by_name = [
@@ -100,18 +109,10 @@ def _of_own_names(
     ]
     if any(served) and any(by_name):
         return by_name
-    middles = [_without_beginning(names) for names in left]
+    middles = [without_beginning(names) for names in left]
     if len(middles[0]) > 1 and all(set(part) == set(middles[0]) for part in middles[1:]):
         return [tuple(names) for names in left]
     return [()] * len(tables)
-
-
-def _without_beginning(names: Sequence[str]) -> list[str]:
-    """Return names without the beginning, up to a mark, that all of them share."""
-    beginnings = {name[: max(name.rfind(mark) for mark in "_.:(") + 1] for name in names}
-    if len(beginnings) != 1:
-        return list(names)
-    return [name[len(next(iter(beginnings))) :] for name in names]
 
 
 def _refuse_classes_of_one_file(
@@ -123,7 +124,7 @@ def _refuse_classes_of_one_file(
     """Refuse scores where one file alone has a further column like them, which may be one more class."""
     for table, names in zip(tables, numeric, strict=True):
         alone = [name for name in names if any(name not in other.columns for other in tables)]
-        alone = [name for name in alone if not _are_beside([name]) and not _is_exactly(name)]
+        alone = [name for name in alone if not are_beside([name]) and not is_plain_role(name)]
         unlike = unlike_columns([table], [*chosen, *alone]) if alone else set()
         further = [
             name for name in alone if name not in unlike and not table.columns[name].is_whole
@@ -177,7 +178,7 @@ def _adding_up(
     if not found:
         found = _log_probabilities(tables, names)
     # A confidence and one minus it add up to 1 and are no classes.
-    found = [part for part in found if not _are_beside(part)] or found
+    found = [part for part in found if not are_beside(part)] or found
     if len(found) > 1 and known:
         fitting = [part for part in found if classes_by_name(part, known)]
         found = fitting or found
@@ -195,14 +196,9 @@ def _adding_up(
             readings,
         )
     only = found[0]
-    if _are_beside(only) and not (known and classes_by_name(only, known)):
+    if are_beside(only) and not (known and classes_by_name(only, known)):
         return ()
     return only
-
-
-def _are_beside(names: Sequence[str]) -> bool:
-    """Return True if some column has the name of something that stands beside scores."""
-    return any(has_name_of(name, "beside") or has_name_of(name, "confidence") for name in names)
 
 
 def _log_probabilities(tables: Sequence[TableEvidence], names: Sequence[str]) -> list[ScoreNames]:
@@ -264,13 +260,13 @@ def _named_classes(
     if len(known) < 2:
         return ()
     named: ScoreNames = ()
-    for beginning, ending in _affixes(names, known):
+    for beginning, ending in affixes_of(names, known):
         part = tuple(
             name
             for name in names
             if name.startswith(beginning)
             and name.endswith(ending)
-            and _middle(name, beginning, ending)
+            and middle_of(name, beginning, ending)
         )
         if not beginning and not ending:
             part = tuple(name for name in names if name in known)
@@ -280,7 +276,7 @@ def _named_classes(
     if not named:
         return ()
     rest = [name for name in names if name not in named]
-    rest = [name for name in rest if not _are_beside([name])]
+    rest = [name for name in rest if not are_beside([name])]
     follow = derived_columns(tables, [*named, *rest])
     rest = [name for name in rest if name not in follow]
     unlike = unlike_columns(tables, [*named, *rest])
@@ -301,31 +297,6 @@ def _named_classes(
     return named
 
 
-def _middle(name: str, beginning: str, ending: str) -> str:
-    """Return what stands between the beginning and the end of a name."""
-    return name[len(beginning) : len(name) - len(ending)]
-
-
-def _affixes(names: Sequence[str], known: set[str]) -> list[tuple[str, str]]:
-    """Return the beginnings and ends between which the names of columns hold the longest class."""
-    longest = max(known, key=lambda word: (len(word), word))
-    found = [("", "")]
-    for name in names:
-        start = name.find(longest)
-        while start >= 0:
-            affix = (name[:start], name[start + len(longest) :])
-            if affix not in found:
-                found.append(affix)
-            start = name.find(longest, start + 1)
-    return found
-
-
-def _is_single(names: Sequence[str]) -> bool:
-    """Return True if at most one column may be a score: the others have names of something else."""
-    left = [name for name in names if not has_name_of(name, "beside")]
-    return len(left) <= 1
-
-
 def _of_other_signs(tables: Sequence[TableEvidence], names: Sequence[str]) -> set[str]:
     """Return columns without a negative number where most columns have some: times and sizes beside scores."""
     found: set[str] = set()
@@ -334,21 +305,6 @@ def _of_other_signs(tables: Sequence[TableEvidence], names: Sequence[str]) -> se
         if (lows < 0.0).mean() > 0.5:
             found |= {name for name, low in zip(names, lows, strict=True) if low >= 0.0}
     return found
-
-
-def _of_other_names(names: Sequence[str]) -> set[str]:
-    """Return columns that lack the beginning, up to a mark, which most of the others share."""
-    beginnings = [name[: max(name.rfind(mark) for mark in "_.:(") + 1] for name in names]
-    usual = max(set(beginnings), key=beginnings.count)
-    if beginnings.count(usual) < 2:
-        return set()
-    return {name for name, own in zip(names, beginnings, strict=True) if own != usual}
-
-
-def _is_exactly(name: str) -> bool:
-    """Return True for the plain name of an answer or a truth: prediction, but not p_true."""
-    plain = plain_name(name)
-    return plain in ROLE_NAMES["answer"] or plain in ROLE_NAMES["truth"]
 
 
 def _numbered(names: Sequence[str], known: set[str]) -> ScoreNames:
@@ -379,7 +335,7 @@ def _of_like_spread(
     follow = derived_columns(tables, left)
     left = [name for name in left if name not in follow and not has_name_of(name, "confidence")]
     # An answer or a truth of numbers is none of several scores.
-    left = [name for name in left if not _is_exactly(name)]
+    left = [name for name in left if not is_plain_role(name)]
     if len(left) < 2:
         return ()
     numbered = _numbered(left, known)
@@ -389,7 +345,7 @@ def _of_like_spread(
         return ()
     unlike = unlike_columns(tables, left)
     if not known:
-        unlike |= _of_other_signs(tables, left) | _of_other_names(left)
+        unlike |= _of_other_signs(tables, left) | otherwise_named(left)
     if not unlike:
         return tuple(left)
     alike = [name for name in left if name not in unlike]
