@@ -13,11 +13,14 @@ from typing import Any
 import torch
 
 import shiftmetrics
+import shiftmetrics_lab
 
 FOLDER = Path(__file__).parent
-PACKAGE = Path(shiftmetrics.__file__).parents[1]
-DECISIVE = ("shiftmetrics.attacks", "shiftmetrics_lab")
-"""The packages that decide about trained networks and attacked rows."""
+DECISIVE = {
+    "shiftmetrics.attacks": Path(shiftmetrics.__file__).parents[1],
+    "shiftmetrics_lab": Path(shiftmetrics_lab.__file__).parents[1],
+}
+"""The packages that decide about trained networks and attacked rows, and the folder that each is imported from."""
 
 
 def kept(name: str, make: Callable[[], Any], script: str) -> Any:
@@ -64,8 +67,8 @@ def _imported(path: Path) -> Iterator[Path]:
         elif isinstance(node, ast.Import):
             names = [one.name for one in node.names]
         for name in names:
-            root = PACKAGE if name.startswith(DECISIVE) else FOLDER
-            base = root.joinpath(*name.split("."))
+            roots = [root for package, root in DECISIVE.items() if name.startswith(package)]
+            base = (roots or [FOLDER])[0].joinpath(*name.split("."))
             for file in (base.with_suffix(".py"), base / "__init__.py"):
                 if file.is_file():
                     yield file.resolve()
