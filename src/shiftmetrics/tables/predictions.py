@@ -239,7 +239,8 @@ def _refuse_hidden_answers(roles: FoundRoles, truth: Words | None) -> None:
     """
     if any(name is not None for name in roles.answers) or not all(roles.scores):
         return
-    taken = taken_columns(roles, 0)
+    # the scores of a class may follow the largest one, such as zeros and ones
+    taken = {*taken_columns(roles, 0), *roles.scores[0]}
     for name, column in roles.tables[0].columns.items():
         is_shared = all(name in table.columns for table in roles.tables)
         if name in taken or not is_shared or (name in roles.equal and truth is None):
