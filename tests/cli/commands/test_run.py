@@ -163,7 +163,7 @@ def test_results_of_earlier_measurements_can_be_compared(run, write, folder):
 
 
 def test_every_command_that_measures_can_stand_in_a_file():
-    others = {"example", "demo", "check", "run", "report", "passport", "monitor"}
+    others = {"example", "demo", "check", "run", "report", "passport", "monitor", "read"}
     assert set(COMMANDS) - others == set(KINDS)
 
 
