@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binomtest
 
 from shiftmetrics import diff_models
-from shiftmetrics.tables import RoleOptions
+from shiftmetrics.tables.options import RoleOptions
 
 pytestmark = pytest.mark.realdata
 
