@@ -147,7 +147,7 @@ def diff_models(
     3.0 points, up or down.
     >>> result = diff_models(old, new, labels=new, allow=0.05)
     >>> print(result.headline())
-    SAFE  new is 3.0 points better (97.0 % to 100 %; 95 %: -1.6 to +8.5): 3 errors fixed, 0 new.
+    SAFE  new is 3.0 points better (97.0 % to 100 %; 95 %: -1.7 to +9.4): 3 errors fixed, 0 new.
     """
     allowance = allow if isinstance(allow, Allowance) else Allowance(allow=allow)
     allow = allowance.allow
