@@ -41,7 +41,8 @@ def check_changes(printed: str, n_changed: int) -> None:
 
 
 def check_difference(printed: str, counts: dict[str, int]) -> None:
-    headline = printed.splitlines()[0]
+    # what was read stands above the verdict
+    headline = next(line for line in printed.splitlines() if not line.startswith("Read "))
     difference = (counts["new_right"] - counts["old_right"]) / N
     assert difference == (counts["fixed"] - counts["broken"]) / N
     (fixed, broken) = re.findall(r"(\d+) errors? fixed, (\d+) new", headline)[0]
@@ -86,8 +87,9 @@ def test_diff_of_hard_labels(run, place, drawn, kind):
     write(place / "old.csv", names[answers[0]])
     write(place / "new.csv", names[answers[1]], label=names[labels])
     counts = counted(*answers, labels)
-    check_changes(run("diff", "old.csv", "new.csv").stdout, counts["changed"])
-    check_difference(run("diff", "old.csv", "new.csv", "--label", "label").stdout, counts)
+    files = ("old.csv", "new.csv", "--prediction", "score")
+    check_changes(run("diff", *files).stdout, counts["changed"])
+    check_difference(run("diff", *files, "--label", "label").stdout, counts)
 
 
 def test_diff_of_a_regression_says_so(run, place):

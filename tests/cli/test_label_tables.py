@@ -64,7 +64,9 @@ def test_changed_rows_can_be_opened_filled_in_and_given_back(run, place):
     filled.loc[filled["id"] == "'@SUM(1)", "id"] = "@SUM(1)"
     filled.to_csv("typed.csv", index=False)
     again = run("diff", "old.csv", "new.csv", "--labels", "typed.csv")
-    assert done.stdout.splitlines()[:3] == again.stdout.splitlines()[:3]
+    # all but the name of the file of labels
+    assert "SAFE" in done.stdout or "CANNOT TELL" in done.stdout or "WORSE" in done.stdout
+    assert done.stdout.replace("labels.csv", "typed.csv") == again.stdout
     assert run("diff", "old.csv", "new.csv", "--changed", "raw.csv", "--as-is").exit_code == 0
     assert "@SUM(1)" in pd.read_csv("raw.csv")["id"].tolist()
 

@@ -177,7 +177,7 @@ def test_the_report_names_classes_accuracy_and_the_worst_pairs(run, folder):
         ),
         (
             ["runs.npz:noisy", "runs.npz:clean", "--json", "runs.json"],
-            "got 'runs.npz'",
+            "--json runs.json would overwrite SHIFTED, runs.npz. Choose another name.",
         ),
         (["runs.npz:noisy", "runs.npz:clean", "--json", "points.json"], "got 'points.npz'"),
         (

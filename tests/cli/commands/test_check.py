@@ -121,7 +121,10 @@ def test_what_it_refuses(gate, fails, tmp_path):
     assert "Did you mean 'at_least'" in refused("[[rule]]\nat_leest = 1")
     assert "The bound of a rule must be" in refused("[[rule]]\nname = 'x'")
     assert "something that passes" in refused("[[rule]]\nat_least = 2\nat_most = 1")
-    assert "would overwrite RESULTS" in refused(PASSES, "--junit", results / "stability.json")
+    assert "would overwrite RESULTS" in refused(PASSES, "--json", results / "stability.json")
+    assert "--junit must not replace a file" in refused(
+        PASSES, "--junit", results / "stability.json"
+    )
     assert "must not end like a data file" in refused(PASSES, "--report", results / "stability.npz")
     assert "would overwrite --rules" in refused(PASSES, "--json", rules)
     assert "in a folder that exists" in refused(PASSES, "--junit", tmp_path / "nowhere" / "j.xml")

@@ -34,7 +34,7 @@ from run_configurations import CONFIG, ONE
         ("clean.csv", "clear.csv", "agreement 'noise': REFERENCE must be an existing file, got 'clear.csv'"),
         ("clean.csv", "--report", "agreement 'noise': REFERENCE must be a file of kind .csv,"),
         ('"image"', '"picture"', "agreement 'noise': --id must name a column of"),
-        ("points.npz:new", "points.npz:now", "novelty 'points': TEST must name an array of points.npz"),
+        ("points.npz:new", "points.npz:now", "'images' and no 'now'. Write points.npz:new."),
         ("seed = 3", 'rules = "rules.toml"', "rules must be an existing TOML file, got "),
         ("seed = 3", "rule = 3", "[[rule]]"),
         ("seed = 3", 'output = "noisy.csv"', "The output must be a folder, got the file"),

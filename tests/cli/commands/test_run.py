@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from run_configurations import CONFIG, ONE, RULE
@@ -163,7 +164,7 @@ def test_results_of_earlier_measurements_can_be_compared(run, write, folder):
 
 
 def test_every_command_that_measures_can_stand_in_a_file():
-    others = {"example", "demo", "check", "run", "report", "passport", "monitor"}
+    others = {"example", "demo", "check", "run", "report", "passport", "monitor", "read"}
     assert set(COMMANDS) - others == set(KINDS)
 
 
@@ -287,3 +288,22 @@ def test_only_our_own_files_are_replaced(fails, run, write, folder):
         (results / name).write_text(kept)
     (results / "noise.json").unlink()
     assert "noise.npz" in fails("run", write(ONE))
+
+
+def test_a_diff_of_two_columns_of_one_table_can_stand_in_a_file(run, write, folder):
+    answers = {"id": range(30, 70), "truth": ["a", "b"] * 20, "first": ["a", "b"] * 20}
+    table = pd.DataFrame(answers).assign(second=["a", *["a", "b"] * 19, "b"])
+    table.to_csv(folder / "both.csv", index=False)
+    config = """
+    [[diff]]
+    name = "columns"
+    old = "both.csv"
+    old_column = "first"
+    new_column = "second"
+    label = "truth"
+    """
+    done = run("run", write(config))
+    assert done.exit_code == 0, done.output
+    n_changed = int((table["first"] != table["second"]).sum())
+    (result,) = read_results(folder / "results" / "columns.json").values()
+    assert result.changes.n_changed == n_changed == 38

@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import binomtest
 
 from shiftmetrics import diff_models
+from shiftmetrics.tables.options import RoleOptions
 
 pytestmark = pytest.mark.realdata
 
@@ -120,7 +121,7 @@ def test_people_are_compared_by_their_answers(data_folder: Path) -> None:
                 {"image": side["image"], "label": side["category"], "response": side["response"]}
             )
         )
-    result = diff_models(*sides, inner=True)
+    result = diff_models(*sides, ids=RoleOptions(inner=True))
     both = sides[0].merge(sides[1], on="image", suffixes=("_old", "_new"))
     old_right = both["response_old"] == both["label_old"]
     new_right = both["response_new"] == both["label_old"]

@@ -192,10 +192,17 @@ def _measurement(
 
 
 def _parameters(kind: str) -> dict[str, Any]:
-    """Return the parameters of a command by their keys: the long option with underscores, or the argument."""
+    """Return the parameters of a command by their keys: the long option with underscores, or the argument.
+
+    An option that is spelt as an argument, as --old beside OLD, has the name of its parameter: old_column.
+    """
     found = {}
-    for part in click_command(KINDS[kind]).params:
+    parts = click_command(KINDS[kind]).params
+    arguments = {part.name for part in parts if part.param_type_name == "argument"}
+    for part in parts:
         key = max(part.opts, key=len).lstrip("-").replace("-", "_")
+        if part.param_type_name != "argument" and key in arguments:
+            key = part.name
         if key not in SET_BY_RUN:
             found[key] = part
     return found

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from shiftmetrics._core.exceptions import ArgumentTypeError
 from shiftmetrics.cli.inputs.objects import MODEL_SUFFIXES, PREDICT_FIRST, is_attribute, load_object
 from shiftmetrics.cli.inputs.sources import OBJECT_SUFFIX, Source
 from shiftmetrics.cli.options import OPENING
@@ -54,6 +55,9 @@ def read_cells(source: Source, header: Header | None = None) -> Cells:
     opening = OPENING.get()
     if source.is_attribute or source.path.name.lower().endswith(OBJECT_SUFFIX):
         value, _ = load_object(str(source.path), source.argument)
+        if hasattr(value, "predict"):
+            got = f"an object of type {type(value).__name__}"
+            raise ArgumentTypeError(source.argument, "a table or an array", got, PREDICT_FIRST)
         return cells_of(value, source.argument)
     options = ReadOptions(
         sep=opening.sep,

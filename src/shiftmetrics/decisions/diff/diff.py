@@ -143,11 +143,11 @@ def diff_models(
     >>> old = np.array(["cat"] * 60 + ["dog"] * 40)
     >>> new = np.array(["cat"] * 57 + ["dog"] * 43)
     >>> print(diff_models(old, new, rng=0).headline())
-    CANNOT TELL YET  3 of 100 predictions changed (3.0 %). Accuracy changes by at most 3.0 points, up
-    or down.
+    CANNOT TELL YET  3 of 100 predictions changed (3.0 %). Accuracy on these 100 rows changes by at most
+    3.0 points, up or down.
     >>> result = diff_models(old, new, labels=new, allow=0.05)
     >>> print(result.headline())
-    SAFE  new is 3.0 points better (97.0 % to 100 %; 95 %: -1.6 to +8.5): 3 errors fixed, 0 new.
+    SAFE  new is 3.0 points better (97.0 % to 100 %; 95 %: -1.7 to +9.4): 3 errors fixed, 0 new.
     """
     allowance = allow if isinstance(allow, Allowance) else Allowance(allow=allow)
     allow = allowance.allow
