@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics.tables.register import READERS, Reader
+from shiftmetrics.tables.content import Reader
+from shiftmetrics.tables.register import READERS
 
 PACKAGES = {"parquet": "pyarrow", "excel": "openpyxl", "stats": "pyreadstat", "": "numpy"}
 """What each optional requirement brings."""

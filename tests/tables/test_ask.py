@@ -28,7 +28,7 @@ def test_options_as_they_are_typed(value, command, python):
 
 def test_a_flag_has_no_value():
     assert typed_option("--inner", True, "command") == "--inner"
-    assert typed_option("--inner", True, "python") == "inner=True"
+    assert typed_option("--inner", True, "python") == "ids=RoleOptions(inner=True)"
 
 
 def test_a_question_holds_its_readings():

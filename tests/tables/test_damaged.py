@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from shiftmetrics.tables.register import ReadOptions, UnreadableError, read_file
+from shiftmetrics.tables.content import ReadOptions, UnreadableError
+from shiftmetrics.tables.register import read_file
 from table_examples import WRITERS, is_installed, write_example
 
 FORM = re.compile(r"OLD must be .+, got .+\.(\s.+\.)?", re.DOTALL)

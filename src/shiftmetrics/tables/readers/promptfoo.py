@@ -167,7 +167,7 @@ READERS = (
         read=_read_json,
     ),
     Reader(
-        name=f"results of {TOOL} in JSON lines",
+        name=f"a file of {TOOL} in JSON lines",
         suffixes=(".jsonl",),
         told_by="a first line with variables, places of test and prompt, and success",
         tells=_is_lines,
