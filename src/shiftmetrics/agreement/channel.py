@@ -68,16 +68,20 @@ class SymmetricChannel:
 
     def error(self, agreement: float) -> float:
         """Return the fraction of flips at an agreement; one out of reach counts as the nearer end."""
-        from scipy.optimize import brentq
-
         if agreement >= self.ceiling:
             return 0.0
         if agreement <= max(0.0, self.capacity(self.most_flips)):
             return self.most_flips
         # The capacity falls, from above the agreement to below it.
-        root = brentq(
-            lambda error: self.capacity(error) - agreement, 0.0, self.most_flips, xtol=1e-15
-        )
+        # Halved until no number lies between: the root finder of SciPy takes half a second to import.
+        low = 0.0
+        high = self.most_flips
+        while low < (middle := 0.5 * (low + high)) < high:
+            if self.capacity(middle) > agreement:
+                low = middle
+            else:
+                high = middle
+        root = high
         return float(root)
 
 

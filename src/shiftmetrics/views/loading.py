@@ -6,7 +6,8 @@ import importlib
 
 FILES = {
     "decisions.diff": ("drawings.diff", "report.diff"),
-    "decisions": ("drawings.audit", "report.audit"),
+    "decisions.audit": ("drawings.audit", "report.audit"),
+    "decisions.monitor": ("drawings.audit", "report.audit"),
     "agreement": ("drawings.agreement", "drawings.several", "report.agreement"),
     "novelty": ("drawings.novelty", "report.novelty"),
     "stability": ("drawings.stability", "drawings.sensitive_sample", "report.stability"),
