@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from evaluation_logs import promptfoo_json, promptfoo_result
-from shiftmetrics.cli.score_answers import TypedScores, are_scores, range_of, score_answer
+from shiftmetrics.cli.score_answers import TypedScores, are_scores, score_answer, score_range_of
 from shiftmetrics.cli.signature import Call
 from shiftmetrics.tables.python import cells_of
 from shiftmetrics.tables.register import read_file
@@ -54,7 +54,7 @@ def test_costs_are_lower(log):
 
 
 def test_a_range_is_two_numbers():
-    assert range_of(None) is None
-    assert range_of("1,5") == (1.0, 5.0)
+    assert score_range_of(None) is None
+    assert score_range_of("1,5") == (1.0, 5.0)
     with pytest.raises(ValueError, match="--score-range"):
-        range_of("1 to 5")
+        score_range_of("1 to 5")

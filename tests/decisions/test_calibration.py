@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shiftmetrics.decisions.calibration import Calibration, log_probabilities
+from shiftmetrics.decisions.calibration import Calibration, bounded_logarithms
 
 
 def sample(n: int, temperature: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -43,4 +43,4 @@ def test_more_confidence_never_means_less_accuracy() -> None:
 
 
 def test_a_probability_of_zero_has_a_logarithm() -> None:
-    np.testing.assert_allclose(log_probabilities(np.array([0.0, 1.0])), [np.log(1e-4), 0.0])
+    np.testing.assert_allclose(bounded_logarithms(np.array([0.0, 1.0])), [np.log(1e-4), 0.0])

@@ -171,7 +171,7 @@ def of_batches(batches: Any, argument: str, convert: Callable[[Any], Any] | None
         def convert(batch: Any) -> Any:
             return to_numpy(as_array(batch, argument))
 
-    reader = _Reader(batches, argument, convert)
+    reader = _ChunkSource(batches, argument, convert)
     kept, step, sizes = reader.survey()
     chunks = Chunks(argument, reader.read, kept[:0], sizes=sizes, sequential=True)
     chunks.kept = kept
@@ -179,7 +179,7 @@ def of_batches(batches: Any, argument: str, convert: Callable[[Any], Any] | None
     return chunks
 
 
-class _Reader:
+class _ChunkSource:
     """Batches read in their order, again from the first one where an earlier one is asked for."""
 
     def __init__(

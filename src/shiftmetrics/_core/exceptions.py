@@ -192,14 +192,14 @@ class ArgumentError(Exception):
         return functools.partial(type(self), verb=self.verb, place=self.place), parts
 
 
-def placed(error: ValueError | TypeError, place: str) -> ValueError | TypeError:
+def error_at(error: ValueError | TypeError, place: str) -> ValueError | TypeError:
     """Return the same error that says first where it happened, such as the name of a model.
 
     Examples
     --------
-    >>> placed(ArgumentValueError("beta", "positive", -1), "model 'a'")
+    >>> error_at(ArgumentValueError("beta", "positive", -1), "model 'a'")
     ArgumentValueError("model 'a': beta must be positive, got -1.")
-    >>> placed(TypeError("no number"), "Rule 1")
+    >>> error_at(TypeError("no number"), "Rule 1")
     TypeError('Rule 1: no number')
     """
     if not isinstance(error, ArgumentError):

@@ -81,8 +81,7 @@ class SymmetricChannel:
                 low = middle
             else:
                 high = middle
-        root = high
-        return float(root)
+        return high
 
 
 class Channel(SymmetricChannel):

@@ -81,7 +81,7 @@ def score_answer(
         ids=typed.ids,
         groups=typed.groups,
         again=typed.again,
-        score_range=range_of(typed.score_range),
+        score_range=score_range_of(typed.score_range),
         failed=typed.failed,
         inner=typed.inner,
         # what the log says, or True, unless it was typed
@@ -100,7 +100,7 @@ def score_answer(
     )
 
 
-def range_of(text: str | None) -> tuple[float, float] | None:
+def score_range_of(text: str | None) -> tuple[float, float] | None:
     """Return the lowest and the highest score, as ``1,5`` names them.
 
     Raises

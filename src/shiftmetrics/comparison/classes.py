@@ -11,7 +11,7 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray, is_labelled, to_float64
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.chunk_readers import in_chunks
-from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, placed
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, error_at
 from shiftmetrics._core.tables import Align, align_tables, label_codes, match_labels
 from shiftmetrics.agreement.predictions import (
     class_names,
@@ -172,7 +172,7 @@ def _labelled_rows(
         try:
             own = prepare_pairs(value, value, kind=part.kind, pairing="position")
         except (TypeError, ValueError) as error:
-            raise placed(error, called) from error
+            raise error_at(error, called) from error
         if own.n_classes != part.n_classes:
             raise ArgumentValueError(called, f"of {part.n_classes} classes", own.n_classes)
         predictions.append(codes[predicted_columns(own)[1]])

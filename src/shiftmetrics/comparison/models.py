@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, placed
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, error_at
 from shiftmetrics._core.options import Computing, check_computing, progress_bar
 
 
@@ -46,5 +46,5 @@ def measure_each(
         try:
             results[name] = measure(name, inner)
         except (TypeError, ValueError) as error:
-            raise placed(error, f"{thing} {name!r}") from error
+            raise error_at(error, f"{thing} {name!r}") from error
     return results

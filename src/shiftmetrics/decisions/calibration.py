@@ -35,7 +35,7 @@ class Calibration(Record):
         from scipy.optimize import minimize_scalar
         from sklearn.isotonic import IsotonicRegression
 
-        logs = log_probabilities(probabilities)
+        logs = bounded_logarithms(probabilities)
         rows = np.arange(len(labels))
 
         # First one temperature for all classes, by the likelihood; then how often such a confidence is right.
@@ -59,7 +59,7 @@ class Calibration(Record):
 
     def confidence(self, probabilities: FloatArray) -> FloatArray:
         """Return the tempered probability of the predicted class."""
-        tempered = _tempered(log_probabilities(probabilities), self.temperature)
+        tempered = _tempered(bounded_logarithms(probabilities), self.temperature)
         highest: FloatArray = np.exp(tempered).max(axis=1)
         return highest
 
@@ -68,7 +68,7 @@ class Calibration(Record):
         return np.interp(self.confidence(probabilities), self.knots, self.values)
 
 
-def log_probabilities(probabilities: FloatArray) -> FloatArray:
+def bounded_logarithms(probabilities: FloatArray) -> FloatArray:
     """Return logarithms of probabilities, none below 1e-4."""
     return np.log(np.maximum(probabilities, _LEAST_PROBABILITY))
 

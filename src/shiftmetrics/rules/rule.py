@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, placed
+from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, error_at
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number
 from shiftmetrics._core.validation import (
@@ -227,4 +227,4 @@ def _rule(table: Mapping[str, Any], called: str) -> Rule:
     try:
         return Rule(**table)
     except (TypeError, ValueError) as error:
-        raise placed(error, called) from error
+        raise error_at(error, called) from error

@@ -59,7 +59,7 @@ class DateColumns:
 
 
 @dataclass(eq=False)
-class _Side:
+class _DatesOfTable:
     """One file while it is read: clock and offset of each row."""
 
     where: str
@@ -116,7 +116,7 @@ def date_columns(
         return DateColumns([], problem=found.problem)
     # 2. The clock of each row.
     notes = list(found.notes)
-    sides: list[_Side | None] = []
+    sides: list[_DatesOfTable | None] = []
     for place, column in enumerate(columns):
         if not column.has_cells:
             sides.append(None)
@@ -163,7 +163,7 @@ def _numbers(column: ColumnCells) -> FloatArray:
     return pd.to_numeric(column.values, errors="raise").to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def _side_of_words(column: ColumnCells, read: DateWords, order: DateOrder) -> _Side:
+def _side_of_words(column: ColumnCells, read: DateWords, order: DateOrder) -> _DatesOfTable:
     places = {word: place for place, word in enumerate(column.known)}
     index = np.array([places.get(word, -1) for word in column.distinct], dtype=np.int64)
     clock = np.append(read.clocks[order], np.datetime64("NaT"))[index]
@@ -172,7 +172,7 @@ def _side_of_words(column: ColumnCells, read: DateWords, order: DateOrder) -> _S
     example = ""
     if is_none.any():
         example = column.distinct[int(np.flatnonzero(is_none)[0])]
-    return _Side(
+    return _DatesOfTable(
         column.where,
         column.spread(clock, np.datetime64("NaT")),
         column.spread(offsets, np.nan),
@@ -181,7 +181,7 @@ def _side_of_words(column: ColumnCells, read: DateWords, order: DateOrder) -> _S
     )
 
 
-def _side_of_dates(column: ColumnCells) -> _Side:
+def _side_of_dates(column: ColumnCells) -> _DatesOfTable:
     """Read typed dates; a zone becomes an offset beside the clock on its wall."""
     import pandas as pd
 
@@ -203,10 +203,10 @@ def _side_of_dates(column: ColumnCells) -> _Side:
         if wall.dtype.kind == "M"
         else wall.astype("datetime64[us]").to_numpy()
     )
-    return _Side(column.where, clock, offsets)
+    return _DatesOfTable(column.where, clock, offsets)
 
 
-def _side_of_objects(column: ColumnCells) -> _Side:
+def _side_of_objects(column: ColumnCells) -> _DatesOfTable:
     """Read objects of dates and times, which may lie outside of what pandas holds."""
     n = len(column.values)
     clock = np.full(n, np.datetime64("NaT"), dtype="datetime64[us]")
@@ -219,10 +219,10 @@ def _side_of_objects(column: ColumnCells) -> _Side:
             offsets[place] = offset.total_seconds() / 60.0
             value = value.replace(tzinfo=None)
         clock[place] = np.datetime64(value, "us")
-    return _Side(column.where, clock, offsets)
+    return _DatesOfTable(column.where, clock, offsets)
 
 
-def _side_of_numbers(column: ColumnCells) -> _Side:
+def _side_of_numbers(column: ColumnCells) -> _DatesOfTable:
     unit = _unix_unit(column)
     if unit is None:
         raise TypeError(f"{column.where} holds no Unix times.")
@@ -235,7 +235,7 @@ def _side_of_numbers(column: ColumnCells) -> _Side:
         index = np.array([places.get(word, -1) for word in column.distinct], dtype=np.int64)
         clock = np.append(clock, np.datetime64("NaT"))[index]
         clock = column.spread(clock, np.datetime64("NaT"))
-    return _Side(column.where, clock, np.zeros(len(clock)))
+    return _DatesOfTable(column.where, clock, np.zeros(len(clock)))
 
 
 def _unix_note(name: str, numbers: Sequence[ColumnCells]) -> list[str]:
@@ -246,7 +246,7 @@ def _unix_note(name: str, numbers: Sequence[ColumnCells]) -> list[str]:
     return [f"Read `{name}` as Unix times: {', '.join(said)}."]
 
 
-def _to_common_zone(name: str, sides: Sequence[_Side]) -> list[str]:
+def _to_common_zone(name: str, sides: Sequence[_DatesOfTable]) -> list[str]:
     """Leave clocks as they were written, unless the files' zones cannot be one zone: then all become UTC.
 
     A zone with a summer time has two offsets an hour apart. Two files of one zone, one of the winter and one of the
@@ -268,7 +268,7 @@ def _to_common_zone(name: str, sides: Sequence[_Side]) -> list[str]:
     return [f"`{name}` has several zones of time: read in UTC."]
 
 
-def _overlap(sides: Sequence[_Side]) -> bool:
+def _overlap(sides: Sequence[_DatesOfTable]) -> bool:
     """Return True where two files have moments in common."""
     spans = []
     for side in sides:
@@ -279,7 +279,7 @@ def _overlap(sides: Sequence[_Side]) -> bool:
     return any(spans[place + 1][0] <= spans[place][1] for place in range(len(spans) - 1))
 
 
-def _possible(name: str, side: _Side, notes: list[str]) -> Clock:
+def _possible(name: str, side: _DatesOfTable, notes: list[str]) -> Clock:
     """Return dates as datetime64[ns], without those that stand for "none": they are missing, with a note."""
     is_outside = (side.clock < _FIRST_DATE) | (side.clock >= _LAST_DATE)
     clock = side.clock.copy()

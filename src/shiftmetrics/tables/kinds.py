@@ -40,7 +40,7 @@ _FEW = 1_000
 
 
 @dataclass(eq=False)
-class _Decision:
+class _KindDecision:
     """One column while it is decided: a series for each file, None where the file lacks it."""
 
     kind: KindName
@@ -92,7 +92,7 @@ def decide_kinds(
                 has_levels=name in cells.levels,
             )
     # 1. All columns but those of words; the marks of gaps that they show hold for the words of their file.
-    decided: dict[str, _Decision] = {}
+    decided: dict[str, _KindDecision] = {}
     words: list[str] = []
     marks: dict[int, set[str]] = {place: set() for place in range(len(tables))}
     for name, of_name in columns.items():
@@ -119,18 +119,18 @@ def _decide(
     decimal: str | None,
     date_order: DateOrder | None,
     known: ColumnKind | None,
-) -> _Decision:
+) -> _KindDecision:
     """Try the kinds in turn: lists, dates, Booleans, numbers, words."""
     filled = [column for column in columns if column.has_cells]
     if known is not None and known.kind not in ("list", "empty"):
         return _as_known(name, columns, decimal, known)
     if any(column.type == "list" for column in filled):
-        return _Decision("list", [column.values for column in columns])
+        return _KindDecision("list", [column.values for column in columns])
     if not filled:
         empty = [_series(np.full(len(column.values), None, dtype=object)) for column in columns]
-        return _Decision("empty", empty)
+        return _KindDecision("empty", empty)
     if any(column.type == "level" for column in filled):
-        return _Decision("word")
+        return _KindDecision("word")
     found = _dates(name, columns, date_order)
     if found is None:
         found = _booleans(columns)
@@ -139,7 +139,7 @@ def _decide(
     if found is not None:
         return found
     reason = code_reason(filled)
-    return _Decision("code" if reason else "word", spelling=_spoken(filled))
+    return _KindDecision("code" if reason else "word", spelling=_spoken(filled))
 
 
 def _spoken(columns: Sequence[ColumnCells]) -> str | None:
@@ -152,7 +152,7 @@ def _spoken(columns: Sequence[ColumnCells]) -> str | None:
 
 def _as_known(
     name: str, columns: Sequence[ColumnCells], decimal: str | None, known: ColumnKind
-) -> _Decision:
+) -> _KindDecision:
     """Read a column as the kind that other files decided, with a problem where its cells do not fit."""
     found = None
     if known.kind == "date":
@@ -162,18 +162,18 @@ def _as_known(
     elif known.kind in ("number", "integer"):
         found = _numbers(name, columns, decimal, is_number=True)
     else:
-        return _Decision(known.kind, spelling=known.spelling)
+        return _KindDecision(known.kind, spelling=known.spelling)
     if found is not None:
         return found
     filled = [column for column in columns if column.has_cells]
     if not filled:
-        return _Decision(
+        return _KindDecision(
             "empty", [_series(np.full(len(c.values), None, dtype=object)) for c in columns]
         )
     example = next((str(column.distinct[0])[:60] for column in filled), "")
     what = {"date": "dates", "boolean": "Booleans"}.get(known.kind, "numbers")
     sentence = f"column {name!r} must be of {what}, as in the reference, got {example!r} in {filled[0].where}."
-    return _Decision("word", problem=sentence)
+    return _KindDecision("word", problem=sentence)
 
 
 def _dates(
@@ -181,21 +181,21 @@ def _dates(
     columns: Sequence[ColumnCells],
     order: DateOrder | None,
     is_date: bool = False,
-) -> _Decision | None:
+) -> _KindDecision | None:
     found = date_columns(name, columns, order, is_date=is_date)
     if found is None:
         return None
     if found.problem:
-        return _Decision("word", problem=found.problem)
+        return _KindDecision("word", problem=found.problem)
     values = []
     for column, clock in zip(columns, found.clocks, strict=True):
         if clock is None:
             clock = np.full(len(column.values), np.datetime64("NaT"), dtype="datetime64[ns]")
         values.append(_series(clock))
-    return _Decision("date", values, found.notes, order=found.order)
+    return _KindDecision("date", values, found.notes, order=found.order)
 
 
-def _booleans(columns: Sequence[ColumnCells], is_boolean: bool = False) -> _Decision | None:
+def _booleans(columns: Sequence[ColumnCells], is_boolean: bool = False) -> _KindDecision | None:
     """Return Booleans where each file's cells are some, and one file's are no plain 0 and 1."""
     spellings = []
     for column in columns:
@@ -217,7 +217,7 @@ def _booleans(columns: Sequence[ColumnCells], is_boolean: bool = False) -> _Deci
         return None
     if not is_boolean and len(set(spellings)) == 1 and spellings[0] in SPOKEN:
         return None
-    return _Decision("boolean", [_boolean_series(column) for column in columns])
+    return _KindDecision("boolean", [_boolean_series(column) for column in columns])
 
 
 def _are_bits(values: pd.Series) -> bool:
@@ -244,14 +244,14 @@ def _boolean_series(column: ColumnCells) -> pd.Series:
 
 def _numbers(
     name: str, columns: Sequence[ColumnCells], decimal: str | None, is_number: bool = False
-) -> _Decision | None:
+) -> _KindDecision | None:
     found = number_columns(name, columns, decimal, is_number=is_number)
     if found is None:
         return None
     if found.problem:
-        return _Decision("word", problem=found.problem)
+        return _KindDecision("word", problem=found.problem)
     kind: KindName = "integer" if found.is_integer else "number"
-    return _Decision(kind, [_series(part) for part in found.values], found.notes)
+    return _KindDecision(kind, [_series(part) for part in found.values], found.notes)
 
 
 def _has_plain_gap(column: ColumnCells) -> bool:
@@ -263,7 +263,7 @@ def _finish_words(
     name: str,
     of_name: Mapping[int, ColumnCells],
     marks: Mapping[int, set[str]],
-    decision: _Decision,
+    decision: _KindDecision,
 ) -> None:
     """Return the words of one column in all files, with their gaps."""
     columns = list(of_name.values())
@@ -293,7 +293,7 @@ def _respelled(column: ColumnCells, spelling: str) -> ColumnCells:
 def _assembled(
     tables: Sequence[Cells],
     columns: Mapping[str, Mapping[int, ColumnCells]],
-    decided: Mapping[str, _Decision],
+    decided: Mapping[str, _KindDecision],
 ) -> TypedTables:
     """Put the columns of each file side by side, in its order."""
     import pandas as pd

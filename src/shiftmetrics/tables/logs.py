@@ -81,7 +81,7 @@ def column_of_score(name: str) -> str:
     return f"score.{name}" if name in ROLES else name
 
 
-def digest_of(*parts: Any) -> str:
+def digest_of_question(*parts: Any) -> str:
     """Return a digest of what was asked."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

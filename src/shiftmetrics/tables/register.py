@@ -29,7 +29,7 @@ from shiftmetrics.tables.readers import (
     text,
     workbook,
 )
-from shiftmetrics.tables.readers.folders import parts_of, read_parts
+from shiftmetrics.tables.readers.folders import files_of_parts, read_parts
 from shiftmetrics.tables.readers.strangers import refuse_strangers
 
 Found = TypeVar("Found")
@@ -76,7 +76,7 @@ def read_file(path: str | Path, argument: str, options: ReadOptions | None = Non
     """
     options = options or ReadOptions()
     path = Path(path)
-    parts = parts_of(path, argument, options)
+    parts = files_of_parts(path, argument, options)
     if parts is not None:
         name = path.name or str(path)
         return _guarded(

@@ -9,7 +9,7 @@ from shiftmetrics.decisions.audit.unlabelled import (
     estimate_without_labels,
     tell_apart,
 )
-from shiftmetrics.decisions.calibration import Calibration, log_probabilities
+from shiftmetrics.decisions.calibration import Calibration, bounded_logarithms
 
 
 def drawn(rng, n, sharpness=1.0):
@@ -30,7 +30,7 @@ def test_the_temperature_undoes_overconfidence():
 def test_expected_accuracy_is_the_isotonic_regression():
     probabilities, labels = drawn(np.random.default_rng(1), 500)
     calibration = Calibration.fit(probabilities, labels)
-    logs = log_probabilities(probabilities) / calibration.temperature
+    logs = bounded_logarithms(probabilities) / calibration.temperature
     tempered = np.exp(logs) / np.exp(logs).sum(axis=1, keepdims=True)
     right = probabilities.argmax(axis=1) == labels
     expected = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")

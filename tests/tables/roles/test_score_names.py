@@ -1,7 +1,7 @@
 """Names of scores: shared beginnings, what is beside them, and the class inside a name."""
 
 from shiftmetrics.tables.roles.score_names import (
-    affixes_of,
+    affixes_of_longest,
     are_beside,
     is_single_score,
     middle_of,
@@ -16,7 +16,7 @@ def test_a_beginning_that_all_share_is_taken_off():
 
 
 def test_what_stands_between_beginning_and_end():
-    affixes = affixes_of(["prob.cat.1", "prob.dog.1"], {"cat", "dog"})
+    affixes = affixes_of_longest(["prob.cat.1", "prob.dog.1"], {"cat", "dog"})
     assert ("prob.", ".1") in affixes
     assert middle_of("prob.cat.1", "prob.", ".1") == "cat"
 

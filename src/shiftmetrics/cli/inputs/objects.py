@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import is_in_chunks, is_table, to_numpy
-from shiftmetrics._core.exceptions import placed
+from shiftmetrics._core.exceptions import error_at
 from shiftmetrics._core.validation import needs
 from shiftmetrics.cli.options import OPENING
 
@@ -190,7 +190,7 @@ def predicted_rows(model: Any, content: Any, argument: str, named: list[str]) ->
         return prediction_table(model, as_frame(content, argument), named)
     except (TypeError, ValueError) as error:
         # of two models, or two files, it has to be said which one
-        raise placed(error, argument) from error
+        raise error_at(error, argument) from error
 
 
 def as_content(value: Any, argument: str) -> Any:

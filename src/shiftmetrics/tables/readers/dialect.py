@@ -16,7 +16,7 @@ from shiftmetrics.tables.readers.header import PAIR, are_pairs, is_number, judge
 from shiftmetrics.tables.readers.lines import (
     BLANKS,
     ONE_COLUMN,
-    Line,
+    TextLine,
     is_quoted,
     is_ruler,
     split_line,
@@ -78,7 +78,7 @@ class Dialect:
     notes: tuple[str, ...] = ()
 
 
-def find_dialect(lines: list[Line], content: Content) -> Dialect:
+def find_dialect(lines: list[TextLine], content: Content) -> Dialect:
     """Return how a text is written, by its first lines."""
     options = content.options
     lines = [line for line in lines if line.text.strip() and not is_ruler(line.text)]
@@ -99,7 +99,7 @@ def find_dialect(lines: list[Line], content: Content) -> Dialect:
     equal = [row for row in rows[place:] if len(row) == n_cells]
     notes = []
     if comments:
-        notes.append(counted(len(comments), "begins with #", "begin with #"))
+        notes.append(counted_lines(len(comments), "begins with #", "begin with #"))
     trailing = n_cells > 1 and len(equal) > 1 and all(not row[-1].strip() for row in equal[1:])
     row_names = False
     header: Header = "names"
@@ -126,10 +126,10 @@ def find_dialect(lines: list[Line], content: Content) -> Dialect:
         equal = equal[n_more:]
         place += n_more
     if n_more:
-        notes.append(counted(n_more, "follows the names", "follow the names"))
+        notes.append(counted_lines(n_more, "follows the names", "follow the names"))
     n_titles = min(names_at, place)
     if n_titles:
-        notes.append(counted(n_titles, "stands above the table", "stand above the table"))
+        notes.append(counted_lines(n_titles, "stands above the table", "stand above the table"))
     end = table[-1].start + len(table[-1].text)
     quote = _quote([above, *equal])
     return Dialect(
@@ -178,7 +178,7 @@ def _n_more_headers(rows: list[list[str]]) -> int:
     return 0
 
 
-def counted(n_lines: int, one: str, many: str) -> str:
+def counted_lines(n_lines: int, one: str, many: str) -> str:
     """Say how many lines are left out, and why."""
     if n_lines == 1:
         return f"1 line that {one} is left out"
@@ -239,7 +239,7 @@ def _is_table(rows: list[list[str]], place: int, equal: list[list[str]], separat
     return False
 
 
-def _n_comments(lines: list[Line]) -> int:
+def _n_comments(lines: list[TextLine]) -> int:
     """Return the number of lines at the beginning that are comments; hashtags over all lines are none."""
     for n_comments, line in enumerate(lines):
         if not line.text.lstrip().startswith("#"):
@@ -247,7 +247,7 @@ def _n_comments(lines: list[Line]) -> int:
     return 0
 
 
-def _commented_names(comments: list[Line], separator: str, n_cells: int) -> list[str]:
+def _commented_names(comments: list[TextLine], separator: str, n_cells: int) -> list[str]:
     """Return the names that numpy.savetxt and others write behind a #."""
     if not comments:
         return []

@@ -5,13 +5,13 @@ They are the stretches between positions that are blank in each line; the words 
 
 from __future__ import annotations
 
-from shiftmetrics.tables.readers.lines import BLANKS, Line, is_quoted, split_line
+from shiftmetrics.tables.readers.lines import BLANKS, TextLine, is_quoted, split_line
 
 MOST_TITLES = 10
 FEWEST_ROWS = 2
 
 
-def fixed_width_lines(lines: list[Line]) -> tuple[int, list[tuple[int, int]]] | None:
+def fixed_width_lines(lines: list[TextLine]) -> tuple[int, list[tuple[int, int]]] | None:
     """Return the place of the header, and where each column begins and ends; None if the lines have no such form."""
     lines = [line for line in lines if line.text.strip()]
     for place in range(min(MOST_TITLES, len(lines) - FEWEST_ROWS)):

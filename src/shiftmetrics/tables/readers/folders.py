@@ -33,7 +33,7 @@ TABLES = (
 _PARTITION = re.compile(r"([^=]+)=(.*)")
 
 
-def parts_of(path: Path, argument: str, options: ReadOptions) -> list[Content] | None:
+def files_of_parts(path: Path, argument: str, options: ReadOptions) -> list[Content] | None:
     """Return the files of a folder or a pattern; None for a single file."""
     if path.is_dir():
         files = [file for file in sorted(path.rglob("*")) if file.is_file()]

@@ -20,7 +20,7 @@ from shiftmetrics.tables.logs import (
     TASK,
     LogRows,
     column_of_score,
-    digest_of,
+    digest_of_question,
     left_out,
     number_of,
     plain_fields,
@@ -150,7 +150,7 @@ def _cells(content: Content, log: dict[str, Any], samples: Iterable[dict[str, An
         row: dict[str, Any] = {
             TASK: task,
             QUESTION: str(sample.get("id")),
-            DIGEST: digest_of(_asked(sample.get("input")), sample.get("target")),
+            DIGEST: digest_of_question(_asked(sample.get("input")), sample.get("target")),
             REPEAT: int(sample.get("epoch") or 1),
             # An error in place of an answer is no wrong answer, even where a scorer went on.
             FAILED: sample.get("error") is not None,

@@ -64,20 +64,20 @@ def is_ruler(line: str) -> bool:
     return _RULER.fullmatch(line) is not None and not re.search(r"\w", line)
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """One line of a text, and where it begins."""
 
     start: int
     text: str
 
 
-def joined_lines(text: str, most: int) -> list[Line]:
+def joined_lines(text: str, most: int) -> list[TextLine]:
     """Return the first lines of a text, one for each row: a quoted cell may hold ends of lines."""
-    lines: list[Line] = []
-    pending: list[Line] = []
+    lines: list[TextLine] = []
+    pending: list[TextLine] = []
     n_quotes = 0
     for match in _LINE.finditer(text):
-        line = Line(match.start(), match[1])
+        line = TextLine(match.start(), match[1])
         if not pending and not _OPENING.search(line.text):
             # marks within words, such as those for inches, open nothing
             lines.append(line)
@@ -92,7 +92,7 @@ def joined_lines(text: str, most: int) -> list[Line]:
             # a quote that never ends is none
             lines += pending
         else:
-            lines.append(Line(pending[0].start, "\n".join(part.text for part in pending)))
+            lines.append(TextLine(pending[0].start, "\n".join(part.text for part in pending)))
         pending = []
         n_quotes = 0
         if len(lines) >= most:

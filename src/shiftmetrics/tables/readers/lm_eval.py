@@ -17,7 +17,7 @@ from shiftmetrics.tables.logs import (
     LogCells,
     LogRows,
     column_of_score,
-    digest_of,
+    digest_of_question,
     left_out,
     number_of,
     plain_fields,
@@ -73,7 +73,7 @@ def _read(content: Content) -> Cells:
             # another table which happens to begin so
             return read_json_lines(content)
         question = str(record["doc_id"])
-        digest = record.get("doc_hash") or digest_of(record.get("doc"))
+        digest = record.get("doc_hash") or digest_of_question(record.get("doc"))
         # Each filter has a line of its own for the same document: the lines are joined.
         row = rows.get((question, digest))
         if row is None:

@@ -16,7 +16,7 @@ from shiftmetrics.tables.logs import (
     REPEAT,
     LogRows,
     column_of_score,
-    digest_of,
+    digest_of_question,
     number_of,
     plain_fields,
 )
@@ -90,7 +90,7 @@ def _cells(content: Content, results: list[dict[str, Any]], *, says_repeats: boo
         prompt = result.get("prompt") or {}
         asked = prompt.get("raw") if isinstance(prompt, dict) else prompt
         variables = result.get("vars") or {}
-        digest = digest_of(variables, asked)
+        digest = digest_of_question(variables, asked)
         model = _model(result.get("provider"))
         row: dict[str, Any] = {
             QUESTION: str(variables.get(names)) if names else _shown(variables, asked),
@@ -143,7 +143,7 @@ def _label(prompt: Any) -> str:
 def _names(results: list[dict[str, Any]]) -> str | None:
     """Return the variable that names the questions: the first one of words that differs in all of them."""
     first = results[0].get("vars") or {}
-    questions = {digest_of(result.get("vars")) for result in results}
+    questions = {digest_of_question(result.get("vars")) for result in results}
     for name, value in first.items():
         if not isinstance(value, str) or len(value) > 60:
             continue
@@ -155,7 +155,7 @@ def _names(results: list[dict[str, Any]]) -> str | None:
 
 def _shown(variables: dict[str, Any], asked: Any) -> str:
     text = json.dumps(variables, ensure_ascii=False) if variables else str(asked)
-    return text if len(text) <= 60 else f"{text[:52]} {digest_of(variables, asked)[:7]}"
+    return text if len(text) <= 60 else f"{text[:52]} {digest_of_question(variables, asked)[:7]}"
 
 
 READERS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from shiftmetrics.tables.content import Content
-from shiftmetrics.tables.readers.dialect import Dialect, counted
+from shiftmetrics.tables.readers.dialect import Dialect, counted_lines
 from shiftmetrics.tables.readers.lines import BLANKS, ONE_COLUMN, is_ruler, joined_lines, split_line
 from shiftmetrics.tables.readers.scan import Scan
 
@@ -89,9 +89,9 @@ def _equal_rows(
         n_short += 1
         rows.append(line + joined * (dialect.n_cells - n_cells))
     if n_comments:
-        notes.append(counted(n_comments, "begins with #", "begin with #"))
+        notes.append(counted_lines(n_comments, "begins with #", "begin with #"))
     if n_below:
-        notes.append(counted(n_below, "stands below the table", "stand below the table"))
+        notes.append(counted_lines(n_below, "stands below the table", "stand below the table"))
     if n_short:
         notes.append(f"rows that end before the last column have gaps there: {n_short}")
     return rows

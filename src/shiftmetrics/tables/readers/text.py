@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from shiftmetrics.tables.cells import Cells, generated_name
 from shiftmetrics.tables.content import Content, Reader
 from shiftmetrics.tables.nested import expanded, pairs_by_label
-from shiftmetrics.tables.readers.dialect import Dialect, best_separator, counted, find_dialect
+from shiftmetrics.tables.readers.dialect import Dialect, best_separator, counted_lines, find_dialect
 from shiftmetrics.tables.readers.fixed import as_tabs, fixed_width_lines
 from shiftmetrics.tables.readers.header import is_number
 from shiftmetrics.tables.readers.lines import BLANKS, ONE_COLUMN, is_quoted, joined_lines, unquote
@@ -98,7 +98,11 @@ def read_text(content: Content) -> Cells:
         place, spans = fixed
         begin = [line for line in lines if line.text.strip()][place].start
         content, text = _with_tabs(content, start, begin, spans)
-        notes = [counted(place, "stands above the table", "stand above the table")] if place else []
+        notes = (
+            [counted_lines(place, "stands above the table", "stand above the table")]
+            if place
+            else []
+        )
         start = 0
         lines = joined_lines(text, HEAD_LINES)
     dialect = find_dialect(lines, content)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shiftmetrics._core.validation import first_few, needs
 from shiftmetrics.tables.cells import Cells, Header, generated_name
 from shiftmetrics.tables.content import Content, Reader
-from shiftmetrics.tables.readers.dialect import counted, usual_count
+from shiftmetrics.tables.readers.dialect import counted_lines, usual_count
 from shiftmetrics.tables.readers.header import judge_first_line
 from shiftmetrics.tables.readers.names import checked_names
 from shiftmetrics.tables.readers.packed import is_zip, zip_members
@@ -89,7 +89,7 @@ def _cells(content: Content, rows: list[list[Any]], notes: list[str]) -> Cells:
     full = max(usual_count(counts), 1)
     start = next(place for place, count in enumerate(counts) if count >= full - 1)
     if start:
-        notes.append(counted(start, "stands above the table", "stand above the table"))
+        notes.append(counted_lines(start, "stands above the table", "stand above the table"))
     rows = rows[start:]
     words = [["" if cell is None else str(cell) for cell in row] for row in rows]
     header: Header = content.options.first_line or judge_first_line(words[0], words[1:500])

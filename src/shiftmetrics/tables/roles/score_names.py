@@ -25,7 +25,7 @@ def middle_of(name: str, beginning: str, ending: str) -> str:
     return name[len(beginning) : len(name) - len(ending)]
 
 
-def affixes_of(names: Sequence[str], known: set[str]) -> list[tuple[str, str]]:
+def affixes_of_longest(names: Sequence[str], known: set[str]) -> list[tuple[str, str]]:
     """Return the beginnings and ends between which the names of columns hold the longest class."""
     longest = max(known, key=lambda word: (len(word), word))
     found = [("", "")]

@@ -19,7 +19,7 @@ from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.roles.beside import derived_columns, unlike_columns
 from shiftmetrics.tables.roles.names import has_name_of
 from shiftmetrics.tables.roles.score_names import (
-    affixes_of,
+    affixes_of_longest,
     are_beside,
     is_plain_role,
     is_single_score,
@@ -260,7 +260,7 @@ def _named_classes(
     if len(known) < 2:
         return ()
     named: ScoreNames = ()
-    for beginning, ending in affixes_of(names, known):
+    for beginning, ending in affixes_of_longest(names, known):
         part = tuple(
             name
             for name in names
