@@ -31,8 +31,8 @@ from shiftmetrics.decisions import audit_samples, make_passport
 from shiftmetrics.decisions.audit.unlabelled import estimate_without_labels
 from shiftmetrics.decisions.monitor.alarm import Alarm
 from shiftmetrics.decisions.monitor.monitor import MonitorState
-from shiftmetrics.encoding import TableEncoder
 from shiftmetrics.novelty import NoveltyResampling
+from shiftmetrics.tables.encoder import TableEncoder
 
 FOLDER = Path(os.environ.get("SHIFTMETRICS_DATA", ""))
 CLASSICS = "tabular_fairness_classics"
