@@ -1,0 +1,24 @@
+"""Spellings of Booleans."""
+
+import pytest
+
+from shiftmetrics.tables.boolean_words import PAIRS_OF_WORDS, as_booleans, boolean_spelling
+
+
+@pytest.mark.parametrize(("spelling", "pair"), PAIRS_OF_WORDS.items())
+def test_each_spelling_is_told_and_read(spelling, pair):
+    assert boolean_spelling(pair) == spelling
+    assert as_booleans(pair, spelling) == [False, True]
+    # In any letters, with blanks around.
+    assert as_booleans([f" {pair[1].upper()} "], spelling) == [True]
+
+
+def test_one_word_of_a_pair_is_enough():
+    assert boolean_spelling(["no", "no"]) == "yes/no"
+    assert boolean_spelling(["1.0", "0"]) == "1/0"
+    assert as_booleans(["1.0", "0.0"], "1/0") == [True, False]
+
+
+@pytest.mark.parametrize("words", [[], ["yes", "off"], ["t", "true"], ["1", "2"], ["maybe"]])
+def test_other_words_and_mixed_pairs_are_no_booleans(words):
+    assert boolean_spelling(words) is None
