@@ -51,6 +51,7 @@ def test_no_error_is_nearer(name, n_classes, options) -> None:
     if "bounds" in options:
         options = {"bounds": {"x0": (X[:, 0].min(), np.median(X[:, 0]))}}
     model = MODELS[name].fit(X, y)
+    X, y = X[::3], y[::3]
     problem = problem_of(model, X, y, perturbation=Perturbation(**options))
     exact = find_worst_case(problem)[1]
     assert exact.kind == "exact"
@@ -60,18 +61,18 @@ def test_no_error_is_nearer(name, n_classes, options) -> None:
     standing = Standing.of(grid, problem.codes)
     least, _ = least_distances(standing, problem.y, n_wanted=5)
     np.testing.assert_allclose(least, known, rtol=1e-9)
+    sharpest = []
     for reached in (upper, 4.0 * upper, np.full(len(X), np.inf)):
         sharper, _ = certified_distances(
             standing, problem.y, known, reached, Budget.of(1.0, len(X))
         )
         assert (sharper >= known).all()
         assert (sharper <= upper * (1 + 1e-9) + 1e-15).all()
-    gains, _ = certified_distances(standing, problem.y, known, upper, Budget.of(1.0, len(X)))
+        sharpest.append(sharper)
     right = (upper > 0) & np.isfinite(upper)
-    if (
-        name != "forest" and not options
-    ):  # single boxes may be as good where ties are all that is near
-        assert (gains[right] > known[right]).any()
+    # Single boxes may be as good where ties are all that is near.
+    if name != "forest" and not options:
+        assert (sharpest[0][right] > known[right]).any()
 
 
 def nearest_by_enumeration(model, X: np.ndarray, y: np.ndarray) -> np.ndarray:
