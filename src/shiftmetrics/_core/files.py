@@ -19,18 +19,19 @@ WRITTEN_BY = {"written_by": f"shiftmetrics {__version__}"}
 """The mark of a JSON document."""
 
 MARK = "Written by shiftmetrics."
-"""The mark of XML and TOML files, in a comment."""
+"""The mark of XML, TOML and Markdown files, in a comment."""
 
 MARKS = {
     "html": ("<!doctype html>", '<meta name="generator" content="shiftmetrics '),
     "xml": ("<?xml ", f"<!-- {MARK} -->"),
     "toml": (f"# {MARK}", ""),
+    "md": (f"<!-- {MARK} -->", ""),
 }
 """How a file of each kind begins, and what only our writers leave in its first 1,000 characters."""
 
 
 def is_ours(file: Path, kind: str) -> bool:
-    """Return True if this package wrote a file, and it is of the kind "json", "html", "xml" or "toml"."""
+    """Return True if this package wrote a file, and it is of the kind "json", "html", "xml", "toml" or "md"."""
     if not file.is_file():  # a device may have no end
         return False
     try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from shiftmetrics._core.documents import has_foreign_archive, write_results
 from shiftmetrics._core.drawing import printable
-from shiftmetrics._core.files import is_ours, is_stream
+from shiftmetrics._core.files import is_ours, is_stream, write_text
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.staging import all_or_nothing
 from shiftmetrics.cli.errors import reader_may_leave
@@ -28,10 +28,14 @@ KINDS = {
     "JUnit": "xml",
     "--report": "html",
     "Its report": "html",
+    "--markdown": "md",
     ".json": "json",
     ".toml": "toml",
 }
 """The kind of file that an option writes, or else what a suffix stands for; all others are pages."""
+
+ON_STDOUT = ("--json", "--markdown")
+"""Options whose file may be the standard output, which gets nothing else then."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +105,7 @@ class Job:
         The files that were read, or will be.
     compute : callable
         Returns the answer.
-    json, report : Path or None
+    json, report, markdown : Path or None
         Where it goes.
     quiet : bool
         Whether nothing is printed.
@@ -113,6 +117,7 @@ class Job:
     compute: Callable[[], CommandAnswer]
     json: Path | None = None
     report: Path | None = None
+    markdown: Path | None = None
     quiet: bool = False
     verbose: bool = False
 
@@ -124,7 +129,8 @@ class Job:
         ValueError
             If a file would overwrite an input, or looks like data.
         """
-        check_outputs({"--json": self.json, "--report": self.report}, self.inputs)
+        outputs = {"--json": self.json, "--report": self.report, "--markdown": self.markdown}
+        check_outputs(outputs, self.inputs)
         # Files get their names at the end: where one cannot be written, or the output, all are as before.
         with all_or_nothing():
             answer = self.compute()
@@ -142,16 +148,27 @@ class Job:
             write_report(answer.results, self.report, title=answer.title, context=context)
         if self.json is not None and not is_stdout(self.json):
             answer.write_json(self.json)
+        if self.markdown is not None and not is_stdout(self.markdown):
+            write_text(self.markdown, self._markdown(answer))
+
+    def _markdown(self, answer: CommandAnswer) -> str:
+        from shiftmetrics.views.report import render_markdown
+
+        notes = [*answer.above, *roles_in_words(self.inputs), *answer.notes]
+        return render_markdown(answer.results, title=answer.title, notes=notes)
 
     def _print(self, answer: CommandAnswer) -> None:
         if self.json is not None and is_stdout(self.json):
             answer.write_json(self.json)
+        elif is_stdout(self.markdown):
+            say(self._markdown(answer).rstrip("\n"))
         elif not self.quiet:
             for sentence in answer.above:
                 say(sentence)
             notes = [*roles_in_words(self.inputs), *answer.notes]
             show(answer.results, notes, verbose=self.verbose)
-            say_files({**answer.written, "JSON": self.json, "Report": self.report})
+            files = {"JSON": self.json, "Report": self.report, "Markdown": self.markdown}
+            say_files({**answer.written, **files})
         sys.stdout.flush()
 
 
@@ -201,14 +218,18 @@ def check_outputs(
     """
     taken = {source.path.resolve(): source.argument for source in reversed(list(inputs))}
     options: dict[Path, str] = {}
+    printed = ""
     for option, path in outputs.items():
         if path is None:
             continue
         if is_stdout(path):
-            if option != "--json":
+            if option not in ON_STDOUT:
                 raise ValueError(
-                    f"{option} must be a file, got the standard output, which takes --json alone."
+                    f"{option} must be a file, got the standard output, which takes {' and '.join(ON_STDOUT)} alone."
                 )
+            if printed:
+                raise ValueError(f"{printed} and {option} must not both be the standard output.")
+            printed = option
             continue
         got = f"got {str(path)!r}"
         if path.is_dir():

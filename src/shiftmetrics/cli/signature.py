@@ -302,7 +302,8 @@ def measuring(
             verbose: bool,
             **values: Any,
         ) -> Job:
-            check_outputs({"--json": json, "--report": report}, ())  # before inputs are read
+            outputs = {"--json": json, "--report": report, "--markdown": values.get("markdown")}
+            check_outputs(outputs, ())  # before inputs are read
             chosen = {name: values.pop(name) for name in opening}
             # an input of more than the memory limit would break that limit
             memory_limit = values.get("memory_limit") or math.inf

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -206,3 +207,33 @@ def test_two_files_load_no_other_decision_and_no_solver(tmp_path):
     heavy = {"scipy.optimize", "scipy.stats", "sklearn", "torch", "dask", "matplotlib.pyplot"}
     others = {f"shiftmetrics.decisions.{name}" for name in ("audit.audit", "monitor.monitor")}
     assert loaded & (heavy | others | {"shiftmetrics.models"}) == set()
+
+
+def test_markdown_is_written_or_printed_alone(run, fails, place):
+    table = pd.DataFrame(
+        {"id": range(400), "prediction": ["a", "b"] * 200, "label": ["a", "b"] * 200}
+    )
+    table.to_csv("old.csv", index=False)
+    table.to_csv("new.csv", index=False)
+    typed = ("diff", "old.csv", "new.csv", "--label", "label", "--allow", "0.02")
+    printed = run(*typed, "--markdown", "-")
+    assert printed.exit_code == 0, printed.output
+    assert printed.stdout.startswith("<!-- Written by shiftmetrics. -->\n## SAFE: From old.csv")
+    written = run(*typed, "--markdown", "verdict.md")
+    assert written.stdout.startswith("Read old.csv")
+    assert Path("verdict.md").read_text() == printed.stdout
+    assert run(*typed, "--markdown", "verdict.md").exit_code == 0  # its own file is replaced
+    Path("notes.md").write_text("# Mine\n")
+    assert "did not write" in fails(*typed, "--markdown", "notes.md")
+    assert "must not both" in fails(*typed, "--markdown", "-", "--json", "-")
+    assert "overwrite" in fails(*typed, "--markdown", "old.csv")
+
+
+def test_markdown_of_scores(run, place):
+    scores = pd.DataFrame({"id": range(300), "judge": [0.0, 1.0, 1.0] * 100})
+    scores.to_csv("old.csv", index=False)
+    scores.assign(judge=0.0).to_csv("new.csv", index=False)
+    typed = ("diff", "old.csv", "new.csv", "--scores", "judge", "--allow", "0.02")
+    done = run(*typed, "--markdown", "-")
+    assert done.exit_code == 1
+    assert "## WORSE: From old.csv to new.csv" in done.stdout

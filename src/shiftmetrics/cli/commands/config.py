@@ -38,7 +38,7 @@ KINDS = {
 
 KEYS = ("title", "output", "seed", "trust", "rules", "rule", *KINDS)
 OUTPUT = "results"
-SET_BY_RUN = ("json", "report", "quiet", "verbose", "help")
+SET_BY_RUN = ("json", "report", "markdown", "quiet", "verbose", "help")
 """Options of a command that say where its answer goes."""
 
 _NAME = re.compile(r"\w(?:[\w .,%+()-]{0,98}[\w)%])?")

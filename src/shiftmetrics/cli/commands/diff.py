@@ -59,6 +59,7 @@ def diff(
     plan: int | None = None,
     peek: bool = False,
     changed: Path | None = None,
+    markdown: Path | None = None,
     as_is: bool = False,
 ) -> Job:
     """Say whether a new model is safe to ship, from the predictions of both on the same rows.
@@ -132,6 +133,8 @@ def diff(
         Plan labels so that one may look after each and stop at any time; the interval is a little wider.
     changed : FILE.csv
         Write the changed rows, in the order in which to label them, with a column label to fill in.
+    markdown : FILE.md
+        Write the verdict as Markdown, such as for the summary of a job; a dash writes it to the standard output.
     as_is
         Write and read cells as they are. Default: in that file an apostrophe stands before cells that a spreadsheet
         would run, such as =1+1, and --labels is read without it.
@@ -184,7 +187,9 @@ def diff(
     if data is None and are_scores(contents, scores):
         names = [Path(text).name for text in (old, new or old)]
         return Job(
-            inputs=sources, compute=lambda: score_answer(call, contents, names, typed_scores)
+            inputs=sources,
+            compute=lambda: score_answer(call, contents, names, typed_scores),
+            markdown=markdown,
         )
     if data is not None:
         notes.append(f"OLD is {old}, NEW is {new}.")
@@ -225,7 +230,7 @@ def diff(
             written={"Changed rows": changed},
         )
 
-    return Job(inputs=sources, compute=compute)
+    return Job(inputs=sources, compute=compute, markdown=markdown)
 
 
 def _predicted(

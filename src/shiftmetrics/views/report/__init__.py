@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from shiftmetrics.views.report.context import Rows as Rows
     from shiftmetrics.views.report.document import render_report as render_report
     from shiftmetrics.views.report.document import write_report as write_report
+    from shiftmetrics.views.report.markdown import render_markdown as render_markdown
     from shiftmetrics.views.report.parts import facts_of as facts_of
     from shiftmetrics.views.report.pictures import is_image_batch as is_image_batch
     from shiftmetrics.views.report.verdict import Verdict as Verdict
@@ -20,6 +21,7 @@ _HOME = {
     "Verdict": "verdict",
     "facts_of": "parts",
     "is_image_batch": "pictures",
+    "render_markdown": "markdown",
     "render_report": "document",
     "verdict_of": "verdict",
     "write_report": "document",
