@@ -31,7 +31,7 @@ def render_markdown(
     <!-- Written by shiftmetrics. -->
     ## SAFE: From old.csv to new.csv
     <BLANKLINE>
-    No answer changes: accuracy on these 50 rows stays as it is.
+    None of the 50 predictions changed. Accuracy on these 50 rows does not change, for certain.
     <BLANKLINE>
     **Ship it.**
     <BLANKLINE>
