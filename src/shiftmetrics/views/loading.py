@@ -6,6 +6,7 @@ import importlib
 
 FILES = {
     "decisions.diff": ("drawings.diff", "report.diff"),
+    "decisions.scores": ("drawings.scores", "report.scores"),
     "decisions.audit": ("drawings.audit", "report.audit"),
     "decisions.monitor": ("drawings.audit", "report.audit"),
     "agreement": ("drawings.agreement", "drawings.several", "report.agreement"),

@@ -5,13 +5,16 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from shiftmetrics.decisions.labelling.paired import future_interval
 from shiftmetrics.decisions.labelling.paired_mean import paired_mean_interval
 from shiftmetrics.decisions.scores.intervals import (
+    REPEATS,
     ScoreGains,
     mean_of_tasks,
     plain_variance,
+    repeated_interval,
     score_interval,
     task_interval,
 )
@@ -150,3 +153,58 @@ def test_all_orders_of_the_questions_give_one_interval():
         for order in itertools.permutations(gains)
     }
     assert len(found) == 1
+
+
+def test_the_interval_of_these_questions_is_that_of_the_answers_by_hand():
+    old = np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+    new = np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 0.0]])
+    found = ScoreGains(
+        gains=new.mean(axis=1) - old.mean(axis=1),
+        tasks=np.zeros(2, dtype=np.int64),
+        groups=None,
+        reach=1.0,
+        are_signs=False,
+    )
+    runs = np.full((2, 2), 3.0)
+    variances = np.column_stack([old.var(axis=1, ddof=1), new.var(axis=1, ddof=1)]) / 3.0
+    interval = repeated_interval(found, variances, runs, 0.95)
+    # s^2 is 1/3 for two of the four samples of three answers
+    error = np.sqrt(2.0 * (1.0 / 3.0) / 3.0) / 2.0
+    freedom = 4.0  # two equal variances of two degrees of freedom each
+    half = stats.t.ppf(0.975, freedom) * error
+    assert interval.low == pytest.approx(1.0 / 3.0 - half)
+    assert interval.high == pytest.approx(min(1.0 / 3.0 + half, 1.0))
+    assert interval.method == REPEATS
+
+
+def test_answers_that_never_change_are_known():
+    found = ScoreGains(
+        gains=np.array([1.0, 0.0]),
+        tasks=np.zeros(2, dtype=np.int64),
+        groups=None,
+        reach=1.0,
+        are_signs=False,
+    )
+    interval = repeated_interval(found, np.zeros((2, 2)), np.full((2, 2), 4.0), 0.95)
+    assert interval.low == interval.high == 0.5
+
+
+def test_repeats_cover_the_difference_on_these_questions():
+    rng = np.random.default_rng(5)
+    covered = 0
+    for _ in range(200):
+        p_old = rng.beta(0.6, 0.4, 60)
+        p_new = np.clip(p_old + rng.normal(0.0, 0.1, 60), 0.0, 1.0)
+        old = rng.random((60, 4)) < p_old[:, None]
+        new = rng.random((60, 4)) < p_new[:, None]
+        found = ScoreGains(
+            gains=new.mean(axis=1) - old.mean(axis=1),
+            tasks=np.zeros(60, dtype=np.int64),
+            groups=None,
+            reach=1.0,
+            are_signs=False,
+        )
+        variances = np.column_stack([old.var(axis=1, ddof=1), new.var(axis=1, ddof=1)]) / 4.0
+        interval = repeated_interval(found, variances, np.full((60, 2), 4.0), 0.95)
+        covered += interval.low <= (p_new - p_old).mean() <= interval.high
+    assert 0.91 <= covered / 200 <= 0.99

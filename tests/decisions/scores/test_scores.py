@@ -343,3 +343,52 @@ def test_safe_is_rarely_said_where_the_loss_is_what_is_allowed(n, changed):
                 safe += chance * (interval.low > -loss)
         assert safe <= 0.025
         assert not math.isnan(safe)
+
+
+def test_each_group_is_beside_the_mean_and_holds_for_more_of_its_questions():
+    rng = np.random.default_rng(3)
+    old = pd.DataFrame({"id": range(300), "score": rng.integers(0, 2, 300).astype(float)})
+    old["topic"] = np.repeat(["a", "b", "c"], 100)
+    new = old.assign(score=np.where(old.topic == "b", 0.0, old.score))
+    result = diff_scores(old, new, groups="topic")
+    assert [(part.kind, part.name) for part in result.parts] == [
+        ("group", "a"),
+        ("group", "b"),
+        ("group", "c"),
+    ]
+    assert [part.verdict for part in result.parts] == [
+        "no clear difference",
+        "worse",
+        "no clear difference",
+    ]
+    # the interval of 100 questions alone, at a level at which three hold together
+    alone = diff_scores(old[old.topic == "b"], new[new.topic == "b"])
+    part = result.parts[1]
+    assert part.interval.confidence_level == pytest.approx(1.0 - 0.05 / 3.0)
+    assert part.interval.low < alone.interval.low < alone.interval.high < part.interval.high
+    notes = " ".join(result.notes())
+    assert all(f"Group {name}: " in notes for name in "abc")
+
+
+def test_many_groups_are_no_parts():
+    old = pd.DataFrame({"id": range(120), "score": 1.0, "passage": np.arange(120) // 2})
+    assert diff_scores(old, old, groups="passage").parts == ()
+
+
+def test_repeats_leave_an_interval_for_these_questions():
+    rng = np.random.default_rng(4)
+    rows = [(q, run) for q in range(12) for run in range(4)]
+    frame = pd.DataFrame(rows, columns=["id", "repeat"])
+    old = frame.assign(score=rng.integers(0, 2, 48).astype(float))
+    new = frame.assign(score=rng.integers(0, 2, 48).astype(float))
+    result = diff_scores(old, new, population="these")
+    assert (result.population, result.interval.method) == ("these", "repeats")
+    assert result.interval.low < result.value < result.interval.high
+    assert "on these 12 questions x 4 runs" in result.sentence
+    assert "95 %: " in result.sentence
+    # other questions leave more open
+    future = diff_scores(old, new).interval
+    assert future.high - future.low > result.interval.high - result.interval.low
+    # of one answer each, the answers are all there is
+    first = diff_scores(old[old.repeat == 0], new[new.repeat == 0], population="these")
+    assert first.interval.low == first.interval.high

@@ -47,3 +47,11 @@ def test_a_number_has_no_exponent():
     old = table([620.0] * 4)
     new = table([0.0] * 4)
     assert "new is 620 worse" in diff_scores(old, new, score_range=(0, 1000)).sentence
+
+
+def test_intervals_have_no_exponent():
+    old = table(np.linspace(0.0, 90000.0, 30))
+    new = table(np.linspace(0.0, 90000.0, 30)[::-1])
+    sentence = diff_scores(old, new, score_range=(0, 100000)).sentence
+    assert "e+" not in sentence
+    assert "(45,000 to 45,000; 95 %: -" in sentence

@@ -10,7 +10,10 @@ from shiftmetrics.decisions.diff.records import DiffFigures, PartDifference
 from shiftmetrics.decisions.labelling.paired import FUTURE
 
 MOST_SHOWN = 3
-"""Frequent changes and parts that a summary names."""
+"""Frequent changes and classes that a summary names."""
+
+MOST_GROUPS = 50
+"""Groups that are all printed; of more, those that clearly differ are."""
 
 NORMAL = 1.96
 """Quantile of the normal distribution that leaves 2.5 % on either side."""
@@ -131,9 +134,26 @@ def interval_words(result: DiffFigures, interval: Interval) -> str:
         low = f"{100.0 * interval.low:+.{digits}f}"
         high = f"{100.0 * interval.high:+.{digits}f}"
     else:
-        low = f"{interval.low:+.2g}"
-        high = f"{interval.high:+.2g}"
+        low = plain_figure(interval.low, sign="+")
+        high = plain_figure(interval.high, sign="+")
     return f"{level}: {low} to {high}"
+
+
+def plain_figure(value: float, digits: int = 2, sign: str = "") -> str:
+    """Return a number with so many significant digits and without an exponent, unless it is tiny.
+
+    Examples
+    --------
+    >>> plain_figure(623.0), plain_figure(0.0123), plain_figure(1234567.0, 3, sign="+")
+    ('620', '0.012', '+1,230,000')
+    """
+    rounded_value = float(f"{value:.{digits}g}")
+    if rounded_value == 0.0 or not 1e-4 <= abs(rounded_value) < 1e15:
+        return f"{rounded_value:{sign}g}"
+    places = max(0, digits - 1 - math.floor(math.log10(abs(rounded_value))))
+    text = f"{rounded_value:{sign},.{places}f}"
+    # no zeros that say nothing: 0.5, not 0.50
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def counted(result: DiffFigures) -> str:
@@ -247,13 +267,17 @@ def _rows_that_decide(result: DiffFigures) -> str:
 
 
 def part_sentences(result: DiffFigures) -> list[str]:
-    """Name the classes and groups that are clearly better or worse."""
+    """Name the classes that are clearly better or worse, and all groups: somebody asked for these."""
     clear = [
         part
         for part in result.parts
         if part.verdict in (verdicts.PART_IS_BETTER, verdicts.PART_IS_WORSE)
     ]
-    sentences = [_part_words(result, part) for part in clear[:MOST_SHOWN]]
+    groups = [part for part in result.parts if part.kind == "group"]
+    if len(groups) > MOST_GROUPS:
+        groups = [part for part in groups if part in clear]
+    others = [part for part in clear if part.kind != "group"]
+    sentences = [_part_words(result, part) for part in [*others[:MOST_SHOWN], *groups]]
     if result.parts and not clear:
         few = sum(part.verdict == verdicts.TOO_FEW_TO_TELL for part in result.parts)
         text = f"No clear difference in any of {len(result.parts)} classes or groups"
@@ -262,9 +286,11 @@ def part_sentences(result: DiffFigures) -> list[str]:
 
 
 def _part_words(result: DiffFigures, part: PartDifference) -> str:
-    assert part.interval is not None
+    limits = ""
+    if part.interval is not None:
+        limits = f" ({interval_words(result, part.interval)})"
     return (
-        f"{part.kind} {part.name}: {part.verdict} ({interval_words(result, part.interval)}), {part.fixed:,} fixed, "
+        f"{part.kind} {part.name}: {part.verdict}{limits}, {part.fixed:,} fixed, "
         f"{part.broken:,} new errors in {part.n_samples:,} rows."
     )
 

@@ -9,8 +9,12 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.decisions import verdicts
-from shiftmetrics.decisions.diff.words import NORMAL, TAIL, rounded
-from shiftmetrics.decisions.scores.intervals import ScoreGains, plain_variance, task_interval
+from shiftmetrics.decisions.diff.words import MOST_GROUPS, NORMAL, TAIL, rounded
+from shiftmetrics.decisions.scores.intervals import (
+    ScoreGains,
+    interval_of_gains,
+    plain_variance,
+)
 from shiftmetrics.decisions.scores.questions import ScorePair
 from shiftmetrics.decisions.scores.records import ChangedQuestions, TaskScore
 
@@ -41,31 +45,43 @@ def questions_that_decide(gains: ScoreGains, allow: float, value: float) -> int 
     return rounded(max(needed, 1.1 * n))
 
 
-def task_scores(
+def part_scores(
     pair: ScorePair, gains: ScoreGains, kept: Any, old: FloatArray, new: FloatArray
 ) -> tuple[TaskScore, ...]:
-    """Return the difference in each task; their intervals hold together."""
-    n_tasks = gains.n_tasks
-    if n_tasks == 1:
-        return ()
-    level = 1.0 - (1.0 - LEVEL) / n_tasks
-    parts = []
+    """Return the difference in each task where there are several, and in each group unless these are many.
+
+    The intervals hold together. That of a group is for more questions of this group.
+    """
     names = pair.tasks[kept]
-    for task in range(n_tasks):
-        rows = gains.tasks == task
-        interval = task_interval(gains, task, level)
+    members: list[tuple[str, str, Any]] = []
+    if gains.n_tasks > 1:
+        for task in range(gains.n_tasks):
+            rows = gains.tasks == task
+            members.append(("task", str(names[rows][0]), rows))
+    if gains.groups is not None:
+        found = np.unique(gains.groups)
+        if 1 < len(found) <= MOST_GROUPS:
+            members += [("group", pair.group_names[code], gains.groups == code) for code in found]
+    level = 1.0 - (1.0 - LEVEL) / max(len(members), 1)
+    parts = []
+    for kind, name, rows in members:
+        groups = None
+        if kind == "task" and gains.groups is not None:
+            groups = gains.groups[rows]
+        interval = interval_of_gains(gains, gains.gains[rows], groups, level)
         verdict = verdicts.NO_CLEAR_DIFFERENCE
         if interval.low > 0.0:
             verdict = verdicts.PART_IS_BETTER
         elif interval.high < 0.0:
             verdict = verdicts.PART_IS_WORSE
         part = TaskScore(
-            name=str(names[rows][0]),
+            name=name,
             n_questions=int(rows.sum()),
             old=float(old[rows].mean()),
             new=float(new[rows].mean()),
             interval=interval,
             verdict=verdict,
+            kind=kind,
         )
         parts.append(part)
     return tuple(parts)

@@ -16,6 +16,9 @@ from shiftmetrics.decisions.labelling.paired_mean import (
     paired_mean_interval,
 )
 
+REPEATS = "repeats"
+"""Method of an interval for these questions, from several answers to each."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ScoreGains:
@@ -100,11 +103,54 @@ def _joined(means: list[PairedMean]) -> PairedMean:
 def task_interval(found: ScoreGains, task: int, level: float) -> Interval:
     """Return the interval of the difference in one task."""
     gains, groups = found.of_task(task)
+    return interval_of_gains(found, gains, groups, level)
+
+
+def interval_of_gains(
+    found: ScoreGains, gains: FloatArray, groups: IntArray | None, level: float
+) -> Interval:
+    """Return the interval of the mean of some of the gains."""
     if found.are_signs and groups is None:
         fixed = int((gains > 0.0).sum())
         broken = int((gains < 0.0).sum())
         return future_interval(fixed, broken, len(gains), level)
     return paired_mean_interval(gains, found.reach, level, clusters=groups)
+
+
+def repeated_interval(
+    found: ScoreGains, variances: FloatArray, n_runs: FloatArray, level: float
+) -> Interval:
+    """Return the interval of the difference on these questions, each answered several times by both models.
+
+    The error is that of the answers alone: the sum over questions of (s_old^2 + s_new^2) / K, over n^2, with the
+    degrees of freedom of Welch and Satterthwaite.
+
+    Parameters
+    ----------
+    found : ScoreGains
+        What each question gains on average.
+    variances : ndarray of shape (n_questions, 2)
+        Of the mean of each question under both models: s^2 / K.
+    n_runs : ndarray of shape (n_questions, 2)
+        Answers K, at least 2.
+    level : float
+        Confidence level.
+    """
+    sizes = np.bincount(found.tasks)
+    weights = 1.0 / (len(sizes) * sizes[found.tasks])
+    parts = weights[:, None] ** 2 * variances
+    variance = math.fsum(parts.ravel())
+    value = mean_of_tasks(found.gains, found.tasks)
+    half = 0.0
+    if variance > 0.0:
+        freedom = variance**2 / math.fsum((parts**2 / (n_runs - 1.0)).ravel())
+        half = PairedMean(mean=value, error=math.sqrt(variance), freedom=freedom).half_width(level)
+    return Interval(
+        low=max(value - half, -found.reach),
+        high=min(value + half, found.reach),
+        confidence_level=level,
+        method=REPEATS,
+    )
 
 
 def plain_variance(found: ScoreGains) -> float:

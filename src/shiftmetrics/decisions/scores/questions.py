@@ -65,6 +65,8 @@ class ScorePair:
         Names of each question and of its task.
     groups : ndarray of int or None
         Number of the cluster of each question.
+    group_names : tuple of str
+        Names of the clusters, by their numbers.
     old, new : RunScores
     notes, warnings : tuple of str
         What was said on the way.
@@ -73,6 +75,7 @@ class ScorePair:
     ids: npt.NDArray[Any]
     tasks: npt.NDArray[Any]
     groups: IntArray | None
+    group_names: tuple[str, ...] = ()
     old: RunScores
     new: RunScores
     notes: tuple[str, ...]
@@ -111,11 +114,12 @@ def matched_questions(old: ScoreSide, new: ScoreSide, *, inner: bool) -> ScorePa
         )
     numbers = {key: place for place, key in enumerate(kept)}
     first = old_rows.drop_duplicates("key").set_index("key").loc[kept]
-    groups = _groups(old_rows, new_rows, kept)
+    groups, group_names = _groups(old_rows, new_rows, kept)
     return ScorePair(
         ids=first[QUESTION].to_numpy(object),
         tasks=first[TASK].to_numpy(object),
         groups=groups,
+        group_names=group_names,
         old=_runs(old_rows, numbers),
         new=_runs(new_rows, numbers),
         notes=tuple(notes),
@@ -262,8 +266,10 @@ def _said(old: ScoreSide, new: ScoreSide) -> list[str]:
     return found
 
 
-def _groups(old: pd.DataFrame, new: pd.DataFrame, kept: list[Any]) -> IntArray | None:
-    """Return the number of the cluster of each question.
+def _groups(
+    old: pd.DataFrame, new: pd.DataFrame, kept: list[Any]
+) -> tuple[IntArray | None, tuple[str, ...]]:
+    """Return the number of the cluster of each question, and the names of the clusters.
 
     Raises
     ------
@@ -271,7 +277,7 @@ def _groups(old: pd.DataFrame, new: pd.DataFrame, kept: list[Any]) -> IntArray |
         If a question lies in several groups, or a group in several tasks.
     """
     if old["group"].isna().all():
-        return None
+        return None, ()
     known: dict[Any, str] = {}
     tasks: dict[str, str] = {}
     wanted = set(kept)
@@ -286,8 +292,8 @@ def _groups(old: pd.DataFrame, new: pd.DataFrame, kept: list[Any]) -> IntArray |
                 got = f"{group!r} in {tasks[group]!r} and {key[0]!r}"
                 remedy = "Name them differently, or compare one task."
                 raise ArgumentValueError("groups", "within one task each", got, remedy, verb="lie")
-    _, codes = np.unique([known[key] for key in kept], return_inverse=True)
-    return np.asarray(codes.ravel(), dtype=np.int64)
+    names, codes = np.unique([known[key] for key in kept], return_inverse=True)
+    return np.asarray(codes.ravel(), dtype=np.int64), tuple(map(str, names))
 
 
 def _runs(rows: pd.DataFrame, numbers: dict[Any, int]) -> RunScores:

@@ -52,12 +52,12 @@ class ScoreCounts(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TaskScore(Record):
-    """The difference in one task.
+    """The difference in one task, or in one group of questions.
 
     Attributes
     ----------
     name : str
-        The task.
+        The task or the group.
     n_questions : int
     old, new : float
         Mean scores.
@@ -65,6 +65,8 @@ class TaskScore(Record):
         Of the difference, wide enough that those of all tasks hold together; positive is better.
     verdict : str
         "better", "worse" or "no clear difference".
+    kind : str
+        "task" or "group".
     """
 
     name: str
@@ -73,6 +75,7 @@ class TaskScore(Record):
     new: float
     interval: Interval
     verdict: str
+    kind: str = "task"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Result, Status
 from shiftmetrics.decisions.diff.result import EXIT_CODES
 from shiftmetrics.decisions.labelling.paired import FUTURE
@@ -22,7 +23,7 @@ INCOMPLETE = Status("incomplete", "Some samples failed: their questions are left
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ScoreDiffResult(LeadingVerdict, Result):
+class ScoreDiffResult(LeadingVerdict, Drawn, Result):
     """Whether a new model is safe to put in the place of an old one, by scores of the same questions.
 
     Attributes
@@ -34,7 +35,8 @@ class ScoreDiffResult(LeadingVerdict, Result):
         In these questions the difference lies within ``value +- error_bound``, whatever the failed samples would
         have scored.
     interval : Interval
-        Of the difference at 95 %, for future questions; a point for these ones.
+        Of the difference at 95 %, for future questions; for these ones a point, or what repeats
+        leave open.
     status : Status
         "scored", or "incomplete" where samples failed.
     n_samples : int
@@ -51,7 +53,7 @@ class ScoreDiffResult(LeadingVerdict, Result):
     old_score, new_score : float
         Mean scores of both models.
     parts : tuple of TaskScore
-        The difference in each task, where there are several.
+        The difference in each task, where there are several, and in each group, unless these are many.
     noise : RerunNoise or None
         Whether more answers change than by running the old model again.
     questions : ChangedQuestions
@@ -77,6 +79,11 @@ class ScoreDiffResult(LeadingVerdict, Result):
         """The questions that the verdict speaks of: "these", or "future" ones like them."""
         assert self.interval is not None
         return "future" if self.interval.method == FUTURE else "these"
+
+    @property
+    def tasks(self) -> tuple[TaskScore, ...]:
+        """The tasks, where there are several."""
+        return tuple(part for part in self.parts if part.kind == "task")
 
     @property
     def above(self) -> tuple[str, ...]:  # type: ignore[override]

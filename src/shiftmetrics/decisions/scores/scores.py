@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, Literal
 
 import numpy as np
@@ -16,12 +17,14 @@ from shiftmetrics.decisions.scores.breakdown import (
     LEVEL,
     ROUNDING,
     changed_questions,
+    part_scores,
     questions_that_decide,
-    task_scores,
 )
 from shiftmetrics.decisions.scores.intervals import (
+    REPEATS,
     ScoreGains,
     mean_of_tasks,
+    repeated_interval,
     score_interval,
 )
 from shiftmetrics.decisions.scores.noise import noise_of_repeats, noise_of_rerun
@@ -81,8 +84,8 @@ def diff_scores(
     higher_is_better : bool, optional
         False for costs. By default what the log says, or True.
     population : {"future", "these"}, optional
-        Whether the verdict speaks of questions like these, the default, or of these answers alone, whose
-        difference is known.
+        Whether the verdict speaks of questions like these, the default, or of these alone: their difference is
+        known, or, where both models answered each several times, known up to the chance of the answers.
 
     Returns
     -------
@@ -140,7 +143,8 @@ def diff_scores(
         raise ArgumentValueError(
             "old and new", "a question with a score of both", "none", verb="have"
         )
-    interval = _interval(gains, speaks_of)
+    kept = _kept(pair, fill)
+    interval = _interval(gains, speaks_of, pair, kept)
     verdict = verdict_on_difference(allow, None, interval)
     bounds = interval
     has_open = bool(n_failed_old + n_failed_new) and failed is None
@@ -151,16 +155,16 @@ def diff_scores(
         bounds = _hull(
             mean_of_tasks(least.gains, least.tasks), mean_of_tasks(most.gains, most.tasks)
         )
-        others = [_interval(extreme, speaks_of) for extreme in (least, most)]
+        every = np.ones(len(pair.ids), dtype=bool)
+        others = [_interval(extreme, speaks_of, pair, every) for extreme in (least, most)]
         if speaks_of == "these":
-            interval = bounds
+            interval = _hull(others[0].low, others[1].high, others[0])
         words = {verdict_on_difference(allow, None, other) for other in others}
         failures_decide = words != {verdict}
         if failures_decide:
             verdict = verdicts.CANNOT_TELL_YET
     else:
         failures_decide = False
-    kept = _kept(pair, fill)
     old_means = pair.old.means(fill)[kept]
     new_means = pair.new.means(fill)[kept]
     value = mean_of_tasks(gains.gains, gains.tasks)
@@ -213,7 +217,7 @@ def diff_scores(
         counts=counts,
         old_score=mean_of_tasks(old_means, gains.tasks),
         new_score=mean_of_tasks(new_means, gains.tasks),
-        parts=task_scores(pair, gains, kept, old_means, new_means),
+        parts=part_scores(pair, gains, kept, old_means, new_means),
         noise=noise,
         questions=changed_questions(pair, gains, kept, old_means, new_means),
     )
@@ -294,14 +298,23 @@ def _codes(names: Any) -> IntArray:
     return np.asarray(codes.ravel(), dtype=np.int64)
 
 
-def _interval(gains: ScoreGains, population: str) -> Interval:
+def _interval(gains: ScoreGains, population: str, pair: ScorePair, kept: Any) -> Interval:
     if population == "future":
         return score_interval(gains, LEVEL)
+    n_runs = np.column_stack([pair.old.n_good[kept], pair.new.n_good[kept]]).astype(np.float64)
+    if (n_runs > 1.0).all():
+        sides = [side.runs[kept] for side in (pair.old, pair.new)]
+        variances = np.column_stack([np.nanvar(runs, axis=1, ddof=1) for runs in sides])
+        return repeated_interval(gains, variances / n_runs, n_runs, LEVEL)
+    # of one answer to each question, the answers themselves are all there is
     value = mean_of_tasks(gains.gains, gains.tasks)
     return Interval(low=value, high=value, confidence_level=LEVEL, method="exact")
 
 
-def _hull(low: float, high: float) -> Interval:
+def _hull(low: float, high: float, like: Interval | None = None) -> Interval:
+    """Return what lies between the extremes: for certain, or at the level of their intervals."""
+    if like is not None and like.method == REPEATS:
+        return dataclasses.replace(like, low=low, high=high)
     return Interval(low=low, high=high, confidence_level=1.0, method="certain")
 
 

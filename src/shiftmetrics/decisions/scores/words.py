@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from shiftmetrics._core.result import Interval, format_number, format_percent
+from shiftmetrics._core.result import Interval, format_percent
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions import verdicts
-from shiftmetrics.decisions.diff.words import decimals, plural
+from shiftmetrics.decisions.diff.words import decimals, plain_figure, plural
 from shiftmetrics.decisions.labelling.paired import FUTURE
+from shiftmetrics.decisions.scores.intervals import REPEATS
 
 if TYPE_CHECKING:
+    from shiftmetrics.decisions.scores.records import TaskScore
     from shiftmetrics.decisions.scores.result import ScoreDiffResult
 
 FEW_GROUPS = 20
@@ -33,13 +35,13 @@ def score_sentence(result: ScoreDiffResult) -> str:
         if counts.runs_old != counts.runs_new:
             runs = f"{counts.runs_old} and {counts.runs_new}"
         questions += f" x {runs} runs"
-    if len(result.parts) > 1:
-        questions += f" of {len(result.parts)} tasks"
+    if result.tasks:
+        questions += f" of {len(result.tasks)} tasks"
     if counts.n_groups is not None:
         questions += f" in {counts.n_groups:,} groups"
     these = "these " if result.interval.method != FUTURE else ""
-    scores = f"{_score(result, result.old_score)} to {_score(result, result.new_score)}"
-    text = f"new is {_standing(result)} on {these}{questions} ({scores}; {_interval(result, result.interval)})"
+    scores = f"{score_figure(result, result.old_score)} to {score_figure(result, result.new_score)}"
+    text = f"new is {_standing(result)} on {these}{questions} ({scores}; {score_limits(result, result.interval)})"
     text += f": {_changes(result)}"
     failed = counts.failed_old + counts.failed_new
     if failed:
@@ -84,10 +86,10 @@ def score_findings(result: ScoreDiffResult) -> list[str]:
             "With one run of each model nothing tells what changes by chance: give a second run of the old one as "
             "again, if answers are sampled."
         )
-    if len(result.parts) > 1:
+    if result.tasks:
         by_size = _by_size(result)
         sentences.append(f"The mean is over tasks; over all questions new is {by_size}.")
-        sentences += [_task(result, number) for number in range(len(result.parts))]
+    sentences += [_part(result, part) for part in result.parts]
     fallen = [str(name) for name in result.questions.id[: counts.worse]]
     if fallen:
         sentences.append(f"Worst first: {first_few(fallen, 5, show=str)}.")
@@ -99,19 +101,20 @@ def score_findings(result: ScoreDiffResult) -> list[str]:
 
 
 def _by_size(result: ScoreDiffResult) -> str:
-    n = sum(part.n_questions for part in result.parts)
-    total = sum(part.n_questions * (part.new - part.old) for part in result.parts) / n
+    n = sum(part.n_questions for part in result.tasks)
+    total = sum(part.n_questions * (part.new - part.old) for part in result.tasks) / n
     if result.settings.get("higher_is_better") is False:
         total = -total
     return _better(result, total)
 
 
-def _task(result: ScoreDiffResult, number: int) -> str:
-    part = result.parts[number]
+def _part(result: ScoreDiffResult, part: TaskScore) -> str:
     name = part.name or "without a name"
-    scores = f"{_score(result, part.old)} to {_score(result, part.new)}"
-    interval = _interval(result, part.interval)
-    return f"Task {name}: {part.verdict} ({scores}; {interval}), {plural(part.n_questions, 'question')}."
+    scores = f"{score_figure(result, part.old)} to {score_figure(result, part.new)}"
+    interval = score_limits(result, part.interval)
+    kind = part.kind.capitalize()
+    questions = plural(part.n_questions, "question")
+    return f"{kind} {name}: {part.verdict} ({scores}; {interval}), {questions}."
 
 
 def score_steps(result: ScoreDiffResult) -> list[str]:
@@ -135,18 +138,20 @@ def score_steps(result: ScoreDiffResult) -> list[str]:
     return steps
 
 
-def _is_fraction(result: ScoreDiffResult) -> bool:
+def is_fraction(result: ScoreDiffResult) -> bool:
+    """Return True if scores lie between 0 and 1 and are printed as per cent."""
     return result.counts.low == 0.0 and result.counts.high == 1.0
 
 
-def _score(result: ScoreDiffResult, value: float) -> str:
-    return format_percent(value, 3) if _is_fraction(result) else format_number(value)
+def score_figure(result: ScoreDiffResult, value: float) -> str:
+    """Return a mean score as it is printed."""
+    return format_percent(value, 3) if is_fraction(result) else plain_figure(value, 4)
 
 
 def score_amount(result: ScoreDiffResult, value: float) -> str:
     """Return a difference: points of a score between 0 and 1, or units."""
-    if not _is_fraction(result):
-        return f"{float(f'{value:.2g}'):g}"
+    if not is_fraction(result):
+        return plain_figure(value)
     points = 100.0 * value
     # One decimal, unless it says nothing; more would claim what a few hundred questions do not know.
     places = 0 if points >= 9.95 else 1
@@ -166,14 +171,17 @@ def _better(result: ScoreDiffResult, value: float) -> str:
     return f"{score_amount(result, abs(value))} {'better' if value > 0.0 else 'worse'}"
 
 
-def _interval(result: ScoreDiffResult, interval: Interval) -> str:
+def score_limits(result: ScoreDiffResult, interval: Interval) -> str:
+    """Return an interval of a difference, such as ``95 %: -1.9 to +0.8``."""
     if interval.low == interval.high:
         return "exactly"
     level = f"{100.0 * interval.confidence_level:.3g} %"
-    if interval.method != FUTURE:
+    if interval.method not in (FUTURE, REPEATS):
         level = "for certain"
-    if not _is_fraction(result):
-        return f"{level}: {interval.low:+.3g} to {interval.high:+.3g}"
+    if not is_fraction(result):
+        low = plain_figure(interval.low, 3, sign="+")
+        high = plain_figure(interval.high, 3, sign="+")
+        return f"{level}: {low} to {high}"
     half = 50.0 * (interval.high - interval.low)
     digits = 0 if half >= 9.95 else max(1, -math.floor(math.log10(max(half, 1e-3))))
     return f"{level}: {100.0 * interval.low:+.{digits}f} to {100.0 * interval.high:+.{digits}f}"

@@ -6,16 +6,13 @@ from typing import Any
 
 from shiftmetrics.decisions.diff.result import DiffResult
 from shiftmetrics.views.drawings.kinds import drawing
+from shiftmetrics.views.drawings.limits import draw_limits
 from shiftmetrics.views.drawings.style import (
     BAD,
     GOOD,
-    INK,
-    MUTED,
     RULE,
     integer_ticks,
     legend_beside_bars,
-    line_at,
-    mark,
     name_rows,
     new_axes,
 )
@@ -24,41 +21,18 @@ from shiftmetrics.views.drawings.style import (
 @drawing(DiffResult, kind="difference", default=True)
 def draw_difference(result: DiffResult, ax: Any = None) -> Any:
     """Draw between what the difference lies, against no difference and what is allowed."""
-    ax = new_axes(ax, height=1.9)
     # percentage points, or units of the metric
-    unit = 100.0 if result.metric == "accuracy" else 1.0
-    # the thin line is certain, the thick one sampled
-    certain, interval = result.certain, result.interval
-    ends = [unit * certain.low, unit * certain.high, 0.0]
-    if interval is not None:
-        # the certain bound is drawn where it does not dwarf the interval
-        ends = [unit * interval.low, unit * interval.high, 0.0]
-    if result.allow is not None:
-        ends.append(-unit * result.allow)
-    room = 0.12 * (max(ends) - min(ends) or 1.0)
-    low, high = min(ends) - room, max(ends) + room
-    # red is worse than allowed, green is not
-    limit = 0.0 if result.allow is None else -unit * result.allow
-    ax.axvspan(low, limit, color=BAD, alpha=0.08, linewidth=0)
-    ax.axvspan(limit, high, color=GOOD, alpha=0.08, linewidth=0)
-    ax.hlines(0.0, unit * certain.low, unit * certain.high, color=MUTED, linewidth=2)
-    if interval is not None:
-        ax.hlines(0.0, unit * interval.low, unit * interval.high, color=INK, linewidth=7)
-        ax.plot(unit * result.value, 0.0, "o", color="white", markeredgecolor=INK, markersize=9)
-    # the words stand on the side that has room for them
-    line_at(ax, "x", 0.0, "no difference", left=high < -low)
-    if result.allow:
-        line_at(ax, "x", limit, "", color=BAD)
-        at_the_foot = {"xycoords": ("data", "axes fraction"), "color": BAD}
-        mark(ax, "allowed", (limit, 0.0), shift=(5, 4), **at_the_foot)
-    ax.set_xlim(low, high)
-    ax.set_ylim(-1.0, 1.4)
-    ax.set_yticks([])
-    ax.grid(visible=False)
-    where = "points of accuracy" if result.metric == "accuracy" else f"decrease of {result.metric}"
-    ax.set_xlabel(f"new minus old, {where}" if result.metric == "accuracy" else where)
-    ax.set_title("How much better the new model is", loc="left")
-    return ax
+    is_accuracy = result.metric == "accuracy"
+    where = "new minus old, points of accuracy" if is_accuracy else f"decrease of {result.metric}"
+    return draw_limits(
+        ax,
+        value=result.value,
+        interval=result.interval,
+        certain=result.certain,
+        allow=result.allow,
+        unit=100.0 if is_accuracy else 1.0,
+        label=where,
+    )
 
 
 @drawing(DiffResult, kind="changes")

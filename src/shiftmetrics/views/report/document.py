@@ -30,7 +30,7 @@ from shiftmetrics.views.report.parts import (
 )
 from shiftmetrics.views.report.verdict import verdict_of
 
-SECTIONS = ("diff", "audit", "comparison", "agreement", "stability", "novelty", "other")
+SECTIONS = ("diff", "scores", "audit", "comparison", "agreement", "stability", "novelty", "other")
 MAXIMUM_BYTES = 1_000_000
 DETAILS = (12, 6, 3, 0)
 """Thumbnails for each mode and rows of each table: the next step is taken when a page grows too large."""
