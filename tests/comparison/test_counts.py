@@ -20,13 +20,16 @@ CONFUSIONS = np.array([[[6.0, 1.0], [3.0, 2.0]], [[7.0, 0.0], [0.0, 5.0]]])
         ("recall_weighted", 8 / 12),
         ("f1_micro", 8 / 12),
         ("jaccard_macro", (6 / 10 + 2 / 6) / 2),
+        ("positive_likelihood_ratio", (2 / 5) / (1 / 7)),
+        ("neg_negative_likelihood_ratio", -(3 / 5) / (6 / 7)),
         ("matthews_corrcoef", (6 * 2 - 1 * 3) / np.sqrt(7 * 5 * 9 * 3)),
     ],
 )
 def test_scores_by_hand(name: str, expected: float) -> None:
     score = scorer_of_confusions(name, 2)
     assert score is not None
-    np.testing.assert_allclose(score(CONFUSIONS), [expected, 1.0], rtol=1e-14)
+    of_perfect = {"positive_likelihood_ratio": np.nan, "neg_negative_likelihood_ratio": 0.0}
+    np.testing.assert_allclose(score(CONFUSIONS), [expected, of_perfect.get(name, 1.0)], rtol=1e-14)
 
 
 def test_nothing_predicted_is_zero() -> None:

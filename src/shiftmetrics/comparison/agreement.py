@@ -112,7 +112,8 @@ def compare_agreement(
         What models are ranked by. "vote", "agreement_over_ceiling" and "agreement" (as in the papers) need no labels;
         "source_accuracy" is that on the labelled rows;
         "accuracy_and_f1" (their mean, the default where there are labels), "accuracy", "balanced_accuracy",
-        "f1_macro", and with labels of the pairs any scorer of scikit-learn by its name.
+        "f1_macro", and with labels of the pairs any classification
+        scorer of scikit-learn by its name.
     kind : {"auto", "scores", "probabilities", "proportions"}, default "auto"
         What the rows hold, told from the values by default; proportions, such as percentages, are divided by their
         sum.

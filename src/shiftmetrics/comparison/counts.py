@@ -25,8 +25,10 @@ def scorer_of_confusions(name: str, n_classes: int) -> OfConfusions | None:
 
     ``f1`` is that of the second of two classes, ``f1_macro`` the mean over classes, ``f1_weighted`` that mean with
     the weights of the labels, ``f1_micro`` that of the sums over classes; likewise for precision, recall and the
-    Jaccard index.
+    Jaccard index. Likelihood ratios are those of the second of two classes.
     """
+    if name in _LIKELIHOOD_RATIOS and n_classes == 2:
+        return _LIKELIHOOD_RATIOS[name]
     if name == "matthews_corrcoef":
         return _matthews_corrcoef
     rate, _, average = name.partition("_")
@@ -79,6 +81,29 @@ def _matthews_corrcoef(confusions: FloatArray) -> FloatArray:
     of_labels = total**2 - (labels**2).sum(axis=1)
     of_predictions = total**2 - (predictions**2).sum(axis=1)
     return _ratio(both, np.sqrt(np.maximum(of_labels * of_predictions, 0.0)))
+
+
+def _positive_likelihood_ratio(confusions: FloatArray) -> FloatArray:
+    """Return how much more often the second class is predicted where it is true; not defined without false ones."""
+    rates = confusions[:, :, 1] / confusions.sum(axis=2)
+    return _quotient(rates[:, 1], rates[:, 0])
+
+
+def _negative_likelihood_ratio(confusions: FloatArray) -> FloatArray:
+    """Return minus how much more often the first class is predicted where the second is true."""
+    rates = confusions[:, :, 0] / confusions.sum(axis=2)
+    return -_quotient(rates[:, 1], rates[:, 0])
+
+
+def _quotient(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """Return the quotient, NaN where there is nothing to divide by: a perfect model has no finite ratio."""
+    return np.divide(part, whole, out=np.full_like(whole, np.nan), where=whole > 0.0)
+
+
+_LIKELIHOOD_RATIOS = {
+    "positive_likelihood_ratio": _positive_likelihood_ratio,
+    "neg_negative_likelihood_ratio": _negative_likelihood_ratio,
+}
 
 
 def confusions_of(

@@ -137,11 +137,14 @@ def _chained(
 
 def _by_scorer(name: str, classes: Classes, pairs: Sequence[ScorePairs]) -> SelectionCriterion:
     """Return the criterion of a scorer of scikit-learn."""
-    from sklearn.metrics import get_scorer
+    from shiftmetrics.comparison.scorers import (
+        KnownScores,
+        asked_scorer,
+        resampled_scorer,
+        scorer_of_classes,
+    )
 
-    from shiftmetrics.comparison.scorers import KnownScores, resampled_scorer
-
-    scorer = get_scorer(name)
+    scorer_of_classes(name)
     estimators = []
     for part, columns in zip(pairs, classes.columns, strict=True):
         block = to_float64(part.block(slice(0, part.n_samples))[0]).copy()
@@ -150,18 +153,12 @@ def _by_scorer(name: str, classes: Classes, pairs: Sequence[ScorePairs]) -> Sele
     # Most scorers have quick forms where all classes occur.
     widths = {len(model.classes_) for model in estimators}
     all_occur = widths == {len(np.unique(classes.labels))} == {classes.n_classes}
-    quick = resampled_scorer(name, estimators, classes.labels) if all_occur else None
-    # The "inputs" of the scorer are row numbers, by which the classifier looks its scores up.
-    rows = np.arange(len(classes.weights))
+    scores = resampled_scorer(name, estimators, classes.labels) if all_occur else None
+    if scores is None:
+        scores = asked_scorer(name, estimators, classes.labels)
 
     def evaluate(weights: FloatArray, others: FloatArray) -> FloatArray:
-        weights = classes.weights * weights
-        if quick is not None:
-            return quick(weights)
-        values = [
-            scorer(model, rows, classes.labels, sample_weight=weights) for model in estimators
-        ]
-        return np.array(values)
+        return scores(classes.weights * weights)
 
     return evaluate
 
