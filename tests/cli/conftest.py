@@ -58,10 +58,11 @@ def folder(tmp_path: Path) -> Path:
     )
     noisy = clean + rng.normal(size=(60, 3))
     names = [f"image-{i}" for i in range(60)]
-    clean.assign(image=names, truth=labels).sample(frac=1, random_state=0).to_csv(
+    kinds = np.array(["cat", "dog", "eel"], dtype=object)[labels]
+    clean.assign(image=names, truth=kinds).sample(frac=1, random_state=0).to_csv(
         tmp_path / "clean.csv", index=False
     )
-    noisy[["eel", "cat", "dog"]].assign(image=names, truth=labels).to_csv(
+    noisy[["eel", "cat", "dog"]].assign(image=names, truth=kinds).to_csv(
         tmp_path / "noisy.csv", index=False
     )
     np.savez(tmp_path / "runs.npz", noisy=noisy.to_numpy(), clean=clean.to_numpy(), labels=labels)

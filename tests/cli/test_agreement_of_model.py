@@ -50,7 +50,7 @@ def test_the_model_is_asked_for_its_probabilities(run, wines):
         ("--model gone.joblib --trust", "existing file"),
         ("--model ridge.joblib --trust", "predict_proba"),
         ("--model other.joblib --trust", "SHIFTED: model must be"),
-        ("", "look like the rows of a data set"),
+        ("", "several columns of numbers that may be the prediction"),
     ],
 )
 def test_what_is_no_answer_is_one_sentence(run, wines, typed, said):
@@ -88,5 +88,6 @@ def test_scores_of_every_kind_pass(run, tmp_path, kind):
     }[kind]
     path = tmp_path / "scores.csv"
     pd.DataFrame(scores, columns=list("abcde")).to_csv(path, index=False)
-    done = run("agreement", path, path)
+    typed = ["--columns", "a,b,c,d,e"] if kind == "constant classes" else []
+    done = run("agreement", path, path, *typed)
     assert done.exit_code == 0, done.output

@@ -29,10 +29,11 @@ from shiftmetrics._core.documents import read_results, write_results
 from shiftmetrics.adapters.images import image_files
 from shiftmetrics.cli.commands.config import read_config
 from shiftmetrics.cli.errors import message_of
+from shiftmetrics.cli.inputs.feature_samples import FeatureOptions, numbers_of, read_feature_samples
 from shiftmetrics.cli.inputs.results import read_result_files
-from shiftmetrics.cli.inputs.row_values import read_vector
-from shiftmetrics.cli.inputs.samples import read_sample
-from shiftmetrics.cli.options import OPENING, Opening
+from shiftmetrics.cli.inputs.row_values import values_of_rows
+from shiftmetrics.cli.inputs.score_files import read_score_files
+from shiftmetrics.cli.options import OPENING, ColumnOptions, Opening
 from shiftmetrics.rules import read_rules
 
 TOKENS = [
@@ -48,8 +49,9 @@ def originals(folder: Path) -> dict[Path, Callable[[Path], Any]]:
     frame = pd.DataFrame(values, columns=["a", "b", "c"])
 
     def sample(path: Path) -> list[Any]:
-        roles = ("scores", "features")
-        return [read_sample(str(path), "SHIFTED", role=role).numbers() for role in roles]
+        typed = [(str(path), "SHIFTED"), (str(path), "REFERENCE")]
+        features = read_feature_samples(str(path), str(path), FeatureOptions())
+        return [*read_score_files(typed, ColumnOptions()).scores, *map(numbers_of, features)]
 
     frame.to_csv(folder / "s.csv", index=False)
     frame.to_csv(folder / "s.csv.gz", index=False)
@@ -64,7 +66,7 @@ def originals(folder: Path) -> dict[Path, Callable[[Path], Any]]:
         frame.assign(lists=[[1, 2]] * 12).to_parquet(folder / "s.parquet")
         readers["s.parquet"] = sample
     np.save(folder / "v.npy", np.arange(12))
-    readers["v.npy"] = lambda path: read_vector(str(path), "--label")
+    readers["v.npy"] = lambda path: values_of_rows(str(path), "--label")
     result = posterior_agreement(values + 1.0, values, resampling=0.9)
     result.to_json(folder / "one.json")
     write_results({"a": result, "b": result}, folder / "many.json")
@@ -168,7 +170,7 @@ def test_the_originals_are_read(tmp_path: Path) -> None:
         ):  # lists, two arrays, words
             found = read(path)
             if read.__name__ == "sample":
-                assert [numbers.shape for numbers in found] == [(12, 3), (12, 3)], path
+                assert [numbers.shape for numbers in found] == [(12, 3)] * 4, path
             elif path.suffix == ".json":
                 assert found, path
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import inspect
 import math
 from collections.abc import Callable
@@ -10,10 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-from shiftmetrics.cli.inputs.row_values import read_vector
-from shiftmetrics.cli.inputs.samples import split_names
-from shiftmetrics.cli.inputs.sources import looks_like_source
-
 KEYS = {"id_column": "id", "page": "output", "old_column": "old", "new_column": "new"}
 """Options named differently from the parameter. A leading ``n_`` is left out: ``n_resamples`` is ``--resamples``."""
 
@@ -21,6 +18,7 @@ ALIASES = {
     "threshold": ["-r"],
     "output": ["-o"],
     "page": ["-o", "--report"],
+    "groups": ["--group"],
     "quiet": ["-q"],
     "verbose": ["-v"],
 }
@@ -86,6 +84,11 @@ class Option:
             annotation=Annotated[kind, declared],
             default=self.default,
         )
+
+
+def split_names(text: str) -> list[str]:
+    """Split ``a,b,c`` as csv does, so that a quoted name may hold a comma."""
+    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
 
 
 def parse_bounds(text: str, flag: str = "--bounds") -> Any:
@@ -159,8 +162,13 @@ def class_prior(text: str, flag: str) -> Any:
     """Read a class prior: a word, numbers with commas between them, or a file."""
     if text in ("uniform", "predicted"):
         return text if text == "predicted" else None
-    if looks_like_source(text):
-        return read_vector(text, flag)
+    # here, so that the help of a command need not wait for it
+    from shiftmetrics.cli.inputs.prediction_files import names_file
+
+    if names_file(text):
+        from shiftmetrics.cli.inputs.row_values import values_of_rows
+
+        return values_of_rows(text, flag)
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:

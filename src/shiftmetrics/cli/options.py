@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -51,6 +53,62 @@ class Opening:
 
 OPENING = ContextVar("OPENING", default=Opening())  # noqa: B039 - frozen
 """Set by each command that reads data, from its options."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnOptions:
+    """What the columns of files of predictions are, as typed; what is not typed is found by evidence.
+
+    Attributes
+    ----------
+    label : COLUMN
+        Column of true labels, in any of the files; empty where a row has none.
+    labels : FILE[:COLUMN]
+        True labels of some rows: a file of ids and labels, or of one label a row.
+    id_column : COLUMN
+        Column that names the rows in all files; OLD=NEW where it has two names, none for rows by their place.
+        Default: found by what all hold.
+    prediction : COLUMN
+        Column of the answers; OLD=NEW where it has two names.
+    columns : A,B,...
+        Columns of the scores.
+    exclude : A,B,...
+        Columns that are no scores, such as a latency.
+    classes : A,B,...
+        Classes of the columns of scores, in their order.
+    header
+        Whether first lines hold names, where that cannot be told.
+    reading : FILE.toml
+        What the columns are, as `shiftmetrics read --save` wrote it: nothing is guessed.
+    inner
+        Leave out rows that are not in all files.
+    """
+
+    label: str | None = None
+    labels: str | None = None
+    id_column: str | None = None
+    prediction: str | None = None
+    columns: str | None = None
+    exclude: str | None = None
+    classes: str | None = None
+    header: Literal["names", "none"] | None = None
+    reading: Path | None = None
+    inner: bool = False
+
+
+COLUMNS = "roles"
+"""The parameter of a command that takes `ColumnOptions`."""
+
+
+def with_columns(command: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Return what was typed as a command takes it: what is said of columns as one object."""
+    if COLUMNS not in inspect.signature(command).parameters:
+        return values
+    names = {field.name for field in fields(ColumnOptions)}
+    typed = {name: value for name, value in values.items() if name in names}
+    rest = {name: value for name, value in values.items() if name not in names}
+    return {**rest, COLUMNS: ColumnOptions(**typed)}
+
 
 TITLE = "How this model holds under shift"
 """Of pages of several measures."""

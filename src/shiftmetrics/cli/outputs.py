@@ -16,7 +16,7 @@ from shiftmetrics._core.files import is_ours, is_stream, write_text
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.staging import all_or_nothing
 from shiftmetrics.cli.errors import reader_may_leave
-from shiftmetrics.cli.inputs.sources import ARRAY_SUFFIXES, TABLE_SUFFIXES, Source
+from shiftmetrics.cli.inputs.sources import DATA_SUFFIXES, Source
 from shiftmetrics.views import Context
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def check_outputs(
         got = f"got {str(path)!r}"
         if path.is_dir():
             raise ValueError(f"{option} must be a file, got the folder {str(path)!r}.")
-        if path.name.lower().endswith((*TABLE_SUFFIXES, *ARRAY_SUFFIXES)):
+        if path.name.lower().endswith(DATA_SUFFIXES):
             raise ValueError(f"{option} must not end like a data file, {got}.")
         if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
             raise ValueError(f"{option} must be in a folder that exists and can be written, {got}.")

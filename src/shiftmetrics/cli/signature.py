@@ -25,7 +25,15 @@ from typer.core import TyperCommand
 from shiftmetrics._core.exceptions import ArgumentError
 from shiftmetrics._core.options import Computing, Resampling
 from shiftmetrics.cli.forms import TEXT_FORMS, Option
-from shiftmetrics.cli.options import OPENING, SETTINGS, Opening, of_every_command
+from shiftmetrics.cli.options import (
+    COLUMNS,
+    OPENING,
+    SETTINGS,
+    ColumnOptions,
+    Opening,
+    of_every_command,
+    with_columns,
+)
 from shiftmetrics.cli.outputs import Job, check_outputs
 from shiftmetrics.cli.paths import DefaultPaths, check_paths
 
@@ -71,6 +79,9 @@ def own_options(
 ) -> Iterator[Option]:
     """Yield the arguments of a command, and its options: the parameters that are passed by keyword only."""
     for name, parameter in inspect.signature(command).parameters.items():
+        if name == COLUMNS:
+            yield from own_options(ColumnOptions)
+            continue
         option = _option(command, name, parameter.default)
         if option is not None:
             yield dataclasses.replace(
@@ -248,7 +259,11 @@ def _named_arguments(names: Mapping[str, str]) -> Iterator[None]:
 
 def command(function: Callable[..., None]) -> Any:
     """Let typer read the arguments and options of a command from its signature and docstring."""
-    return _readable(function, function, own_options(function))
+
+    def callback(**values: Any) -> None:
+        function(**with_columns(function, values))
+
+    return _readable(callback, function, own_options(function))
 
 
 def measuring(
@@ -312,7 +327,7 @@ def measuring(
             # what is left are the command's own arguments
             typed = {key: values.pop(option.name) for key, option in declared.items()}
             call = Call(declared, typed, seed, not quiet and sys.stderr.isatty(), called)
-            job = command(call=call, **values)
+            job = command(call=call, **with_columns(command, values))
             return dataclasses.replace(job, json=json, report=report, quiet=quiet, verbose=verbose)
 
         own = list(own_options(command, panels))

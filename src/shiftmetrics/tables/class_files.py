@@ -140,7 +140,8 @@ def _with_served(
     roles: FoundRoles, place: int, file: PredictionTable, own: Words | None, *, codes: bool
 ) -> PredictionTable:
     """Count the answers that stand beside scores, where they are answers: by name, or equal to the largest score."""
-    if own is None:
+    # Where scores are asked for, it does not matter what was served.
+    if own is None or roles.options.task == "scores":
         return file
     name = roles.answers[place]
     assert name is not None

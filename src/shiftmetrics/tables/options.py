@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from shiftmetrics.tables.ask import Style, typed_option
 from shiftmetrics.tables.reading import TableReading
@@ -36,6 +37,10 @@ class RoleOptions:
         A reading that was saved, such as `load_reading` gives: nothing is guessed then.
     header : str or None
         "names" or "none": whether first lines are names, where that cannot be told.
+    task : {"scores"} or None
+        "scores" where only scores of classes are asked for, so that one column of both signs is a margin.
+    without_truth : bool
+        Whether true labels are not looked for.
     style : {"command", "python"}
         How messages write an option.
     """
@@ -55,6 +60,8 @@ class RoleOptions:
     tolerance: float | None = None
     header: str | None = None
     reading: TableReading | None = None
+    task: Literal["scores"] | None = None
+    without_truth: bool = False
     style: Style = "command"
 
     def typed(self, option: str, value: object) -> str:

@@ -100,6 +100,7 @@ def read_predictions(
 def _read(roles: FoundRoles, reading: TableReading | None) -> PredictionTables:
     """Find all roles in files that are opened."""
     complaints = Complaints()
+    roles.has_truth = not roles.options.without_truth
     if reading is not None:
         apply_reading(roles, reading, complaints)
     check_named_columns(roles, complaints)
@@ -120,17 +121,32 @@ def _read(roles: FoundRoles, reading: TableReading | None) -> PredictionTables:
 
 def _find_answers_and_task(roles: FoundRoles, complaints: Complaints) -> None:
     """Find the columns of answers, and refuse tasks that are neither classes nor a regression."""
-    refuse_two_models(roles)
+    is_of_scores = roles.options.task == "scores"
+    if not is_of_scores:
+        refuse_two_models(roles)
     # A column of 0 and 1 for each label would be asked for as one of several answers.
     several = several_labels(roles.tables, roles.labels, roles.equal)
     if several is not None and roles.truth is None and roles.options.columns is None:
         raise UnreadableTableError(several)
-    find_answer_columns(roles, complaints)
+    if is_of_scores:
+        _find_answers_beside_scores(roles)
+    else:
+        find_answer_columns(roles, complaints)
     refused = refuse_other_tasks(
         roles.tables, roles.labels, roles.key, roles.answers, roles.options
     )
     if refused is not None:
         raise UnreadableTableError(refused)
+
+
+def _find_answers_beside_scores(roles: FoundRoles) -> None:
+    """Find the columns of answers so that they are no scores; which of several it is does not matter then."""
+    try:
+        find_answer_columns(roles, Complaints())
+    except UnreadableTableError:
+        roles.answers = []
+    if len(roles.answers) != len(roles.tables):
+        roles.answers = [None] * len(roles.tables)
 
 
 def _regression(roles: FoundRoles) -> PredictionTables:
@@ -238,6 +254,8 @@ def _refuse_hidden_answers(roles: FoundRoles, truth: Words | None) -> None:
     the true labels do.
     """
     if any(name is not None for name in roles.answers) or not all(roles.scores):
+        return
+    if roles.options.task == "scores":
         return
     # the scores of a class may follow the largest one, such as zeros and ones
     taken = {*taken_columns(roles, 0), *roles.scores[0]}

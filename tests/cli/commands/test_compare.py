@@ -36,7 +36,7 @@ def test_models_are_ranked_with_rows_matched_by_id(run, folder, models):
     expected = compare_agreement(
         {name: table[list(clean)] for name, table in tables.items()},
         clean,
-        labels=np.array(list(clean))[tables["upset"]["truth"]],
+        labels=tables["upset"]["truth"].to_numpy(),
         resampling=Resampling(groups=tables["upset"]["scene"], n_resamples=200, rng=0),
     )
     written = Result.from_json(folder / "out.json")
@@ -63,7 +63,7 @@ def test_each_model_may_have_its_reference(run, folder, models):
 
 
 def test_files_give_their_names(run, folder, models):
-    result = run("compare", folder / "calm.csv", folder / "upset.csv", "--columns", "cat,dog,eel", "--reference",
+    result = run("compare", folder / "calm.csv", folder / "upset.csv", "--exclude", "truth", "--reference",
                  folder / "clean.csv", "--id", "image", "--resamples", 50)  # fmt: skip
     assert "calm.csv is the steadiest of 2 models by agreement over its ceiling" in result.stdout
 
@@ -92,7 +92,7 @@ def three(folder, models):
 
 
 def test_three_models_vote_unless_there_are_labels(run, folder, three):
-    plain = run("compare", *three, "--columns", "cat,dog,eel")
+    plain = run("compare", *three, "--exclude", "truth")
     assert "calm is the best of 3 models by match with the models' weighted vote" in plain.stdout
     assert "No labels: each model is set against the vote of all before the shift" in plain.stdout
     assert "Estimated accuracy" in plain.stdout
@@ -104,7 +104,7 @@ def test_three_models_vote_unless_there_are_labels(run, folder, three):
     by_name = run("compare", *three, "--columns", "cat,dog,eel", "--label", "truth", "--criterion", "roc_auc_ovr",
                   "--kind", "scores")  # fmt: skip
     assert "by roc_auc_ovr after the shift" in by_name.stdout
-    named = run("compare", *three, "--columns", "cat,dog,eel", "--criterion", "agreement")
+    named = run("compare", *three, "--exclude", "truth", "--criterion", "agreement")
     assert "guess is the steadiest of 3 models by posterior agreement: 1." in named.stdout
 
 
@@ -133,11 +133,11 @@ def test_labels_of_other_rows_estimate_the_accuracy(run, folder, three):
 
 
 def test_errors_name_what_was_typed(fails, folder, models):
-    clean = ["--reference", folder / "clean.csv", "--id", "image", "--columns", "cat,dog,eel"]
+    clean = ["--reference", folder / "clean.csv", "--id", "image", "--exclude", "truth"]
     assert "SHIFTED must be at least two files" in fails("compare", models[0], *clean)
     assert "'upset' twice" in fails("compare", models[0], models[0], *clean)
     assert "--reference" in fails(
-        "compare", *models, "--id", "image", "--columns", "cat,dog,eel", "--criterion", "agreement"
+        "compare", *models, "--id", "image", "--exclude", "truth", "--criterion", "agreement"
     )
     three = ["--reference", folder / "clean.csv"] * 2
     assert "got 3 times" in fails("compare", *models, *clean, *three)
@@ -188,5 +188,5 @@ def test_results_that_cannot_be_compared_are_refused(run, fails, folder):
     assert "would overwrite" in fails("compare", *files, "--json", files[1])
     assert "which does not exist" in fails("compare", files[0], folder / "nothing.json")
     assert "a name for each model" in fails("compare", files[0], files[0])
-    two = [folder / "clean.csv", folder / "noisy.csv", "--id", "image", "--columns", "cat,dog,eel"]
+    two = [folder / "clean.csv", folder / "noisy.csv", "--id", "image", "--exclude", "truth"]
     assert "--reference must be" in fails("compare", *two)

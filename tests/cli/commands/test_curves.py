@@ -33,7 +33,7 @@ def test_levels_are_put_in_order_and_drawn(run, folder, levels):
     tables = {}
     for level, name in ((0.5, "mild"), (3.0, "strong")):
         tables[level] = pd.read_csv(folder / f"{name}.csv", index_col="image")[NAMES]
-    labels = np.array(NAMES)[clean["truth"]]
+    labels = clean["truth"].to_numpy()
     expected = agreement_curves(tables, clean[NAMES], ratios=[0.5, 1.0], labels=labels)
     np.testing.assert_allclose(written.agreement.value[:, 1], expected.agreement.value[:, 1])
     np.testing.assert_array_equal(written.afr_t.value[:, 1], expected.afr_t.value[:, 1])

@@ -114,7 +114,7 @@ def test_columns_in_different_units_are_said_and_scaled(run, folder, tmp_path):
             "--label must name a column of TEST or REFERENCE",
         ),
         (["new.csv", "reference.csv"], "column 'kind'"),
-        (["new.csv", "noisy.csv", "--label", "kind"], "which looks like a"),
+        (["new.csv", "noisy.csv", "--label", "kind"], "must have the same columns"),
         (["points.npz:new", "points.npz:images"], "REFERENCE must be of as many columns"),
         (["distances.npy", "points.npz:reference"], "TEST must be an array of shape (n_samples"),
         (

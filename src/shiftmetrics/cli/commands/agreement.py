@@ -8,7 +8,8 @@ from shiftmetrics._core.arrays import is_in_chunks
 from shiftmetrics._core.tables import Align
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.cli.inputs.objects import check_model, load_object
-from shiftmetrics.cli.inputs.samples import read_scores, same_labels, shared
+from shiftmetrics.cli.inputs.score_files import read_score_files
+from shiftmetrics.cli.options import ColumnOptions
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.views import Context, Rows
@@ -24,11 +25,9 @@ def agreement(
     reference: str,
     *,
     call: Call,
+    roles: ColumnOptions,
     model: str | None = None,
     groups: str | None = None,
-    id_column: str | None = None,
-    columns: str | None = None,
-    label: str | None = None,
     weight: str | None = None,
     align: Align = "labels",
 ) -> Job:
@@ -36,7 +35,8 @@ def agreement(
 
     The shifted sample comes first, then its reference: rows of the two files are the same observations, after and
     before the shift. Each row is one observation, each column the score of one class; a file of one value a row holds
-    binary margins. With --model the files hold the rows themselves, and the model is asked for its probabilities.
+    binary margins. Ids, labels and scores are found by what both files hold, and it is said what was found. With
+    --model the files hold the rows themselves, and the model is asked for its probabilities.
 
     Example: `shiftmetrics agreement noisy.csv clean.csv --id image --label truth --report report.html`
 
@@ -58,41 +58,43 @@ def agreement(
     if model is not None:
         check_model(model)
         asked, warnings = load_object(model, "--model")
-    first, second = read_scores(
+    files = read_score_files(
         [(shifted, "SHIFTED"), (reference, "REFERENCE")],
-        align=align, model=asked, id_column=id_column, columns=columns, label=label, weight=weight, groups=groups,
+        roles, align=align, weight=weight, groups=groups, models=[] if model is None else [asked] * 2,
+        must_know=False,
     )  # fmt: skip
-    labels = same_labels(first, second, label)
-    weights = shared("--weight", weight, first, second)
-    row_groups = shared("--groups", groups, first)
+    first, second = files.sources[:2]
 
     def compute() -> CommandAnswer:
         # rows were brought into one order when the files were read
-        scores, reference_scores = first.scores(), second.scores()
+        scores, reference_scores = files.scores
         result = call(
-            posterior_agreement, scores, reference_scores, sample_weight=weights, groups=row_groups
+            posterior_agreement,
+            scores,
+            reference_scores,
+            sample_weight=files.weights,
+            groups=files.groups,
         )
-        name = str(first.source)
-        # names of classes, for the report: of whichever file has them
-        names = next(
-            (names for names in (first.columns, second.columns) if names and len(names) > 1), None
-        )
+        name = str(first)
         rows = Rows(
             scores=scores,
             reference_scores=reference_scores,
-            names=first.ids,
-            labels=labels,
-            class_names=names,
+            names=files.ids,
+            labels=files.labels,
+            class_names=files.classes,
         )
         what = "Scores" if model is None else f"What {Path(model).name} says"
         context = Context(
-            description=f"{what} of {name} set against those of the same rows in {second.source}.",
+            description=f"{what} of {name} set against those of the same rows in {second}.",
             # out-of-core rows are not shown one by one
             rows={} if is_in_chunks(scores) else {name: rows},
         )
-        notes = [*warnings, *first.notes, *second.notes]
         return CommandAnswer(
-            results={name: result}, title="Agreement under shift", context=context, notes=notes
+            results={name: result},
+            title="Agreement under shift",
+            context=context,
+            above=files.said,
+            notes=[*warnings, *files.notes],
         )
 
-    return Job(inputs=[first.source, second.source], compute=compute)
+    return Job(inputs=files.sources, compute=compute)

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from shiftmetrics._core.documents import read_results
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.tables import Align
 from shiftmetrics.cli.inputs.objects import check_model, load_object
-from shiftmetrics.cli.inputs.samples import (
-    Sample,
-    align_samples,
-    read_scores,
-    refuse_options,
-    shared,
-)
+from shiftmetrics.cli.inputs.score_files import ScoreFiles, read_score_files
 from shiftmetrics.cli.inputs.sources import Source
+from shiftmetrics.cli.options import ColumnOptions
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.comparison import compare_agreement, compare_results
@@ -40,13 +34,11 @@ def compare(
     shifted: list[str],
     *,
     call: Call,
+    roles: ColumnOptions,
     data: str | None = None,
     reference: list[str] | None = None,
     labelled: list[str] | None = None,
     groups: str | None = None,
-    id_column: str | None = None,
-    columns: str | None = None,
-    label: str | None = None,
     weight: str | None = None,
     align: Align = "labels",
 ) -> Job:
@@ -78,9 +70,6 @@ def compare(
         rows themselves.
     labelled : FILE
         Scores of other rows, unshifted, whose classes --label names: once for each model, in their order.
-    label : COLUMN|FILE
-        True classes, of the shifted rows or of those of --labelled: names of columns (p1 is class 1), or their
-        places from 0.
     """
     if len(shifted) < 2:
         raise ValueError(
@@ -100,67 +89,61 @@ def compare(
         raise ValueError(
             f"--labelled must be given once for each of the {len(shifted)} models, got {len(labelled)} times."
         )
-    options = {
-        "id_column": id_column, "columns": columns, "label": label, "weight": weight, "groups": groups,
-    }  # fmt: skip
+    options: dict[str, Any] = {"align": align}
     typed = [(path, f"--reference {path}") for path in references]
     versions: list[str] = []
-    if data is None:
-        typed = [*((path, f"SHIFTED {path}") for path in paths.values()), *typed]
-        samples = read_scores(typed, align=align, **options)
-    else:
-        refuse_options(
-            {"--labelled": labelled, "a second --reference": references[1:]}, "not go with --data"
-        )
-        asked = []
+    models: list[Any] = []
+    shifts = [(path, f"SHIFTED {path}") for path in paths.values()]
+    if data is not None:
+        if labelled or len(references) > 1:
+            option = "--labelled" if labelled else "a second --reference"
+            raise ValueError(f"{option} must not go with --data.")
         for path in paths.values():
             check_model(path, "SHIFTED")
             model, warnings = load_object(path, "SHIFTED")
             versions += warnings
-            asked.append(
-                read_scores([(data, "--data"), *typed], align=align, model=model, **options)
-            )
-        # the shifted rows of every model, then their reference rows
-        samples = [sample for of_file in zip(*asked, strict=True) for sample in of_file]
-        for sample in samples[1:]:
-            align_samples(samples[0], sample, align=align, rows=False)
-    models, baselines = samples[: len(paths)], samples[len(paths) :]
-    known: list[Sample] = []
+            models.append(model)
+        # the shifted rows of every model, then its reference rows
+        shifts = [(data, "--data")] * len(models)
+        typed = typed * len(models)
+        models = models * (2 if typed else 1)
+    # labels of other rows are not in these files
+    own = replace(roles, label=None, labels=None) if labelled else roles
+    files = read_score_files(
+        [*shifts, *typed], own, weight=weight, groups=groups, models=models, **options
+    )
+    known: ScoreFiles | None = None
     if labelled:
         others = [(path, f"--labelled {path}") for path in labelled]
-        known = read_scores(others, align=align, **options)
-        for sample in known:  # other rows, of the same columns
-            align_samples(samples[0], sample, align=align, rows=False)
+        known = read_score_files(others, roles, **options).under(files.classes)
     # the labels are those of the labelled rows, where there are such
-    labels = class_places(shared("--label", label, *(known or samples)), samples[0].columns)
-    # weights and groups are of the shifted rows, the same for all models
-    weights = shared("--weight", weight, samples[0])
-    row_groups = shared("--groups", groups, samples[0])
+    labels = (known or files).label_places()
+    if labels is None and (roles.label is not None or roles.labels is not None):
+        raise ValueError(f"--label must name a column of the files, got {roles.label!r}.")
 
     def compute() -> CommandAnswer:
+        n_models = len(paths)
+        baselines = files.scores[n_models:]
         # one reference serves all models
-        each = baselines * len(models) if len(baselines) == 1 else baselines
+        each = baselines * n_models if len(baselines) == 1 else baselines
         result = call(
             compare_agreement,
-            _scores(paths, models),
-            _scores(paths, each) if each else None,
+            dict(zip(paths, files.scores[:n_models], strict=True)),
+            dict(zip(paths, each, strict=True)) if each else None,
             labels=labels,
-            labelled_scores=_scores(paths, known) if known else None,
-            sample_weight=weights,
-            groups=row_groups,
+            labelled_scores=None if known is None else dict(zip(paths, known.scores, strict=True)),
+            sample_weight=files.weights,
+            groups=files.groups,
         )
         description = f"Scores of {', '.join(paths)} on the shifted sample."
-        if baselines:
-            before = ", ".join(str(part.source) for part in baselines)
+        if references:
+            before = ", ".join(dict.fromkeys(Path(path).name for path in references))
             description = f"{description[:-1]}, set against the same rows in {before}."
-        notes = [*versions, *(note for sample in [*samples, *known] for note in sample.notes)]
-        return _answer(result, "Models under shift", description, notes)
+        read = [files] if known is None else [files, known]
+        answer = _answer(result, "Models under shift", description, versions)
+        return replace(answer, above=[text for part in read for text in part.said])
 
-    return Job(inputs=[sample.source for sample in [*samples, *known]], compute=compute)
-
-
-def _scores(names: Iterable[str], samples: Iterable[Sample]) -> dict[str, Any]:
-    return {name: sample.scores() for name, sample in zip(names, samples, strict=True)}
+    return Job(inputs=[*files.sources, *(known.sources if known else ())], compute=compute)
 
 
 def _answer(
@@ -190,22 +173,6 @@ def _comparison_of_results(paths: Mapping[str, str], call: Call) -> Job:
 
     sources = [Source(argument="SHIFTED", path=Path(path)) for path in paths.values()]
     return Job(inputs=sources, compute=compute)
-
-
-def class_places(labels: Any, columns: list[str] | None) -> Any:
-    """Return the column of each class: where labels are not what columns are called, they are places.
-
-    Columns p1 and p2 are those of the labels 1 and 2.
-    """
-    if labels is None or columns is None:
-        return labels
-    from shiftmetrics._core.class_names import class_key, read_classes_of
-
-    keys = [class_key(label) for label in labels]
-    classes = read_classes_of([class_key(name) for name in columns], set(keys))
-    if not set(keys) <= set(classes):
-        return labels
-    return np.array([classes.index(key) for key in keys])
 
 
 def by_name(shifted: Iterable[str]) -> dict[str, str]:

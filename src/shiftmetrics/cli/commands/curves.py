@@ -6,8 +6,9 @@ from typing import Any
 
 from shiftmetrics._core.tables import Align
 from shiftmetrics.agreement import agreement_curves
-from shiftmetrics.cli.commands.compare import by_name, class_places
-from shiftmetrics.cli.inputs.samples import read_scores, same_labels
+from shiftmetrics.cli.commands.compare import by_name
+from shiftmetrics.cli.inputs.score_files import read_score_files
+from shiftmetrics.cli.options import ColumnOptions
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.views import Context
@@ -22,11 +23,9 @@ def curves(
     shifted: list[str],
     *,
     call: Call,
+    roles: ColumnOptions,
     reference: str,
     fractions: str = "",
-    id_column: str | None = None,
-    columns: str | None = None,
-    label: str | None = None,
     align: Align = "labels",
 ) -> Job:
     """Draw agreement, unchanged and right predictions against the level of a shift.
@@ -44,8 +43,6 @@ def curves(
         Scores of these rows, unshifted.
     fractions : NUMBERS
         Fractions of the rows that are shifted, such as 0.5,1; the others stay as they were. Default: all of them.
-    label : COLUMN
-        True classes, for the fraction of right predictions: names of columns, or their places from 0.
     """
     levels: dict[Any, str] = {}
     for name, path in by_name(shifted).items():
@@ -54,35 +51,29 @@ def curves(
     if fractions:
         ratios = [_fraction(text) for text in fractions.split(",")]
     typed = [(path, f"SHIFTED {path}") for path in levels.values()]
-    baseline, *samples = read_scores(
-        [(reference, "--reference"), *typed],
-        align=align, id_column=id_column, columns=columns, label=label,
-    )  # fmt: skip
-    # Labels may stand in any of the files, and must then be the same.
-    found = [same_labels(baseline, sample, None) for sample in samples]
-    labels = next((part for part in found if part is not None), None)
-    if label is not None and labels is None:
-        raise ValueError(f"--label must name a column of SHIFTED or --reference, got {label!r}.")
+    files = read_score_files([(reference, "--reference"), *typed], roles, align=align)
+    labels = files.label_places()
 
     def compute() -> CommandAnswer:
+        baseline, *shifts = files.scores
         result = call(
             agreement_curves,
-            dict(zip(levels, (sample.scores() for sample in samples), strict=True)),
-            baseline.scores(),
+            dict(zip(levels, shifts, strict=True)),
+            baseline,
             ratios=ratios,
-            labels=class_places(labels, baseline.columns),
+            labels=labels,
         )
         names = ", ".join(levels.values())
         context = Context(description=f"Scores of {names}, set against those of {reference}.")
-        notes = [note for sample in (baseline, *samples) for note in sample.notes]
         return CommandAnswer(
             results={result.title: result},
             title="Agreement over the levels of a shift",
             context=context,
-            notes=notes,
+            above=files.said,
+            notes=files.notes,
         )
 
-    return Job(inputs=[sample.source for sample in (baseline, *samples)], compute=compute)
+    return Job(inputs=files.sources, compute=compute)
 
 
 def _number(name: str) -> float | str:

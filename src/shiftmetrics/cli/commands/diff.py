@@ -7,21 +7,21 @@ from typing import Any, Literal
 
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.cli.forms import label_plan_of, parse_pairs
-from shiftmetrics.cli.inputs.objects import check_model, load_object, predicted_rows
+from shiftmetrics.cli.inputs.objects import check_model, load_object
 from shiftmetrics.cli.inputs.prediction_files import (
-    labels_and_column,
+    predicted_cells,
     read_cells,
-    role_options,
+    typed_roles,
     typed_source,
 )
 from shiftmetrics.cli.inputs.row_values import require_column
 from shiftmetrics.cli.label_tables import check_table_path, without_guards, write_table
+from shiftmetrics.cli.options import ColumnOptions
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.score_answers import TypedScores, are_scores, score_answer
 from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.decisions import DiffResult, diff_models
 from shiftmetrics.tables.cells import Cells
-from shiftmetrics.tables.python import cells_of
 from shiftmetrics.views import Context
 
 WORDS = {
@@ -36,20 +36,11 @@ def diff(
     new: str | None = None,
     *,
     call: Call,
+    roles: ColumnOptions,
     data: str | None = None,
-    label: str | None = None,
-    labels: str | None = None,
-    id_column: str | None = None,
-    prediction: str | None = None,
-    columns: str | None = None,
-    exclude: str | None = None,
-    classes: str | None = None,
     group: str | None = None,
     old_column: str | None = None,
     new_column: str | None = None,
-    header: Literal["names", "none"] | None = None,
-    reading: Path | None = None,
-    inner: bool = False,
     scores: str | None = None,
     again: str | None = None,
     score_range: str | None = None,
@@ -88,31 +79,10 @@ def diff(
         Predictions of the new model for the same rows. Left out where --old and --new name two columns of OLD.
     data : FILE
         Rows that OLD and NEW predict on, which are models then: joblib or skops files, or module:attribute.
-    label : COLUMN
-        Column of true labels, in either file; empty where a row has none.
-    labels : FILE[:COLUMN]
-        True labels of some rows: a file of ids and labels, such as the file that --changed wrote, filled in.
-    id_column : COLUMN
-        Column that names the rows in both files; OLD=NEW where it has two names, none for rows by their place.
-        Default: found by what both hold.
-    prediction : COLUMN
-        Column of the answers, in both files; OLD=NEW where it has two names.
-    columns : A,B,...
-        Columns of the scores.
-    exclude : A,B,...
-        Columns that are no scores, such as a latency.
-    classes : A,B,...
-        Classes of the columns of scores, in their order.
     old_column : COLUMN
         Answers of the model in use, where one table holds both.
     new_column : COLUMN
         Answers of the new model in that table.
-    header
-        Whether first lines hold names, where that cannot be told.
-    reading : FILE.toml
-        What the columns are, as `shiftmetrics read --save` wrote it: nothing is guessed.
-    inner
-        Leave out rows that only one file has.
     group : COLUMN
         Column of groups: the difference in each is given too.
     scores : COLUMN
@@ -140,23 +110,7 @@ def diff(
         would run, such as =1+1, and --labels is read without it.
     """
     planned = label_plan_of(plan, peek=peek)
-    labels_source, labels_column = labels_and_column(labels)
-    options = role_options(
-        {
-            "id": id_column,
-            "label": labels_column or label,
-            "prediction": prediction,
-            "columns": columns,
-            "exclude": exclude,
-            "classes": classes,
-            "group": group,
-            "old": old_column,
-            "new": new_column,
-            "header": header,
-            "reading": reading,
-            "inner": inner,
-        }
-    )
+    options, labels_source = typed_roles(roles, group=group, old=old_column, new=new_column)
     if new is None and old_column is None:
         raise ValueError("NEW must be given, or --old COLUMN and --new COLUMN of one table.")
     typed = {"OLD": old} if new is None else {"OLD": old, "NEW": new}
@@ -165,21 +119,21 @@ def diff(
             check_model(text, argument)
         typed = {"--data": data}
     sources = [typed_source(text, argument) for argument, text in typed.items()]
-    contents: list[Any] = [read_cells(source, header) for source in sources]
+    contents: list[Any] = [read_cells(source, roles.header) for source in sources]
     notes: list[str] = []
     second = None
     if again is not None:
         sources.append(typed_source(again, "--again"))
-        second = read_cells(sources[-1], header)
+        second = read_cells(sources[-1], roles.header)
     typed_scores = TypedScores(
         scores=scores,
         again=second,
         score_range=score_range,
         failed=failed,
         lower_is_better=lower_is_better,
-        ids=id_column,
+        ids=roles.id_column,
         groups=group,
-        inner=inner,
+        inner=roles.inner,
         old=old_column,
         new=new_column,
         changed=changed,
@@ -193,11 +147,11 @@ def diff(
         )
     if data is not None:
         notes.append(f"OLD is {old}, NEW is {new}.")
-        named = {"--label": label, "--id": id_column, "--group": group}
+        named = {"--label": options.label, "--id": options.id, "--group": group}
         contents = _predicted({"OLD": old, "NEW": str(new)}, contents[0], named, notes)
     if labels_source is not None:
         sources.append(labels_source)
-    truth = None if labels_source is None else read_cells(labels_source, header)
+    truth = None if labels_source is None else read_cells(labels_source, roles.header)
     if not as_is:
         truth = without_guards(truth)
     if changed is not None:
@@ -237,9 +191,8 @@ def _predicted(
     models: dict[str, str], data: Cells, options: dict[str, str | None], notes: list[str]
 ) -> list[Any]:
     """Return what both models predict, with the columns of the data beside it that options name."""
-    frame = data.frame
     named = [
-        require_column(frame.columns, name, option, "--data")
+        require_column(data.frame.columns, name, option, "--data")
         for option, name in options.items()
         if name is not None
     ]
@@ -247,7 +200,7 @@ def _predicted(
     for argument, text in models.items():
         model, warnings = load_object(text, argument)
         notes += warnings
-        tables.append(cells_of(predicted_rows(model, frame, argument, named), argument))
+        tables.append(predicted_cells(model, data, argument, named))
     return tables
 
 

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from shiftmetrics._core.tables import Align
-from shiftmetrics.cli.inputs.features import (
-    encode,
-    mixed_samples,
-    read_images,
-    read_texts,
-    take_pixels,
-)
-from shiftmetrics.cli.inputs.samples import (
-    Sample,
-    align_samples,
-    read_sample,
+from shiftmetrics.cli.inputs.feature_samples import (
+    FeatureOptions,
+    FeatureSample,
+    numbers_of,
+    read_feature_samples,
     refuse_options,
-    shared,
 )
-from shiftmetrics.cli.inputs.sources import looks_like_source, parquet_files
+from shiftmetrics.cli.inputs.features import encode, read_images, read_texts, take_pixels
+from shiftmetrics.cli.inputs.sources import DATA_SUFFIXES, parquet_files
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.novelty import kernel_entropic_novelty
@@ -78,11 +73,18 @@ def novelty(
     groups : COLUMN
         Column of samples that belong together, such as one patient's: their labels are permuted together.
     """
-    samples = _read(
-        test, reference, text=text, size=size, id_column=id_column, columns=columns, label=label,
-        groups=groups, align=align, exclude=exclude, date_order=date_order, paired=call["paired"],
-    )  # fmt: skip
-    shared("--label", label, *samples)
+    options = FeatureOptions(
+        id_column=id_column,
+        columns=columns,
+        exclude=exclude,
+        label=label,
+        groups=groups,
+        date_order=date_order,
+        align=align,
+        paired=call["paired"],
+    )
+    samples = _read(test, reference, options, text=text, size=size)
+    _of_rows("--label", label, [samples[0].label, samples[1].label], samples)
 
     def compute() -> CommandAnswer:
         # images and texts get features first
@@ -91,7 +93,9 @@ def novelty(
             first, second = encode(samples, progress=call.progress)
         together = None
         if groups is not None:
-            together = tuple(shared("--groups", groups, part) for part in (first, second))
+            together = tuple(
+                _of_rows("--groups", groups, [part.groups], [part]) for part in (first, second)
+            )
         result = call(kernel_entropic_novelty, *_features(first, second), groups=together)
         if first.ids is not None:
             result = result.named(first.ids, second.ids)
@@ -109,28 +113,42 @@ def novelty(
     return Job(inputs=[sample.source for sample in samples], compute=compute)
 
 
+def _of_rows(
+    option: str, name: str | None, values: Sequence[Any], samples: Sequence[FeatureSample]
+) -> Any:
+    """Return the first of the values, one for each row of a sample.
+
+    Raises
+    ------
+    ValueError
+        If no sample has the column, or there is not one for each row.
+    """
+    found = []
+    for part, sample in zip(values, samples, strict=True):
+        if part is None:
+            continue
+        if len(part) != len(sample.values):
+            raise ValueError(
+                f"{option} must have a value for each row of {sample.source.argument}, got {len(part)} for "
+                f"{len(sample.values)} rows."
+            )
+        found.append(part)
+    if name is not None and not found:
+        names = " or ".join(sample.source.argument for sample in samples)
+        raise ValueError(f"{option} must name a column of {names}, got {name!r}.")
+    return found[0] if found else None
+
+
 def _read(
-    test: str,
-    reference: str,
-    *,
-    text: str | None,
-    size: int | None,
-    align: Align,
-    paired: bool,
-    label: str | None,
-    exclude: str | None,
-    date_order: Literal["day", "month", "year"] | None,
-    **options: str | None,
-) -> list[Sample]:
-    """Read both samples, which are of one of four types: images, texts, tables of words and gaps, or features."""
-    arguments = [(test, "TEST", label)]
+    test: str, reference: str, options: FeatureOptions, *, text: str | None, size: int | None
+) -> list[FeatureSample]:
+    """Read both samples, which are of one of three types: images, texts, or tables and arrays."""
+    label = options.label
     # a file of labels goes with TEST
-    of_reference = None if label and looks_like_source(label) else label
-    arguments.append((reference, "REFERENCE", of_reference))
-    given = {"--id": options["id_column"], "--columns": options["columns"]}
-    given |= {"--groups": options["groups"], "--exclude": exclude, "--date-order": date_order}
-    # a folder of parquet files is a table in chunks, any other one holds images
-    if any(Path(name).is_dir() and not parquet_files(name) for name in (test, reference)):
+    arguments = [(test, "TEST", label), (reference, "REFERENCE", options.label_column)]
+    given = options.of_tables()
+    # a folder that holds no table holds images
+    if any(_holds_images(name) for name in (test, reference)):
         refuse_options({**given, "--text": text}, "be left out for folders of images")
         return [read_images(*argument, size=size or 32) for argument in arguments]
     if size is not None:
@@ -138,35 +156,34 @@ def _read(
     if text is not None:
         refuse_options(given, "be left out beside --text")
         return [read_texts(*argument, column=text) for argument in arguments]
-    if align == "labels":
-        mixed = mixed_samples(arguments, **options, exclude=exclude, date_order=date_order)
-        if mixed is not None:
-            return mixed
-    refuse_options({"--exclude": exclude}, "be left out for arrays, or tables that do not align")
-    samples = [
-        read_sample(file, name, role="features", label=labels, **options)
-        for file, name, labels in arguments
-    ]
+    samples = read_feature_samples(test, reference, options)
     for sample in samples:
         take_pixels(sample)
-    align_samples(*samples, align=align, rows=paired)
     return samples
 
 
-def _features(first: Sample, second: Sample) -> list[Any]:
+def _holds_images(text: str) -> bool:
+    """Return True for a folder without a file of a table in it."""
+    path = Path(text)
+    if not path.is_dir() or parquet_files(text):
+        return False
+    return not any(file.name.lower().endswith(DATA_SUFFIXES) for file in path.iterdir())
+
+
+def _features(first: FeatureSample, second: FeatureSample) -> list[Any]:
     """Return what the measure takes: tables, whose columns say what is new, or arrays."""
     # tables of words are read by the measure itself
     if first.table is not None:
         return [first.values, second.values]
-    numbers: list[Any] = [first.numbers(), second.numbers()]
+    numbers: list[Any] = [numbers_of(first), numbers_of(second)]
     if first.is_table and second.is_table:
         import pandas as pd
 
-        return [pd.DataFrame(part, columns=first.columns) for part in numbers]
+        return [pd.DataFrame(part, columns=list(first.values.columns)) for part in numbers]
     return numbers
 
 
-def _rows(first: Sample, second: Sample) -> Rows:
+def _rows(first: FeatureSample, second: FeatureSample) -> Rows:
     """Return what the report shows of the rows of both samples."""
     described = [
         part.values if part.table is None and part.is_table else part.table

@@ -8,13 +8,8 @@ from typing import Literal
 
 from shiftmetrics._core.files import atomic_path
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.cli.inputs.prediction_files import (
-    labels_and_column,
-    read_cells,
-    role_options,
-    typed_source,
-)
-from shiftmetrics.cli.options import OPENING, Opening
+from shiftmetrics.cli.inputs.prediction_files import read_cells, typed_roles, typed_source
+from shiftmetrics.cli.options import OPENING, ColumnOptions, Opening
 from shiftmetrics.cli.outputs import say
 from shiftmetrics.cli.signature import command
 from shiftmetrics.tables.ask import AmbiguousReadingError, UnreadableTableError
@@ -31,20 +26,12 @@ MOST_COLUMNS = 8
 def read(
     files: list[str],
     *,
-    labels: str | None = None,
-    id_column: str | None = None,
-    label: str | None = None,
-    prediction: str | None = None,
-    columns: str | None = None,
-    exclude: str | None = None,
-    classes: str | None = None,
+    roles: ColumnOptions,
     group: str | None = None,
-    header: Literal["names", "none"] | None = None,
     sep: str | None = None,
     decimal: Literal[".", ","] = ".",
     max_gib: float = 4.0,
     trust: bool = False,
-    reading: Path | None = None,
     save: Path | None = None,
 ) -> None:
     """Say what the columns of files are taken for, and keep it for a gate that guesses nothing.
@@ -63,49 +50,19 @@ def read(
     ----------
     files : FILE...
         Files, folders of parts or patterns of files, told by their content.
-    labels : FILE[:COLUMN]
-        A file of true labels.
-    id_column : COLUMN
-        Column that names the rows, several as A,B, or none for rows by their place.
-    label : COLUMN
-        Column of true labels in the files.
-    prediction : COLUMN
-        Column of answers.
-    columns : A,B,...
-        Columns of scores.
-    exclude : A,B,...
-        Columns to leave out.
-    classes : A,B,...
-        Classes of the columns of scores, in their order.
     group : COLUMN
         Column of groups.
-    header
-        Whether the first line of a text holds names. Default: by what stands below it.
-    reading : FILE.toml
-        A reading that was saved, which the files must fit.
     save : FILE.toml
         Where the reading goes.
     """
     OPENING.set(Opening(trust=trust, sep=sep, decimal=decimal, max_gib=max_gib))
-    label_source, label_column = labels_and_column(labels)
-    cells = [read_cells(typed_source(text, "FILE"), header) for text in files]
-    label_cells = None if label_source is None else read_cells(label_source, header)
-    typed = {
-        "id": id_column,
-        "label": label_column if label is None else label,
-        "prediction": prediction,
-        "columns": columns,
-        "exclude": exclude,
-        "classes": classes,
-        "group": group,
-        "header": header,
-        "reading": reading,
-    }
-    options = role_options(typed)
+    options, label_source = typed_roles(roles, group=group)
+    cells = [read_cells(typed_source(text, "FILE"), roles.header) for text in files]
+    label_cells = None if label_source is None else read_cells(label_source, roles.header)
     for one in (*cells, *([] if label_cells is None else [label_cells])):
         _say_form(one)
     _say_kinds(cells)
-    asks_for_roles = save is not None or any(value is not None for value in typed.values())
+    asks_for_roles = save is not None or roles != ColumnOptions() or group is not None
     try:
         found = read_predictions(
             cells, labels=label_cells, options=options, reading=options.reading

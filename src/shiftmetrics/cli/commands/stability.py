@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,23 @@ import numpy as np
 from shiftmetrics._core.arrays import as_array
 from shiftmetrics._core.result import format_percent
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.cli.inputs.decision_tables import read_table
+from shiftmetrics.cli.inputs.feature_samples import refuse_options
 from shiftmetrics.cli.inputs.objects import check_model, load_object
-from shiftmetrics.cli.inputs.row_values import read_rows, require_column
-from shiftmetrics.cli.inputs.samples import Sample, refuse_options
-from shiftmetrics.cli.inputs.sources import Source, parse_source
-from shiftmetrics.cli.inputs.suspects import refuse_text
+from shiftmetrics.cli.inputs.prediction_files import read_cells, typed_source
+from shiftmetrics.cli.inputs.row_values import require_column, row_values
+from shiftmetrics.cli.inputs.sources import Source
+from shiftmetrics.cli.options import OPENING
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.models import feature_stability as stability_of_features
 from shiftmetrics.models import model_stability
 from shiftmetrics.models.reading.estimators import estimator_of
 from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion, stability_curve
+from shiftmetrics.tables.array_scores import under_names
+from shiftmetrics.tables.cells import Cells
+from shiftmetrics.tables.column_kinds import TypedTables
+from shiftmetrics.tables.encoder.model_rows import model_rows
+from shiftmetrics.tables.kinds import decide_kinds
 from shiftmetrics.views import Context, Rows
 
 MODEL = "A model"
@@ -37,6 +43,37 @@ TITLE = "Stability of a model"
 WORDS = {
     "losses": "--losses", "distances": "--distances", "X": "FILE", "y": "--target", "model": "--model",
 }  # fmt: skip
+
+
+@dataclass(kw_only=True)
+class StabilitySample:
+    """The rows of a file.
+
+    Attributes
+    ----------
+    source : Source
+    values : DataFrame or ndarray
+        What a model predicts on, or the table that holds losses.
+    label, weight, groups, target : ndarray or None
+        One entry for each row.
+    ids : list of str or None
+    table : DataFrame or None
+        Columns that describe the rows.
+    notes : list of str
+    typed : TypedTables or None
+        What the columns are.
+    """
+
+    source: Source
+    values: Any
+    label: Any = None
+    weight: Any = None
+    groups: Any = None
+    target: Any = None
+    ids: list[str] | None = None
+    table: Any = None
+    notes: list[str] = field(default_factory=list)
+    typed: TypedTables | None = None
 
 
 @measuring(
@@ -100,7 +137,7 @@ def stability(
     if target is None:
         raise ValueError("--target COLUMN must say what the model predicts, next to --model.")
     check_model(model)
-    source = parse_source(file, "FILE")
+    source = typed_source(file, "FILE")
     beside["target"] = target
 
     def compute() -> CommandAnswer:
@@ -166,7 +203,7 @@ def _of_numbers(
             "--losses COLUMN or --distances COLUMN must say which numbers to take and what they are."
         )
     what, column = ("losses", losses) if losses is not None else ("distances", str(distances))
-    source = parse_source(file, "FILE")
+    source = typed_source(file, "FILE")
     sample = _read(source, id_column, beside, [column, *beside.values()], as_table=True)
     values = _column_of(sample, str(column), f"--{what}")
     name = str(source)
@@ -194,47 +231,74 @@ def _read(
     leave_out: Sequence[str | None],
     *,
     as_table: bool = False,
-) -> Sample:
+) -> StabilitySample:
     """Read the file with its ids and the values that stand beside its rows; the table is without ``leave_out``.
 
     ``as_table`` names the columns of an array by their places.
     """
-    content = read_table(source)
-    if as_table and not hasattr(content, "columns"):
-        content = _table_of(content)
-    if not hasattr(content, "columns"):
+    cells = read_cells(source)
+    held: dict[str, Any]
+    if cells.values is not None and not as_table:
         refuse_options({"--id": id_column}, f"name a column of a table, but FILE is {source}")
-        return Sample(source=source, values=content, **read_rows(None, beside))
+        held = {name: row_values(text, f"--{name}", None) for name, text in beside.items()}
+        return StabilitySample(source=source, values=cells.values, **held)
+    if cells.values is not None:
+        cells = _named_by_place(cells)
+    typed = decide_kinds([cells], decimal=OPENING.get().decimal)
+    frame = typed.frames[0]
     ids = None
     if id_column is not None:
-        require_column(content.columns, id_column, "--id", "FILE")
-        ids = [str(name) for name in content[id_column]]
-    held = read_rows(content, beside, required=True)
-    left_out = [name for name in (id_column, *leave_out) if name in content.columns]
-    table = content.drop(columns=left_out)
-    return Sample(source=source, values=content, ids=ids, table=table, **held)
+        require_column(frame.columns, id_column, "--id", "FILE")
+        ids = [str(name) for name in frame[id_column]]
+    held = {
+        name: row_values(text, f"--{name}", frame, ids, required=True)
+        for name, text in beside.items()
+    }
+    # a model reads cells as it was fitted on them
+    rows = frame if as_table else model_rows(cells, typed, 0)
+    left_out = [name for name in (id_column, *leave_out) if name in rows.columns]
+    notes = [*cells.notes, *typed.notes]
+    table = rows.drop(columns=left_out)
+    return StabilitySample(
+        source=source, values=rows, ids=ids, table=table, notes=notes, typed=typed, **held
+    )
 
 
-def _table_of(content: Any) -> Any:
+def _named_by_place(cells: Cells) -> Cells:
     """Return an array as a table whose columns are named by their places."""
-    import pandas as pd
-
-    if np.ndim(content) > 2:
+    values = cells.values
+    if values is not None and values.ndim > 2:
         raise ValueError(
-            f"FILE must be a table or an array of rows and columns, got shape {np.shape(content)}."
+            f"FILE must be a table or an array of rows and columns, got shape {values.shape}."
         )
-    frame = pd.DataFrame(np.asarray(content))
-    return frame.set_axis(list(map(str, frame.columns)), axis=1)
+    places = tuple(map(str, range(len(cells.frame.columns))))
+    return under_names(cells, places)
 
 
-def _column_of(sample: Sample, column: str, option: str) -> Any:
+def _column_of(sample: StabilitySample, column: str, option: str) -> Any:
     """Return the numbers of one column."""
     require_column(sample.values.columns, column, option, "FILE")
-    refuse_text(sample.values[[column]], option)
-    return np.asarray(as_array(sample.values[column], option))
+    if sample.typed is not None:
+        sample.typed.check([column])
+    values = sample.values[column]
+    if values.dtype.kind not in "biuf":
+        row, cell = next((place, cell) for place, cell in enumerate(values) if _is_no_number(cell))
+        raise ValueError(
+            f"{option} must hold numbers, got {str(cell)[:60]!r} in column {column!r}, row {row}. Correct or leave "
+            "out such cells."
+        )
+    return np.asarray(as_array(values, option))
 
 
-def _rows_of(sample: Sample) -> Rows:
+def _is_no_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return True
+    return False
+
+
+def _rows_of(sample: StabilitySample) -> Rows:
     """Return what the report may show of the rows."""
     return Rows(
         sample_weight=sample.weight,
@@ -244,7 +308,7 @@ def _rows_of(sample: Sample) -> Rows:
     )
 
 
-def _curve(call: Call, result: Any, loss: Any, sample: Sample) -> dict[str, Any]:
+def _curve(call: Call, result: Any, loss: Any, sample: StabilitySample) -> dict[str, Any]:
     """Return the stability over thresholds, from the base risk to beyond the threshold."""
     start = result.base_risk
     threshold = result.settings["threshold"]
@@ -265,7 +329,9 @@ def _name_of(model: Any) -> str:
     return " then ".join(type(step).__name__ for step in steps) or type(model).__name__
 
 
-def _keep_columns_of(model: Any, sample: Sample, target: str, aside: Sequence[str | None]) -> None:
+def _keep_columns_of(
+    model: Any, sample: StabilitySample, target: str, aside: Sequence[str | None]
+) -> None:
     """Keep the columns that the model predicts on as the values of the sample, and note the others.
 
     A model that was fitted on a table names its columns; any other gets all but those of ``aside``, as an array if

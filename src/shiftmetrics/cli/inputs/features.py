@@ -1,4 +1,4 @@
-"""Features of samples other than tables of numbers: images, texts, and tables of words and gaps."""
+"""Features of images and of texts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftmetrics.cli.inputs.prediction_files import listed, read_cells
-from shiftmetrics.cli.inputs.readers import read_source
-from shiftmetrics.cli.inputs.row_values import read_row_values, require_column
-from shiftmetrics.cli.inputs.samples import Sample, split_names
-from shiftmetrics.cli.inputs.sources import Source, looks_like_source, parse_source
-from shiftmetrics.cli.options import OPENING
-from shiftmetrics.tables.column_kinds import DateOrder
+from shiftmetrics.cli.inputs.feature_samples import FeatureSample
+from shiftmetrics.cli.inputs.prediction_files import read_cells, typed_source
+from shiftmetrics.cli.inputs.row_values import require_column, row_values
+from shiftmetrics.cli.inputs.sources import Source
 from shiftmetrics.tables.kinds import decide_kinds
 from shiftmetrics.views.report import is_image_batch
 
@@ -22,19 +19,21 @@ COMPONENTS = 20
 """Dimensions of the features."""
 
 
-def read_images(folder: str, argument: str, label: str | None, size: int) -> Sample:
+def read_images(folder: str, argument: str, label: str | None, size: int) -> FeatureSample:
     """Read a folder of images, each of ``size`` x ``size`` pixels, as a sample that is still to be encoded."""
     from shiftmetrics.adapters.images import image_files
 
     # all images of one size, in the order of their names
     files = image_files(folder)
     source = Source(argument=argument, path=Path(folder).resolve())
-    labels = read_row_values(label, "--label", None)
+    labels = row_values(label, "--label", None)
     images = files.read(size=size)
-    return Sample(source=source, values=images, images=images, ids=list(files.names), label=labels)
+    return FeatureSample(
+        source=source, values=images, images=images, ids=list(files.names), label=labels
+    )
 
 
-def read_texts(file: str, argument: str, label: str | None, column: str) -> Sample:
+def read_texts(file: str, argument: str, label: str | None, column: str) -> FeatureSample:
     """Read a column of strings of a table as a sample that is still to be encoded.
 
     Raises
@@ -44,22 +43,24 @@ def read_texts(file: str, argument: str, label: str | None, column: str) -> Samp
     TypeError
         If a row of the column holds no string.
     """
-    source = parse_source(file, argument)
-    frame = read_source(source)
+    source = typed_source(file, argument)
+    cells = read_cells(source)
     # a gap or a number among strings is an error, not an empty string
-    names = getattr(frame, "columns", [])
-    texts = frame[require_column(names, column, "--text", argument)].tolist()
+    names = [] if cells.values is not None else list(cells.frame.columns)
+    require_column(names, column, "--text", argument)
+    typed = decide_kinds([cells])
+    texts = typed.frames[0][column].tolist()
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             raise TypeError(
                 f"{argument}, column {column!r}, must hold strings only, got {text!r} at row {row}. "
                 "Drop or fill such rows."
             )
-    labels = read_row_values(label, "--label", frame)
-    return Sample(source=source, values=texts, texts=texts, label=labels)
+    labels = row_values(label, "--label", typed.frames[0])
+    return FeatureSample(source=source, values=texts, texts=texts, label=labels)
 
 
-def encode(samples: Sequence[Sample], *, progress: bool) -> list[Sample]:
+def encode(samples: Sequence[FeatureSample], *, progress: bool) -> list[FeatureSample]:
     """Return samples of images or texts in the features of an encoder that is fitted on all of them.
 
     Of images they are principal components of the pixels, of texts TF-IDF in latent dimensions.
@@ -83,7 +84,7 @@ def encode(samples: Sequence[Sample], *, progress: bool) -> list[Sample]:
     return encoded
 
 
-def take_pixels(sample: Sample) -> None:
+def take_pixels(sample: FeatureSample) -> None:
     """Make rows of pixels of values that are images, in place; leave a table of numbers as it is.
 
     Raises
@@ -104,71 +105,3 @@ def take_pixels(sample: Sample) -> None:
     sample.values = np.asarray(images).reshape(len(images), -1)
     size = " x ".join(str(side) for side in np.shape(images)[1:])
     sample.notes.append(f"{argument} holds images of {size}; its features are their pixels.")
-
-
-def mixed_samples(
-    arguments: Sequence[tuple[str, str, str | None]],
-    id_column: str | None,
-    columns: str | None,
-    groups: str | None,
-    exclude: str | None = None,
-    date_order: DateOrder | None = None,
-) -> list[Sample] | None:
-    """Read two tables that hold words, dates or gaps, as they are; None where both hold numbers alone.
-
-    Parameters
-    ----------
-    arguments : sequence of two tuples
-        What was typed, what messages call it, and the column of labels.
-    id_column, columns, groups, exclude, date_order : str, optional
-        From ``--id``, ``--columns``, ``--groups``, ``--exclude`` and ``--date-order``.
-    """
-    from shiftmetrics.tables.encoder.encoder import is_mixed
-    from shiftmetrics.tables.encoder.roles import role_of
-
-    sources = [parse_source(text, argument) for text, argument, _ in arguments]
-    # folders of parquet files are read in chunks, which hold numbers
-    if any(source.files for source in sources):
-        return None
-    cells = [read_cells(source) for source in sources]
-    if any(part.values is not None for part in cells):
-        return None
-    typed = decide_kinds(cells, decimal=OPENING.get().decimal, date_order=date_order)
-    frames = typed.frames
-    # a file of labels is no column
-    labels = [label for _, _, label in arguments if label and not looks_like_source(label)]
-    taken = [name for name in (id_column, groups, *labels) if name is not None]
-    taken += listed(exclude) or ()
-    shown = [frame.drop(columns=[name for name in taken if name in frame]) for frame in frames]
-    if columns:
-        chosen = split_names(columns)
-        shown = [frame[[name for name in chosen if name in frame]] for frame in shown]
-    # a column of words that one side lacks is more likely a label that was not named
-    if set(shown[0].columns) != set(shown[1].columns):
-        return None
-    # cells that are no plain numbers as they are written, such as 1,5
-    as_words = any(part.written & set(shown[0].columns) for part in cells)
-    if not as_words and not exclude and not any(is_mixed(frame) for frame in shown):
-        return None
-    typed.check(shown[0].columns)
-    if id_column is None:
-        first, second = shown
-        roles = [
-            role_of(name, typed.kinds[str(name)].kind, second[name], first[name]) for name in first
-        ]
-        id_column = next((column.name for column in roles if column.role == "id"), None)
-    samples = []
-    for source, frame, values, (_, _, label) in zip(sources, frames, shown, arguments, strict=True):
-        ids = None
-        if id_column is not None:
-            column = require_column(frame.columns, id_column, "--id", source.argument)
-            ids = frame[column].astype(str).tolist()
-        truth = read_row_values(label, "--label", frame)
-        together = read_row_values(groups, "--groups", frame)
-        described = values.drop(columns=[id_column], errors="ignore")
-        sample = Sample(
-            source=source, values=values, label=truth, groups=together, ids=ids, table=described
-        )
-        samples.append(sample)
-    samples[0].notes += [*(note for part in cells for note in part.notes), *typed.notes]
-    return samples

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from shiftmetrics._core.exceptions import ArgumentTypeError
-from shiftmetrics.cli.inputs.objects import MODEL_SUFFIXES, PREDICT_FIRST, is_attribute, load_object
+from shiftmetrics.cli.inputs.objects import (
+    MODEL_SUFFIXES,
+    PREDICT_FIRST,
+    is_attribute,
+    load_object,
+    predicted_rows,
+)
 from shiftmetrics.cli.inputs.sources import OBJECT_SUFFIX, Source
-from shiftmetrics.cli.options import OPENING
+from shiftmetrics.cli.options import OPENING, ColumnOptions
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.content import ReadOptions
 from shiftmetrics.tables.options import RoleOptions
@@ -30,11 +37,9 @@ def typed_source(text: str, argument: str) -> Source:
         If a model was typed, or nothing is there.
     """
     path = Path(text)
+    if text.lower().endswith(MODEL_SUFFIXES) and not text.lower().endswith(OBJECT_SUFFIX):
+        raise ValueError(f"{argument} must be a file of predictions, got {text!r}. {PREDICT_FIRST}")
     if path.exists() or "*" in text:
-        if text.lower().endswith(MODEL_SUFFIXES) and not text.lower().endswith(OBJECT_SUFFIX):
-            raise ValueError(
-                f"{argument} must be a file of predictions, got {text!r}. {PREDICT_FIRST}"
-            )
         return Source(argument=argument, path=path)
     name, colon, key = text.rpartition(":")
     if colon and Path(name).exists():
@@ -58,7 +63,7 @@ def read_cells(source: Source, header: Header | None = None) -> Cells:
         if hasattr(value, "predict"):
             got = f"an object of type {type(value).__name__}"
             raise ArgumentTypeError(source.argument, "a table or an array", got, PREDICT_FIRST)
-        return cells_of(value, source.argument)
+        return replace(cells_of(value, source.argument), name=str(source))
     options = ReadOptions(
         sep=opening.sep,
         decimal=opening.decimal,
@@ -107,6 +112,52 @@ def role_options(typed: Mapping[str, Any]) -> RoleOptions:
             )
         reading = load_reading(Path(path))
     return RoleOptions(**known, reading=reading)
+
+
+def typed_roles(roles: ColumnOptions, **more: Any) -> tuple[RoleOptions, Source | None]:
+    """Return what was typed of the columns, and the file of labels where there is one.
+
+    Parameters
+    ----------
+    roles : ColumnOptions
+        What every command takes.
+    **more
+        Fields of `RoleOptions` that some commands have beside it.
+    """
+    labels, label = roles.labels, roles.label
+    # a file of labels may be named as the labels, too
+    if labels is None and label is not None and names_file(label):
+        labels, label = label, None
+    source, column = labels_and_column(labels)
+    typed = {
+        "id": roles.id_column,
+        "label": column or label,
+        "prediction": roles.prediction,
+        "columns": roles.columns,
+        "exclude": roles.exclude,
+        "classes": roles.classes,
+        "header": roles.header,
+        "reading": roles.reading,
+        "inner": roles.inner,
+        **more,
+    }
+    return role_options(typed), source
+
+
+def names_file(text: str) -> bool:
+    """Return True for a file that is there, perhaps with a part of it after a colon, or an object of Python."""
+    if is_attribute(text):
+        return True
+    return Path(text).is_file() or Path(text.rpartition(":")[0]).is_file()
+
+
+def predicted_cells(model: Any, cells: Cells, argument: str, named: Sequence[str]) -> Cells:
+    """Return what a model predicts for the rows of a table, with the columns beside it that are named."""
+    from shiftmetrics.tables.encoder.model_rows import model_rows
+    from shiftmetrics.tables.kinds import decide_kinds
+
+    frame = model_rows(cells, decide_kinds([cells]), 0)
+    return cells_of(predicted_rows(model, frame, argument, list(named)), argument)
 
 
 def labels_and_column(text: str | None) -> tuple[Source | None, str | None]:

@@ -1,40 +1,33 @@
-"""One value for each row of a file, such as its label or its weight: a column of the table, or a file of its own."""
+"""One value for each row of a file, such as its label or its weight: a column of a table, or a file of its own."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.cli.inputs.readers import read_source
-from shiftmetrics.cli.inputs.sources import looks_like_source, parse_source
+from shiftmetrics.cli.inputs.prediction_files import names_file, read_cells, typed_source
+from shiftmetrics.tables.kinds import decide_kinds
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Values = npt.NDArray[Any]
 
 
-def read_rows(
-    frame: Any | None,
-    row_options: dict[str, str | None],
+def row_values(
+    text: str | None,
+    option: str,
+    frame: pd.DataFrame | None,
+    ids: Sequence[str] | None = None,
     *,
-    ids: Any = None,
     required: bool = False,
-) -> dict[str, Any]:
-    """Return one value a row for each option, by the name of the option; see `read_row_values`."""
-    return {
-        name: read_row_values(text, f"--{name}", frame, ids=ids, required=required)
-        for name, text in row_options.items()
-    }
-
-
-def read_row_values(
-    text: str | None, option: str, frame: Any | None, *, ids: Any = None, required: bool = False
 ) -> Values | None:
-    """Take a column of the table, or else a file, as one value a row.
-
-    A file of two columns, ids and values, is brought into the order of ``ids``.
+    """Take a column of a table, or else a file, as one value a row.
 
     Returns
     -------
@@ -46,13 +39,13 @@ def read_row_values(
     ValueError
         If there is no such column and ``text`` is no file.
     """
-    # a column of the table comes before a file of that name
     if text is None:
         return None
+    # a column of the table comes before a file of that name
     if frame is not None and text in frame.columns:
-        return cast(Values, frame[text].to_numpy())
-    if looks_like_source(text):
-        return read_vector(text, option, ids)
+        return np.asarray(frame[text].to_numpy())
+    if names_file(text):
+        return values_of_rows(text, option, ids)
     if frame is None:
         raise ValueError(
             f"{option} must be a file here, because arrays have no named columns; got {text!r}."
@@ -62,31 +55,64 @@ def read_row_values(
     return None
 
 
-def read_vector(text: str, argument: str, ids: Any = None) -> Values:
-    """Read a file that holds one number or word for each row, or the id of a row and one for each of ``ids``.
+def values_of_rows(
+    text: str, option: str, ids: Sequence[str] | None = None, n_rows: int | None = None
+) -> Values:
+    """Read a file that holds one value for each row, or the id of a row and one for each of ``ids``.
 
     Raises
     ------
     ValueError
-        If it holds several columns, or nothing for one of the ids.
+        If it holds several columns, or another number of values, or none for some row.
     """
-    content = read_source(parse_source(text, argument))
-    if ids is not None and hasattr(content, "columns") and content.shape[1] == 2:
-        from shiftmetrics.decisions.predictions.labels import labels_of_table
-
-        found = labels_of_table(content, np.asarray(ids))
-        if not found.known.all():
-            first = np.asarray(ids)[~found.known][0]
-            got = f"none for {(~found.known).sum()} of {len(ids)}, such as {first!s}"
-            raise ArgumentValueError(argument, "a file with a value for each row", got)
-        return np.array(found.values.tolist())
-    # a table of one column is a column
-    values = np.asarray(content.to_numpy() if hasattr(content, "to_numpy") else content)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise ValueError(f"{argument} must be a file of one value a row, got shape {values.shape}.")
+    frame = typed_frame(text, option)
+    if ids is not None and frame.shape[1] == 2:
+        return _by_ids(frame, option, ids)
+    if frame.shape[1] != 1:
+        wanted = "one value a row" if ids is None else "one value a row, or ids and values"
+        raise ValueError(
+            f"{option} must be a file of {wanted}, got {len(frame)} rows of {frame.shape[1]} columns: "
+            f"{first_few(frame.columns, 6)}."
+        )
+    values = np.asarray(frame.iloc[:, 0].to_numpy())
+    if n_rows is not None and len(values) != n_rows:
+        raise ValueError(
+            f"{option} must have a value for each row, got {len(values)} for {n_rows} rows."
+        )
     return values
+
+
+def typed_frame(text: str, argument: str) -> pd.DataFrame:
+    """Return the table of a file, its columns as what they are."""
+    cells = read_cells(typed_source(text, argument))
+    if cells.values is not None and cells.values.ndim > 2:
+        raise ValueError(
+            f"{argument} must be a file of one value a row, got shape {cells.values.shape}."
+        )
+    return decide_kinds([cells]).frames[0]
+
+
+def _by_ids(frame: pd.DataFrame, option: str, ids: Sequence[str]) -> Values:
+    """Return the values of a file of ids and values in the order of the rows."""
+    from shiftmetrics.tables.evidence import cell_texts
+
+    wanted = np.array(ids, dtype=object)
+    known = set(ids)
+    # the ids are the column that names more of the rows
+    columns = [cell_texts(frame[name]) for name in frame.columns]
+    hits = [sum(word in known for word in column) for column in columns]
+    place = int(np.argmax(hits))
+    own = columns[place]
+    values = frame.iloc[:, 1 - place].to_numpy()
+    lookup = {word: row for row, word in enumerate(own)}
+    if len(lookup) < len(own):
+        raise ArgumentValueError(option, "a file with one value for each id", "ids that repeat")
+    rows = [lookup.get(word, -1) for word in wanted]
+    missing = [word for word, row in zip(wanted, rows, strict=True) if row < 0]
+    if missing:
+        got = f"none for {len(missing)} of {len(ids)}, such as {missing[0]!s}"
+        raise ArgumentValueError(option, "a file with a value for each row", got)
+    return np.asarray(values[np.array(rows)])
 
 
 def require_column(names: Any, name: str, option: str, argument: str) -> str:

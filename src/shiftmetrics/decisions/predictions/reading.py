@@ -14,6 +14,7 @@ from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.validation import check_number
 from shiftmetrics.decisions.predictions.class_pairs import class_pair
 from shiftmetrics.decisions.predictions.pairs import ClassPair, MatchedRows, OutputPair
+from shiftmetrics.tables.array_scores import scores_of_arrays, under_names
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.prediction_tables import PredictionTables
@@ -22,9 +23,6 @@ from shiftmetrics.tables.python import cells_of
 
 ROUNDING = 1e-9
 """Change of an output, relative to the largest one, that is taken for rounding."""
-
-MOST_CLASSES = 50
-"""Distinct values of one column that are read as classes where nothing else speaks."""
 
 IDS = "id"
 """What a column of ids of arrays is called."""
@@ -88,8 +86,8 @@ def read_pair(old: Any, new: Any, arguments: PairArguments) -> ClassPair | Outpu
         if cells.values is not None and cells.values.ndim > 2:
             expected = "predictions of shape (n_samples,) or (n_samples, n_classes)"
             raise ArgumentValueError(argument, expected, f"shape {cells.values.shape}")
-        files.append(_under_names(cells, own if len(set(names)) > 1 else None))
-    files, options = _scores_of_arrays(files, options)
+        files.append(under_names(cells, own if len(set(names)) > 1 else None))
+    files, options = scores_of_arrays(files, options)
     labels = arguments.labels
     if labels is not None and not isinstance(labels, str):
         labels = cells_of(labels, "labels")
@@ -107,47 +105,6 @@ def read_pair(old: Any, new: Any, arguments: PairArguments) -> ClassPair | Outpu
         remedy = "Outputs of a regression are one number for each row."
         raise ArgumentValueError("old", "a single column of numbers", "another form", remedy)
     return class_pair(rows, tables, options.threshold)
-
-
-def _scores_of_arrays(files: list[Cells], options: RoleOptions) -> tuple[list[Cells], RoleOptions]:
-    """Let arrays with a column for each class be scores; beside a table, under the names of its columns."""
-    if len(files) != 2 or options.columns is not None or options.reading is not None:
-        return files, options
-    are_arrays = [_holds_scores(cells) for cells in files]
-    widths = [len(cells.frame.columns) for cells in files]
-    if widths == [1, 1] and options.prediction is None:
-        first, second = (cells.frame.iloc[:, 0] for cells in files)
-        # One column is the prediction, where both models are equal too.
-        if first.nunique() <= MOST_CLASSES and np.array_equal(first, second):
-            names = [str(cells.frame.columns[0]) for cells in files]
-            typed = names[0] if names[0] == names[1] else "=".join(names)
-            return files, replace(options, prediction=typed)
-    if all(are_arrays) and widths[0] == widths[1]:
-        known = options.id or "none"
-        return files, replace(options, columns=tuple(files[0].frame.columns), id=known)
-    if any(are_arrays):
-        place = are_arrays.index(True)
-        table = files[1 - place].frame
-        scores = [str(name) for name in table.columns if table[name].dtype.kind == "f"]
-        if len(scores) == widths[place]:
-            files[place] = _under_names(files[place], tuple(scores))
-    return files, options
-
-
-def _holds_scores(cells: Cells) -> bool:
-    """Return True for an array of numbers with several columns, none of which may be a number of the row."""
-    values = cells.values
-    if values is None or values.ndim != 2 or values.shape[1] < 2 or values.dtype.kind not in "biuf":
-        return False
-    if values.dtype.kind != "f":
-        return True
-    whole = (values == np.round(values)).all(axis=0)
-    return bool(whole.all() or not whole.any() or not _counts(values[:, whole]))
-
-
-def _counts(columns: npt.NDArray[Any]) -> bool:
-    """Return True if some column holds another number in each row."""
-    return any(len(np.unique(column)) == len(column) > 1 for column in columns.T)
 
 
 def named_classes(classes: Any, n_files: int) -> list[tuple[str, ...] | None]:
@@ -179,15 +136,6 @@ def _as_names(classes: Any) -> tuple[str, ...]:
     """Return classes as text."""
     values = classes.tolist() if hasattr(classes, "tolist") else list(classes)
     return tuple(str(value) for value in values)
-
-
-def _under_names(cells: Cells, names: tuple[str, ...] | None) -> Cells:
-    """Return an array with a column for each class of its own model under their names."""
-    if names is None or len(cells.frame.columns) != len(names):
-        return cells
-    frame = cells.frame.copy(deep=False)
-    frame.columns = list(names)
-    return replace(cells, table=frame, values=None, header="names")
 
 
 def _with_ids(cells: Cells, ids: npt.NDArray[Any]) -> Cells:

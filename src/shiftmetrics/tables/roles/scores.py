@@ -82,8 +82,12 @@ def find_scores(
     own = own if any(own) else _of_own_names(tables, numeric, common, known, served, options)
     if any(own) and all(part or is_served for part, is_served in zip(own, served, strict=True)):
         return own
-    if varying and not is_single_score(varying):
-        chosen = _of_like_spread(tables, varying, known, options)
+    # Two equal files have the same scores, where scores are asked for.
+    left = varying
+    if options.task == "scores" and not varying:
+        left = common
+    if left and not is_single_score(left):
+        chosen = _of_like_spread(tables, left, known, options)
         if chosen:
             _refuse_classes_of_one_file(tables, numeric, chosen, options)
         return [chosen] * len(tables)

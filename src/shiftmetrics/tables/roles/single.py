@@ -126,6 +126,8 @@ def form_of_numbers(
         return "margin"
     if (low >= 0.0 and high > 100.0) or high <= 0.0:
         return "outputs"
+    if options.task == "scores" and low < 0.0 < high:
+        return "margin"
     readings = [
         PossibleReading("the numbers are outputs of a regression", options.typed("--tolerance", 0)),
         PossibleReading("the sign is the answer", options.typed("--threshold", 0)),
