@@ -169,7 +169,7 @@ def test_agreement_counts_and_agrees(run, place, drawn):
     write(place / "original.csv", old)
     arguments = ("agreement", "shifted.csv", "original.csv", "--id", "image_id", "--json", "a.json")
     done = run(*arguments)
-    headline = done.stdout.splitlines()[0]
+    headline = done.stdout.splitlines()[1]
     answers = [[answer(row) for row in scores] for scores in (old, new)]
     share = np.mean([a != b for a, b in zip(*answers, strict=True)])
     printed = re.findall(r"([\d.]+) % of the predictions change", headline)[0]
@@ -278,7 +278,7 @@ def test_compare_ranks_by_what_labels_say(run, place, drawn):
         for name, scores in {"a": old, "b": new}.items()
     }
     best = max(right, key=right.get)
-    assert done.stdout.splitlines()[0].startswith(best)
+    assert done.stdout.splitlines()[1].startswith(best)
     for name, accuracy in right.items():
         printed = re.findall(
             rf"^{name}\t.*accuracy ([\d.]+) %", done.stdout, flags=re.MULTILINE | re.IGNORECASE
