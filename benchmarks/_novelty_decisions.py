@@ -40,9 +40,9 @@ def layer(case: tasks.Case, seed: int) -> Answer:
         resampling=NoveltyResampling(rng=seed),
         computing=Computing(progress=False),
     )
-    kinds = [mode.top(len(case.sample)) for mode in result.modes]
+    kinds = [mode.top(len(case.sample)) for mode in result.new]
     members = np.zeros(len(case.sample), dtype=bool)
-    for mode in result.modes:
+    for mode in result.new:
         members[mode.members()] = True
     return Answer(
         p_value=result.p_value,
@@ -53,7 +53,7 @@ def layer(case: tasks.Case, seed: int) -> Answer:
         interval=(result.fraction_interval.low, result.fraction_interval.high),
         n_lost=len(result.missing),
         columns=[
-            [int(column.name.split()[-1]) for column in mode.columns[:3]] for mode in result.modes
+            [int(column.name.split()[-1]) for column in mode.columns[:3]] for mode in result.new
         ],
     )
 

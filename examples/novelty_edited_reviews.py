@@ -61,7 +61,7 @@ def novelty(name, sample, reference):
         embed(sample.X, encoder=words), columns=words.model.get_feature_names_out()
     )
     print(f"{name}\n  {result.headline()}")
-    for mode in result.modes:
+    for mode in result.new:
         typical = frequencies.iloc[mode.members()].mean() - frequencies.mean()
         print("  words:", ", ".join(typical.nlargest(8).index))
     return result

@@ -67,7 +67,7 @@ plt.show()
 missing = {}
 for generation, rows in drawn.items():
     found = kernel_entropic_novelty(real, rows)
-    missing[generation] = found.modes
+    missing[generation] = found.new
     print(f"generation {generation:2}: {found.headline()}")
 for group in missing[19]:
     shown = digits[group.top(10)]

@@ -43,7 +43,7 @@ features, reference_features = (
 # The score, and the modes that stand out from relabelled rows.
 result = kernel_entropic_novelty(features, reference_features)
 print(result.summary())
-mode = result.modes[0]
+mode = result.new[0]
 members = test[mode.members()]
 print(
     f"{len(members)} members of the first mode; {np.mean(colour[members] == 'red'):.0%} of them are red"

@@ -36,7 +36,7 @@ rows, spread = [], {}
 for withheld in varieties:
     reference = others[variety[others] != withheld][:1000]
     result = kernel_entropic_novelty(shapes[test], shapes[reference])
-    members = variety[test[result.modes[0].members()]] if result.modes else np.empty(0, dtype=str)
+    members = variety[test[result.new[0].members()]] if result.new else np.empty(0, dtype=str)
     spread[withheld] = [np.sum(members == name) for name in varieties]
     rows.append(
         {
@@ -44,7 +44,7 @@ for withheld in varieties:
             "truly new": np.mean(variety[test] == withheld),
             "fraction": result.fraction,
             "p": result.p_value,
-            "modes": len(result.modes),
+            "modes": len(result.new),
             "members": len(members),
             "purity": np.mean(members == withheld) if len(members) else np.nan,
             "recall": np.sum(members == withheld) / np.sum(variety[test] == withheld),

@@ -59,7 +59,7 @@ def found(features, label):
     """Print the kinds of pictures that are new under some features."""
     result = kernel_entropic_novelty(features[: len(test)], features[len(test) :])
     print(f"{label}\n  {result.headline()}")
-    for group in result.modes:
+    for group in result.new:
         members = names[labels[test[group.members()]]]
         if not len(members):
             continue
@@ -91,14 +91,14 @@ tested = kernel_entropic_novelty(
 )
 print(tested.summary())
 plot(result)
-for mode in tested.modes:
+for mode in tested.new:
     print(
         f"mode {mode.index + 1}: {mode.fraction:.0%}, in the reference {mode.reference_fraction:.0%}"
     )
 
 # %%
 # The pictures that show the new kind most, and what comes nearest to it in the reference.
-group = result.modes[0]
+group = result.new[0]
 figure, axes = plt.subplots(2, 10, figsize=(9, 2.2), layout="constrained")
 rows = (test[group.top(10)], reference[group.top(10, of="reference")])
 for line, title, shown in zip(axes, ("new", "nearest in the reference"), rows, strict=True):

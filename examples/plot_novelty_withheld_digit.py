@@ -39,7 +39,7 @@ plt.show()
 
 # %%
 # What is it? The mode shows itself by its exemplars: the rows of the batch with the highest membership.
-mode = result.modes[0]
+mode = result.new[0]
 exemplars = test[mode.top(12)]
 figure, axes = plt.subplots(1, 12, figsize=(9, 1.3), layout="constrained")
 for ax, row in zip(axes, exemplars, strict=True):

@@ -45,9 +45,7 @@ def measure(seed: int, quick: bool) -> dict:
     for name in FEATURES:
         features = pictures.features[name]
         width = bandwidth(features)
-        modes = kernel_entropic_novelty(
-            features[sample], features[reference], bandwidth=width
-        ).modes
+        modes = kernel_entropic_novelty(features[sample], features[reference], bandwidth=width).new
         members[name] = {int(row) for mode in modes for row in mode.members()}
         tops[name] = {int(row) for mode in modes[:1] for row in mode.top(25)}
         leading = [

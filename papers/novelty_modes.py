@@ -64,7 +64,7 @@ def measure(seed: int, quick: bool) -> dict:
     sample = np.concatenate([pictures.rows(NEW, 3 * n // 4, rng), dogs[: n // 4]])
     reference = dogs[n // 4 :][:n]
     found = kernel_entropic_novelty(features[sample], features[reference], bandwidth=width)
-    tops = [sample[mode.top(10)] for mode in found.modes[:3]]
+    tops = [sample[mode.top(10)] for mode in found.new[:3]]
     counts = np.array(
         [[(pictures.labels[top] == one).mean() for one in NEW] for top in tops] or [[0.0] * 3]
     )
@@ -76,7 +76,7 @@ def measure(seed: int, quick: bool) -> dict:
             drawn[test].features["network"][chosen[0]],
             drawn[base].features["network"][chosen[1]],
         )
-        modes = kernel_entropic_novelty(*known, bandwidth=bandwidth(np.concatenate(known))).modes
+        modes = kernel_entropic_novelty(*known, bandwidth=bandwidth(np.concatenate(known))).new
         top = chosen[0][modes[0].top(10)] if modes else chosen[0][:0]
         alike.append(np.bincount(drawn[test].labels[top]).max() / 10 if modes else 0.0)
         drawn_tops.append(top)

@@ -59,9 +59,9 @@ def measure(seed: int, quick: bool) -> dict:
     sample = others[:n]
     reference = others[n:][labels[others[n:]] != digit][:n]
     result = kernel_entropic_novelty(codes[sample], codes[reference], bandwidth=bandwidth(codes))
-    if not result.modes:  # nothing was found to draw from
+    if not result.new:  # nothing was found to draw from
         return {"kind": 0.0, "members": 0.0, "varied": 0.0, "digit": digit, "draws": []}
-    mode = max(result.modes, key=lambda one: len(one.members()))
+    mode = max(result.new, key=lambda one: len(one.members()))
     members = mode.members()
     draws = sample_mode(mode, codes[sample], 200, rng=seed)
     read = judge.predict(draws)

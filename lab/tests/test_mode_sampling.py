@@ -21,7 +21,7 @@ def latents():
 @pytest.fixture(scope="module")
 def mode(latents):
     reference = np.random.default_rng(1).normal(size=(50, 2))
-    return kernel_entropic_novelty(latents, reference, bandwidth=2.0).modes[0]
+    return kernel_entropic_novelty(latents, reference, bandwidth=2.0).new[0]
 
 
 def test_draws_have_the_mean_and_covariance_of_the_members(mode, latents):
@@ -102,12 +102,12 @@ def test_bad_input_is_named(mode, latents, change, error, message):
 
 
 def test_what_is_no_mode_is_named(latents):
-    with pytest.raises(TypeError, match=r"mode must be a Mode, such as result.modes\[0\], got int"):
+    with pytest.raises(TypeError, match=r"mode must be a Mode, such as result.new\[0\], got int"):
         sample_mode(0, latents, 3)
 
 
 def test_a_mode_read_from_a_file_has_no_members(latents):
     result = kernel_entropic_novelty(latents, latents[:40], bandwidth=2.0)
-    mode = Result.from_json(result.to_json()).modes[0]
+    mode = Result.from_json(result.to_json()).new[0]
     with pytest.raises(ValueError, match="got one read from a file"):
         sample_mode(mode, latents, 3)

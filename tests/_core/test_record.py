@@ -6,7 +6,7 @@ import json
 import math
 import pickle
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -179,6 +179,14 @@ def test_a_damaged_record_is_a_value_error() -> None:
     ]:
         with pytest.raises(ValueError, match=message):
             decode(document, lambda stand_in: np.empty(0))
+
+
+def test_a_field_is_read_by_its_older_name() -> None:
+    class Moved(Piece):
+        _renamed: ClassVar = {"place": "name"}
+
+    document = {"type": "Moved", "place": "a"}
+    assert decode(document, lambda stand_in: np.empty(0)).name == "a"
 
 
 def test_fields_of_a_later_version_are_passed_over() -> None:

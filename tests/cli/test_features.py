@@ -52,7 +52,7 @@ def test_folders_of_images(run, photos):
     )
     assert ended.exit_code == 0, ended.output
     assert "principal components of the pixels of all images, at 8 x 8" in ended.stdout
-    mode = json.loads((photos / "o.json").read_text())["modes"][0]
+    mode = json.loads((photos / "o.json").read_text())["new"][0]
     assert mode["n_members"] == 8
     assert "New: about 40 % of the sample, one mode" in ended.stdout
     (headline,) = (line for line in ended.stdout.splitlines() if line.startswith("New: "))

@@ -177,7 +177,7 @@ def test_demo_prints_what_its_own_files_give(run, place):
     assert results[2].base_risk == pytest.approx(wrong, abs=1e-12)
     # the withheld digit: most of the members of the first mode show it
     right, members = re.findall(r"(\d+) of its (\d+) members", done.stdout)[0]
-    assert int(members) == results[3].modes[0].n_members
+    assert int(members) == results[3].new[0].n_members
     assert int(members) / 2 < int(right) <= (files["labels"] == 4).sum()
     assert f"{int((files['labels'] == 4).sum())} in the test sample" in done.stdout
 

@@ -58,7 +58,7 @@ def test_modes_in_high_dimension_are_resolved() -> None:
     assert 10.0 < choice.value < 15.0
     result = novelty(x, y)
     assert result.score.bandwidth == choice.value
-    tops = [labels[0][mode.top(5)] for mode in result.modes[:5]]
+    tops = [labels[0][mode.top(5)] for mode in result.new[:5]]
     assert all((top >= 15).mean() > 0.5 for top in tops)
 
 

@@ -45,7 +45,7 @@ def same(first: NoveltyResult, second: NoveltyResult) -> None:
     np.testing.assert_allclose(
         first.score.eigenvalues[:5], second.score.eigenvalues[:5], atol=1e-10
     )
-    for mode, other in zip(first.modes[:3], second.modes[:3], strict=True):
+    for mode, other in zip(first.new[:3], second.new[:3], strict=True):
         np.testing.assert_allclose(mode.membership, other.membership, atol=1e-6)
         np.testing.assert_array_equal(mode.top(5), other.top(5))
     assert first.p_value == second.p_value

@@ -49,7 +49,7 @@ def test_unequal_sizes(n: int, m: int) -> None:
 def test_seeds_give_one_verdict() -> None:
     x, y = planted(2, 150, 150, 0.2)
     found = [novelty(x, y, n_resamples=199, rng=seed) for seed in range(5)]
-    assert {len(part.modes) for part in found} == {1}
+    assert {len(part.new) for part in found} == {1}
     assert not any(part.borderline for part in found)
 
 
@@ -87,7 +87,7 @@ def test_pairs_are_swapped() -> None:
     x[:60, 0] += 12.0
     found = novelty(x, y, paired=True)
     assert found.p_value < 0.05
-    assert np.mean(found.modes[0].members() < 60) > 0.9
+    assert np.mean(found.new[0].members() < 60) > 0.9
 
 
 @pytest.mark.slow
@@ -97,7 +97,7 @@ def test_a_kind_that_is_not_more_than_eta_times_as_frequent_is_not_new() -> None
     x[:240] += 8.0
     y[:80] += 8.0  # three times as frequent
     assert novelty(x, y, eta=1.5).p_value < 0.05
-    assert novelty(x, y, eta=5.0).modes == ()
+    assert novelty(x, y, eta=5.0).new == ()
 
 
 @pytest.mark.slow
@@ -105,7 +105,7 @@ def test_one_new_kind_brings_no_second_one() -> None:
     false = 0
     for seed in range(80):
         x, y = planted(seed, 120, 120, 0.25, columns=(2, 5)[seed % 2])
-        modes = novelty(x, y, n_resamples=199, rng=seed).modes
+        modes = novelty(x, y, n_resamples=199, rng=seed).new
         false += any((mode.top(10) >= 30).mean() > 0.5 for mode in modes)
     assert false <= 9  # at a rate of 5 % more have a chance of 1 in 100
 
@@ -122,10 +122,10 @@ def test_of_many_rows_a_part_is_looked_on_and_all_are_counted(
     found = novelty(x, y, **options)
     assert found.settings["searched"] == ((200, 200) if "eta" in options else (400, 400))
     assert "samples chosen at random, and counted in all" in found.summary()
-    assert (found.p_value < 0.05, len(found.modes), found.missing) == (True, 1, ())
+    assert (found.p_value < 0.05, len(found.new), found.missing) == (True, 1, ())
     assert found.fraction == pytest.approx(0.2, abs=0.04)
     assert found.fraction_interval.low <= 0.2
-    members = found.modes[0].members()
+    members = found.new[0].members()
     assert np.mean(members < 400) > 0.8
     assert np.isin(np.arange(400), members).mean() > 0.9
     assert found.row_scores[:400].min() > np.quantile(found.row_scores[400:], 0.9)
@@ -139,5 +139,5 @@ def test_many_rows_do_not_part_one_kind() -> None:
     x[:4000, :4] += 3.0
     found = novelty(x, y)
     assert found.fraction == pytest.approx(0.1, abs=0.005)
-    assert (len(found.modes), found.missing) == (1, ())
-    assert np.mean(found.modes[0].members() < 4000) > 0.95
+    assert (len(found.new), found.missing) == (1, ())
+    assert np.mean(found.new[0].members() < 4000) > 0.95

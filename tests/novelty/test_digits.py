@@ -28,7 +28,7 @@ def halves() -> Halves:
 def test_a_withheld_digit_is_the_first_mode(halves: Halves, digit: int) -> None:
     train, test, train_labels, test_labels = halves
     result = novelty(test, train[train_labels != digit])
-    mode = result.modes[0]
+    mode = result.new[0]
     assert (test_labels[mode.top(25)] == digit).mean() >= 0.8
     members = test_labels[mode.members()]
     assert np.bincount(members, minlength=10).argmax() == digit
@@ -48,7 +48,7 @@ def test_a_withheld_digit_is_the_first_mode(halves: Halves, digit: int) -> None:
 def test_nothing_is_new_where_nothing_is_withheld(halves: Halves) -> None:
     train, test, train_labels, _ = halves
     same = novelty(test, train, n_resamples=99)
-    assert same.modes == same.missing == ()
+    assert same.new == same.missing == ()
     assert (
         same.score.total
         < novelty(test, train[train_labels != 0], bandwidth=same.score.bandwidth).score.total
@@ -61,7 +61,7 @@ def test_two_withheld_digits_are_two_kinds(halves: Halves, eta: float) -> None:
     train, test, train_labels, test_labels = halves
     known = train[~np.isin(train_labels, (3, 7))]
     found = novelty(test, known, eta=eta, n_resamples=99)
-    shown = {int(np.bincount(test_labels[mode.top(10)]).argmax()) for mode in found.modes}
+    shown = {int(np.bincount(test_labels[mode.top(10)]).argmax()) for mode in found.new}
     assert (
         shown == {3, 7} if eta == 1.0 else {7} <= shown <= {3, 7}
     )  # at eta = 2 half of the rows find

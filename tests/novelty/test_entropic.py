@@ -50,7 +50,7 @@ def test_the_same_rows_have_no_novelty(method: str, columns: int) -> None:
     assert result.value == pytest.approx(0.0, abs=1e-9)
     assert result.score.reverse == pytest.approx(0.0, abs=1e-9)
     assert result.score.total == pytest.approx(0.0, abs=1e-9)
-    assert result.modes == ()
+    assert result.new == ()
     assert "Nothing new shown" in result.headline()
 
 

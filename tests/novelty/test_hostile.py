@@ -95,7 +95,7 @@ for seed in range(CASES):
         with np.errstate(all="ignore"):
             result = novelty(x, y, **arguments)
             scores = result.point_novelty(y) if result.score.total else np.zeros(1)
-            memberships = [mode.score(x) for mode in (*result.modes[:2], *result.missing[:2])]
+            memberships = [mode.score(x) for mode in (*result.new[:2], *result.missing[:2])]
             memberships += [result.row_scores, result.reference_row_scores, result.score_rows(y)]
     except (ValueError, TypeError, MemoryError) as error:
         assert " must " in str(error) or " needs " in str(error), error

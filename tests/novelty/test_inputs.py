@@ -227,9 +227,7 @@ def test_new_points_are_divided_like_the_samples(method: str) -> None:
     raw, divided = points * units, points * units / spread
     np.testing.assert_allclose(result.score_rows(raw), by_hand.score_rows(divided), atol=1e-9)
     np.testing.assert_allclose(result.point_novelty(raw), by_hand.point_novelty(divided), atol=1e-9)
-    np.testing.assert_allclose(
-        result.modes[0].score(raw), by_hand.modes[0].score(divided), atol=1e-9
-    )
+    np.testing.assert_allclose(result.new[0].score(raw), by_hand.new[0].score(divided), atol=1e-9)
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Routes and statuses of novelty, and what its result says."""
 
+import json
 import math
 
 import numpy as np
@@ -139,7 +140,7 @@ def test_two_far_points_are_no_degenerate_bandwidth() -> None:
 @pytest.mark.parametrize("method", ROUTES)
 def test_constant_rows_are_no_news(method: str) -> None:
     result = novelty(np.ones((9, 3)), np.ones((7, 3)), method=method)
-    assert (result.value, result.score.total, result.modes) == (0.0, 0.0, ())
+    assert (result.value, result.score.total, result.new) == (0.0, 0.0, ())
     assert result.headline().startswith("Nothing new shown at this size (p = ")
     assert any("nearly alike" in warning for warning in result.warnings)
 
@@ -178,6 +179,15 @@ def test_settings_hold_all_arguments() -> None:
     assert result.settings["resampling"]["rng"] == 7
     assert result.settings["bandwidth_choice"]["value"] == result.score.bandwidth
     assert (result.n_samples, result.n_reference) == (25, 18)
+
+
+def test_json_that_calls_the_new_modes_modes_stays_readable() -> None:
+    x, y = two_samples(0, n=60, m=60, shift=6.0)
+    result = novelty(x, y)
+    assert result.new
+    document = json.loads(result.to_json())
+    document["modes"] = document.pop("new")
+    assert NoveltyResult.from_json(json.dumps(document)).equals(result)
 
 
 def test_a_result_travels_through_json(tmp_path) -> None:

@@ -33,17 +33,17 @@ def test_a_new_group_is_found_and_told_in_the_units_of_the_table(
     sample, reference = samples
     result = novelty(sample, reference)
     assert result.p_value <= 0.05
-    members = np.unique(np.concatenate([mode.members() for mode in result.modes]))
+    members = np.unique(np.concatenate([mode.members() for mode in result.new]))
     assert (members < 45).mean() >= 0.8
     assert np.isin(np.arange(45), members).mean() >= 0.9
-    columns = {column.name: column for mode in result.modes for column in mode.columns}
+    columns = {column.name: column for mode in result.new for column in mode.columns}
     assert columns["age"].inside == pytest.approx(22.0, abs=3.0)
     assert columns["job is unseen"].inside > 0.8
     # What was made of the columns stands in the result, and ids name the rows.
     (note,) = result.settings["encoding"]
     assert "customer_id" in note
     assert "customer_id" in result.summary()
-    assert result.modes[0].names[0].startswith("c1000")
+    assert result.new[0].names[0].startswith("c1000")
 
 
 def test_rows_of_a_table_are_scored_as_they_are(
@@ -53,7 +53,7 @@ def test_rows_of_a_table_are_scored_as_they_are(
     result = novelty(sample, reference)
     scores = result.score_rows(sample)
     assert scores[:45].min() > np.median(scores[45:])
-    strong = result.modes[0].score(sample)
+    strong = result.new[0].score(sample)
     assert (strong[:45] >= 2.0 / 3.0).mean() >= 0.9
     with pytest.raises(ValueError, match="points must be a table with the columns"):
         result.score_rows(sample.drop(columns="age"))

@@ -29,7 +29,7 @@ def test_a_large_new_mode_dilutes_and_nothing_is_missing(fraction: float) -> Non
     result = novelty(with_mode(normal(0), fraction, 0, 1.0, 1), normal(2), n_resamples=99)
     assert result.fraction == pytest.approx(fraction, abs=0.06)
     assert 0.6 * fraction <= result.fraction_interval.low <= fraction
-    assert (len(result.modes), result.missing, result.changes.modes) == (1, (), ())
+    assert (len(result.new), result.missing, result.changes.modes) == (1, (), ())
     assert result.test.missing_p_value > 0.05
     assert result.headline().startswith("New: about")
     assert "Nothing is shown to be missing" in result.headline()
@@ -49,12 +49,12 @@ def test_one_mode_new_and_one_missing() -> None:
     sample = with_mode(normal(3), 0.15, 0, 1.0, 4)
     reference = with_mode(normal(5), 0.15, 1, -1.0, 6)
     result = novelty(sample, reference, n_resamples=99)
-    assert (len(result.modes), len(result.missing)) == (1, 1)
+    assert (len(result.new), len(result.missing)) == (1, 1)
     assert result.fraction == pytest.approx(0.15, abs=0.05)
     assert result.missing_fraction == pytest.approx(0.15, abs=0.05)
-    assert np.mean(result.modes[0].members() < 60) > 0.9
+    assert np.mean(result.new[0].members() < 60) > 0.9
     assert np.mean(result.missing[0].members(of="reference") < 60) > 0.9
-    assert result.modes[0].columns[0].name == "column 0"
+    assert result.new[0].columns[0].name == "column 0"
     assert result.missing[0].columns[0].name == "column 1"
 
 
@@ -78,10 +78,10 @@ def test_twice_as_frequent_is_not_new() -> None:
     rare = with_mode(normal(11), 0.2, 0, 1.0, 12)
     often = with_mode(normal(13), 0.45, 0, 1.0, 14)
     more = novelty(often, rare, n_resamples=99)
-    assert (more.modes, more.missing, more.fraction) == ((), (), 0.0)
+    assert (more.new, more.missing, more.fraction) == ((), (), 0.0)
     assert "More frequent: " in more.headline()
     less = novelty(rare, often, n_resamples=99)
-    assert (less.modes, less.missing) == ((), ())
+    assert (less.new, less.missing) == ((), ())
     assert "Less frequent: " in less.headline()
     assert np.mean(less.changes.modes[0].members(of="reference") < 180) > 0.9
 
@@ -100,7 +100,7 @@ def test_pieces_of_a_mode_that_is_more_frequent_are_not_new() -> None:
         for sides in (samples, samples[::-1]):
             result = kernel_entropic_novelty(*sides)
             assert min(result.test.p_value, result.test.missing_p_value) < 0.01
-            false += bool(result.modes or result.missing)
+            false += bool(result.new or result.missing)
     assert false <= 1
 
 
@@ -113,7 +113,7 @@ def test_an_age_band_is_new() -> None:
     assert result.p_value < 0.05
     assert result.missing == ()
     assert result.changes.columns == ()
-    inside = sample["age"].to_numpy()[result.modes[0].members()]
+    inside = sample["age"].to_numpy()[result.new[0].members()]
     assert np.mean((inside > 44) & (inside < 56)) > 0.8
 
 
@@ -126,6 +126,6 @@ def test_where_no_mode_is_clear_samples_to_look_at_are_named() -> None:
     names = [f"row {number}" for number in range(300)]
     result = novelty(sample, normal(18, 300, 20), n_resamples=199).named(names, None)
     assert result.p_value < 0.05
-    if not result.modes:
+    if not result.new:
         assert "no single clear mode; look first at rows row " in result.headline()
     assert np.mean(result.test.first_rows < 24) >= 0.3  # of 8 % of the sample

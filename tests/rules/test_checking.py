@@ -210,7 +210,7 @@ def test_rules_hold_for_results_read_back(results, tmp_path):
     rules = [
         Rule(measure="posterior_agreement", field="normalized", at_least=0.1),
         Rule(result="compare", field="differences.upset-calm.difference", at_most=0),
-        Rule(result="novelty", field="modes.count", at_least=1),
+        Rule(result="novelty", field="new.count", at_least=1),
         Rule(result="curve", field="points.stability.1", at_least=0),
     ]
     for name, result in results.items():

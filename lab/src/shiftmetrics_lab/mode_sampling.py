@@ -70,11 +70,11 @@ def sample_mode(
     >>> latents = np.repeat([[0.0, 0.0], [5.0, 5.0]], 20, axis=0) + np.random.default_rng(0).normal(size=(40, 2))
     >>> features = 3.0 * latents  # what a generator would make of them
     >>> result = kernel_entropic_novelty(features, features[:20], bandwidth=3.0)
-    >>> sample_mode(result.modes[0], latents, 200, rng=0).mean(axis=0).round()
+    >>> sample_mode(result.new[0], latents, 200, rng=0).mean(axis=0).round()
     array([5., 5.])
     """
     if not isinstance(mode, Mode):
-        raise ArgumentTypeError("mode", "a Mode, such as result.modes[0]", type(mode).__name__)
+        raise ArgumentTypeError("mode", "a Mode, such as result.new[0]", type(mode).__name__)
     n_samples = check_integer(n_samples, "n_samples", low=1)
     if not isinstance(shrinkage, str):
         shrinkage = check_number(shrinkage, "shrinkage", low=0.0, high=1.0)

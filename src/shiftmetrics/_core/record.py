@@ -35,6 +35,9 @@ class Record:
 
     _registry: ClassVar[dict[str, type[Record]]] = {}
 
+    _renamed: ClassVar[Mapping[str, str]] = {}
+    """Fields by the names that they had in older JSON, which stays readable."""
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         known = Record._registry.get(cls.__name__)
@@ -164,6 +167,7 @@ def _class_of(name: Any) -> type[Record] | None:
 def _build(cls: type[Record], parts: dict[str, Any]) -> Record:
     # A document says more than the fields: its type, its measure, the version of its schema.
     names = {field.name for field in dataclasses.fields(cls) if field.init}
+    parts = {cls._renamed.get(name, name): part for name, part in parts.items()}
     fields = {name: part for name, part in parts.items() if name in names}
     for name, hint in _hints(cls).items():
         if name in fields and not _fits(fields[name], hint):

@@ -203,8 +203,8 @@ def _find_withheld(novelty: NoveltyResult, data: digits.Digits, withheld: int) -
     """Count the withheld digit in the first novel mode; the measure itself never sees a label."""
     is_withheld = data.test_labels == withheld
     none = np.empty(0, dtype=np.int64)
-    typical = novelty.modes[0].top(N_TYPICAL) if novelty.modes else none
-    members = novelty.modes[0].members() if novelty.modes else none
+    typical = novelty.new[0].top(N_TYPICAL) if novelty.new else none
+    members = novelty.new[0].members() if novelty.new else none
     return WithheldDigit(
         digit=withheld,
         n_images=int(is_withheld.sum()),

@@ -46,7 +46,7 @@ class Detection:
     fraction: float
     fraction_interval: Interval
     missing_fraction: float
-    modes: tuple[Mode, ...]
+    new: tuple[Mode, ...]
     missing: tuple[Mode, ...]
     changes: NoveltyChanges
     test: NoveltyTest
@@ -159,7 +159,7 @@ def detect(
         fraction=max(fraction, interval.low),
         fraction_interval=interval,
         missing_fraction=missing_fraction,
-        modes=described[0],
+        new=described[0],
         missing=described[1],
         changes=replace(gradual, modes=described[2]),
         test=NoveltyTest(

@@ -145,9 +145,9 @@ def kernel_entropic_novelty(
     >>> sample = np.repeat(centers, 25, axis=0) + rng.normal(scale=0.1, size=(100, 2))
     >>> reference = np.repeat(centers[:2], 50, axis=0) + rng.normal(scale=0.1, size=(100, 2))
     >>> result = kernel_entropic_novelty(sample, reference, bandwidth=1.0)
-    >>> round(result.fraction, 1), result.p_value, len(result.modes), result.missing
+    >>> round(result.fraction, 1), result.p_value, len(result.new), result.missing
     (0.5, 0.005, 2, ())
-    >>> sorted(int(len(mode.members())) for mode in result.modes)
+    >>> sorted(int(len(mode.members())) for mode in result.new)
     [25, 25]
     >>> round(result.value, 3)
     0.397
@@ -255,7 +255,7 @@ def kernel_entropic_novelty(
         fraction=found.fraction,
         fraction_interval=found.fraction_interval,
         missing_fraction=found.missing_fraction,
-        modes=found.modes,
+        new=found.new,
         missing=found.missing,
         changes=found.changes,
         score=score,

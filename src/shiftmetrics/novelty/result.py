@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class NoveltyResult(Drawn, Result):
         samples that are new and unlike each other may go unseen.
     missing_fraction : float
         Fraction of the reference that is missing from the sample.
-    modes, missing : tuple of Mode
+    new, missing : tuple of Mode
         The modes that are new, and those that the reference has and the sample lacks.
     changes : NoveltyChanges
         What is more or less frequent, or changed gradually: not new.
@@ -77,12 +77,13 @@ class NoveltyResult(Drawn, Result):
     unit = "nats"
     rule_field = "fraction_interval.low"
     ranked_as = ("samples", "most novel", "more novel")
+    _renamed: ClassVar = {"modes": "new"}
 
     status: Status
     fraction: float
     fraction_interval: Interval
     missing_fraction: float
-    modes: tuple[Mode, ...]
+    new: tuple[Mode, ...]
     missing: tuple[Mode, ...]
     changes: NoveltyChanges
     score: NoveltyScore
@@ -171,7 +172,7 @@ class NoveltyResult(Drawn, Result):
 
         return replace(
             self,
-            modes=renamed(self.modes),
+            new=renamed(self.new),
             missing=renamed(self.missing),
             changes=replace(self.changes, modes=renamed(self.changes.modes)),
             test=replace(self.test, first_names=first),
@@ -271,10 +272,10 @@ class NoveltyResult(Drawn, Result):
         """Return 1 for the members of any new mode, in both samples; without a mode for those that look most new."""
         members = np.zeros(self.n_samples)
         others = np.zeros(self.n_reference)
-        if self.fraction > 0.0 and not self.modes:
+        if self.fraction > 0.0 and not self.new:
             count = round(self.fraction * self.n_samples)
             members[np.argsort(-self.row_scores, kind="stable")[:count]] = 1.0
-        for mode in self.modes:
+        for mode in self.new:
             members[mode.members()] = 1.0
             others[mode.members(of="reference")] = 1.0
         return members, others
@@ -313,9 +314,9 @@ class NoveltyResult(Drawn, Result):
         test = self.test
         alpha = 1.0 - test.confidence_level
         # The clearest answer first: modes, then a gradual change, then something without a mode, then nothing.
-        if self.modes:
+        if self.new:
             amount = f"New: about {format_percent(self.fraction)} of the sample"
-            return f"{amount}, {_listed(self.modes, self.p_value)}"
+            return f"{amount}, {_listed(self.new, self.p_value)}"
         least = min(test.p_value, test.missing_p_value)
         if self.changes.are_gradual:
             return f"No new mode, but a change (p = {least:.2g}): {self.changes.in_words()}."
@@ -340,14 +341,14 @@ class NoveltyResult(Drawn, Result):
                 f"At least {format_percent(low)} of the sample is new (lower bound, {confidence}, from cross-fitted "
                 "scores)."
             )
-        if not self.modes:
+        if not self.new:
             least = self.test.smallest_mode
             sentences.append(
                 f"No mode of fewer than about {least} samples can be seen at this size."
             )
         sentences += self.settings.get("encoding") or []
-        if max(len(self.modes), len(self.missing)) > 1:
-            sentences += [str(mode) for mode in (*self.modes, *self.missing)]
+        if max(len(self.new), len(self.missing)) > 1:
+            sentences += [str(mode) for mode in (*self.new, *self.missing)]
         # What the headline says is not said again.
         said = [f"Warning: {warning}" for warning in self.test.dependence]
         return [*sentences, *(part for part in super().notes() if part not in said)]

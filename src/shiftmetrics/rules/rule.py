@@ -45,7 +45,7 @@ class Rule(Record):
         The result of this name. Default: every result.
     field : str, optional
         What is bounded: a field, a property or a part of one, such as "normalized", "interval.low",
-        "modes.0.fraction", "settings.threshold" or "modes.count". Parts that have names are chosen by them:
+        "new.0.fraction", "settings.threshold" or "new.count". Parts that have names are chosen by them:
         "models.new.value", "features.age.value", "differences.new-old.difference". Default: what the class of
         the result says: the fraction of changed predictions, the fraction that is new, or the value.
     at_least, at_most : float or None

@@ -33,8 +33,8 @@ def test_columns_match_by_name(run, folder):
     stored = json.loads((folder / "o.json").read_text())
     assert stored["value"] == pytest.approx(expected(folder, bandwidth=1.0).value, rel=1e-9)
     columns = pd.read_csv(folder / "reference.csv").columns.drop("kind", errors="ignore")
-    assert {part["name"] for part in stored["modes"][0]["columns"]} <= set(columns)
-    first = stored["modes"][0]["columns"][0]["name"]
+    assert {part["name"] for part in stored["new"][0]["columns"]} <= set(columns)
+    first = stored["new"][0]["columns"][0]["name"]
     assert f"({first} " in result.output.replace("\n", " ")
     page = shown(folder / "r.html")
     assert "Labels of its members: new (100 %)" in page

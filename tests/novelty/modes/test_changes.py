@@ -25,20 +25,20 @@ def normal(seed: int, n: int = 400, columns: int = 5) -> np.ndarray:
 def test_gradual_changes_are_not_new(change, words: str) -> None:
     sample = pd.DataFrame(change(normal(7, 500)), columns=NAMES)
     result = novelty(sample, pd.DataFrame(normal(8, 500), columns=NAMES), n_resamples=99)
-    assert (result.modes, result.missing, result.fraction) == ((), (), 0.0)
+    assert (result.new, result.missing, result.fraction) == ((), (), 0.0)
     assert words in result.headline()
 
 
 def test_a_shift_of_one_standard_deviation_is_gradual() -> None:
     result = novelty(normal(9, 400, 1) + 1.0, normal(10, 400, 1), n_resamples=99)
-    assert (result.modes, result.missing) == ((), ())
+    assert (result.new, result.missing) == ((), ())
     assert result.changes.columns[0].shift == pytest.approx(1.0, abs=0.3)
 
 
 def test_counts_that_fell_are_a_gradual_change() -> None:
     rng = np.random.default_rng(40)
     result = novelty(rng.poisson(3, (400, 3)), rng.poisson(4, (400, 3)), n_resamples=99)
-    assert (result.modes, result.missing) == ((), ())
+    assert (result.new, result.missing) == ((), ())
     assert "gradual shift" in result.headline()
 
 

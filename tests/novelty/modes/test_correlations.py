@@ -100,7 +100,7 @@ def test_copies_of_a_column_are_no_error():
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_change_of_correlation_is_called_by_its_name(before, after, seed):
     result = answer(normal(2 * seed, 400, after), normal(2 * seed + 1, 400, before))
-    assert result.modes == ()
+    assert result.new == ()
     assert result.missing == ()
     assert result.changes.correlations[0].names == ("column 0", "column 1")
     assert "No new mode, but a change" in result.headline()
@@ -113,7 +113,7 @@ def test_a_mode_on_the_diagonal_is_new_although_it_changes_the_correlation(seed)
     reference, sample = normal(2 * seed, 400, 0.0), normal(2 * seed + 1, 400, 0.0)
     sample[:60, :2] = 4.0 + 0.4 * sample[:60, :2]
     result = answer(sample, reference)
-    assert len(result.modes) >= 1
+    assert len(result.new) >= 1
     assert result.changes.correlations == ()
-    members = result.modes[0].members()
+    members = result.new[0].members()
     assert (members < 60).mean() > 0.9

@@ -28,9 +28,9 @@ def test_groups_far_apart_are_modes_of_their_own(columns: int, n_groups: int) ->
     result = novelty(sample, reference)
     first = len(sample) - 40 * n_groups
     group = (np.arange(len(sample)) - first) // 40
-    assert len(result.modes) == n_groups
+    assert len(result.new) == n_groups
     shown = set()
-    for mode in result.modes:
+    for mode in result.new:
         numbers, counts = np.unique(group[mode.members()], return_counts=True)
         # A sample between two groups may be a member of both.
         assert counts.max() >= 0.8 * counts.sum()

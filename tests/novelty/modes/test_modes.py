@@ -28,9 +28,9 @@ def test_novel_clusters_are_found_with_their_rows() -> None:
     result = novelty(x, y, bandwidth=1.0)
     assert result.fraction == pytest.approx(0.4, abs=0.01)
     assert result.p_value < 0.02
-    assert result.modes[0].p_value < 0.05
-    assert len(result.modes) == 2
-    for mode in result.modes:
+    assert result.new[0].p_value < 0.05
+    assert len(result.new) == 2
+    for mode in result.new:
         label = int(labels[mode.exemplars[0]])
         count = int((labels == label).sum())
         assert abs(mode.n_members - count) <= 2
@@ -41,7 +41,7 @@ def test_novel_clusters_are_found_with_their_rows() -> None:
         assert set(mode.members()) == set(np.flatnonzero(mode.membership >= 2 / 3))
         assert np.mean(np.abs(mode.score(x) - mode.membership)) < 0.01
     assert result.missing == ()
-    places = {int(labels[mode.exemplars[0]]): mode for mode in result.modes}
+    places = {int(labels[mode.exemplars[0]]): mode for mode in result.new}
     new, old = places[1].score([[5.0, 0.0], [0.0, 0.0]])
     assert new > 0.99
     assert old < 2 / 3
@@ -50,7 +50,7 @@ def test_novel_clusters_are_found_with_their_rows() -> None:
 def test_what_is_lost_is_what_the_swapped_samples_gain() -> None:
     x, y, labels = clusters(2)
     result = novelty(y, x, bandwidth=1.0)
-    assert result.modes == ()
+    assert result.new == ()
     assert result.fraction == 0.0
     assert result.missing_fraction == pytest.approx(0.4, abs=0.01)
     assert {int(labels[mode.reference_exemplars[0]]) for mode in result.missing} == {1, 2}
@@ -78,7 +78,7 @@ def test_tables_name_the_columns_in_which_members_differ() -> None:
     )
     x.loc[:50, "dose"] += 8.0
     x.loc[:50, "age"] -= 4.0
-    mode = novelty(x, y).modes[0]
+    mode = novelty(x, y).new[0]
     dose = mode.columns[0]
     assert dose.name == "dose"
     # Outside are the known samples that are nearest to the mode, which are not at 0.
@@ -87,7 +87,7 @@ def test_tables_name_the_columns_in_which_members_differ() -> None:
     assert "age" in [column.name for column in mode.columns]
     assert "dose 8" in str(mode)
     assert len(mode.nearest_known) > 0
-    assert novelty(x.to_numpy(), y.to_numpy()).modes[0].columns[0].name == "column 2"
+    assert novelty(x.to_numpy(), y.to_numpy()).new[0].columns[0].name == "column 2"
 
 
 def test_headlines_name_rows_by_the_index_of_a_table_or_by_files() -> None:
@@ -98,7 +98,7 @@ def test_headlines_name_rows_by_the_index_of_a_table_or_by_files() -> None:
     files = [f"{row}.png" for row in range(80)]
     plain = novelty(x, y)
     found = novelty(x.set_axis(files), y)
-    new, missing = found.modes[0], found.missing[0]
+    new, missing = found.new[0], found.missing[0]
     assert new.names == tuple(files[row] for row in new.exemplars)
     assert missing.names == ()  # an index of positions says nothing more
     assert f"rows {new.names[0]}, {new.names[1]}" in found.headline()
@@ -109,7 +109,7 @@ def test_headlines_name_rows_by_the_index_of_a_table_or_by_files() -> None:
 
 def test_top_rows_are_sorted_and_ties_keep_their_order() -> None:
     x = np.repeat(np.array([[0.0, 0.0], [9.0, 9.0]]), 30, axis=0)
-    mode = novelty(x, np.zeros((60, 2)), bandwidth=1.0).modes[0]
+    mode = novelty(x, np.zeros((60, 2)), bandwidth=1.0).new[0]
     assert mode.members().tolist() == list(range(30, 60))
     assert mode.top(12).tolist() == list(range(30, 42))
     assert len(mode.top()) == 10
@@ -125,7 +125,7 @@ def test_new_points_in_any_array_library(options: dict) -> None:
     result = novelty(x + 1.0, y + 1.0, **options)
     found = novelty(torch.asarray(x) + 1.0, torch.asarray(y) + 1.0, **options)
     assert found.fraction == pytest.approx(result.fraction, abs=0.01)
-    pairs = zip(result.modes, found.modes, strict=True)
+    pairs = zip(result.new, found.new, strict=True)
     for first, second in pairs:
         same = first.score(points) - second.score(torch.asarray(points))
         assert np.mean(np.abs(same)) < 0.01
@@ -144,7 +144,7 @@ def test_a_matrix_of_similarities_finds_the_same_rows() -> None:
         return matrix[np.ix_(a[:, 0].astype(int), b[:, 0].astype(int))]
 
     result = novelty(positions[:200], positions[200:], kernel=looked_up)
-    members = np.unique(np.concatenate([mode.members() for mode in result.modes]))
+    members = np.unique(np.concatenate([mode.members() for mode in result.new]))
     assert np.isin(np.flatnonzero(labels > 0), members).mean() > 0.95
     assert result.fraction == pytest.approx(0.4, abs=0.02)
     assert result.score_rows(positions[:5]).shape == (5,)
@@ -155,7 +155,7 @@ def test_a_matrix_of_similarities_finds_the_same_rows() -> None:
 def test_bad_questions_are_refused() -> None:
     x, y, _ = clusters(0)
     result = novelty(x, y, bandwidth=1.0)
-    mode = result.modes[0]
+    mode = result.new[0]
     with pytest.raises(ValueError, match="points must be of 2 columns, got 3"):
         mode.score(np.zeros((4, 3)))
     with pytest.raises(ValueError, match="points must be of 2 columns, got 3"):
@@ -175,7 +175,7 @@ def test_a_mode_from_a_file_keeps_its_exemplars_alone() -> None:
     result = novelty(x, y, bandwidth=1.0)
     back = NoveltyResult.from_json(result.to_json())
     assert back.headline() == result.headline()
-    for before, after in zip(result.modes, back.modes, strict=True):
+    for before, after in zip(result.new, back.new, strict=True):
         assert isinstance(after, Mode)
         assert after.equals(before)
         np.testing.assert_array_equal(after.top(N_EXEMPLARS), before.top(N_EXEMPLARS))

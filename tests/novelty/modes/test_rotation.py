@@ -45,7 +45,7 @@ def test_rows_without_weight_do_not_turn_the_rotation() -> None:
 def test_modes_show_five_of_five_new_kinds(seed: int) -> None:
     x, y, kinds = five_new_kinds(seed, n_rows=450)
     result = novelty(x, y, bandwidth=5.0, n_resamples=99)
-    tops = [kinds[mode.top(20)] for mode in result.modes]
+    tops = [kinds[mode.top(20)] for mode in result.new]
     assert all((top == top[0]).all() for top in tops)  # purity 1.00
     assert sorted(int(top[0]) for top in tops) == [5, 6, 7, 8, 9]
     assert result.fraction == pytest.approx(0.5, abs=0.05)

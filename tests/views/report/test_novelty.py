@@ -42,10 +42,10 @@ def test_modes_are_shown_and_none_where_nothing_is_new(result, rows):
     def cards(shown):
         return page(shown, **rows).count("<h4><span>Mode")
 
-    assert cards(result) == len(result.modes) == 1
+    assert cards(result) == len(result.new) == 1
     rng = np.random.default_rng(0)
     alike = kernel_entropic_novelty(*rng.normal(size=(2, 60, 2)), bandwidth=1.0)
-    assert alike.modes == ()
+    assert alike.new == ()
     assert "Nothing new shown at this size" in page(alike)
     assert page(alike).count("<h4><span>Mode") == 0
 

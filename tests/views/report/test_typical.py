@@ -58,7 +58,7 @@ def test_rows_without_columns_to_show():
 
 
 def test_a_table_of_typical_rows(result, rows):
-    mode = result.modes[0]
+    mode = result.new[0]
     test, reference = (TypicalSide(mode, Rows(**rows), reference=side) for side in (False, True))
     grid = typical_rows(test, reference, ["size", "colour"], 4)
     assert grid.headings == {"Row": False, "Label": False, "size": True, "colour": False}
@@ -81,7 +81,7 @@ def test_texts_reach_the_page_escaped_and_cut(result):
         f"<b>new</b> {i}" for i in range(20)
     ]
     shown = page(result, texts=texts, reference_texts=[f"known {i}" for i in range(40)])
-    mode = result.modes[0]
+    mode = result.new[0]
     assert f"<b>{mode.exemplars[0]}</b> &lt;b&gt;new&lt;/b&gt; {mode.exemplars[0] - 30}" in shown
     assert f"known {mode.reference_exemplars[0]}" in shown
     assert "<i>old" not in shown
@@ -132,7 +132,7 @@ def test_what_is_missing_is_shown_where_it_stands_out():
 
 
 def test_no_row_is_typical_that_is_no_member(result, rows):
-    (mode,) = result.modes
+    (mode,) = result.new
     side = TypicalSide(mode, Rows(**rows))
     assert mode.n_members == 20
     assert set(side.typical(50)) <= set(range(30, 50))

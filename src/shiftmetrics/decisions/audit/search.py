@@ -208,7 +208,7 @@ def _by_search(
         np.random.default_rng(int(rng.integers(2**31))),
     )
     sides = (table, rows, "test"), (base, base_rows, "reference")
-    new = [_members(mode, *sides, encoder) for mode in result.modes]
+    new = [_members(mode, *sides, encoder) for mode in result.new]
     test = result.test
     newest = rows[:0]
     # Scores of rows cost a fifth of an audit: they are asked for where no mode says which rows are new.

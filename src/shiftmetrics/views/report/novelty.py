@@ -37,7 +37,7 @@ _TITLES = {
 
 def novelty_facts(result: Any) -> list[Fact]:
     """Return the figures beside the score; the kernel and the route are among the settings."""
-    n_modes = len(result.modes)
+    n_modes = len(result.new)
     modes = {0: "no mode", 1: "one mode"}.get(n_modes, f"{n_modes} modes")
     missing = f"of the reference, p = {result.test.missing_p_value:.2g}"
     facts = [
@@ -67,17 +67,17 @@ def fill_novelty(entry: Entry) -> None:
     entry.meter = result.fraction, "fraction of the test sample that is new"
     # the pictures on the card are of the first mode
     changed = result.changes.modes
-    modes = (*result.modes, *result.missing, *changed)
+    modes = (*result.new, *result.missing, *changed)
     if modes:
         side = TypicalSide(modes[0], rows, reference=modes[0].missing)
         entry.pictures = side.pictures(side.typical(MOST_PICTURES))
     entry.draw("spectrum")
     most = MOST_MODES if detail else FEW_MODES
-    shown = result.modes[:most]
+    shown = result.new[:most]
     missing = result.missing[:MOST_MISSING]
-    if len(result.modes) > len(shown):
+    if len(result.new) > len(shown):
         entry.sentences.append(
-            f"{len(result.modes)} modes are new; the first {len(shown)} are shown."
+            f"{len(result.new)} modes are new; the first {len(shown)} are shown."
         )
     if rows.bandwidth_sweep is not None:
         sweep = rows.bandwidth_sweep
