@@ -46,6 +46,15 @@ def test_a_new_group_is_found_and_told_in_the_units_of_the_table(
     assert result.new[0].names[0].startswith("c1000")
 
 
+def test_a_reference_of_later_dates_is_warned_of_above_the_answer() -> None:
+    early, late = (table(seed, 60) for seed in (4, 5))
+    early["day"] = pd.date_range("2024-01-01", periods=60).astype(str)
+    late["day"] = pd.date_range("2024-06-01", periods=60).astype(str)
+    (warning,) = novelty(early, late).above
+    assert "`day`" in warning
+    assert novelty(late, early).above == ()
+
+
 def test_rows_of_a_table_are_scored_as_they_are(
     samples: tuple[pd.DataFrame, pd.DataFrame],
 ) -> None:

@@ -306,6 +306,7 @@ def show(
         else:
             if len(results) > 1:
                 console.print(line_of(name, "bold"))
+            show_above(result, console)
             console.print(line_of(result.headline()))
         facts = [fact for fact in facts_of(result) if verbose or fact.is_answer]
         lines = [(fact.name, fact.value, fact.meaning) for fact in facts if not fact.said]
@@ -329,13 +330,18 @@ def line_of(text: str, style: str = "") -> Any:
     return Text(printable(text), style=style)
 
 
+def show_above(result: Result, console: Any) -> None:
+    """Print what stands above an answer, such as that the reference is the later one of both samples."""
+    for warning in getattr(result, "above", ()):
+        console.print(line_of(f"Warning: {warning}", "yellow"))
+
+
 def show_verdict(verdict: Verdict, result: Result, console: Any) -> None:
     """Print a decision: the verdict in its colour with one sentence, what was found, and what to do now."""
     from rich.text import Text
 
     style = {"good": "bold green", "bad": "bold red", "open": "bold yellow"}[verdict.tone]
-    for warning in getattr(result, "above", ()):
-        console.print(line_of(f"Warning: {warning}", "yellow"))
+    show_above(result, console)
     console.print(Text.assemble((verdict.word, style), printable(f"  {verdict.sentence}")))
     for sentence in verdict.findings:
         console.print(line_of(sentence, "dim"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -163,10 +164,12 @@ def kernel_entropic_novelty(
     names = _names(features), _names(reference)
     encoded = encoded_tables(features, reference)
     encoder = None
+    order: tuple[str, ...] = ()
     if encoded is not None:
         encoder = encoded[2]
         names = _ids(features, encoder, names[0]), _ids(reference, encoder, names[1])
         features, reference = encoded[:2]
+        order = encoded[3]
     samples = check_samples(features, reference, kernel, computing)
     columns = tuple(f"column {number}" for number in range(int(samples[0].shape[1])))
     if encoder is not None:
@@ -257,7 +260,7 @@ def kernel_entropic_novelty(
         missing_fraction=found.missing_fraction,
         new=found.new,
         missing=found.missing,
-        changes=found.changes,
+        changes=replace(found.changes, order_of_dates=order),
         score=score,
         test=found.test,
         source=NoveltySource(part, solution.method, found.scorer),

@@ -91,6 +91,11 @@ class NoveltyResult(Drawn, Result):
     source: NoveltySource | None = field(default=None, repr=False)
 
     @property
+    def above(self) -> tuple[str, ...]:
+        """Warnings that stand above the verdict: the reference is later than the sample."""
+        return self.changes.order_of_dates
+
+    @property
     def p_value(self) -> float:
         """The fraction of the permutations that show as much that is new."""
         return self.test.p_value

@@ -118,11 +118,14 @@ class NoveltyChanges(Record):
         Columns whose median or spread changed, where nothing else did.
     correlations : tuple of CorrelationChange
         Pairs of columns whose correlation changed, where nothing but columns did.
+    order_of_dates : tuple of str
+        That the reference is later than the sample, by which column.
     """
 
     modes: tuple[Mode, ...] = ()
     columns: tuple[GradualChange, ...] = ()
     correlations: tuple[CorrelationChange, ...] = ()
+    order_of_dates: tuple[str, ...] = ()
 
     @property
     def are_gradual(self) -> bool:

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from shiftmetrics import Resampling, Result
+from shiftmetrics.cli.commands.compare import which_was_which
 from shiftmetrics.comparison import compare_agreement
 
 
@@ -45,6 +46,23 @@ def test_models_are_ranked_with_rows_matched_by_id(run, folder, models):
     page = (folder / "out.html").read_text()
     assert "Models side by side" in page
     assert "Paired differences" in page
+
+
+def test_it_is_said_which_reference_was_taken_for_which_model() -> None:
+    models = {"a": "one.csv", "two.csv": "folder/two.csv"}
+    (apart,) = which_was_which(models, ["r1.csv", "r2.csv"], ["k1.csv", "k2.csv"])
+    first, second = apart.split(";")
+    assert first.split()[0] == "a"
+    for name in ("one.csv", "r1.csv", "k1.csv"):
+        assert name in first
+    for name in ("two.csv", "r2.csv", "k2.csv"):
+        assert name in second
+    (together,) = which_was_which(models, ["r1.csv"])
+    assert together.count("r1.csv") == 1
+    (many,) = which_was_which({str(k): f"{k}.csv" for k in range(20)}, [])
+    assert "5.csv" in many
+    assert "6.csv" not in many
+    assert "20" in many
 
 
 def test_each_model_may_have_its_reference(run, folder, models):

@@ -21,6 +21,14 @@ def levels(folder):
     return [f"3={folder / 'strong.csv'}", f"0.5={folder / 'mild.csv'}"]
 
 
+def test_it_is_said_which_file_was_taken_for_which(run, folder, levels):
+    result = run("curves", *levels, "--reference", folder / "clean.csv", "--id", "image")
+    printed = "".join(result.output.split())
+    for level, name in (("3", "strong.csv"), ("0.5", "mild.csv")):
+        assert f"level{level}is{folder / name}".replace(" ", "") in printed
+    assert f"setagainst{folder / 'clean.csv'}" in printed
+
+
 def test_levels_are_put_in_order_and_drawn(run, folder, levels):
     result = run(
         "curves", *levels, "--reference", folder / "clean.csv", "--id", "image", "--label", "truth",

@@ -3,7 +3,14 @@
 import pandas as pd
 import pytest
 
-from shiftmetrics.tables.encoder.date_ranges import DateRange, date_ranges, in_wrong_order
+from shiftmetrics.tables.encoder.date_ranges import (
+    DateRange,
+    date_ranges,
+    in_wrong_order,
+    order_of_samples,
+)
+from shiftmetrics.tables.encoder.roles import as_cells
+from shiftmetrics.tables.kinds import decide_kinds
 
 
 def month(first):
@@ -32,3 +39,11 @@ def test_other_columns_say_nothing_of_the_order():
     late = [DateRange("born", "2024-01-01", "2024-02-01")]
     early = [DateRange("day", "2023-01-01", "2023-02-01")]
     assert in_wrong_order(late, early, called="the batch") == ()
+
+
+def test_the_order_of_two_samples_is_read_from_their_dates():
+    late, early = month("2024-10-01"), month("2024-08-01")
+    for reference, current, warns in ((late, early, True), (early, late, False)):
+        cells = [as_cells(reference, "reference"), as_cells(current, "current")]
+        found = order_of_samples(decide_kinds(cells), "the sample")
+        assert len(found) == warns

@@ -19,6 +19,9 @@ from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.comparison import compare_agreement, compare_results
 from shiftmetrics.views import Context
 
+_MOST_ROLES = 6
+"""Files of which it is said what they were taken for."""
+
 
 @measuring(
     {compare_agreement: None},
@@ -140,10 +143,34 @@ def compare(
             before = ", ".join(dict.fromkeys(Path(path).name for path in references))
             description = f"{description[:-1]}, set against the same rows in {before}."
         read = [files] if known is None else [files, known]
-        answer = _answer(result, "Models under shift", description, versions)
+        notes = [*which_was_which(paths, references, labelled or []), *versions]
+        answer = _answer(result, "Models under shift", description, notes)
         return replace(answer, above=[text for part in read for text in part.said])
 
     return Job(inputs=[*files.sources, *(known.sources if known else ())], compute=compute)
+
+
+def which_was_which(
+    paths: Mapping[str, str], references: Sequence[str], labelled: Sequence[str] = ()
+) -> list[str]:
+    """Say which files were taken for which model, where those of options go by their order.
+
+    A reference that all models share is said once.
+    """
+    roles = []
+    for place, (name, path) in enumerate(paths.items()):
+        parts = [path if name == Path(path).name else f"{name} is {path}"]
+        if len(references) > 1:
+            parts.append(f"set against {references[place]}")
+        if labelled:
+            parts.append(f"with the labelled rows of {labelled[place]}")
+        roles.append(", ".join(parts))
+    sentence = f"{'; '.join(roles[:_MOST_ROLES])}."
+    if len(roles) > _MOST_ROLES:
+        sentence = f"{sentence[:-1]}; and so on, of {len(roles)} files."
+    if len(references) == 1:
+        sentence = f"{sentence[:-1]}; all are set against {references[0]}."
+    return [sentence]
 
 
 def _answer(

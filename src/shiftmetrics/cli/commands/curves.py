@@ -6,7 +6,7 @@ from typing import Any
 
 from shiftmetrics._core.tables import Align
 from shiftmetrics.agreement import agreement_curves
-from shiftmetrics.cli.commands.compare import by_name
+from shiftmetrics.cli.commands.compare import by_name, which_was_which
 from shiftmetrics.cli.inputs.score_files import read_score_files
 from shiftmetrics.cli.options import ColumnOptions
 from shiftmetrics.cli.outputs import CommandAnswer, Job
@@ -65,12 +65,14 @@ def curves(
         )
         names = ", ".join(levels.values())
         context = Context(description=f"Scores of {names}, set against those of {reference}.")
+        named = {f"level {level}": path for level, path in by_name(shifted).items()}
+        notes = which_was_which(named, [reference])
         return CommandAnswer(
             results={result.title: result},
             title="Agreement over the levels of a shift",
             context=context,
             above=files.said,
-            notes=files.notes,
+            notes=[*notes, *files.notes],
         )
 
     return Job(inputs=files.sources, compute=compute)

@@ -34,9 +34,8 @@ from shiftmetrics.decisions.audit.search import (
 from shiftmetrics.decisions.audit.timeline import Periods, change_point, periods_of
 from shiftmetrics.decisions.audit.unlabelled import tell_apart
 from shiftmetrics.tables.cells import Cells
-from shiftmetrics.tables.column_kinds import TypedTables
 from shiftmetrics.tables.encoder import TableEncoder
-from shiftmetrics.tables.encoder.date_ranges import date_ranges, in_wrong_order
+from shiftmetrics.tables.encoder.date_ranges import order_of_samples
 from shiftmetrics.tables.encoder.model_rows import model_rows
 from shiftmetrics.tables.encoder.roles import as_cells
 from shiftmetrics.tables.kinds import decide_kinds
@@ -197,7 +196,7 @@ def audit_samples(
         gradual=found.gradual,
         timeline=timeline,
         column_notes=tuple(encoder.notes()),
-        order_of_dates=_wrong_order(typed),
+        order_of_dates=order_of_samples(typed, "the current sample"),
     )
 
     # What that means for the model. Labels of a plan count in its order; others as they are.
@@ -309,15 +308,6 @@ def _read(labels: Any) -> Any:
     if not isinstance(labels, Cells):
         return labels
     return model_rows(labels, decide_kinds([labels]), 0)
-
-
-def _wrong_order(typed: TypedTables) -> tuple[str, ...]:
-    """Return a warning where the reference is the later one of both samples."""
-    dates = [name for name, kind in typed.kinds.items() if kind.kind == "date"]
-    before, now = (
-        date_ranges(frame, [name for name in dates if name in frame]) for frame in typed.frames
-    )
-    return in_wrong_order(before, now, called="the current sample")
 
 
 def _listed(model: Any) -> list[Any]:

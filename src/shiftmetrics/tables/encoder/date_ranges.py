@@ -11,6 +11,8 @@ from shiftmetrics._core.record import Record
 if TYPE_CHECKING:
     import pandas as pd
 
+    from shiftmetrics.tables.column_kinds import TypedTables
+
 
 @dataclass(frozen=True, eq=False)
 class DateRange(Record):
@@ -66,3 +68,20 @@ def in_wrong_order(
                 f"{before.early} and later, against {now.late} and earlier). Are the two exchanged?"
             )
     return tuple(warnings)
+
+
+def order_of_samples(typed: TypedTables, called: str) -> tuple[str, ...]:
+    """Return the warnings of `in_wrong_order` for a reference and what came since, in this order.
+
+    Parameters
+    ----------
+    typed : TypedTables
+        Both samples, with the kinds of their columns.
+    called : str
+        What the later one is called.
+    """
+    dates = [name for name, kind in typed.kinds.items() if kind.kind == "date"]
+    before, since = (
+        date_ranges(frame, [name for name in dates if name in frame]) for frame in typed.frames
+    )
+    return in_wrong_order(before, since, called)

@@ -15,6 +15,7 @@ from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.column_kinds import ColumnKind, DateOrder, TypedTables
 from shiftmetrics.tables.encoder.categories import CategoryPart
+from shiftmetrics.tables.encoder.date_ranges import order_of_samples
 from shiftmetrics.tables.encoder.parts import (
     DatePart,
     NumberPart,
@@ -284,8 +285,10 @@ class TableEncoder(Record):
 
 def encoded_tables(
     current: Any, reference: Any
-) -> tuple[FloatArray, FloatArray, TableEncoder] | None:
-    """Return the features of two tables, and their encoder; None where both hold nothing but numbers.
+) -> tuple[FloatArray, FloatArray, TableEncoder, tuple[str, ...]] | None:
+    """Return the features of two tables, their encoder, and warnings if the reference is the later one.
+
+    None where both hold nothing but numbers.
 
     Parameters
     ----------
@@ -297,8 +300,10 @@ def encoded_tables(
         return None
     if not any(is_mixed(frame) for frame in frames):
         return None
-    encoder = TableEncoder.fit(reference, current)
-    return encoder.transform(current), encoder.transform(reference), encoder
+    typed = decide_kinds([as_cells(reference, "reference"), as_cells(current, "current")])
+    encoder = TableEncoder.fit(reference, current, typed=typed)
+    features = encoder.transform(current), encoder.transform(reference)
+    return *features, encoder, order_of_samples(typed, "the sample")
 
 
 def is_mixed(frame: pd.DataFrame) -> bool:

@@ -48,15 +48,21 @@ def render_markdown(
 def _section(result: Result, heading: str) -> list[str]:
     verdict = verdict_of(result)
     if verdict is None:
-        lines = [f"## {plain_text(heading)}", "", plain_text(result.headline()), ""]
-        return [*lines, *_bullets(result.notes())]
-    lines = [f"## {plain_text(f'{verdict.word}: {heading}')}", ""]
-    for warning in getattr(result, "above", ()):
-        lines += [f"**Warning:** {plain_text(warning)}", ""]
+        lines = [f"## {plain_text(heading)}", "", *_above(result)]
+        return [*lines, plain_text(result.headline()), "", *_bullets(result.notes())]
+    lines = [f"## {plain_text(f'{verdict.word}: {heading}')}", "", *_above(result)]
     lines += [plain_text(verdict.sentence), ""]
     for step in verdict.steps:
         lines += [f"**{plain_text(step)}**", ""]
     lines += _bullets([*verdict.findings, *(f"Warning: {text}" for text in result.warnings)])
+    return lines
+
+
+def _above(result: Result) -> list[str]:
+    """Return what stands above an answer, such as that the reference is the later one of both samples."""
+    lines = []
+    for warning in getattr(result, "above", ()):
+        lines += [f"**Warning:** {plain_text(warning)}", ""]
     return lines
 
 
