@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from shiftmetrics.decisions.monitor.state import MonitorState
     from shiftmetrics.decisions.scores.result import ScoreDiffResult
     from shiftmetrics.decisions.scores.scores import diff_scores
+    from shiftmetrics.decisions.tokens.result import TokenDiffResult
+    from shiftmetrics.decisions.tokens.tokens import diff_tokens
 
 __all__ = [
     "AuditResult",
@@ -23,9 +25,11 @@ __all__ = [
     "MonitorState",
     "Passport",
     "ScoreDiffResult",
+    "TokenDiffResult",
     "audit_samples",
     "diff_models",
     "diff_scores",
+    "diff_tokens",
     "make_passport",
     "monitor_batch",
 ]
@@ -37,9 +41,11 @@ _HOME = {
     "MonitorState": "monitor.state",
     "Passport": "monitor.passport",
     "ScoreDiffResult": "scores.result",
+    "TokenDiffResult": "tokens.result",
     "audit_samples": "audit.audit",
     "diff_models": "diff.diff",
     "diff_scores": "scores.scores",
+    "diff_tokens": "tokens.tokens",
     "make_passport": "monitor.profile",
     "monitor_batch": "monitor.monitor",
 }

@@ -27,6 +27,7 @@ from shiftmetrics.tables.readers import (
     promptfoo,
     statistics,
     text,
+    token_logs,
     workbook,
 )
 from shiftmetrics.tables.readers.folders import files_of_parts, read_parts
@@ -44,6 +45,7 @@ READERS: list[Reader] = [
     arff.READER,
     lm_eval.READER,
     *promptfoo.READERS,
+    token_logs.READER,
     *json.READERS,
     text.READER,
 ]

@@ -20,6 +20,7 @@ from shiftmetrics.cli.options import ColumnOptions
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.score_answers import TypedScores, are_scores, score_answer
 from shiftmetrics.cli.signature import Call, measuring
+from shiftmetrics.cli.token_answers import are_tokens, token_answer
 from shiftmetrics.decisions import DiffResult, diff_models
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.views import Context
@@ -138,6 +139,13 @@ def diff(
         new=new_column,
         changed=changed,
     )
+    if data is None and are_tokens(contents):
+        names = [Path(text).name for text in (old, new or old)]
+        return Job(
+            inputs=sources,
+            compute=lambda: token_answer(call, contents, names, inner=inner, changed=changed),
+            markdown=markdown,
+        )
     if data is None and are_scores(contents, scores):
         names = [Path(text).name for text in (old, new or old)]
         return Job(

@@ -1,0 +1,1 @@
+"""Two language models by the log-probabilities of the same tokens."""
