@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -102,10 +103,19 @@ class ClassPair:
         """Return the confidence of one side in some of the matched rows."""
         return None if side.confidence is None else side.confidence[self.places(side, rows)]
 
+    @cached_property
+    def _columns_of_new(self) -> list[int]:
+        """Where the classes of the old model stand among those of the new one."""
+        places = {name: place for place, name in enumerate(self.new.names)}
+        return [places[name] for name in self.old.names]
+
     def probabilities(self, side: ServedPredictions, rows: IntArray) -> FloatArray:
         """Return the probabilities of one side in some of the matched rows, in the old one's order of classes."""
-        columns = [side.names.index(name) for name in self.old.names]
-        return side.probabilities(self.places(side, rows))[:, columns]
+        found = side.probabilities(self.places(side, rows))
+        # mostly both have one order, and nothing is copied
+        if side.names == self.old.names:
+            return found
+        return found[:, self._columns_of_new]
 
 
 @dataclass(frozen=True, kw_only=True)
