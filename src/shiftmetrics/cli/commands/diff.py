@@ -143,7 +143,7 @@ def diff(
         names = [Path(text).name for text in (old, new or old)]
         return Job(
             inputs=sources,
-            compute=lambda: token_answer(call, contents, names, inner=inner, changed=changed),
+            compute=lambda: token_answer(call, contents, names, inner=roles.inner, changed=changed),
             markdown=markdown,
         )
     if data is None and are_scores(contents, scores):
