@@ -17,6 +17,7 @@ from shiftmetrics.decisions.predictions.pairs import ClassPair, MatchedRows, Out
 from shiftmetrics.tables.array_scores import scores_of_arrays, under_names
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.options import RoleOptions
+from shiftmetrics.tables.plain_arrays import array_predictions
 from shiftmetrics.tables.prediction_tables import PredictionTables
 from shiftmetrics.tables.predictions import read_predictions
 from shiftmetrics.tables.python import cells_of
@@ -87,6 +88,11 @@ def read_pair(old: Any, new: Any, arguments: PairArguments) -> ClassPair | Outpu
             expected = "predictions of shape (n_samples,) or (n_samples, n_classes)"
             raise ArgumentValueError(argument, expected, f"shape {cells.values.shape}")
         files.append(under_names(cells, own if len(set(names)) > 1 else None))
+    has_own_rows = arguments.ids is None or isinstance(arguments.ids, RoleOptions)
+    if has_own_rows and arguments.labels is None and arguments.groups is None:
+        quick = array_predictions(files, options)
+        if quick is not None:
+            return class_pair(_matched(quick, None), quick, options.threshold)
     files, options = scores_of_arrays(files, options)
     labels = arguments.labels
     if labels is not None and not isinstance(labels, str):
