@@ -50,7 +50,10 @@ def test_evalplus():
 
 def test_alpaca_eval():
     rows = [
-        {"instruction": f"Count to {n} aloud.", "preference": [1.0, 2.0, 1.5, 0.0, 1.2, None][n % 6]}
+        {
+            "instruction": f"Count to {n} aloud.",
+            "preference": [1.0, 2.0, 1.5, 0.0, 1.2, None][n % 6],
+        }
         for n in range(N)
     ]
     Path("annotations.json").write_text(json.dumps(rows))

@@ -1,5 +1,6 @@
 """What logs of evaluations hold."""
 
+import gc
 import math
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from shiftmetrics.tables.content import Content, ReadOptions
 from shiftmetrics.tables.logs import (
     LogRows,
+    collector_paused,
     column_of_score,
     digest_of_question,
     joined_logs,
@@ -63,3 +65,33 @@ def test_logs_of_several_tasks_are_one():
     assert joined.frame["task"].tolist() == ["a", "b"]
     assert math.isnan(joined.frame["f1"][0])
     assert joined.settings == {"shots": "a.jsonl", "shots (b.jsonl)": "b.jsonl"}
+
+
+def test_digests_tell_texts_and_objects_apart():
+    found = {
+        digest_of_question(*parts)
+        for parts in (
+            ("a",),
+            ("a", "b"),
+            ("ab",),
+            ("a\0b",),
+            ("a", None),
+            ({"a": 1},),
+            ('[{"a": 1}]',),
+            (["a"],),
+            ('["a"]',),
+        )
+    }
+    assert len(found) == 9
+    assert digest_of_question({"a": 1, "b": 2}) == digest_of_question({"b": 2, "a": 1})
+
+
+def test_the_collector_is_as_it_was():
+    for is_on in (True, False):
+        (gc.enable if is_on else gc.disable)()
+        try:
+            with collector_paused():
+                assert not gc.isenabled()
+            assert gc.isenabled() == is_on
+        finally:
+            gc.enable()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,9 +83,27 @@ def column_of_score(name: str) -> str:
     return f"score.{name}" if name in ROLES else name
 
 
+# made once: it takes as long as a short question
+_encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=str).encode
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Pause the collector of cycles: it would go through all samples again and again, and a log has no cycles."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def digest_of_question(*parts: Any) -> str:
     """Return a digest of what was asked."""
-    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
+    # texts are long, and need no quotes between signs that no text holds
+    are_texts = all(isinstance(part, str) and "\0" not in part for part in parts)
+    text = "\0".join(("", *parts)) if are_texts else _encode(parts)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -189,7 +209,10 @@ class LogRows:
 
 
 def _word(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, str):
+        return value
+    # whole numbers most often; those of numpy and Booleans are spelt by json
+    return str(value) if type(value) is int else json.dumps(value)
 
 
 def joined_logs(logs: Sequence[LogCells], name: str) -> LogCells:

@@ -19,6 +19,7 @@ from shiftmetrics.tables.logs import (
     REPEAT,
     TASK,
     LogRows,
+    collector_paused,
     column_of_score,
     digest_of_question,
     left_out,
@@ -47,6 +48,7 @@ def _is_json_log(content: Content) -> bool:
     return _JSON.match(content.head.removeprefix(b"\xef\xbb\xbf")) is not None
 
 
+@collector_paused()
 def _read_json(content: Content) -> Cells:
     content.check_size(4 * content.size)
     log = _parsed(content, content.read())
@@ -82,6 +84,7 @@ def _is_archive(content: Content) -> bool:
     return any(name.startswith("_journal/") for name in names) or "header.json" in names
 
 
+@collector_paused()
 def _read_archive(content: Content) -> Cells:
     with content.open() as file:
         try:

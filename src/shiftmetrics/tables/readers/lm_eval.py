@@ -16,6 +16,7 @@ from shiftmetrics.tables.logs import (
     TASK,
     LogCells,
     LogRows,
+    collector_paused,
     column_of_score,
     digest_of_question,
     left_out,
@@ -59,6 +60,7 @@ def _records(content: Content) -> Iterator[dict[str, Any]]:
                 raise content.refusal(f"a log of {TOOL}", where, remedy) from error
 
 
+@collector_paused()
 def _read(content: Content) -> Cells:
     match = _NAME.fullmatch(content.name)
     task = match["task"] if match else ""

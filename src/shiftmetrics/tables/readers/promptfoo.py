@@ -15,6 +15,7 @@ from shiftmetrics.tables.logs import (
     QUESTION,
     REPEAT,
     LogRows,
+    collector_paused,
     column_of_score,
     digest_of_question,
     number_of,
@@ -49,6 +50,7 @@ def _is_lines(content: Content) -> bool:
     return sum(name in line for name in _RESULT) >= 3
 
 
+@collector_paused()
 def _read_json(content: Content) -> Cells:
     content.check_size(4 * content.size)
     log = _parsed(content, content.read(), 0)
@@ -62,6 +64,7 @@ def _read_json(content: Content) -> Cells:
     return _cells(content, results, says_repeats=int(options.get("repeat") or 1) > 1)
 
 
+@collector_paused()
 def _read_lines(content: Content) -> Cells:
     content.check_size(4 * content.size)
     results = []
@@ -82,15 +85,17 @@ def _parsed(content: Content, data: bytes, line: int) -> Any:
 
 
 def _cells(content: Content, results: list[dict[str, Any]], *, says_repeats: bool) -> Cells:
-    names = _names(results)
+    # what the variables are, once for each result
+    asked_of = [digest_of_question(result.get("vars") or {}) for result in results]
+    names = _names(results, len(set(asked_of)))
     found = LogRows()
     named: dict[str, None] = {}
     seen: dict[tuple[str, str], int] = {}
-    for result in results:
+    for result, digest_of_variables in zip(results, asked_of, strict=True):
         prompt = result.get("prompt") or {}
         asked = prompt.get("raw") if isinstance(prompt, dict) else prompt
         variables = result.get("vars") or {}
-        digest = digest_of_question(variables, asked)
+        digest = digest_of_question(digest_of_variables, asked)
         model = _model(result.get("provider"))
         row: dict[str, Any] = {
             QUESTION: str(variables.get(names)) if names else _shown(variables, asked),
@@ -140,15 +145,14 @@ def _label(prompt: Any) -> str:
     return str(prompt or "")
 
 
-def _names(results: list[dict[str, Any]]) -> str | None:
+def _names(results: list[dict[str, Any]], n_questions: int) -> str | None:
     """Return the variable that names the questions: the first one of words that differs in all of them."""
     first = results[0].get("vars") or {}
-    questions = {digest_of_question(result.get("vars")) for result in results}
     for name, value in first.items():
         if not isinstance(value, str) or len(value) > 60:
             continue
         values = {str((result.get("vars") or {}).get(name)) for result in results}
-        if len(values) == len(questions):
+        if len(values) == n_questions:
             return str(name)
     return None
 
