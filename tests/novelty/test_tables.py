@@ -38,7 +38,7 @@ def test_a_new_group_is_found_and_told_in_the_units_of_the_table(
     assert np.isin(np.arange(45), members).mean() >= 0.9
     columns = {column.name: column for mode in result.new for column in mode.columns}
     assert columns["age"].inside == pytest.approx(22.0, abs=3.0)
-    assert columns["job is unseen"].inside > 0.8
+    assert columns["job = courier"].inside > 0.8
     # What was made of the columns stands in the result, and ids name the rows.
     (note,) = result.settings["encoding"]
     assert "customer_id" in note

@@ -6,7 +6,7 @@ import pytest
 
 from people import JOBS
 from shiftmetrics.decisions import audit_samples
-from shiftmetrics.decisions.audit.search import find_changed_modes
+from shiftmetrics.decisions.audit.search import detected, find_changed_modes
 from shiftmetrics.tables.encoder import TableEncoder
 
 
@@ -165,3 +165,41 @@ def test_lower_limits_of_what_is_new_hold(levels, fraction):
         found = find_changed_modes(encoder, reference, current, rng)
         wrong += found.interval.low > fraction
     assert wrong <= 8
+
+
+def words(rng, n_words, n):
+    """Return lines of words whose frequencies fall as in a language."""
+    places = np.minimum(rng.zipf(1.3, (n, n_words)), 300)
+    return pd.Series([" ".join(f"w{place}" for place in line) for line in places.tolist()])
+
+
+def rare_levels(rng, n):
+    """Return six columns whose rare levels stand a few times: in one half or the other by chance."""
+    levels = [np.minimum(rng.zipf(1.6, n), 400) for _ in range(6)]
+    return pd.DataFrame({f"code {place}": each.astype(str) for place, each in enumerate(levels)})
+
+
+def addresses(rng, n):
+    numbers = pd.Series(rng.integers(1, 400, n).astype(str))
+    places = pd.Series(rng.integers(10_000, 99_999, n).astype(str))
+    return pd.DataFrame({"address": numbers + " " + words(rng, 2, n) + " street " + places})
+
+
+def heavy_tails(rng, n):
+    return pd.DataFrame(rng.standard_cauchy((n, 3)), columns=list("abc"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [rare_levels, addresses, heavy_tails])
+def test_random_halves_of_one_sample_are_exchangeable_after_the_encoding(columns):
+    rng = np.random.default_rng(0)
+    false = 0
+    for seed in range(40):
+        whole = columns(rng, 300).assign(x=rng.normal(size=300))
+        halves = whole[:150], whole[150:].reset_index(drop=True)
+        encoder = TableEncoder.fit(*halves)
+        features = [encoder.transform(half) for half in halves]
+        test = detected(*features, encoder.names, np.random.default_rng(seed)).test
+        false += min(test.p_value, test.missing_p_value) <= 0.05
+    # Two are expected; seven or more come by chance in 3 of 1,000 runs.
+    assert false <= 6

@@ -1,4 +1,4 @@
-"""The levels of a category: which have a feature, which are rare, which were never seen."""
+"""The levels of a category: which have a feature, and which are rare, in both samples together."""
 
 import numpy as np
 import pandas as pd
@@ -38,29 +38,27 @@ def test_frequent_levels_have_a_feature_and_rare_ones_share_one():
     assert part.rare == ("c", "d")
     assert part.names == ("x = a", "x = b", "x is rare")
     expected = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]
-    # A level of a later sample counts as rare where the current one had none that was unseen.
+    # A level that stands in neither sample counts as rare.
     np.testing.assert_array_equal(part.transform(series(["a", "d", "new"])), expected)
 
 
-def test_unseen_levels_of_the_current_sample_have_a_feature_of_their_own():
+def test_levels_are_counted_in_both_samples_together():
     reference = series(["a"] * 60 + ["b"] * 60)
-    current = series(["a"] * 5 + ["n"] * 3 + ["m"] * 2 + ["o"])
+    current = series(["a"] * 5 + ["n"] * 12 + ["m"] * 2 + ["o"])
     part = CategoryPart.fit("x", reference, current)
-    assert part.names == ("x = a", "x = b", "x is unseen")
-    assert part.examples == ("n", "m")
-    assert part.transform(current).sum(axis=0).tolist() == [5.0, 0.0, 6.0]
-    assert part.in_words(2, 0.5, 0.0) == "x = n or m in 50 %, else 0 %"
+    assert part.names == ("x = a", "x = b", "x = n", "x is rare")
+    assert part.transform(current).sum(axis=0).tolist() == [5.0, 0.0, 12.0, 3.0]
+    assert part.in_words(2, 0.5, 0.0) == "x = n in 50 %, else 0 %"
 
 
-def test_where_unseen_levels_are_usual_only_the_frequent_ones_count_as_unseen():
-    # 30 of 60 cells of the reference stand once: another sample has as many that are new.
-    reference = series(["a"] * 30 + [f"r{place}" for place in range(30)])
-    current = series(["a"] * 30 + ["n"] * 12 + ["once"])
-    part = CategoryPart.fit("x", reference, current)
-    assert part.new == ("n",)
-    features = dict(zip(part.names, part.transform(series(["n", "once"])).T, strict=True))
-    assert features["x is unseen"].tolist() == [1.0, 0.0]
-    assert features["x is rare"].tolist() == [0.0, 1.0]
+def test_levels_do_not_depend_on_which_row_is_of_which_sample():
+    rng = np.random.default_rng(0)
+    rows = series(rng.choice([f"l{place}" for place in range(90)], 400)).to_numpy()
+    first = CategoryPart.fit("x", series(rows[:150]), series(rows[150:]))
+    mixed = rng.permutation(rows)
+    second = CategoryPart.fit("x", series(mixed[:150]), series(mixed[150:]))
+    assert first.names == second.names
+    assert first.rare == second.rare
 
 
 def test_one_level_everywhere_gives_no_part():

@@ -16,84 +16,54 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _RARE = 10
-"""Samples of the reference that a level needs for a column of its own; of many samples, `_RARE_FRACTION` of them."""
+"""Samples that a level needs for a column of its own; of many samples, `_RARE_FRACTION` of them."""
 _RARE_FRACTION = 0.002
 _MOST_LEVELS = 50
-_MOST_EXAMPLES = 2
-_LIKELY_UNSEEN = 0.01
-"""Expected fraction of unseen levels in another sample of the same source, from which unseen says nothing."""
 
 
 @dataclass(frozen=True, eq=False)
 class CategoryPart(Part):
-    """A category: one feature for each frequent level, one for rare ones, one for those never seen."""
+    """A category: one feature for each frequent level, and one for all rare ones."""
 
     name: Any
     levels: tuple[str, ...]
     rare: tuple[str, ...]
-    has_rare: bool
-    tells_unseen: bool
-    new: tuple[str, ...] | None = None
-    """The only levels that count as unseen; None for all that the reference lacks."""
-    examples: tuple[str, ...] = ()
-    """Unseen levels of the current sample, the most frequent first."""
 
     @classmethod
     def fit(cls, name: Any, reference: pd.Series, current: pd.Series) -> CategoryPart | None:
-        """Fit the levels on the reference; the current sample tells only whether something is unseen."""
+        """Count the levels in both samples together, whichever of them a level stands in.
+
+        A feature for "never seen in the reference" would be 0 in all of the reference by its definition: with some
+        columns of rare levels, two samples of one source would differ by it.
+        """
         counts = level_counts(reference)
+        if current is not reference:
+            counts = counts.add(level_counts(current), fill_value=0)
+        # In one order whatever the order of the rows: ties are broken by name.
+        counts = counts.sort_index().sort_values(ascending=False, kind="stable")
         n = int(counts.sum())
         # A level needs enough samples for a feature of its own; of few samples, a quarter of them.
         enough = max(min(_RARE, n // 4), math.ceil(_RARE_FRACTION * n))
-        frequent = tuple(map(str, counts.index[counts >= enough][:_MOST_LEVELS]))
-        rare = tuple(sorted(set(map(str, counts.index)) - set(frequent)))
-        others = level_counts(current).drop([*frequent, *rare], errors="ignore")
-        # Good and Turing: another sample of the same source has unseen levels about as often as the
-        # reference has levels that stand in it once. Where that is often, unseen levels are rare ones,
-        # but for those that are frequent in the sample: as many by chance are unlikely.
-        likely = int((counts == 1).sum()) / n
-        new = None
-        if likely >= _LIKELY_UNSEEN:
-            new = tuple(sorted(map(str, others.index[others >= enough])))
-        n_new = len(others) if new is None else len(new)
-        has_rare = bool(rare) or len(others) > n_new
-        if len(frequent) + has_rare < 2 and not len(others):
+        frequent = set(map(str, counts.index[counts >= enough][:_MOST_LEVELS]))
+        rare = set(map(str, counts.index)) - frequent
+        if len(counts) < 2 or (current is reference and not frequent):
             return None
-        counted = others if new is None else others[list(new)].sort_values(ascending=False)
-        return cls(
-            name=name,
-            levels=tuple(sorted(frequent)),
-            rare=rare,
-            has_rare=has_rare,
-            tells_unseen=n_new > 0,
-            new=new,
-            examples=tuple(map(str, counted.index[:_MOST_EXAMPLES])),
-        )
+        return cls(name, tuple(sorted(frequent)), tuple(sorted(rare)))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The levels in order, then the rare and the unseen ones."""
+        """The levels in order, then the rare ones."""
         names = [f"{self.name} = {level}" for level in self.levels]
-        if self.has_rare:
+        if self.rare:
             names.append(f"{self.name} is rare")
-        if self.tells_unseen:
-            names.append(f"{self.name} is unseen")
         return tuple(names)
 
     def transform(self, values: pd.Series) -> FloatArray:
-        """Return the one-hot code."""
+        """Return the one-hot code; levels of a later sample that were never counted are rare, if any are."""
         places = {level: place for place, level in enumerate(self.levels)}
-        # Levels without a code of their own are unseen, or rare, or without any feature.
-        unseen = self.width - 1 if self.tells_unseen else -1
-        rare = len(self.levels) if self.has_rare else -1
-        places.update(dict.fromkeys(self.rare, rare))
-        if self.new is not None:
-            places.update(dict.fromkeys(self.new, unseen))
-            unseen = rare
-        elif not self.tells_unseen:
-            unseen = rare
+        rare = len(self.levels) if self.rare else -1
         codes, names = level_codes(values)
-        place_of = np.array([places.get(name, unseen) for name in names], dtype=np.int64)
+        place_of = np.array([places.get(name, rare) for name in names], dtype=np.int64)
         # One 1 in each row, none for levels without a feature.
         code = place_of[codes]
         features = np.zeros((len(codes), self.width))
@@ -102,12 +72,10 @@ class CategoryPart(Part):
         return features
 
     def in_words(self, place: int, inside: float, outside: float) -> str:
-        """Return how frequent a level is, unseen ones by the names that the current sample has."""
+        """Return how frequent a level is."""
         what = self.names[place]
         if what == f"{self.name} = missing":
             what = f"{self.name} missing"
-        elif self.tells_unseen and place == self.width - 1 and self.examples:
-            what = f"{self.name} = {' or '.join(self.examples)}"
         return often_in_words(what, inside, outside)
 
 

@@ -1,4 +1,4 @@
-"""The encoder of tables: fitted on a reference, it turns columns of any kind into comparable numbers."""
+"""The encoder of tables: fitted on the samples that are compared, it turns columns of any kind into comparable numbers."""
 
 from __future__ import annotations
 
@@ -33,18 +33,20 @@ if TYPE_CHECKING:
 class TableEncoder(Record):
     """Turns the columns of a table into features in which every column weighs about as much as any other.
 
-    The squared distance of two random samples of the reference is about 2 along each column, whether it is a number
+    The squared distance of two random rows is about 2 along each column, whether it is a number
     of any unit or a category of any number of levels:
 
     - numbers are centred at the median and divided by a robust spread; beyond three spreads they grow with the
       logarithm only, so that one wild value does not decide. Where cells are missing, an indicator stands beside
       the number, and the median fills the gap.
-    - categories have a column for each level that is frequent in the reference; rare levels have one in common.
-      Levels that the reference never had have another one, where the reference has few levels that occur only once.
+    - categories have a column for each level that is frequent in both samples together; rare levels have one in common.
     - dates give the elapsed time and, where they vary, the month, the day of the week and the hour. A date that
       only tells when a sample was taken, because the samples hardly overlap in it, is left out.
     - text gives the leading components of its TF-IDF matrix.
     - an id names the rows, and is no feature.
+
+    Nothing of it depends on which row is of which sample: random halves of one sample stay exchangeable, so that tests
+    by permuted labels hold.
 
     Parameters
     ----------
@@ -69,7 +71,7 @@ class TableEncoder(Record):
     >>> current = pd.DataFrame({"age": [35, None], "job": ["c", "a"]})
     >>> encoder = TableEncoder.fit(reference, current)
     >>> encoder.transform(current).shape, encoder.names
-    ((2, 5), ('age', 'age is missing', 'job = a', 'job = b', 'job is unseen'))
+    ((2, 5), ('age', 'age is missing', 'job = a', 'job = b', 'job is rare'))
     """
 
     columns: tuple[Column, ...]
@@ -89,12 +91,12 @@ class TableEncoder(Record):
         date_order: DateOrder | None = None,
         typed: TypedTables | None = None,
     ) -> TableEncoder:
-        """Fit on the reference; ``current`` tells which columns have gaps, or another type, there.
+        """Fit on both samples together, or on the reference alone where there is no other.
 
         Parameters
         ----------
         reference : DataFrame, Cells or array of shape (n_reference, n_columns)
-            The sample that sets centres, spreads and levels.
+            What was known.
         current : DataFrame, Cells or array of shape (n_samples, n_columns), optional
             The sample that will be compared with it. Default: the reference itself.
         columns : sequence of names, optional
