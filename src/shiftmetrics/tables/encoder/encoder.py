@@ -1,4 +1,4 @@
-"""The encoder of tables: fitted on the samples that are compared, it turns columns of any kind into comparable numbers."""
+"""The encoder of tables: fitted on what is compared, it turns columns of any kind into comparable numbers."""
 
 from __future__ import annotations
 
@@ -39,14 +39,15 @@ class TableEncoder(Record):
     - numbers are centred at the median and divided by a robust spread; beyond three spreads they grow with the
       logarithm only, so that one wild value does not decide. Where cells are missing, an indicator stands beside
       the number, and the median fills the gap.
-    - categories have a column for each level that is frequent in both samples together; rare levels have one in common.
+    - categories have a column for each level that is frequent in both samples together; rare levels have one in
+      common.
     - dates give the elapsed time and, where they vary, the month, the day of the week and the hour. A date that
       only tells when a sample was taken, because the samples hardly overlap in it, is left out.
     - text gives the leading components of its TF-IDF matrix.
     - an id names the rows, and is no feature.
 
-    Nothing of it depends on which row is of which sample: random halves of one sample stay exchangeable, so that tests
-    by permuted labels hold.
+    Nothing of it depends on which row is of which sample: random halves of one sample stay exchangeable, so that
+    tests by permuted labels hold.
 
     Parameters
     ----------

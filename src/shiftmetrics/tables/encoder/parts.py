@@ -166,7 +166,7 @@ def often_in_words(what: str, inside: float, outside: float) -> str:
 def robust_spread(values: FloatArray) -> float:
     """Return the standard deviation of values without their outermost 5 % on each side.
 
-    Of two samples together, one in ten of one may then lie anywhere and does not decide how the others are told apart.
+    One in ten of one of two samples may then lie anywhere, and does not decide how the others are told apart.
 
     Quartiles would not do: those of a column that repeats one value for most samples coincide, and would call every
     other value infinitely far. Where even the inner 90 % are one value, all values count.
