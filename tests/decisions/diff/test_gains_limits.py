@@ -109,6 +109,14 @@ def test_an_exact_interval_is_given_from_nine_tenths_of_the_plan_on():
     assert (known > 0).sum() == 36
 
 
+def test_exactly_nine_tenths_of_the_plan_finish_it():
+    low, high = np.full(300, -1.0), np.ones(300)
+    low[:63] = 1.0
+    gains = gains_of(low, high, n_samples=500, are_signs=True)
+    plan = plan_of(300, 70, n_samples=500, mode="exact")
+    assert sampled_difference(gains, plan)[1].method == "exact"
+
+
 def test_rows_that_are_no_candidates_and_not_known_count_with_their_limits():
     low = np.array([0.5, -0.5, 0.0, 0.25])
     gains = gains_of(low, low, n_samples=8, are_signs=False, least=-0.5, most=0.5)
