@@ -16,6 +16,9 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 OfConfusions: TypeAlias = Callable[[FloatArray], FloatArray]
 """From confusions of shape (n_models, n_classes, n_classes), labels along the rows, to a score for each model."""
 
+OfMargins: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+"""From hits, labels and predictions, each of shape (n_models, n_classes), to a score for each model."""
+
 _RATES = ("precision", "recall", "f1", "jaccard")
 _AVERAGES = ("binary", "macro", "micro", "weighted")
 
@@ -29,6 +32,19 @@ def scorer_of_confusions(name: str, n_classes: int) -> OfConfusions | None:
     """
     if name in _LIKELIHOOD_RATIOS and n_classes == 2:
         return _LIKELIHOOD_RATIOS[name]
+    of_margins = scorer_of_margins(name, n_classes)
+    if of_margins is None:
+        return None
+
+    def of_confusions(confusions: FloatArray) -> FloatArray:
+        hits = np.diagonal(confusions, axis1=1, axis2=2)
+        return of_margins(hits, confusions.sum(axis=2), confusions.sum(axis=1))
+
+    return of_confusions
+
+
+def scorer_of_margins(name: str, n_classes: int) -> OfMargins | None:
+    """Return the scorer of this name as a function of hits, labels and predictions of each class."""
     if name == "matthews_corrcoef":
         return _matthews_corrcoef
     rate, _, average = name.partition("_")
@@ -36,14 +52,15 @@ def scorer_of_confusions(name: str, n_classes: int) -> OfConfusions | None:
         return None
     if not average and n_classes != 2:
         return None
-    return lambda confusions: _averaged(confusions, rate, average or "binary")
+    return lambda hits, labels, predictions: _averaged(
+        hits, labels, predictions, rate, average or "binary"
+    )
 
 
-def _averaged(confusions: FloatArray, rate: str, average: str) -> FloatArray:
+def _averaged(
+    hits: FloatArray, labels: FloatArray, predictions: FloatArray, rate: str, average: str
+) -> FloatArray:
     """Return a rate of the classes of each model, averaged."""
-    hits = np.diagonal(confusions, axis1=1, axis2=2)
-    labels = confusions.sum(axis=2)
-    predictions = confusions.sum(axis=1)
     if average == "micro":
         hits = hits.sum(axis=1, keepdims=True)
         labels = labels.sum(axis=1, keepdims=True)
@@ -71,13 +88,10 @@ def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
     return np.divide(part, whole, out=np.zeros_like(whole), where=whole > 0.0)
 
 
-def _matthews_corrcoef(confusions: FloatArray) -> FloatArray:
+def _matthews_corrcoef(hits: FloatArray, labels: FloatArray, predictions: FloatArray) -> FloatArray:
     """Return the correlation of labels and predictions as indicators of all classes; 0 where one side is constant."""
-    total = confusions.sum(axis=(1, 2))
-    hits = np.trace(confusions, axis1=1, axis2=2)
-    labels = confusions.sum(axis=2)
-    predictions = confusions.sum(axis=1)
-    both = hits * total - (labels * predictions).sum(axis=1)
+    total = labels.sum(axis=1)
+    both = hits.sum(axis=1) * total - (labels * predictions).sum(axis=1)
     of_labels = total**2 - (labels**2).sum(axis=1)
     of_predictions = total**2 - (predictions**2).sum(axis=1)
     return _ratio(both, np.sqrt(np.maximum(of_labels * of_predictions, 0.0)))

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from shiftmetrics.decisions.audit.result import AuditResult
     from shiftmetrics.decisions.diff.diff import diff_models
     from shiftmetrics.decisions.diff.result import DiffResult
+    from shiftmetrics.decisions.metrics.metrics import diff_metric
+    from shiftmetrics.decisions.metrics.result import MetricDiffResult
     from shiftmetrics.decisions.monitor.monitor import MonitorResult, monitor_batch
     from shiftmetrics.decisions.monitor.passport import Passport
     from shiftmetrics.decisions.monitor.profile import make_passport
@@ -21,12 +23,14 @@ if TYPE_CHECKING:
 __all__ = [
     "AuditResult",
     "DiffResult",
+    "MetricDiffResult",
     "MonitorResult",
     "MonitorState",
     "Passport",
     "ScoreDiffResult",
     "TokenDiffResult",
     "audit_samples",
+    "diff_metric",
     "diff_models",
     "diff_scores",
     "diff_tokens",
@@ -37,12 +41,14 @@ __all__ = [
 _HOME = {
     "AuditResult": "audit.result",
     "DiffResult": "diff.result",
+    "MetricDiffResult": "metrics.result",
     "MonitorResult": "monitor.monitor",
     "MonitorState": "monitor.state",
     "Passport": "monitor.passport",
     "ScoreDiffResult": "scores.result",
     "TokenDiffResult": "tokens.result",
     "audit_samples": "audit.audit",
+    "diff_metric": "metrics.metrics",
     "diff_models": "diff.diff",
     "diff_scores": "scores.scores",
     "diff_tokens": "tokens.tokens",

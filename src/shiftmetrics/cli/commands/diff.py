@@ -16,6 +16,7 @@ from shiftmetrics.cli.inputs.prediction_files import (
 )
 from shiftmetrics.cli.inputs.row_values import require_column
 from shiftmetrics.cli.label_tables import check_table_path, without_guards, write_table
+from shiftmetrics.cli.metric_answers import TypedMetric, check_alone, metric_answer
 from shiftmetrics.cli.options import ColumnOptions
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.score_answers import TypedScores, are_scores, score_answer
@@ -27,7 +28,7 @@ from shiftmetrics.views import Context
 
 WORDS = {
     "old": "OLD", "new": "NEW", "labels": "--label", "ids": "--id", "groups": "--group", "plan": "--plan",
-    "costs": "--costs", "classes": "--classes",
+    "costs": "--costs", "classes": "--classes", "metric": "--metric", "positive": "--positive",
 }  # fmt: skip
 
 
@@ -42,6 +43,8 @@ def diff(
     group: str | None = None,
     old_column: str | None = None,
     new_column: str | None = None,
+    metric: str | None = None,
+    positive: str | None = None,
     scores: str | None = None,
     again: str | None = None,
     score_range: str | None = None,
@@ -68,6 +71,8 @@ def diff(
 
     Example: `shiftmetrics diff old.csv new.csv --label label --allow 0.01 --report diff.html`
 
+    Example: `shiftmetrics diff old.csv new.csv --label label --metric f1 --positive yes --allow 0.01`
+
     Example: `shiftmetrics diff old.eval new.eval --allow 0.01`
 
     Example: `shiftmetrics diff old.joblib new.joblib --data test.csv --label paid --trust`
@@ -86,6 +91,12 @@ def diff(
         Answers of the new model in that table.
     group : COLUMN
         Column of groups: the difference in each is given too.
+    metric : NAME
+        Compare by a scorer of scikit-learn in place of the accuracy: f1, f1_macro, balanced_accuracy, recall,
+        roc_auc, average_precision, neg_log_loss, quadratic_kappa, r2, neg_mean_pinball_loss@0.9, ... All labels are
+        needed; rows of one --group count as a cluster.
+    positive : CLASS
+        Positive class of --metric. Default: that of a single column of probabilities, or the true one of 0 and 1.
     scores : COLUMN
         Column of scores of questions, such as those of a judge; of a log of an evaluation, the name of the score.
     again : FILE
@@ -139,6 +150,14 @@ def diff(
         new=new_column,
         changed=changed,
     )
+    if metric is not None:
+        others = {
+            "--costs": costs, "--plan": plan, "--peek": peek, "--scores": scores, "--again": again,
+            "--score-range": score_range, "--failed": failed, "--lower-is-better": lower_is_better,
+        }  # fmt: skip
+        check_alone(others)
+        if are_scores(contents, scores) or are_tokens(contents):
+            raise ValueError("--metric is for predictions; logs hold scores, which --scores names.")
     if data is None and are_tokens(contents):
         names = [Path(text).name for text in (old, new or old)]
         return Job(
@@ -164,6 +183,16 @@ def diff(
         truth = without_guards(truth)
     if changed is not None:
         check_table_path(changed, "--changed")
+    if metric is not None:
+        typed_metric = TypedMetric(
+            name=metric, positive=positive, roles=options, truth=truth, changed=changed, as_is=as_is
+        )
+        names = [Path(text).name for text in (old, new or old)]
+        return Job(
+            inputs=sources,
+            compute=lambda: metric_answer(call, contents, names, typed_metric, notes),
+            markdown=markdown,
+        )
     # costs of errors, by the label of the row
     by_label: dict[str, float] = {}
     for text in costs or []:

@@ -1,0 +1,275 @@
+"""What each row adds to a metric of the old and of the new model, and how far a row that was not seen may move it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics.decisions.metrics.names import NamedMetric
+from shiftmetrics.decisions.metrics.ranking import effects_on_area, effects_on_average_precision
+from shiftmetrics.decisions.metrics.sums import (
+    OfSums,
+    RowEffects,
+    added_effects,
+    coefficient_of_determination,
+    effects_of_sums,
+    grade_features,
+    margin_features,
+    margins_metric,
+    mean_score,
+    minus_root_mean,
+    quadratic_kappa,
+)
+
+LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
+"""Probability that a log loss counts for a class that a model excludes, as in scikit-learn."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassInputs:
+    """True classes, answers, and, where there are some, probabilities: classes are numbers from 0."""
+
+    labels: IntArray
+    old: IntArray
+    new: IntArray
+    n_classes: int
+    old_probabilities: FloatArray | None = None
+    new_probabilities: FloatArray | None = None
+    positive: int | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OutputInputs:
+    """True values and outputs."""
+
+    labels: FloatArray
+    old: FloatArray
+    new: FloatArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MetricEffects:
+    """A metric of both models, row by row.
+
+    Attributes
+    ----------
+    old, new : RowEffects
+        The metric of each, and what each row adds to it.
+    reach : float
+        By how much a single row may move the difference, times n: that of one more row on either side.
+    rarest : int
+        Rows of the smallest class that the metric rests on; all rows of a mean.
+    """
+
+    old: RowEffects
+    new: RowEffects
+    reach: float
+    rarest: int
+
+    @property
+    def difference(self) -> float:
+        """New minus old."""
+        return self.new.score - self.old.score
+
+    @property
+    def moved(self) -> FloatArray:
+        """By how much each row moves the difference, times n - 1."""
+        return self.new.effects - self.old.effects
+
+
+def effects_on_answers(metric: NamedMetric, inputs: ClassInputs) -> MetricEffects:
+    """Return the effects on a metric of answers: the reach is that of one more row which changes to or from right."""
+    labels, old, new = inputs.labels, inputs.old, inputs.new
+    n_classes = inputs.n_classes
+    if metric.is_binary:
+        labels, old, new = (
+            np.asarray(codes == inputs.positive, dtype=np.int64) for codes in (labels, old, new)
+        )
+        n_classes = 2
+    sides = [_AnswerSide(metric.name, labels, answers, n_classes) for answers in (old, new)]
+    counts = np.bincount(labels, minlength=n_classes)
+    there = counts > 0
+    rarest = int(counts[1]) if metric.is_binary else int(counts[there].min())
+    return MetricEffects(
+        old=sides[0].effects(),
+        new=sides[1].effects(),
+        reach=_reach_of_answers(sides[0], sides[1], np.flatnonzero(there)),
+        rarest=rarest,
+    )
+
+
+class _AnswerSide:
+    """The answers of one model, over the classes that occur in its labels or answers, as scikit-learn takes them."""
+
+    def __init__(self, name: str, labels: IntArray, answers: IntArray, n_classes: int) -> None:
+        self.is_graded = name == "quadratic_kappa"
+        occurring = np.zeros(n_classes, dtype=bool)
+        occurring[labels] = True
+        occurring[answers] = True
+        if n_classes == 2 or self.is_graded:
+            occurring[:] = True
+        self.classes = np.flatnonzero(occurring)
+        # Numbers among these classes; -1 for the others.
+        self.places = np.full(n_classes, -1)
+        self.places[self.classes] = np.arange(len(self.classes))
+        n_kept = len(self.classes)
+        of_sums = quadratic_kappa if self.is_graded else margins_metric(name, n_kept)
+        assert of_sums is not None
+        self.of_sums: OfSums = of_sums
+        cells = self.places[labels] * n_kept + self.places[answers]
+        distinct, self.kinds = np.unique(cells, return_inverse=True)
+        self.kinds = self.kinds.ravel()
+        self.features = self._features(distinct // n_kept, distinct % n_kept)
+
+    def _features(self, labels: IntArray, answers: IntArray) -> FloatArray:
+        if self.is_graded:
+            return grade_features(labels.astype(np.float64), answers.astype(np.float64))
+        return margin_features(labels, answers, len(self.classes))
+
+    def effects(self) -> RowEffects:
+        return effects_of_sums(self.of_sums, self.features, self.kinds)
+
+    def added(self, labels: IntArray, answers: IntArray) -> FloatArray:
+        """Return the effect of one more row of a label and an answer; 0 where a class does not occur."""
+        labels = self.places[labels]
+        answers = self.places[answers]
+        effects = np.zeros(len(labels))
+        known = (labels >= 0) & (answers >= 0)
+        more = self._features(labels[known], answers[known])
+        effects[known] = added_effects(self.of_sums, self.features, self.kinds, more)
+        return effects
+
+
+def _reach_of_answers(old: _AnswerSide, new: _AnswerSide, labels: IntArray) -> float:
+    """Return the largest effect of a row that becomes right or wrong, over all labels and answers that occur."""
+    answers = np.union1d(old.classes, new.classes)
+    truth = np.repeat(labels, len(answers))
+    other = np.tile(answers, len(labels))
+    kept = truth != other
+    truth = truth[kept]
+    other = other[kept]
+    if not len(truth):
+        return 0.0
+    fixed = new.added(truth, truth) - old.added(truth, other)
+    broken = new.added(truth, other) - old.added(truth, truth)
+    return float(np.maximum(np.abs(fixed), np.abs(broken)).max())
+
+
+def effects_on_probabilities(metric: NamedMetric, inputs: ClassInputs) -> MetricEffects:
+    """Return the effects on a metric of probabilities.
+
+    The reach of an area is that of a row which passes all rows of other classes, and of a Brier score its range. A
+    log loss has no limit: its reach is the range of the losses of either model, and at least that of a wrong row of
+    median confidence. That none costs more is an assumption.
+    """
+    assert inputs.old_probabilities is not None
+    assert inputs.new_probabilities is not None
+    both = (inputs.old_probabilities, inputs.new_probabilities)
+    labels = inputs.labels
+    if metric.name in ("neg_log_loss", "neg_brier_score"):
+        old, new = (_effects_on_mean(_row_scores(metric.name, labels, part)) for part in both)
+        reach = 1.0 if inputs.n_classes == 2 else 2.0
+        if metric.name == "neg_log_loss":
+            reach = max(_range(old, new), *(_loss_when_wrong(labels, part) for part in both))
+        return MetricEffects(old=old, new=new, reach=reach, rarest=len(labels))
+    if metric.is_binary:
+        positive = labels == inputs.positive
+        of = effects_on_area if metric.name == "roc_auc" else effects_on_average_precision
+        old, new = (of(part[:, inputs.positive], positive) for part in both)
+        rarest = min(int(positive.sum()), int((~positive).sum()))
+        weight = 1.0
+    else:
+        counts = np.bincount(labels, minlength=inputs.n_classes)
+        rarest = int(counts.min())
+        is_weighted = metric.name == "roc_auc_ovr_weighted"
+        if not rarest:
+            return _undefined(len(labels))
+        old, new = (_mean_area(part, labels, is_weighted=is_weighted) for part in both)
+        weight = rarest / len(labels) if is_weighted else 1.0 / inputs.n_classes
+    # From last to first among the others: 1 for its class, and the class counts by its rate and its weight.
+    reach = weight * (len(labels) - 1.0) / max(rarest - 1.0, 1.0)
+    if metric.name == "average_precision":
+        reach = max(reach, _range(old, new))
+    return MetricEffects(old=old, new=new, reach=reach, rarest=rarest)
+
+
+def _undefined(n: int) -> MetricEffects:
+    """Return the effects where a class has no row: the area of that class does not exist."""
+    side = RowEffects(score=float("nan"), effects=np.zeros(n))
+    return MetricEffects(old=side, new=side, reach=0.0, rarest=0)
+
+
+def _loss_when_wrong(labels: IntArray, probabilities: FloatArray) -> float:
+    """Return the median over rows of the log loss that a row would have if its label were another one."""
+    others = 1.0 - probabilities[np.arange(len(labels)), labels]
+    return float(np.median(-np.log(np.clip(others, LEAST_PROBABILITY, 1.0))))
+
+
+def _row_scores(name: str, labels: IntArray, probabilities: FloatArray) -> FloatArray:
+    """Return minus the loss of each row: a Brier score is halved for two classes, as in scikit-learn."""
+    of_labels = probabilities[np.arange(len(labels)), labels]
+    if name == "neg_log_loss":
+        return np.asarray(np.log(np.clip(of_labels, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)))
+    # sum_k (p_k - y_k)^2 = sum_k p_k^2 - 2 p_y + 1
+    squared = (probabilities**2).sum(axis=1) - 2.0 * of_labels + 1.0
+    if probabilities.shape[1] == 2:
+        squared = 0.5 * squared
+    return np.asarray(-squared)
+
+
+def _effects_on_mean(values: FloatArray) -> RowEffects:
+    features = np.stack([np.ones(len(values)), values], axis=1)
+    return effects_of_sums(mean_score, features, np.arange(len(values)))
+
+
+def _mean_area(probabilities: FloatArray, labels: IntArray, *, is_weighted: bool) -> RowEffects:
+    """Return the mean area of one class against the rest, with the rates of the labels as weights if so asked."""
+    n = len(labels)
+    n_classes = probabilities.shape[1]
+    score = 0.0
+    effects = np.zeros(n)
+    for code in range(n_classes):
+        positive = labels == code
+        part = effects_on_area(probabilities[:, code], positive)
+        weight = 1.0 / n_classes
+        if is_weighted:
+            weight = float(positive.mean())
+            # The weight of a class rises with its rows.
+            effects += part.score * (positive - weight)
+        score += weight * part.score
+        effects += weight * part.effects
+    return RowEffects(score=score, effects=effects)
+
+
+def effects_on_outputs(metric: NamedMetric, inputs: OutputInputs) -> MetricEffects:
+    """Return the effects on a metric of a regression: the reach is the range of the effects on either model."""
+    n = len(inputs.labels)
+    sides = []
+    for outputs in (inputs.old, inputs.new):
+        errors = inputs.labels - outputs
+        if metric.name == "r2":
+            centred = inputs.labels - inputs.labels.mean()
+            features = np.stack([np.ones(n), errors**2, centred, centred**2], axis=1)
+            sides.append(effects_of_sums(coefficient_of_determination, features, np.arange(n)))
+        elif metric.name == "neg_root_mean_squared_error":
+            features = np.stack([np.ones(n), errors**2], axis=1)
+            sides.append(effects_of_sums(minus_root_mean, features, np.arange(n)))
+        else:
+            sides.append(_effects_on_mean(-_losses(metric, errors)))
+    old, new = sides
+    return MetricEffects(old=old, new=new, reach=_range(old, new), rarest=n)
+
+
+def _losses(metric: NamedMetric, errors: FloatArray) -> FloatArray:
+    if metric.name == "neg_mean_absolute_error":
+        return np.abs(errors)
+    if metric.name == "neg_mean_squared_error":
+        return np.asarray(errors**2)
+    return np.maximum(metric.quantile * errors, (metric.quantile - 1.0) * errors)
+
+
+def _range(old: RowEffects, new: RowEffects) -> float:
+    """Return the range of the effects on either model: a row may move from end to end."""
+    return float(np.ptp(np.concatenate([old.effects, new.effects])))

@@ -1,0 +1,147 @@
+"""Metrics that are functions of sums over rows, and what each row adds to them by the jackknife.
+
+A confusion, a mean loss, an R2: each is a short function of sums of a few features of the rows. Leaving out a row
+subtracts its features, so that all jackknife values of a metric take one call on as many sums as there are distinct
+rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics.comparison.counts import scorer_of_margins
+
+OfSums: TypeAlias = Callable[[FloatArray], FloatArray]
+"""From sums of shape (n_sums, n_features) to a score for each."""
+
+MOST_ENTRIES = 4_000_000
+"""Entries of sums that are held at once."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RowEffects:
+    """What each row adds to the metric of one model.
+
+    Attributes
+    ----------
+    score : float
+        The metric.
+    effects : ndarray of shape (n_samples,)
+        How much the metric is above that without the row, times n - 1: their mean is almost 0, and the metric with a
+        row more or less follows from them.
+    """
+
+    score: float
+    effects: FloatArray
+
+
+def effects_of_sums(of_sums: OfSums, features: FloatArray, kinds: IntArray) -> RowEffects:
+    """Return the jackknife of a metric.
+
+    Parameters
+    ----------
+    of_sums : callable
+        The metric.
+    features : ndarray of shape (n_kinds, n_features)
+        What a row of each kind adds to the sums.
+    kinds : ndarray of int of shape (n_samples,)
+        The kind of each row.
+    """
+    counts = np.bincount(kinds, minlength=len(features)).astype(np.float64)
+    total = counts @ features
+    score = float(of_sums(total[None])[0])
+    without = _scores_beside(of_sums, total, -features)
+    effects = (len(kinds) - 1.0) * (score - without)
+    return RowEffects(score=score, effects=effects[kinds])
+
+
+def added_effects(
+    of_sums: OfSums, features: FloatArray, kinds: IntArray, more: FloatArray
+) -> FloatArray:
+    """Return by how much the metric rises with one more row of each kind in ``more``, times n + 1."""
+    counts = np.bincount(kinds, minlength=len(features)).astype(np.float64)
+    total = counts @ features
+    score = float(of_sums(total[None])[0])
+    return (len(kinds) + 1.0) * (_scores_beside(of_sums, total, more) - score)
+
+
+def _scores_beside(of_sums: OfSums, total: FloatArray, steps: FloatArray) -> FloatArray:
+    """Return the metric of the total and each step, in blocks."""
+    n_rows = max(1, MOST_ENTRIES // len(total))
+    scores = np.empty(len(steps))
+    for start in range(0, len(steps), n_rows):
+        block = slice(start, start + n_rows)
+        scores[block] = of_sums(total + steps[block])
+    return scores
+
+
+def margin_features(labels: IntArray, answers: IntArray, n_classes: int) -> FloatArray:
+    """Return hits, labels and predictions of each class that single rows add."""
+    rows = np.arange(len(labels))
+    features = np.zeros((len(labels), 3 * n_classes))
+    features[rows, labels] = labels == answers
+    features[rows, n_classes + labels] = 1.0
+    features[rows, 2 * n_classes + answers] = 1.0
+    return features
+
+
+def margins_metric(name: str, n_classes: int) -> OfSums | None:
+    """Return a metric of answers as a function of hits, labels and predictions; None where there is none."""
+    if name == "accuracy":
+        return lambda sums: sums[:, :n_classes].sum(axis=1) / sums[:, n_classes:].sum(axis=1) * 2.0
+    if name == "balanced_accuracy":
+        return lambda sums: _balanced_accuracy(sums, n_classes)
+    of_margins = scorer_of_margins(name, n_classes)
+    if of_margins is None:
+        return None
+    return lambda sums: of_margins(
+        sums[:, :n_classes], sums[:, n_classes : 2 * n_classes], sums[:, 2 * n_classes :]
+    )
+
+
+def _balanced_accuracy(sums: FloatArray, n_classes: int) -> FloatArray:
+    """Return the mean recall of the classes that have a label."""
+    hits = sums[:, :n_classes]
+    labels = sums[:, n_classes : 2 * n_classes]
+    there = labels > 0.0
+    recalls = np.divide(hits, labels, out=np.zeros_like(hits), where=there)
+    return np.asarray(recalls.sum(axis=1) / there.sum(axis=1))
+
+
+def grade_features(labels: FloatArray, answers: FloatArray) -> FloatArray:
+    """Return the moments of grades that single rows add."""
+    ones = np.ones(len(labels))
+    return np.stack([ones, labels, labels**2, answers, answers**2, labels * answers], axis=1)
+
+
+def quadratic_kappa(sums: FloatArray) -> FloatArray:
+    """Return Cohen's kappa with squared distances of grades: 0 where both are one and the same constant."""
+    n, of_labels, of_labels_2, of_answers, of_answers_2, products = sums.T
+    seen = of_labels_2 + of_answers_2 - 2.0 * products
+    # by chance: sum_ij n_i m_j (i - j)^2 / n
+    chance = of_labels_2 + of_answers_2 - 2.0 * of_labels * of_answers / n
+    ratio = np.divide(seen, chance, out=np.ones_like(seen), where=chance > 1e-9 * n)
+    return np.asarray(1.0 - ratio)
+
+
+def mean_score(sums: FloatArray) -> FloatArray:
+    """Return a mean; features are 1 and the score of the row."""
+    return np.asarray(sums[:, 1] / sums[:, 0])
+
+
+def minus_root_mean(sums: FloatArray) -> FloatArray:
+    """Return minus the root of a mean; features are 1 and the squared error of the row."""
+    return np.asarray(-np.sqrt(np.maximum(sums[:, 1], 0.0) / sums[:, 0]))
+
+
+def coefficient_of_determination(sums: FloatArray) -> FloatArray:
+    """Return R2; features are 1, the squared error, the centred true value and its square."""
+    n, errors, values, squares = sums.T
+    spread = squares - values**2 / n
+    ratio = np.divide(errors, spread, out=np.full_like(errors, np.nan), where=spread > 0.0)
+    return np.asarray(1.0 - ratio)
