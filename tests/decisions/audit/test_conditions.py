@@ -94,3 +94,47 @@ def test_modes_of_the_same_samples_are_joined():
     first, second = joined_modes(parts)
     assert (len(first.own), first.p_value) == (100, 0.001)
     np.testing.assert_array_equal(second.own, other)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_outliers_of_the_other_side_do_not_hide_what_lies_before_them(rng, sign):
+    other, own = table(rng, 1000), table(rng, 1000)
+    own.loc[:79, "age"] = 40.0 + sign * rng.uniform(60.0, 70.0, 80)
+    other.loc[[3, 900], "age"] = 40.0 + sign * np.array([200.0, 300.0])
+    (mode,) = modes_of(own, other)
+    assert set(range(80)) <= set(mode.own.tolist())
+    assert len(mode.own) <= 84
+    assert {3, 900} <= set(mode.other.tolist())
+    assert len(mode.other) <= 3
+
+
+@pytest.mark.parametrize("digits", [0, 3])
+def test_a_limit_counts_what_it_says(rng, digits):
+    """The rows of a mode are those that a reader finds with the number in the text, on both sides."""
+    other, own = table(rng, 1000), table(rng, 1000)
+    own.loc[:79, "age"] = rng.uniform(100.0, 110.0, 80)
+    other.loc[3, "age"] = 200.0
+    own["age"], other["age"] = own["age"].round(digits), other["age"].round(digits)
+    (mode,) = modes_of(own, other)
+    limit = float(mode.contrasts[0].text.removeprefix("age above "))
+    np.testing.assert_array_equal(mode.own, np.flatnonzero(own["age"] > limit))
+    np.testing.assert_array_equal(mode.other, np.flatnonzero(other["age"] > limit))
+
+
+def test_the_condition_is_the_likeliest_of_all_limits_that_are_tried(rng):
+    """Against every limit that sets 0, 1, 2, 4, ... reference values aside, by counting."""
+    other, own = (pd.DataFrame({"x": rng.normal(size=400)}) for _ in range(2))
+    own.loc[:59, "x"] = rng.uniform(2.0, 4.0, 60)
+    tried = []
+    for k in (0, 1, 2, 4, 8, 16, 32, 64):
+        limit = np.sort(other["x"])[::-1][k]
+        n_own, n_other = int((own["x"] > limit).sum()), int((other["x"] > limit).sum())
+        if n_own >= 5 * n_other:
+            found = stats.binomtest(n_own, n_own + n_other, 0.5)
+            rate = found.statistic
+            gain = n_own * np.log(2 * rate)
+            if n_other:
+                gain += n_other * np.log(2 * (1 - rate))
+            tried.append((gain, n_own, n_other))
+    (mode,) = modes_of(own, other)
+    assert (len(mode.own), len(mode.other)) == max(tried)[1:]

@@ -187,29 +187,100 @@ def _gaps(column: Column, own: pd.Series, other: pd.Series) -> list[ModeRows]:
 
 
 def _out_of_range(column: Column, own: pd.Series, other: pd.Series) -> list[ModeRows]:
-    """Return the conditions of lying above, or below, all values of the other side.
+    """Return the conditions of lying above, or below, all values of the other side but the k farthest.
 
-    Their p-value is exact although the limit is taken from the data: that the k largest of all values are of one
-    side has the probability of Fisher's table with k and none.
+    One outlier of the other side would otherwise hide all that lies before it, and in a million samples there is one.
+    The p-value is exact although the limit is taken from the data: that j or more samples of one side lie beyond all
+    but k of the other means that of the j + k farthest at most k are of the other. That is Fisher's table. Each k
+    that is tried counts in the correction, met or not; of those that are met, the most likely one is the condition.
     """
     rows = np.flatnonzero(own.notna())
     values = ordered_values(column.role, own.iloc[rows])
-    known = ordered_values(column.role, other.dropna())
+    known = np.sort(ordered_values(column.role, other.dropna()))
     # Infinite values are no numbers to compare with: such a column is left to the search.
     if not len(known) or len(values) != len(rows):
         return []
-    found = []
-    for word, opposite, limit, beyond in (
-        ("above", "at most", known.max(), values > known.max()),
-        ("below", "at least", known.min(), values < known.min()),
-    ):
-        if not beyond.any():
+    other_rows = np.flatnonzero(other.notna())
+    others = ordered_values(column.role, other.iloc[other_rows])
+    if len(others) != len(other_rows):
+        return []
+    found: list[ModeRows] = []
+    for sign, word, opposite in ((1.0, "above", "at most"), (-1.0, "below", "at least")):
+        limits = np.sort(sign * known)[::-1]
+        mine = np.sort(sign * values)
+        best = 0.0
+        chosen: float | None = None
+        n_tried = 0
+        for k in _set_aside(len(values)):
+            if k >= len(limits):
+                break
+            beyond = len(mine) - int(np.searchsorted(mine, limits[k], side="right"))
+            known_beyond = int((limits[: k + 1] > limits[k]).sum())
+            if not beyond:
+                continue
+            n_tried += 1
+            gain = _log_likelihood_ratio(beyond, known_beyond, len(own), len(other))
+            if beyond * len(other) >= _TIMES * known_beyond * len(own) and gain > best:
+                best = gain
+                chosen = float(limits[k])
+        # Those that were tried and are not the condition count as well.
+        found += [ModeRows(_NO_ROWS, _NO_ROWS)] * (n_tried - (chosen is not None))
+        if chosen is None:
             continue
-        shown = in_words(column.role, float(limit))
-        inside = in_words(column.role, float(np.median(values[beyond])))
+        beyond_rows = rows[sign * values > chosen]
+        known_rows = other_rows[sign * others > chosen]
+        nearest = float(mine[np.searchsorted(mine, chosen, side="right")])
+        shown = _limit_in_words(column.role, sign * chosen, sign * nearest)
         outside = f"{opposite} {shown}"
-        text = f"{column.name} {word} {shown}"
+        if len(known_rows):
+            outside = f"{word} it in {format_percent(len(known_rows) / len(other))}"
         found.append(
-            _condition(column, text, rows[beyond], _NO_ROWS, inside=inside, outside=outside)
+            _condition(
+                column,
+                f"{column.name} {word} {shown}",
+                beyond_rows,
+                known_rows,
+                inside=in_words(column.role, float(np.median(values[sign * values > chosen]))),
+                outside=outside,
+            )
         )
     return found
+
+
+def _set_aside(n_own: int) -> list[int]:
+    """Return how many of the farthest values of the other side are set aside: 0, 1, 2, 4, ... to a fifth of n."""
+    steps = [0]
+    k = 1
+    while k * _TIMES <= n_own:
+        steps.append(k)
+        k *= 2
+    return steps
+
+
+def _log_likelihood_ratio(own: int, other: int, n_own: int, n_other: int) -> float:
+    """Return how much likelier a fraction of its own is for those beyond a limit (M. Kulldorff, 1997)."""
+    both = own + other
+    expected = n_own / (n_own + n_other)
+    rate = own / both
+    if rate <= expected:
+        return 0.0
+    gain = own * np.log(rate / expected)
+    if other:
+        gain += other * np.log((1.0 - rate) / (1.0 - expected))
+    return float(gain)
+
+
+def _limit_in_words(role: str, limit: float, nearest: float) -> str:
+    """Return a limit in four digits, or as many as leave it between both values, so that a recount gives the same."""
+    if role == "date":
+        return in_words(role, limit)
+    low, high = sorted((limit, nearest))
+    for digits in range(4, 18):
+        shown = float(f"{limit:.{digits}g}")
+        step = 10.0 ** (np.floor(np.log10(abs(limit))) - digits + 1) if limit else 0.0
+        for candidate in (shown, shown + np.copysign(step, nearest - limit)):
+            rounded = float(f"{candidate:.{digits}g}")
+            inside = low <= rounded < high if nearest > limit else low < rounded <= high
+            if inside:
+                return in_words(role, rounded) if digits == 4 else f"{rounded:.{digits}g}"
+    return in_words(role, limit)

@@ -93,6 +93,14 @@ class TableMode(Record):
         """Members in its own side."""
         return len(self.rows)
 
+    @property
+    def n_ordinary(self) -> int:
+        """About how many members would be there without the mode: as many as the other side has in proportion."""
+        if self.other_fraction >= 1.0:
+            return self.n_members
+        new = max(0.0, (self.fraction - self.other_fraction) / (1.0 - self.other_fraction))
+        return round(self.n_members * (1.0 - new / self.fraction)) if self.fraction else 0
+
     def is_member(self, n_samples: int) -> BoolArray:
         """Return which of all samples of its own side are members."""
         members: BoolArray = np.zeros(n_samples, dtype=bool)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NAMED_COLUMNS = 3
+_SAID_ORDINARY = 0.01
+"""Fraction of the members of a mode that would be there anyway, from which it is said."""
 _NO_GATE = Status(
     "estimated",
     "An estimate without labels holds only while answers mean what they meant.",
@@ -282,9 +284,12 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         before = ""
         if mode.other_fraction > 0.0:
             before = f", was {format_percent(mode.other_fraction)}"
+        ordinary = ""
+        if mode.n_ordinary >= _SAID_ORDINARY * mode.n_members:
+            ordinary = f", about {mode.n_ordinary} of them ordinary"
         return (
             f"{place + 1}  {format_percent(mode.fraction)}{before}  {since}{mode.description}  "
-            f"{mode.n_members} samples"
+            f"{mode.n_members} samples{ordinary}"
         )
 
     def to_frame(self) -> pd.DataFrame:
