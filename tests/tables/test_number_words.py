@@ -61,3 +61,14 @@ def test_a_comma_before_three_digits_has_two_readings_and_an_option_decides():
     assert values(["1,234"], decimal=".") == [1234.0]
     assert values(["1,234"], decimal=",") == [1.234]
     assert values(["1.234"], decimal=",") == [1234.0]
+
+
+def test_decimal_commas_with_exponents_are_numbers():
+    read = number_words(["0,25", "8,5e-05", "0", "1,5E-3"])
+    assert read is not None
+    assert read.values.tolist() == [0.25, 8.5e-05, 0.0, 1.5e-3]
+    # A comma before three digits is decimal where another number has an exponent.
+    read = number_words(["1,234", "1e-05"])
+    assert read is not None
+    assert read.values.tolist() == [1.234, 1e-05]
+    assert number_words(["0,5", "8,5e-05"], decimal=".") is None

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shiftmetrics.tables.parallel_lists import pairs_of_object, with_pairs
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -44,7 +46,8 @@ def expanded(
     written = set(written)
     columns: dict[str, Any] = {}
     notes = []
-    changed = False
+    frame, paired_name = with_pairs(frame)
+    changed = paired_name is not None
     for name in frame.columns:
         column = frame[name]
         parts = _parts(column)
@@ -192,7 +195,7 @@ def _from_object(cell: Mapping[Any, Any]) -> dict[str, Any] | None:
         if cell.get("indices") is not None and cell["type"] == 0:
             return _sparse(int(cell["size"]), list(cell["indices"]), values)
         return {str(place): value for place, value in enumerate(values)}
-    return {str(key): value for key, value in cell.items()}
+    return pairs_of_object(cell) or {str(key): value for key, value in cell.items()}
 
 
 def _from_list(cell: Sequence[Any]) -> dict[str, Any] | None:

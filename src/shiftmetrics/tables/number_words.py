@@ -14,6 +14,7 @@ PLAIN = r"[ \t]*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[ \t]*|[ \t]*[-+]?(?:[i
 _INTEGER = r"[ \t]*[-+]?\d+[ \t]*"
 _LEADING_ZERO = r"[ \t]*[-+]?0\d+[ \t]*"
 _BARE_EXPONENT = r"[ \t]*\d+[eE]\d+[ \t]*"
+_COMMA_AND_EXPONENT = r"[ \t]*[-+]?\d+(?:,\d*)?[eE][-+]?\d+[ \t]*"
 _LONG = r"[ \t]*[-+]?\d{19,}[ \t]*"
 
 _CURRENCIES = (
@@ -90,6 +91,9 @@ def _plain(lines: WordList) -> NumberWords:
 
 def _marked(words: list[str], decimal: str | None) -> NumberWords | None:
     """Read words with a sign of per cent or currency, decimal commas or thousands marks."""
+    by_comma = _with_exponents(words, decimal)
+    if by_comma is not None:
+        return by_comma
     bodies = []
     signs = set()
     factors = []
@@ -119,6 +123,17 @@ def _marked(words: list[str], decimal: str | None) -> NumberWords | None:
         return None
     other = factor * readings[1] if len(readings) > 1 else None
     return NumberWords(factor * readings[0], sign=sign, other=other)
+
+
+def _with_exponents(words: list[str], decimal: str | None) -> NumberWords | None:
+    """Read decimal commas where some number has an exponent, as 8,3e-05: such a comma is no mark of thousands."""
+    lines = WordList(words)
+    if decimal == "." or not lines.any_has(_COMMA_AND_EXPONENT):
+        return None
+    if not lines.all_have(rf"{_COMMA_AND_EXPONENT}|[ \t]*[-+]?\d*,\d+[ \t]*|{_INTEGER}"):
+        return None
+    numbers = [float(word.replace(",", ".")) for word in words]
+    return NumberWords(np.array(numbers, dtype=np.float64))
 
 
 def _bodies(bodies: list[str], decimal: str | None) -> list[FloatArray]:

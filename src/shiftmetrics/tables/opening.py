@@ -14,6 +14,7 @@ from shiftmetrics.tables.ask import Complaints, UnreadableTableError
 from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence, Words, evidence_of
 from shiftmetrics.tables.headers import choose_headers
 from shiftmetrics.tables.matching import MANY_IDS, matched_rows, without_doubles
+from shiftmetrics.tables.one_hot import without_one_hot
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.prediction_tables import TakenRows
 from shiftmetrics.tables.roles.ids import RowKey
@@ -92,7 +93,9 @@ def opened_files(files: Sequence[Cells], labels: Cells | None, options: RoleOpti
     tables = [evidence_of(cells, frame) for cells, frame in zip(everything, frames, strict=True)]
     own = tables[: len(files)]
     roles = FoundRoles(
-        tables=own, labels=tables[len(files)] if labels is not None else None, options=options
+        tables=own,
+        labels=without_one_hot(tables[len(files)]) if labels is not None else None,
+        options=options,
     )
     for cells in everything:
         roles.notes += [f"{cells.name or cells.argument}: {note}" for note in cells.notes]

@@ -44,6 +44,7 @@ from shiftmetrics.tables.roles.single import find_single
 from shiftmetrics.tables.sanity import doubts_of_classes
 from shiftmetrics.tables.spelling import common_words, distinct_words
 from shiftmetrics.tables.tasks import refuse_other_tasks, several_labels
+from shiftmetrics.tables.unread import unread_scores
 
 if TYPE_CHECKING:
     from shiftmetrics.tables.cells import Cells
@@ -244,7 +245,25 @@ def _classes(roles: FoundRoles, complaints: Complaints) -> PredictionTables:
     files = [
         class_file(roles, place, served, truth, known, codes=codes) for place in range(n_files)
     ]
+    _refuse_unread_scores(roles, files, complaints)
     return _named(roles, files, truth)
+
+
+def _refuse_unread_scores(
+    roles: FoundRoles, files: Sequence[PredictionTable], complaints: Complaints
+) -> None:
+    """Refuse files whose scores may lack a class, since some cell of its column is no number."""
+    if roles.is_remembered or roles.options.columns is not None:
+        return
+    if all(file.served is not None for file in files):
+        return
+    used = [
+        {*file.columns, *(name for name in (answer,) if name is not None)}
+        for file, answer in zip(files, roles.answers, strict=True)
+    ]
+    for sentence in unread_scores(roles, used):
+        complaints.add(sentence)
+    complaints.raise_any()
 
 
 def _refuse_hidden_answers(roles: FoundRoles, truth: Words | None) -> None:

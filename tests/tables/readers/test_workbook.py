@@ -48,3 +48,20 @@ def test_an_index_that_pandas_writes_is_marked(tmp_path):
     cells = read_file(path, "OLD")
     assert cells.index == ("",)
     assert cells.frame[""].tolist() == [4, 7]
+
+
+def test_a_size_that_a_sheet_states_wrongly_is_left_alone(tmp_path):
+    import re
+    import zipfile
+
+    path = save(tmp_path, {"Scores": ROWS})
+    with zipfile.ZipFile(path) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    changed = re.sub(rb'<dimension ref="[^"]*"', b'<dimension ref="A1"', parts[sheet])
+    assert changed != parts[sheet]
+    parts[sheet] = changed
+    with zipfile.ZipFile(path, "w") as book:
+        for name, content in parts.items():
+            book.writestr(name, content)
+    assert read_file(path, "OLD").frame["p"].tolist() == [0.5, 0.25, 1.0]

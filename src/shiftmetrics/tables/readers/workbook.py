@@ -58,16 +58,27 @@ def _choose_sheet(content: Content, book: Any) -> tuple[str, list[list[Any]]]:
     for sheet in book.worksheets:
         if asked is not None and sheet.title != asked:
             continue
-        rows = [list(row) for row in sheet.iter_rows(values_only=True)]
+        rows = _rows(sheet)
         content.check_size(CELL_BYTES * sum(map(len, rows)))
         if sum(any(cell is not None for cell in row) for row in rows) > 1:
             return sheet.title, rows
     raise content.refusal("a workbook with a table", "whose sheets hold none")
 
 
+def _rows(sheet: Any) -> list[list[Any]]:
+    """Return all rows of a sheet, of one length.
+
+    The size that a sheet states is left alone: some writers state one cell, A1, above a whole table.
+    """
+    sheet.reset_dimensions()
+    rows = [list(row) for row in sheet.iter_rows(values_only=True)]
+    width = max(map(len, rows), default=0)
+    return [row + [None] * (width - len(row)) for row in rows]
+
+
 def _refuse_formulas(content: Content, rows: list[list[Any]], sheet: Any) -> None:
     """Refuse formulas whose values nobody has computed: their cells would be taken for gaps."""
-    for values, cells in zip(rows, sheet.iter_rows(values_only=True), strict=False):
+    for values, cells in zip(rows, _rows(sheet), strict=False):
         for value, cell in zip(values, cells, strict=False):
             if value is None and isinstance(cell, str) and cell.startswith("="):
                 raise content.refusal(

@@ -9,6 +9,7 @@ from shiftmetrics.tables.ask import AmbiguousReadingError, Complaints, PossibleR
 from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence, Words
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.roles.names import has_name_of
+from shiftmetrics.tables.roles.ranked import first_of_ranked
 from shiftmetrics.tables.spelling import common_words, distinct_words
 
 MOST_ANSWERS = 50
@@ -159,6 +160,9 @@ def _one_of(
     first = next(iter(words), group[0])
     if all(_say_the_same(tables, first, names) for names in group):
         return first
+    best = first_of_ranked(tables, [names[0] for names in group])
+    if best is not None and all(len(set(names)) == 1 for names in group):
+        return next(names for names in group if names[0] == best)
     readings = [
         PossibleReading(
             f"{names[0]} holds the answers",

@@ -36,7 +36,8 @@ _WORDS: dict[RoleName, str] = {
         errors fold
         epoch step seed batch weight total sum entropy margin uncertainty count rank cost price temperature
         time n_tokens
-        tokens store week month year hour
+        tokens store week month year hour correct is_correct was_correct incorrect is_wrong hit is_hit match
+        matches mismatch
     """,
 }
 

@@ -18,6 +18,7 @@ from shiftmetrics.tables.evidence import TableEvidence
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.roles.beside import derived_columns, unlike_columns
 from shiftmetrics.tables.roles.names import has_name_of
+from shiftmetrics.tables.roles.ranked import ranked_scores
 from shiftmetrics.tables.roles.score_names import (
     affixes_of_longest,
     are_beside,
@@ -62,6 +63,11 @@ def find_scores(
         for table, names in zip(tables, free, strict=True)
     ]
     common = [name for name in numeric[0] if all(name in part for part in numeric)]
+    if all(has_answers) and has_answers:
+        # The scores of the best answers of each row are those of other classes in other rows.
+        ranked = ranked_scores(tables, common)
+        common = [name for name in common if name not in ranked]
+        numeric = [[name for name in names if name not in ranked] for names in numeric]
     varying = [name for name in common if name not in equal]
     # Columns that differ between the files come first; a class may be equal in both all the same.
     for names in (varying, common):
