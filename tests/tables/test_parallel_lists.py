@@ -5,7 +5,7 @@ import json
 import pandas as pd
 
 from shiftmetrics.tables.nested import expanded
-from shiftmetrics.tables.parallel_lists import pairs_of_object, paired, with_pairs
+from shiftmetrics.tables.parallel_lists import paired, pairs_of_object, with_pairs
 
 ROWS = pd.DataFrame(
     {
