@@ -10,14 +10,14 @@ from shiftmetrics.tables.predictions import read_predictions
 from shiftmetrics.tables.unread import MOST_NUMBERS
 from tables.variants import cells
 
-ids = [f"s{place}" for place in range(30)]
+ids = [f"s{place}" for place in range(120)]
 
 
 def _files():
     rng = np.random.default_rng(0)
     for argument, name in (("OLD", "old.csv"), ("NEW", "new.csv")):
-        block = rng.dirichlet(np.ones(3), 30)
-        frame = pd.DataFrame(block, columns=["a", "b", "c"]).round(4)
+        block = rng.dirichlet(np.ones(3), 120)
+        frame = pd.DataFrame(block, columns=["a", "b", "c"]).round(6)
         frame.insert(0, "id", ids)
         frame["c"] = frame["c"].astype(str)
         yield frame, argument, name
@@ -40,7 +40,7 @@ def test_words_with_some_numbers_are_left_out():
     files = []
     for frame, argument, name in _files():
         frame["c"] = frame["c"].astype(float)
-        frame["note"] = [f"seen {argument} {place}" for place in range(30)]
+        frame["note"] = [f"seen {argument} {place}" for place in range(120)]
         files.append(cells(frame, argument, name))
     found = read_predictions(files)
     assert found.files[0].columns == ("a", "b", "c")
