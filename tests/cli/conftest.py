@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from shiftmetrics.cli.app import app
+from shiftmetrics.cli.inputs import objects
 
 
 @pytest.fixture
@@ -24,6 +25,18 @@ def run() -> Callable:
         )
 
     return run
+
+
+@pytest.fixture
+def opened_apart() -> None:
+    """Ask for models to be opened in a process of their own first, as the commands do."""
+
+
+@pytest.fixture(autouse=True)
+def opened_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open models in this process alone: another one takes seconds to import what they need."""
+    if "opened_apart" not in request.fixturenames:
+        monkeypatch.setattr(objects, "_try_apart", lambda text: None)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """`diff --data`: two fitted models in place of two files of predictions."""
 
 import json
+import shutil
 
 import joblib
 import numpy as np
@@ -23,10 +24,10 @@ MODELS = {
 }
 
 
-@pytest.fixture
-def wines(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def cellar(tmp_path_factory):
     """Write models of wines that see two columns, and a test file with ids, groups and the kind of wine."""
-    monkeypatch.chdir(tmp_path)
+    folder = tmp_path_factory.mktemp("wines")
     features, kinds = load_wine(return_X_y=True, as_frame=True)
     features = features.iloc[:, [1, 9]]
     labels = NAMES[kinds]
@@ -34,13 +35,22 @@ def wines(tmp_path, monkeypatch):
     models = {}
     for name, make in MODELS.items():
         models[name] = make().fit(features[train], labels[train])
-        joblib.dump(models[name], f"{name}.joblib")
+        joblib.dump(models[name], folder / f"{name}.joblib")
     test = features[~train].reset_index(drop=True)
     test.insert(0, "bottle_id", [f"bottle {i}" for i in range(len(test))])
     test["kind"] = labels[~train]
     test["cellar"] = np.where(np.arange(len(test)) % 3 == 0, "north", "south")
-    test.to_csv("test.csv", index=False)
-    return models, test, features.columns
+    test.to_csv(folder / "test.csv", index=False)
+    return folder, models, test, features.columns
+
+
+@pytest.fixture
+def wines(cellar, tmp_path, monkeypatch):
+    """Return the models, the test rows and the columns, in a folder with files of its own."""
+    folder, models, test, columns = cellar
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return models, test.copy(), columns
 
 
 def answered(run, *typed):

@@ -163,6 +163,7 @@ def test_nothing_is_opened_unasked(fails, place, folder, typed):
     assert "hostile" not in sys.modules
 
 
+@pytest.mark.usefixtures("opened_apart")
 def test_a_file_that_exits_is_an_error(fails, place, folder):
     joblib.dump(Leaves(sys.exit), folder / "exit.joblib")
     assert "got 'exit.joblib' (SystemExit: 0)" in fails(
@@ -200,6 +201,7 @@ class Crash:
         return os.abort, ()
 
 
+@pytest.mark.usefixtures("opened_apart")
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_file_that_crashes_the_interpreter_is_refused(fails, folder) -> None:
     joblib.dump(Crash(), folder / "bad.joblib")
