@@ -11,6 +11,8 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_OPTIONS)
 
 # One BLAS thread for each test worker: more only makes them wait for each other.
 test mutants test-all test-oldest test-oldest-extras docs: export OMP_NUM_THREADS ?= 1
+# Workers, and the processes that tests start, compile each module once for all of them, whatever the shell says.
+test test-all test-oldest test-oldest-extras: export PYTHONDONTWRITEBYTECODE =
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
@@ -48,8 +50,9 @@ $(VENV)/.installed-bench: $(VENV)/.installed-test
 demo: $(VENV)/.installed ## train a small classifier, shift its data, write report.html
 	$(BIN)/shiftmetrics demo --output demo-output
 
+# A file goes to one worker, so that what its tests share is made once.
 test: $(VENV)/.installed-test ## the tests, without the slow ones
-	$(PYTEST) -m "not slow"
+	$(PYTEST) --dist loadfile -m "not slow"
 
 mutants: $(VENV)/.installed-test ## small faults in what divides error probabilities that no test finds, for hours; ONLY="file ..." for some
 	$(BIN)/python tests/mutants.py $(ONLY)

@@ -22,7 +22,7 @@ from shiftmetrics.cli import main
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 WITH_CODE = [
-    pytest.param(page, marks=() if page.name == "README.md" else pytest.mark.slow)
+    page
     for page in PAGES
     if re.search(r"^```(python|console)$", page.read_text("utf-8"), re.MULTILINE)
 ]
@@ -58,6 +58,7 @@ def name(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_CODE, ids=name)
 def test_the_code_of_a_page_runs(
     page: Path,

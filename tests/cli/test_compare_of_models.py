@@ -21,34 +21,41 @@ MODELS = {
 }
 
 
-@pytest.fixture
-def wines(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def cellar(tmp_path_factory):
     """Write three models, rows of wines, and the same rows with noise in another order."""
-    monkeypatch.chdir(tmp_path)
+    folder = tmp_path_factory.mktemp("wines")
     features, kinds = load_wine(return_X_y=True, as_frame=True)
     features = features.iloc[:, [1, 9]]
     models = {}
     for name, make in MODELS.items():
         models[name] = make().fit(features[::2], kinds[::2])
-        joblib.dump(models[name], f"{name}.joblib")
-    joblib.dump(Ridge().fit(features[::2], kinds[::2]), "ridge.joblib")
+        joblib.dump(models[name], folder / f"{name}.joblib")
+    joblib.dump(Ridge().fit(features[::2], kinds[::2]), folder / "ridge.joblib")
     rows = features[1::2].reset_index(drop=True)
     noise = np.random.default_rng(0).normal(size=rows.shape)
     shifted = rows + 0.7 * rows.std().to_numpy() * noise
     kinds = kinds[1::2].to_numpy()
     for name, frame, order in (("rows", rows, 1), ("shifted", shifted, -1)):
         frame = frame.assign(bottle_id=np.arange(len(rows)), kind=kinds)
-        frame[::order].to_csv(f"{name}.csv", index=False)
-    return models, rows, shifted, kinds
+        frame[::order].to_csv(folder / f"{name}.csv", index=False)
+    return folder, (models, rows, shifted, kinds)
+
+
+@pytest.fixture
+def wines(cellar, monkeypatch):
+    """Return the models and the rows, in the folder that they stand in."""
+    folder, written = cellar
+    monkeypatch.chdir(folder)
+    return written
 
 
 TYPED = [f"{name}={name}.joblib" for name in MODELS]
 
 
-# each model is opened in a process of its own first, which takes a second
 @pytest.mark.parametrize(
     ("labels", "reference"),
-    [(True, True), pytest.param(False, False, marks=pytest.mark.slow)],
+    [(True, True), (False, False)],
 )
 def test_models_are_asked_for_their_probabilities(run, wines, labels, reference):
     models, rows, shifted, kinds = wines

@@ -206,6 +206,7 @@ def test_search_and_certificate_enclose_the_exact_value(name, loss, monkeypatch)
 def test_certified_distances_are_not_beyond_an_error(name, n_classes) -> None:
     X, y = table(n_classes=n_classes)
     model = model_named(name).fit(X, y)
+    X, y = X[::3], y[::3]
     problem = problem_of(model, X, y, perturbation=FREE)
     upper = find_worst_case(problem)[1].loss.distances ** 2
     grid = grid_of_problem(problem)

@@ -37,6 +37,28 @@ def test_edges_are_the_last_number_on_their_side() -> None:
         np.testing.assert_array_equal(left, [not falls[node], falls[node]])
 
 
+def test_a_linear_step_is_asked_few_times_and_any_other_once_for_each_bit() -> None:
+    asked = []
+
+    def noted(step):
+        def encode(rows: np.ndarray) -> np.ndarray:
+            asked.append(len(rows))
+            return step(rows)
+
+        return encode
+
+    linear = edges(noted(lambda rows: (rows - 10.0) / 7.0), [-1.27, 0.1, -1.5], [0, 1, 0])[0]
+    assert len(asked) < 30
+    np.testing.assert_allclose(linear, 10.0 + 7.0 * np.array([-1.27, 0.1, -1.5]), rtol=1e-12)
+    for step in (np.cbrt, np.round, np.exp):
+        asked.clear()
+        found, _ = edges(noted(step), [0.4, 0.6], [0, 1])
+        assert len(asked) <= 70
+        after = np.nextafter(found, np.inf)
+        left = step(np.array([found, after])) <= [0.4, 0.6]
+        np.testing.assert_array_equal(left, [[True, True], [False, False]])
+
+
 def test_a_threshold_that_nothing_passes_has_all_numbers_on_one_side() -> None:
     found, falls = edges(lambda rows: np.zeros_like(rows), [0.5, -0.5], [0, 1])
     np.testing.assert_array_equal(found, [np.inf, -np.inf])

@@ -79,12 +79,14 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_errors_of_a_table_in_partitions(name: str) -> None:
     model = make_pipeline(ONE_HOT, MODELS[name]).fit(X, y)
-    exact = model_stability(model, X, y, 0.45)
-    found = model_stability(model, cut(X), cut(y), 0.45)
+    rows, labels = X[:150], y[:150]
+    cuts = (0, 0, 40, 110, 110, 150)
+    exact = model_stability(model, rows, labels, 0.45)
+    found = model_stability(model, cut(rows, cuts), cut(labels, cuts), 0.45)
     same(found, exact)
     # in memory the columns are known, and a group may be named
     assert found.headline().rstrip(".") == exact.headline().split("; or ")[0].rstrip(".")
-    np.testing.assert_allclose(found.plan.weights, exact.plan.weights, rtol=1e-9)
+    np.testing.assert_allclose(found.plan.weights, exact.plan.weights, rtol=1e-7)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "log_loss"])
@@ -194,12 +196,12 @@ def test_what_is_refused() -> None:
 def test_projections_of_one_frame_are_cut_alike(tmp_path: Path) -> None:
     """Dask joins files where few of their columns are read: one column has fewer partitions than ten."""
     pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'shiftmetrics[parquet]'")
-    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(1600, 21))).rename(
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(640, 21))).rename(
         columns="c{}".format
     )
     rows["c20"] = (rows["c0"] + rows["c1"] > 0.0).astype(int)
     for number in range(16):
-        rows[100 * number : 100 * number + 100].to_parquet(tmp_path / f"{number:02}.parquet")
+        rows[40 * number : 40 * number + 40].to_parquet(tmp_path / f"{number:02}.parquet")
     frame = dataframe.read_parquet(tmp_path)
     features = [f"c{k}" for k in range(20)]
     assert len(frame["c20"].to_delayed()) <= len(frame[features].to_delayed())

@@ -15,6 +15,9 @@ Encode = Callable[[FloatArray], FloatArray]
 
 _SMALLEST = np.iinfo(np.int64).min
 
+_NEAR = 2.0**-40
+"""Fraction of what is searched within which the edge lies on each side of where a linear step has it."""
+
 
 def edges_before(
     forest: Forest,
@@ -54,7 +57,8 @@ def edges_before(
 
 
 # Floats in their order are integers (see `_ordered`), so bisection between two of them ends at neighbours: the edge
-# is exact, after at most 64 steps for all thresholds together.
+# is exact, after at most 64 steps for all thresholds together. Each step asks the pipeline once, which takes more
+# time than all else; scalers are linear, so the search starts near where a line has the edge, and takes about ten.
 def _bisect(
     column: IntArray, feature: IntArray, threshold: FloatArray, X: FloatArray, encode: Encode
 ) -> tuple[FloatArray, BoolArray]:
@@ -65,26 +69,34 @@ def _bisect(
     n_slots = slot.max() + 1
     base = np.repeat(X[:1], n_slots, axis=0)
 
-    def is_left(order: IntArray) -> BoolArray:
+    def encoded(order: IntArray) -> FloatArray:
         probe = base.copy()
         probe[slot, column] = _floats(order)
-        inputs = encode(probe)
-        encoded = inputs[slot, feature]
-        return np.asarray(encoded <= threshold)
+        return encode(probe)[slot, feature]
 
     smallest, largest = ranges(X)
-    width = np.maximum(largest - smallest, 1.0)
-    low = smallest - 16.0 * width
-    high = largest + 16.0 * width
-    a = _ordered(low[column])
-    b = _ordered(high[column])
-    at_low = is_left(a)
-    at_high = is_left(b)
-    never = at_low == at_high
+    width = np.maximum(largest - smallest, 1.0)[column]
+    low = smallest[column] - 16.0 * width
+    high = largest[column] + 16.0 * width
+    a = _ordered(low)
+    b = _ordered(high)
+    first_value = encoded(a)
+    last_value = encoded(b)
+    at_low = first_value <= threshold
+    never = at_low == (last_value <= threshold)
     b = np.where(never, a + 1, b)
+    # Neighbours of the edge of a line through both ends; where the step is no line, they only halve what is left.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        fraction = (threshold - first_value) / (last_value - first_value)
+        guess = low + fraction * (high - low)
+    for side in (-_NEAR, _NEAR):
+        near = np.clip(_ordered(guess + side * (high - low)), a, b)
+        same = (encoded(near) <= threshold) == at_low
+        a = np.where(same, near, a)
+        b = np.where(same, b, near)
     while (b > a + 1).any():
         middle = (a >> 1) + (b >> 1) + (a & b & 1)
-        same = is_left(middle) == at_low
+        same = (encoded(middle) <= threshold) == at_low
         a = np.where(same, middle, a)
         b = np.where(same, b, middle)
     # A threshold out of sight: all numbers are on one side.
