@@ -290,7 +290,7 @@ def solve(
 
 
 @given(kind=kinds, price=prices, divergence=divergences, seed=st.integers(0, 50))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_convex_and_rising_in_the_threshold(
     loss_of, between, kind, price, divergence, seed
 ) -> None:
@@ -308,7 +308,7 @@ def test_convex_and_rising_in_the_threshold(
 
 
 @given(kind=kinds, seed=st.integers(0, 50), divergence=divergences, scale=st.floats(1e-3, 1e3))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_homogeneous_and_concave_in_the_prices(
     loss_of, between, kind, seed, divergence, scale
 ) -> None:
@@ -324,7 +324,7 @@ def test_homogeneous_and_concave_in_the_prices(
 
 
 @given(kind=kinds, price=prices, divergence=divergences, seed=st.integers(0, 50))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_order_and_repetition_do_not_matter(
     loss_of, between, kind, price, divergence, seed
 ) -> None:

@@ -35,7 +35,7 @@ def test_every_point_is_the_criterion(
     theta2: float,
     divergence: str,
 ) -> None:
-    loss = make_loss(seed=2, n=90)
+    loss = make_loss(seed=2, n=40)
     options = {"theta1": theta1, "theta2": theta2, "divergence": divergence}
     thresholds = [
         between(loss, theta1, theta2, depth) for depth in (-0.1, 0.05, 0.3, 0.6, 0.95, 1.0, 1.3)
@@ -81,7 +81,7 @@ def test_every_point_is_the_criterion(
     divergence=st.sampled_from(["kl", "chi2"]),
     seed=st.integers(0, 50),
 )
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_convex_rising_and_its_slope_is_the_dual(loss_of, kind, price, divergence, seed) -> None:
     loss = loss_of(kind, seed, 25)
     options = {"theta1": price[0], "theta2": price[1], "divergence": divergence}
@@ -173,7 +173,7 @@ def test_every_pair_of_prices_is_the_criterion(
     seed=st.integers(0, 50),
     factor=st.floats(0.1, 10.0),
 )
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_concave_and_homogeneous_in_the_prices(
     loss_of, between, kind, divergence, seed, factor
 ) -> None:

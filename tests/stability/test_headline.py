@@ -69,7 +69,7 @@ def check(result: StabilityResult) -> None:
     assert result.plan.changed_fraction == pytest.approx(true["changed"], rel=1e-6, abs=1e-9)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(
     seed=st.integers(0, 10_000),
     ties=st.integers(1, 6),

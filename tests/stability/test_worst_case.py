@@ -73,7 +73,7 @@ def test_round_trip(
     seed=st.integers(0, 50),
     budgets=st.lists(st.floats(1e-6, 2.0), min_size=3, max_size=3, unique=True),
 )
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_concave_and_rising_in_the_budget(loss_of, kind, price, divergence, seed, budgets) -> None:
     loss = loss_of(kind, seed, 25)
     low, middle, high = sorted(budgets)

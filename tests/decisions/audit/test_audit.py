@@ -115,7 +115,7 @@ def test_awkward_samples(samples):
 
 def test_copies_of_rows_are_no_evidence():
     rng = np.random.default_rng(8)
-    reference, current = (people(rng, 60).drop(columns=["person_id", "day"]) for _ in range(2))
+    reference, current = (people(rng, 30).drop(columns=["person_id", "day"]) for _ in range(2))
     result = audit_samples(
         *(pd.concat([part] * 3, ignore_index=True) for part in (reference, current))
     )
