@@ -27,7 +27,7 @@ def without_test(source: Path, tests: Path) -> list[str]:
         place = path.relative_to(source)
         test = tests / place.parent / f"test_{path.name}"
         is_special = path.name.startswith("__")  # __init__ and __main__
-        if not is_special and defines_something(path) and not test.exists():
+        if not is_special and not test.exists() and defines_something(path):
             missing.append(place.as_posix())
     return missing
 

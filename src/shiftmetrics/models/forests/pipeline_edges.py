@@ -72,7 +72,7 @@ def _bisect(
     def encoded(order: IntArray) -> FloatArray:
         probe = base.copy()
         probe[slot, column] = _floats(order)
-        return encode(probe)[slot, feature]
+        return np.asarray(encode(probe)[slot, feature])
 
     smallest, largest = ranges(X)
     width = np.maximum(largest - smallest, 1.0)[column]
