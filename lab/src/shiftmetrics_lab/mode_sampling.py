@@ -14,7 +14,7 @@ from shiftmetrics._core.validation import (
     check_number,
     check_rng,
 )
-from shiftmetrics.novelty.modes.modes import Mode, Sample
+from shiftmetrics.novelty.modes.mode import Mode, Sample
 
 
 def sample_mode(

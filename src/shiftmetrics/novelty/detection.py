@@ -11,11 +11,11 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, take_rows, to_float64
 from shiftmetrics._core.result import Interval
 from shiftmetrics.novelty.bandwidth import MAX_ROWS, bandwidth_by_rule
-from shiftmetrics.novelty.modes.amounts import Frequencies, ModeSides, sorted_modes
-from shiftmetrics.novelty.modes.crossfit import fraction_interval
+from shiftmetrics.novelty.modes.fraction_bound import fraction_interval
+from shiftmetrics.novelty.modes.frequencies import Frequencies, ModeSides, sorted_modes
 from shiftmetrics.novelty.modes.gate import side_p_values
 from shiftmetrics.novelty.modes.membership import FoundMode, ModeFunction, members_of
-from shiftmetrics.novelty.modes.modes import Mode, describe_mode
+from shiftmetrics.novelty.modes.mode import Mode, describe_mode
 from shiftmetrics.novelty.modes.permutations import searched_rows
 from shiftmetrics.novelty.modes.row_scores import RowScorer
 from shiftmetrics.novelty.modes.search import found_in

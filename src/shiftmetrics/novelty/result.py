@@ -13,7 +13,7 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.confidence import normal_interval
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Interval, Result, Status, format_number, format_percent
-from shiftmetrics.novelty.modes.modes import Mode
+from shiftmetrics.novelty.modes.mode import Mode
 from shiftmetrics.novelty.modes.row_scores import RowScorer
 from shiftmetrics.novelty.result_parts import NoveltyChanges, NoveltyScore, NoveltyTest
 from shiftmetrics.novelty.score.basis import Route, ScoreBasis

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.record import Record
-from shiftmetrics.novelty.modes.changes import GradualChange, changes_in_words
-from shiftmetrics.novelty.modes.correlations import CorrelationChange, correlations_in_words
-from shiftmetrics.novelty.modes.modes import Mode
-from shiftmetrics.novelty.modes.search import near_level
+from shiftmetrics.novelty.modes.changed_columns import GradualChange, changes_in_words
+from shiftmetrics.novelty.modes.changed_correlations import CorrelationChange, correlations_in_words
+from shiftmetrics.novelty.modes.mode import Mode
+from shiftmetrics.novelty.modes.permutations import near_level
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,13 +9,13 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_float64
 from shiftmetrics.novelty.dependence import duplicate_warnings, order_warnings
-from shiftmetrics.novelty.modes.changes import changes_of_columns, is_gradual, matched
-from shiftmetrics.novelty.modes.correlations import correlated, correlation_changes
-from shiftmetrics.novelty.modes.crossfit import N_FOLDS, crossfitted_members
+from shiftmetrics.novelty.modes.changed_columns import changes_of_columns, is_gradual, matched
+from shiftmetrics.novelty.modes.changed_correlations import correlated, correlation_changes
+from shiftmetrics.novelty.modes.fraction_bound import N_FOLDS, crossfitted_members
 from shiftmetrics.novelty.modes.gate import Gate, side_p_values
 from shiftmetrics.novelty.modes.membership import ModeFunction
-from shiftmetrics.novelty.modes.permutations import make_units, permuted_labels
-from shiftmetrics.novelty.modes.search import LEAST_ROWS, MORE_RESAMPLES, find_modes, near_level
+from shiftmetrics.novelty.modes.permutations import make_units, near_level, permuted_labels
+from shiftmetrics.novelty.modes.search import LEAST_ROWS, find_modes
 from shiftmetrics.novelty.modes.space import SearchSpace
 from shiftmetrics.novelty.options import NoveltyResampling
 from shiftmetrics.novelty.result_parts import NoveltyChanges
@@ -24,6 +24,9 @@ from shiftmetrics.novelty.score.solution import NoveltyProblem
 
 GRADUAL = 0.42
 """A change is gradual where undoing it leaves at most so much of the gate's statistic."""
+
+MORE_RESAMPLES = 5
+"""Times as many permutations where a p-value is near the level."""
 
 _FIRST_ROWS = 10
 """Samples to look at first where something is new and no mode is clear."""

@@ -1,8 +1,14 @@
 """Permuted labels: what stays together stays, and what has no weight keeps its label."""
 
 import numpy as np
+from scipy.stats import binomtest
 
-from shiftmetrics.novelty.modes.permutations import PermutationUnits, differences, permuted_labels
+from shiftmetrics.novelty.modes.permutations import (
+    PermutationUnits,
+    differences,
+    near_level,
+    permuted_labels,
+)
 
 
 def test_permutations_keep_the_sizes_of_both_samples() -> None:
@@ -46,3 +52,11 @@ def test_coefficients_of_each_side_sum_to_one() -> None:
     found = differences(labels, weights)
     np.testing.assert_allclose(found, [[0.25, -0.25, 0.25], [-0.2, -0.2, 1 / 3]])
     assert np.isfinite(differences(np.array([[True, True]]), np.ones(2))).all()
+
+
+def test_a_p_value_is_near_a_level_that_its_exact_interval_holds() -> None:
+    for reached in range(0, 100, 7):
+        low, high = binomtest(reached, 99).proportion_ci(0.95)
+        p_value = (1 + reached) / 100
+        assert near_level(p_value, 99, 0.05) == (low < 0.05 < high)
+    assert not near_level(1.0, 0, 0.05)  # nothing was permuted

@@ -1,16 +1,13 @@
-"""Membership in a mode: how strongly a sample belongs to it, calibrated, and which modes are one."""
+"""Membership in a mode: how strongly a sample belongs to it, and how that becomes a calibrated fraction."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics.novelty.score.basis import Function
-from shiftmetrics.novelty.score.gram import Gram
 
 MEMBERSHIP = 2.0 / 3.0
 """A sample is a member where such samples are twice as frequent on its side as on the other one."""
@@ -19,9 +16,6 @@ TINY = 1e-300
 
 _FAINT = 0.05
 """A strength below this fraction of a typical member's is none: among such samples the order is noise."""
-_TOUCHING = 0.25
-_MEMBERS_COMPARED = 500
-_ROWS_COMPARED = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,90 +166,3 @@ def calibrated(
     bounds = 0.5 * (levels + below)
     steps = bounds[starts], np.clip(fitted[starts], 0.0, 1.0)
     return ModePart(direction, scale, steps)
-
-
-def merged(
-    found: list[FoundMode],
-    gram: Gram,
-    own_rows: BoolArray,
-    are_one: Callable[[IntArray, IntArray], bool],
-) -> list[ModeFunction]:
-    """Put modes together that show the same rows: their members are each other's nearest rows, or have no valley.
-
-    Parameters
-    ----------
-    found : list of FoundMode
-        Modes of one side.
-    gram : Gram
-        Similarities of the rows.
-    own_rows : ndarray of shape (n_rows,)
-        The rows of that sample.
-    are_one : callable
-        Returns whether two groups of rows have no valley between them.
-    """
-    from scipy.sparse.csgraph import connected_components
-
-    functions = [part.function for part in found]
-    if len(functions) < 2:
-        return functions
-    # 1. Each row goes to the mode in which it is strongest.
-    none = -1.0
-    strengths = np.stack([np.where(part.members, part.strengths, none) for part in found])
-    strongest = strengths.argmax(axis=0)
-    of_row = np.where(strengths.max(axis=0) > none, strongest, -1)
-    # 2. Modes that touch each other, directly or through others, are one.
-    touching = touching_fractions(gram, of_row, [part.members for part in found], own_rows)
-    joined = np.minimum(touching, touching.T) >= _TOUCHING
-    # 3. So are modes between which there are no fewer samples than within.
-    own = [np.flatnonzero((of_row == place) & own_rows) for place in range(len(found))]
-    for first, second in itertools.combinations(range(len(found)), 2):
-        joined[first, second] |= are_one(own[first], own[second])
-    labels = connected_components(joined, directed=False)[1]
-    together = []
-    for label in dict.fromkeys(labels.tolist()):
-        group = np.flatnonzero(labels == label)
-        parts = tuple(part for place in group for part in functions[place].parts)
-        together.append(replace(functions[group[0]], parts=parts))
-    return together
-
-
-def touching_fractions(
-    gram: Gram, of_row: IntArray, members: list[BoolArray], own_rows: BoolArray
-) -> FloatArray:
-    """Return how many members of one mode have a member of another as the nearest row that is not of their own mode.
-
-    Parameters
-    ----------
-    gram : Gram
-        Similarities of the rows.
-    of_row : ndarray of shape (n_rows,)
-        The mode that each row is a member of, and has the largest strength in; -1 for none.
-    members : list of ndarray of shape (n_rows,)
-        The members of each mode.
-    own_rows : ndarray of shape (n_rows,)
-        The rows of the sample that has them.
-
-    Returns
-    -------
-    ndarray of shape (n_modes, n_modes)
-        Fractions of the members of the row's mode.
-    """
-    fractions = np.zeros((len(members), len(members)))
-    for place in range(len(members)):
-        rows = thinned(np.flatnonzero((of_row == place) & own_rows), _MEMBERS_COMPARED)
-        others = thinned(np.flatnonzero(of_row != place), _ROWS_COMPARED)
-        if not len(rows) or not len(others):
-            continue
-        own = gram.take(rows)
-        similar = gram.kernel(gram.take(others), own)
-        # Modes that are far apart have nearest rows too: only those as near as the mode's own rows count.
-        typical = np.median(gram.kernel(own, own), axis=0)
-        near = similar.max(axis=0) > typical
-        nearest = others[similar.argmax(axis=0)]
-        fractions[place] = [(flags[nearest] & near).mean() for flags in members]
-    return fractions
-
-
-def thinned(rows: IntArray, most: int) -> IntArray:
-    """Return evenly spaced rows, at most ``most`` of them."""
-    return rows[:: len(rows) // most + 1]

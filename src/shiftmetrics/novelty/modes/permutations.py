@@ -15,6 +15,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import map_blocks, one_blas_thread, row_blocks
+from shiftmetrics._core.confidence import binomial_interval
 
 MOST_UNITS = 400
 LEAST_UNITS = 20
@@ -99,6 +100,16 @@ def permuted_labels(
         return rng.permuted(np.tile(in_test, (n_resamples, 1)), axis=1)
     swapped = rng.random((n_resamples, int(pairs.max()) + 1)) < 0.5
     return swapped[:, pairs] ^ in_test
+
+
+def near_level(p_value: float, n_resamples: int, alpha: float) -> bool:
+    """Return whether other permutations could turn the verdict: the exact interval of the p-value holds the level."""
+    if not n_resamples:  # so few rows that nothing was permuted
+        return False
+    # p = (1 + reached) / (1 + permutations)
+    reached = p_value * (n_resamples + 1) - 1
+    low, high = binomial_interval(reached / n_resamples, n_resamples, 0.95)
+    return low < alpha < high
 
 
 def searched_rows(

@@ -21,9 +21,9 @@ from shiftmetrics._core.arrays import (
 )
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.neighbours import nearest_neighbours
-from shiftmetrics.novelty.modes.gate import RidgeClassifier
 from shiftmetrics.novelty.modes.membership import ModeFunction
 from shiftmetrics.novelty.modes.permutations import RIDGE
+from shiftmetrics.novelty.modes.ridge import RidgeClassifier
 from shiftmetrics.novelty.modes.space import SearchSpace
 from shiftmetrics.novelty.score.basis import Function
 from shiftmetrics.novelty.score.gram import Gram

@@ -11,21 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics._core.confidence import binomial_interval
-from shiftmetrics.novelty.modes.halves import are_one, parted
 from shiftmetrics.novelty.modes.membership import (
     TINY,
     FoundMode,
     ModeFunction,
     calibrated,
-    merged,
 )
+from shiftmetrics.novelty.modes.merge_and_split import merged, parted
 from shiftmetrics.novelty.modes.permutations import (
     PermutationUnits,
     differences,
@@ -34,8 +32,8 @@ from shiftmetrics.novelty.modes.permutations import (
     symmetric,
     whitening_of,
 )
-from shiftmetrics.novelty.modes.rotation import varimax
 from shiftmetrics.novelty.modes.space import SearchSpace
+from shiftmetrics.novelty.modes.varimax import varimax
 from shiftmetrics.novelty.score.gram import Gram
 
 MOST_ROUNDS = 8
@@ -49,9 +47,6 @@ LEAST_MEMBERS = 3
 
 _SIDES = 2
 """P-values of later rounds count for both sides together: a first mode that is found brings no false second one."""
-
-MORE_RESAMPLES = 5
-"""Times as many permutations where a p-value is near the level."""
 
 _WAITS = 0.25
 """Times as frequent in its sample as the first direction of a round is: those below wait for another round."""
@@ -151,16 +146,6 @@ def find_modes(
         units = make_units(kept, in_test, together, rng, paired=units.paired)
         del rows, looks, look  # their sums take as much memory as those of the next round
     return rounds
-
-
-def near_level(p_value: float, n_resamples: int, alpha: float) -> bool:
-    """Return whether other permutations could turn the verdict: the exact interval of the p-value holds the level."""
-    if not n_resamples:  # so few rows that nothing was permuted
-        return False
-    # p = (1 + reached) / (1 + permutations)
-    reached = p_value * (n_resamples + 1) - 1
-    low, high = binomial_interval(reached / n_resamples, n_resamples, 0.95)
-    return low < alpha < high
 
 
 class _SearchRows:
@@ -275,8 +260,7 @@ class _Look:
         modes = _modes_among(rows, side, width, everything, cut, MOST_TOGETHER, p_value)
         # Parts that show the same samples are one mode; a mode of one or two samples is none.
         found = []
-        alike = partial(are_one, space=rows.space)
-        left = merged([self._at(mode) for mode in modes], gram, self.own_rows, alike)
+        left = merged([self._at(mode) for mode in modes], rows.space, self.own_rows)
         while left:
             part = self._at(left.pop(0))
             halves = parted(part, rows.space, self.own_rows)

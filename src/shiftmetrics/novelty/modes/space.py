@@ -41,6 +41,11 @@ def most_rows(n_columns: int, memory_limit: int) -> int:
     return min(COORDINATE_BYTES, memory_limit // 4) // (8 * (len(WIDTHS) * RANK + n_columns))
 
 
+def thinned(rows: IntArray, most: int) -> IntArray:
+    """Return evenly spaced rows, at most ``most`` of them."""
+    return rows[:: len(rows) // most + 1]
+
+
 class SearchSpace:
     """Coordinates of the rows of two samples at each width.
 

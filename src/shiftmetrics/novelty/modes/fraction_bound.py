@@ -14,7 +14,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.result import Interval
-from shiftmetrics.novelty.modes.gate import RidgeClassifier
+from shiftmetrics.novelty.modes.ridge import RidgeClassifier
 
 N_FOLDS = 10
 

@@ -10,7 +10,7 @@ import oracles
 from calls import novelty
 from optional import torch
 from shiftmetrics.novelty import NoveltyResult
-from shiftmetrics.novelty.modes.modes import N_EXEMPLARS, Mode
+from shiftmetrics.novelty.modes.mode import N_EXEMPLARS, Mode
 
 
 def clusters(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

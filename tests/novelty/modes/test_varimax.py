@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calls import novelty
-from shiftmetrics.novelty.modes.rotation import varimax
+from shiftmetrics.novelty.modes.varimax import varimax
 
 
 def five_new_kinds(

@@ -7,7 +7,7 @@ from scipy.stats import spearmanr
 from shiftmetrics import kernel_entropic_novelty
 from shiftmetrics._core.options import Computing
 from shiftmetrics.novelty import NoveltyResampling
-from shiftmetrics.novelty.modes.correlations import correlated, correlation_changes
+from shiftmetrics.novelty.modes.changed_correlations import correlated, correlation_changes
 
 NAMES = tuple("abcd")
 QUIET = Computing(progress=False)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calls import novelty
-from shiftmetrics.novelty.modes.halves import _is_gap, are_one
+from shiftmetrics.novelty.modes.merge_and_split import _is_gap, are_one
 from shiftmetrics.novelty.modes.space import SearchSpace
 from shiftmetrics.novelty.score.gram import Gram
 from shiftmetrics.novelty.score.kernels import GaussianKernel

@@ -12,10 +12,10 @@ from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_percent
 from shiftmetrics._core.validation import check_choice, check_integer
-from shiftmetrics.novelty.modes.amounts import Frequencies
 from shiftmetrics.novelty.modes.contrast import ColumnContrast, contrasts, nearest_known
-from shiftmetrics.novelty.modes.membership import FoundMode, ModeFunction, thinned
-from shiftmetrics.novelty.modes.space import SearchSpace
+from shiftmetrics.novelty.modes.frequencies import Frequencies
+from shiftmetrics.novelty.modes.membership import FoundMode, ModeFunction
+from shiftmetrics.novelty.modes.space import SearchSpace, thinned
 from shiftmetrics.novelty.score.gram import Gram
 
 N_EXEMPLARS = 25

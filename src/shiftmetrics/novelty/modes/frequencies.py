@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.confidence import rate_ratio_p_value
-from shiftmetrics.novelty.modes.crossfit import RARE, fraction_interval
+from shiftmetrics.novelty.modes.fraction_bound import RARE, fraction_interval
 from shiftmetrics.novelty.modes.membership import FoundMode, members_of
 
 _UNSEEN = 0.05

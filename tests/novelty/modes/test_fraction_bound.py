@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calls import novelty
-from shiftmetrics.novelty.modes.crossfit import crossfitted_members, lower_bound
+from shiftmetrics.novelty.modes.fraction_bound import crossfitted_members, lower_bound
 
 
 def normal(seed: int, n: int = 400, columns: int = 5) -> np.ndarray:

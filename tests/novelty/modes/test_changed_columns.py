@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from calls import novelty
-from shiftmetrics.novelty.modes.changes import changes_of_columns, is_gradual, smoothed
+from shiftmetrics.novelty.modes.changed_columns import changes_of_columns, is_gradual, smoothed
 
 NAMES = [f"c{number}" for number in range(5)]
 
