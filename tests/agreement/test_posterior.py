@@ -275,6 +275,7 @@ def test_the_pilot_may_be_wrong() -> None:
     assert result.beta == math.inf
 
 
+@pytest.mark.slow
 def test_rounding_is_in_the_bound_at_large_margins_and_many_rows() -> None:
     margins = np.where(np.arange(1_000_000) % 10 == 0, -1e6, 1e6)
     result = posterior_agreement(

@@ -64,6 +64,7 @@ def test_unrelated_rows_are_said_to_agree_by_chance() -> None:
     assert result.warnings == ()
 
 
+@pytest.mark.slow
 def test_related_rows_are_rarely_called_unrelated() -> None:
     """Of rows of which a third keeps its prediction for sure, fewer than 1 in 50 samples of 100 are."""
     said = 0

@@ -255,14 +255,14 @@ def test_stability_of_distances_by_moving_the_nearest(run, place):
 
 def test_novelty_finds_what_was_put_there_and_nothing_else(run, place):
     rng = np.random.default_rng(5)
-    known = rng.normal(size=(400, 2))
-    new = np.concatenate([rng.normal(size=(300, 2)), rng.normal((8.0, 0.0), 0.4, size=(100, 2))])
-    np.savez("points.npz", known=known, new=new, same=rng.normal(size=(400, 2)))
+    known = rng.normal(size=(200, 2))
+    new = np.concatenate([rng.normal(size=(150, 2)), rng.normal((8.0, 0.0), 0.4, size=(50, 2))])
+    np.savez("points.npz", known=known, new=new, same=rng.normal(size=(200, 2)))
     done = run("novelty", "points.npz:new", "points.npz:known")
     share = numbers(done.stdout, after=" %")[0]
     assert 20.0 <= share <= 30.0
     rows = [int(row) for row in re.findall(r"rows? (\d+), (\d+), (\d+)", done.stdout)[0]]
-    assert min(rows) >= 300
+    assert min(rows) >= 150
     calm = run("novelty", "points.npz:same", "points.npz:known", "--json", "n.json")
     assert json.loads((place / "n.json").read_text())["p_value"] > 0.01, calm.stdout
 
@@ -292,7 +292,7 @@ def test_compare_ranks_by_what_labels_say(run, place, drawn):
 def test_audit_tells_a_moved_column_from_the_same_source(run, place):
     rng = np.random.default_rng(6)
     reference, same, moved = (
-        pd.DataFrame(rng.normal(size=(500, 4)), columns=list("abcd")) for _ in range(3)
+        pd.DataFrame(rng.normal(size=(200, 4)), columns=list("abcd")) for _ in range(3)
     )
     moved["b"] += 1.0
     for name, table in {"reference": reference, "same": same, "moved": moved}.items():

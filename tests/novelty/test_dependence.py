@@ -11,13 +11,13 @@ def normal(seed: int, n: int = 400, columns: int = 5) -> np.ndarray:
 
 
 def test_copies_are_said_before_the_verdict_and_groups_make_it_right() -> None:
-    x = np.repeat(normal(29, 100), 3, axis=0)
-    y = np.repeat(normal(30, 100), 3, axis=0)
-    result = novelty(x, y, n_resamples=99)
+    x = np.repeat(normal(29, 60), 3, axis=0)
+    y = np.repeat(normal(30, 60), 3, axis=0)
+    result = novelty(x, y, n_resamples=59)
     assert result.headline().startswith("Every row of features stands 3 times")
     assert "independent samples" in result.warnings[0]
-    groups = np.repeat(np.arange(100), 3)
-    grouped = novelty(x, y, n_resamples=99, groups=(groups, groups + 100))
+    groups = np.repeat(np.arange(60), 3)
+    grouped = novelty(x, y, n_resamples=59, groups=(groups, groups + 60))
     assert grouped.p_value > 0.05
     assert grouped.test.dependence == ()
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from calls import novelty
+from shiftmetrics.novelty import NoveltyResult
 
 
 def table(seed: int, n: int) -> pd.DataFrame:
@@ -27,11 +28,12 @@ def samples() -> tuple[pd.DataFrame, pd.DataFrame]:
     return sample, reference
 
 
-def test_a_new_group_is_found_and_told_in_the_units_of_the_table(
-    samples: tuple[pd.DataFrame, pd.DataFrame],
-) -> None:
-    sample, reference = samples
-    result = novelty(sample, reference)
+@pytest.fixture(scope="module")
+def result(samples: tuple[pd.DataFrame, pd.DataFrame]) -> NoveltyResult:
+    return novelty(*samples)
+
+
+def test_a_new_group_is_found_and_told_in_the_units_of_the_table(result: NoveltyResult) -> None:
     assert result.p_value <= 0.05
     members = np.unique(np.concatenate([mode.members() for mode in result.new]))
     assert (members < 45).mean() >= 0.8
@@ -56,10 +58,9 @@ def test_a_reference_of_later_dates_is_warned_of_above_the_answer() -> None:
 
 
 def test_rows_of_a_table_are_scored_as_they_are(
-    samples: tuple[pd.DataFrame, pd.DataFrame],
+    samples: tuple[pd.DataFrame, pd.DataFrame], result: NoveltyResult
 ) -> None:
-    sample, reference = samples
-    result = novelty(sample, reference)
+    sample, _ = samples
     scores = result.score_rows(sample)
     assert scores[:45].min() > np.median(scores[45:])
     strong = result.new[0].score(sample)

@@ -24,7 +24,9 @@ def with_mode(rows: np.ndarray, fraction: float, column: int, sign: float, seed:
     return rows
 
 
-@pytest.mark.parametrize("fraction", [0.3, 0.62, pytest.param(0.7, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "fraction", [0.3, *(pytest.param(large, marks=pytest.mark.slow) for large in (0.62, 0.7))]
+)
 def test_a_large_new_mode_dilutes_and_nothing_is_missing(fraction: float) -> None:
     result = novelty(with_mode(normal(0), fraction, 0, 1.0, 1), normal(2), n_resamples=99)
     assert result.fraction == pytest.approx(fraction, abs=0.06)
@@ -67,9 +69,9 @@ def test_half_of_a_column_that_is_cut_off_is_missing() -> None:
 
 
 def test_beside_nearly_all_new_nothing_is_said_of_what_is_missing() -> None:
-    result = novelty(normal(43, 200) + 20.0, normal(44, 200)[:, :5], n_resamples=59)
+    result = novelty(normal(43, 100) + 20.0, normal(44, 100)[:, :5], n_resamples=59)
     assert result.fraction > 0.95
-    apart = novelty(0.3 * normal(45, 300), normal(46, 300), n_resamples=59)
+    apart = novelty(0.3 * normal(45, 150), normal(46, 150), n_resamples=59)
     assert "Nothing is shown to be missing" not in apart.headline()
 
 
