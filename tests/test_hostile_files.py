@@ -122,7 +122,7 @@ def wrong_documents(seed: int, most: int) -> list[str]:
 
 @pytest.mark.slow
 def test_a_damaged_part_of_a_result_is_refused_in_words() -> None:
-    assert wrong_documents(0, 300) == []
+    assert wrong_documents(0, 150) == []
 
 
 def deep(kind: str) -> str:

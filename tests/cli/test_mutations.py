@@ -158,7 +158,7 @@ def unforeseen(folder: Path, seed: int, rounds: int, seconds: float = math.inf) 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_damaged_files_are_refused_in_words(seed: int) -> None:
     """In a process of its own: a damaged pickle may ask for all memory, which ends tests beside it."""
-    command = [sys.executable, __file__, "--seed", str(seed), "--rounds", "100"]
+    command = [sys.executable, __file__, "--seed", str(seed), "--rounds", "60"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 

@@ -46,7 +46,7 @@ def test_a_mode_that_is_another_digit_is_not_praised():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("withheld", range(10))
+@pytest.mark.parametrize("withheld", range(0, 10, 2))
 def test_every_digit_is_found_when_it_is_withheld(withheld):
     found = evaluate_digits(withheld=withheld).withheld
     assert found.n_typical_found == found.n_typical == 12

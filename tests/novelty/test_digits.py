@@ -22,7 +22,7 @@ def halves() -> Halves:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("digit", range(10))
+@pytest.mark.parametrize("digit", [0, 4, 8])
 def test_a_withheld_digit_is_the_first_mode(halves: Halves, digit: int) -> None:
     train, test, train_labels, test_labels = halves
     result = novelty(test, train[train_labels != digit])

@@ -40,7 +40,7 @@ def test_a_large_new_mode_dilutes_and_nothing_is_missing(fraction: float) -> Non
 @pytest.mark.slow
 def test_diluted_modes_are_never_missing() -> None:
     false = 0
-    for seed in range(40):
+    for seed in range(0, 40, 3):
         fraction = 0.3 + 0.01 * seed
         sample = with_mode(normal(10 + seed, 250), fraction, 0, 1.0, seed)
         false += bool(kernel_entropic_novelty(sample, normal(50 + seed, 250)).missing)
