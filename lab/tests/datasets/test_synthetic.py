@@ -127,6 +127,7 @@ def test_bad_arguments(call, message):
         call()
 
 
+@pytest.mark.slow
 def test_the_measures_find_the_stated_answers():
     from shiftmetrics.agreement import posterior_agreement
     from shiftmetrics.novelty import kernel_entropic_novelty
