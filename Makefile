@@ -74,7 +74,7 @@ $(OLDEST)/.installed: pyproject.toml lab/pyproject.toml constraints.txt
 	@touch $@
 
 test-oldest: $(OLDEST)/.installed ## all tests that need no extra, with the oldest dependencies
-	$(OLDEST)/bin/python -m pytest -n $(WORKERS) -m "not slow" --doctest-ignore-import-errors $(PYTEST_OPTIONS)
+	$(OLDEST)/bin/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow" --doctest-ignore-import-errors $(PYTEST_OPTIONS)
 
 # The lowest versions of the extras too. Those of torch are as in constraints.txt, because no other build is for processors alone.
 EXTRAS = boosting conic dask mlflow parquet skops
@@ -87,7 +87,7 @@ $(OLDEST)-extras/.installed: pyproject.toml lab/pyproject.toml constraints.txt
 	@touch $@
 
 test-oldest-extras: $(OLDEST)-extras/.installed ## the tests of extras, with the oldest extras
-	$(OLDEST)-extras/bin/python -m pytest -n $(WORKERS) -m "not slow" $(PYTEST_OPTIONS) $$(grep -rlE $(USES) tests lab/tests --include='test_*.py')
+	$(OLDEST)-extras/bin/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow" $(PYTEST_OPTIONS) $$(grep -rlE $(USES) tests lab/tests --include='test_*.py')
 
 lint: $(VENV)/.installed-lint ## formatting, lint rules and the import direction
 	$(BIN)/ruff format --check .

@@ -205,6 +205,7 @@ class WordList:
 
     @cached_property
     def _lines(self) -> str:
+        # A line break inside a word would make two lines of it.
         lines = "\n".join(self.words)
         if lines.count("\n") >= len(self.words):
             lines = "\n".join(word.replace("\n", "\v") for word in self.words)
@@ -212,6 +213,7 @@ class WordList:
 
     def all_have(self, form: str) -> bool:
         """Return True where every word has a form."""
+        # The first words refuse most columns, before all of them are put together for one search.
         whole = re.compile(form)
         if not all(whole.fullmatch(word) for word in self.head):
             return False

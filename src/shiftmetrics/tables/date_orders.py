@@ -178,6 +178,7 @@ def _by_days(
     known = known[~np.isnat(known)]
     if not known.size:
         return None
+    # Files of months in a row do not overlap, but lie side by side.
     first = known.min() - _NEAR
     last = known.max() + _NEAR
     inside = {}

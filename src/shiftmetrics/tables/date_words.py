@@ -129,6 +129,7 @@ def _iso_dates(words: list[str]) -> DateWords | None:
         text = text.str.replace(r" ?(?:Z|[+-]\d\d(?::?\d\d)?)$", "", regex=True).where(zones, text)
     read = pd.to_datetime(text, format="ISO8601", errors="coerce")
     clock = read.to_numpy().astype("datetime64[us]")
+    # No date, or one beyond what pandas holds, such as 0001-01-01: by its parts it is told from a word.
     lost = np.flatnonzero(np.isnat(clock))
     if lost.size:
         others = _dates_of_parts([words[place] for place in lost])
@@ -188,6 +189,7 @@ def _ordered(
     """Try the orders of three numbers; orders that give the same dates are one."""
     three = parts[is_three]
     orders: list[DateOrder] = ["day", "month"]
+    # A year of four digits stands last here, since the forms of ISO are read before; one of two digits may be first.
     if short_year[is_three].all():
         orders.append("year")
     fits = {}
@@ -195,6 +197,7 @@ def _ordered(
         month, day = (three[:, place] for place in ORDERS[order][1:])
         fits[order] = bool((month <= 12).all() and (day <= 31).all() and (month >= 0).all())
     if not fits["day"] and not fits["month"] and not fits.get("year"):
+        # Each word fits one of two orders, and no order fits all of them: the file mixes both.
         small = (three[:, 0] <= 31) & (three[:, 1] <= 31) & (three[:, :2].min(axis=1) <= 12)
         if not small.all():
             return None
@@ -226,6 +229,7 @@ def _clock(parts: FloatArray, seconds: FloatArray) -> npt.NDArray[Any]:
     )
     months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
     days = months.astype("datetime64[D]") + (day - 1)
+    # The 31st of a shorter month lies in the next one.
     is_valid &= days.astype("datetime64[M]") == months
     micro = np.round(np.nan_to_num(seconds) * 1e6).astype(np.int64)
     clock = days.astype("datetime64[us]") + micro.astype("timedelta64[us]")

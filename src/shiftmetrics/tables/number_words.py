@@ -111,6 +111,7 @@ def _marked(words: list[str], decimal: str | None) -> NumberWords | None:
         is_negative = "(" in found["minus"] or "-" in found["minus"] + found["inner"]
         factors.append(-1.0 if is_negative else 1.0)
         bodies.append(found["body"].strip())
+    # Two currencies are not one unit, nor are per cent beside plain numbers.
     if len(signs) > 1:
         return None
     sign = signs.pop()

@@ -82,6 +82,7 @@ class ModeFunction:
 
     def at(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return strengths and memberships from values of the functions of the parts and cuts."""
+        # The columns of the parts come first, then those of the cuts, as `function` has them.
         columns = iter(values.T)
         strengths = []
         memberships = []

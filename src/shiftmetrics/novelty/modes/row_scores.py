@@ -69,6 +69,7 @@ class RowScorer:
         self._weights = weights
         self._modes = modes
         n_rows = gram.n_rows
+        # Evenly spaced, so that equal data have equal scores whatever the seed.
         most = max(N_NEIGHBOURS + 2, min(MOST_NEIGHBOURS, _MOST_PAIRS // n_rows))
         self._candidates: IntArray = np.arange(0, n_rows, -(-n_rows // most))
 
@@ -111,6 +112,7 @@ class RowScorer:
     def _scored(self, values: list[FloatArray]) -> list[FloatArray]:
         """Return the largest strength of rows in any mode, where there are modes, and the classifier's values."""
         ridge = values[-1][:, 0].copy()
+        # Where there are no modes, a rank of theirs would be the same for all rows.
         if not self._modes:
             return [ridge]
         strengths = []

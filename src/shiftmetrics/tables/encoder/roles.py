@@ -155,6 +155,7 @@ def _is_id(name: Any, sides: list[pd.Series], kind: KindName) -> bool:
         return False
     if _ID_NAME.search(str(name)) or not str(name):
         return True
+    # Integers are an id without a telling name only where they count the rows: none is left out.
     if kind == "integer":
         return all(len(side) > 20 and side.max() - side.min() == len(side) - 1 for side in sides)
     joined = pd.concat([side.astype(str).iloc[:_SEEN] for side in sides])

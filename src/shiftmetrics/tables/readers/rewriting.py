@@ -80,6 +80,7 @@ def _equal_rows(
         if _FOOTER.fullmatch(line.strip()) and place >= len(lines) - MOST_TITLES:
             n_below += 1
             continue
+        # Between blanks nothing says which cell is missing; a last row without an end may have been cut.
         if separator == BLANKS or (is_last and not scan.ends) or n_cells == 1:
             raise content.refusal(
                 f"a text with {dialect.n_cells} cells in each row",
