@@ -105,6 +105,19 @@ def test_one_probability_is_that_of_the_second_class() -> None:
     assert cut.changes.n_changed == ((chance >= 0.3) != (other >= 0.3)).sum()
 
 
+def test_one_half_goes_to_the_first_class_and_says_so() -> None:
+    old = pd.DataFrame({"id": ["a", "b", "c"], "p1": [0.5, 0.2, 0.9]})
+    new = old.assign(p1=[0.4, 0.2, 0.9])
+    by_default = diff_models(old, new)
+    assert by_default.changes.n_changed == 0
+    ties = "1 prediction with both classes at one half for 0; threshold 0.5 takes it for 1"
+    assert any(ties in text for text in by_default.settings["found"])
+    # What the sentence promises.
+    at_half = diff_models(old, new, threshold=0.5)
+    assert at_half.changes.n_changed == 1
+    assert not any("one half" in text for text in at_half.settings["found"])
+
+
 def test_a_threshold_cuts_the_same_class_whatever_the_order_of_columns() -> None:
     chance, other = softmax(LOGITS[:, :2])[:, 1], softmax(OTHERS[:, :2])[:, 1]
     old = pd.DataFrame({"no": 1.0 - chance, "yes": chance})
@@ -308,6 +321,12 @@ def test_labels_of_other_rows_are_said_or_refused() -> None:
     assert "1 labels belong to no row of the files." in found
     with pytest.raises(ValueError, match="labels must .* a label for each|labels must label rows"):
         diff_models(OLD, NEW, labels=table.iloc[-1:])
+
+
+def test_labels_that_nobody_filled_in_are_named() -> None:
+    table = pd.DataFrame({"image_id": IDS, "label": pd.Series([None] * len(IDS), dtype=object)})
+    with pytest.raises(ValueError, match="labels must hold labels, but no cell of its column"):
+        diff_models(OLD, NEW, labels=table)
 
 
 def test_a_table_of_labels_needs_ids_and_labels() -> None:

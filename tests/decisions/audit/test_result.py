@@ -11,7 +11,7 @@ from shiftmetrics.rules import Rule, check_results
 
 
 @pytest.fixture(scope="module")
-def audited():
+def gated():
     rng = np.random.default_rng(0)
 
     def visits(n):
@@ -32,11 +32,11 @@ def ended(result, **keys):
     return outcome
 
 
-def test_the_default_field_is_the_lower_limit_of_what_is_new(audited):
-    low = audited.interval.low
+def test_the_default_field_is_the_lower_limit_of_what_is_new(gated):
+    low = gated.interval.low
     assert 0.1 < low < 0.2
-    assert ended(audited, at_most=low + 0.001).ended == "passed"
-    assert ended(audited, at_most=low - 0.001).ended == "failed"
+    assert ended(gated, at_most=low + 0.001).ended == "passed"
+    assert ended(gated, at_most=low - 0.001).ended == "failed"
 
 
 @pytest.mark.parametrize(
@@ -51,15 +51,15 @@ def test_the_default_field_is_the_lower_limit_of_what_is_new(audited):
         ("labelled.change_interval.low", lambda result: result.labelled.change_interval.low),
     ],
 )
-def test_limits_and_counts_can_be_bounded(audited, field, value):
-    exact = value(audited)
-    assert ended(audited, field=field, at_most=exact + 1e-9).ended == "passed"
-    assert ended(audited, field=field, at_least=exact + 1e-3).ended == "failed"
+def test_limits_and_counts_can_be_bounded(gated, field, value):
+    exact = value(gated)
+    assert ended(gated, field=field, at_most=exact + 1e-9).ended == "passed"
+    assert ended(gated, field=field, at_least=exact + 1e-3).ended == "failed"
 
 
 @pytest.mark.parametrize("field", ["unlabelled.estimate", "unlabelled.low", "unlabelled.high"])
-def test_the_estimate_without_labels_is_no_ground_for_a_gate(audited, field):
-    outcome = ended(audited, field=field, at_least=0.0)
+def test_the_estimate_without_labels_is_no_ground_for_a_gate(gated, field):
+    outcome = ended(gated, field=field, at_least=0.0)
     assert outcome.ended == "failed"  # although every accuracy is at least 0
     assert "labelled.interval.low" in outcome.text
 

@@ -86,8 +86,20 @@ class ClassPair:
     def forms(self) -> tuple[str, ...]:
         """How the predictions were read, for people."""
         if self.old.form == self.new.form:
-            return (f"the predictions as {self.old.form}",)
-        return f"old as {self.old.form}", f"new as {self.new.form}"
+            return (f"the predictions as {self.old.form}", *self._ties())
+        return f"old as {self.old.form}", f"new as {self.new.form}", *self._ties()
+
+    def _ties(self) -> tuple[str, ...]:
+        """Say which side tied scores are on; a threshold of one half would put them on the other."""
+        n_tied = self.old.n_tied + self.new.n_tied
+        if self.threshold is not None or not n_tied:
+            return ()
+        things = f"{n_tied:,} prediction{'' if n_tied == 1 else 's'}"
+        if len(self.old.names) == 2 and self.old.confidence is not None:
+            first, second = self.old.names
+            other = f"threshold 0.5 takes {'it' if n_tied == 1 else 'them'} for {second}"
+            return (f"{things} with both classes at one half for {first}; {other}",)
+        return (f"{things} with tied scores for the first of the tied classes",)
 
     @property
     def digest(self) -> str:

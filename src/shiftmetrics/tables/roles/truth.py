@@ -334,6 +334,12 @@ def _by_id(
     n_labels = int(kept.sum())
     n_unknown = n_labels - int(np.isin(own[kept], codes).sum())
     notes = []
+    if not n_labels:
+        complaints.add(
+            f"{labels.label} must hold labels, but no cell of its column {column.name!r} is filled in. "
+            "Write the true class beside each id there, and give the file again."
+        )
+        return None
     if n_found == 0:
         complaints.add(
             f"{labels.label} must label rows of the files, but its column {id_names[0]!r} holds "
