@@ -22,6 +22,7 @@ def values(words, **options):
         (["1'234.5", "1’000"], [1234.5, 1000.0]),
         (["1\u202f234,5"], [1234.5]),
         (["−1,5"], [-1.5]),  # a minus of typesetting
+        (["0,25", "1,5e-05", "-2E3", "1"], [0.25, 1.5e-05, -2000.0, 1.0]),  # as R writes decimal commas
         (["(1.50)"], [-1.5]),  # as accountants write it
         (["-$5", "$-5", "$5"], [-5.0, -5.0, 5.0]),
     ],
@@ -61,3 +62,9 @@ def test_a_comma_before_three_digits_has_two_readings_and_an_option_decides():
     assert values(["1,234"], decimal=".") == [1234.0]
     assert values(["1,234"], decimal=",") == [1.234]
     assert values(["1.234"], decimal=",") == [1234.0]
+
+
+def test_commas_that_may_be_thousands_marks_are_no_proof_beside_exponents():
+    assert number_words(["1,234", "1e-05"]) is None
+    assert values(["1,234", "1e-05", "0,5"]) == [1.234, 1e-05, 0.5]
+    assert number_words(["0,25", "1,5e-05"], decimal=".") is None

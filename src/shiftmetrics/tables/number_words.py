@@ -30,6 +30,7 @@ _MONEY = re.compile(
 _BY_COMMA = r"\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+(?:\.\d*)?"
 _BY_DOT = r"\d{1,3}(?:\.\d{3})+(?:,\d*)?|\d+(?:,\d*)?"
 _BY_BLANK = r"\d{1,3}(?:[ '’]\d{3})+(?:[.,]\d*)?|\d+(?:[.,]\d*)?"
+_COMMA_EXPONENT = r"[ \t]*[-+]?\d+(?:,\d+)?(?:[eE][-+]?\d+)?[ \t]*"
 _TWO_READINGS = r"[1-9]\d{0,2},\d{3}|\d+"
 
 
@@ -72,6 +73,10 @@ def number_words(words: list[str], decimal: str | None = None) -> NumberWords | 
     has_points = decimal == "," and any("." in word for word in words)
     if not has_points and lines.all_have(PLAIN):
         return _plain(lines)
+    if decimal != "." and lines.all_have(_COMMA_EXPONENT):
+        found = _with_exponents(words)
+        if found is not None:
+            return found
     return _marked(words, decimal)
 
 
@@ -86,6 +91,19 @@ def _plain(lines: WordList) -> NumberWords:
         is_code = lines.all_have(f"{_INTEGER}|{_BARE_EXPONENT}")
     values = np.array([float(word) for word in lines.words], dtype=np.float64)
     return NumberWords(values, is_integer, is_code)
+
+
+def _with_exponents(words: list[str]) -> NumberWords | None:
+    """Read decimal commas beside exponents, such as 0,25 and 1,5e-05; None where commas may be thousands marks."""
+    has_exponent = any("e" in word or "E" in word for word in words)
+    is_decimal = any(
+        "," in word and re.fullmatch(_BY_COMMA, word.strip(_BLANKS).lstrip("+-")) is None
+        for word in words
+    )
+    if not has_exponent or not is_decimal:
+        return None
+    values = [float(word.replace(",", ".")) for word in words]
+    return NumberWords(np.array(values, dtype=np.float64))
 
 
 def _marked(words: list[str], decimal: str | None) -> NumberWords | None:
