@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics.tables.ask import AmbiguousReadingError
+from shiftmetrics.tables.ask import AmbiguousReadingError, UnreadableTableError
 from shiftmetrics.tables.evidence import evidence_of
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.roles.single import find_single, form_of_numbers
@@ -63,3 +63,11 @@ def test_the_column_that_is_left():
     second = evidence_of(cells(other), other)
     with pytest.raises(AmbiguousReadingError, match="--columns a,b"):
         find_single([second], [["a", "b"]], set(), RoleOptions())
+
+
+def test_where_scores_are_asked_for_both_signs_are_a_margin():
+    options = RoleOptions(task="scores")
+    assert form_of_numbers(["x"], [np.array([-2.0, 3.0])], None, options) == "margin"
+    assert form_of_numbers(["x"], [np.array([0.0, 30.0])], None, options) == "outputs"
+    with pytest.raises(UnreadableTableError, match="Divide percentages by 100"):
+        form_of_numbers(["x"], [np.array([0.0, 97.0])], None, options)
