@@ -231,14 +231,11 @@ def check_fitted(model: Any) -> None:
 
         try:
             check_is_fitted(model)
-        except (
-            AttributeError,
-            TypeError,
-        ):  # it has no tags; whether it is fitted, its predictions say
-            return
         except NotFittedError as error:
             got = f"a {type(model).__name__} that is not"
             raise ArgumentValueError("model", "fitted", got, "Call fit first.") from error
+        except (AttributeError, TypeError):  # without tags, its predictions say whether it is
+            return
 
 
 class LightGBMRegressor:
