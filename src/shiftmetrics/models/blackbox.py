@@ -37,11 +37,11 @@ class BlackboxRoute(SearchRoute):
         if problem.loss != "zero_one":
             return QueryAscent(problem).first()
         found = find_counterexamples(problem, n_queries=problem.search.n_queries)
-        warnings: tuple[str, ...] = ()
+        warnings = problem.notes
         calibrated = getattr(last_step(problem.model), "calibrated_classifiers_", ())
         if len(calibrated) > 1:
             text = "An average of calibrated models is searched; one calibrated with ensemble=False has exact routes."
-            warnings = (text,)
+            warnings = (*warnings, text)
         return WorstCase.of_errors(found.points, found.distances, warnings=warnings)
 
 
@@ -58,6 +58,7 @@ class QueryAscent(Ascent):
 
     def __init__(self, problem: ModelProblem) -> None:
         super().__init__(problem)
+        self.warnings = problem.notes
         n = problem.n_samples
         self.queries_left = np.full(n, problem.search.n_queries - 1, dtype=np.int64)
         self.step = np.full(n, 0.3 * _LONGEST)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from oracles import valid_moves
 from shiftmetrics.models.domain import arguments
-from shiftmetrics.models.domain.domain import Domain
+from shiftmetrics.models.domain.domain import Domain, next_of
 from shiftmetrics.models.domain.perturbation import Perturbation
 from shiftmetrics.models.domain.table import CodedTable
 
@@ -158,3 +158,16 @@ def test_whole_numbers_move_by_whole_steps() -> None:
     assert not arguments.domain_of(
         CodedTable.of(rows[:, :2].reshape(4, 2, 1)), Perturbation()
     ).integer.any(), "pixels"
+
+
+def test_numbers_of_32_and_16_bits_move_among_their_own() -> None:
+    start = np.float32([[1.0, 3.0]]).astype(np.float64)
+    for narrow in (np.dtype("float32"), np.dtype("float16")):
+        wide = np.array([1.0 + 1e-9, 3.0 - 1e-9])
+        up = next_of(wide, narrow, np.inf)
+        down = next_of(wide, narrow, -np.inf)
+        assert (up == up.astype(narrow)).all()
+        assert (down <= wide).all()
+        assert (wide <= up).all()
+        assert up[0] == np.nextafter(narrow.type(1.0), narrow.type(2.0))
+        np.testing.assert_array_equal(next_of(start[0], narrow, np.inf), start[0])

@@ -18,6 +18,8 @@ def edges(encode: Any, thresholds: list[float], features: list[int]) -> tuple[An
     for column in (0, 1):
         axis = NumberAxis.__new__(NumberAxis)
         object.__setattr__(axis, "column", column)
+        wide = SimpleNamespace(lower=np.full(2, -9.0), upper=np.full(2, 9.0))
+        object.__setattr__(axis, "domain", wide)
         axes.append(axis)
     nodes = np.arange(len(thresholds))
     return edges_before(forest, nodes, np.array([0, 1]), axes, X, encode)

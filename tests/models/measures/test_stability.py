@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -278,3 +279,16 @@ def test_without_a_threshold_it_is_ten_points_more_errors(mixed: Mixed) -> None:
     first, second = np.unique(y)
     with pytest.raises(ValueError, match="threshold must be given"):
         model_stability(Decision(model, costs={first: 1.0, second: 5.0}), X, y)
+
+
+def test_changed_rows_keep_narrow_dtypes_and_stay_wrong() -> None:
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.normal(size=(120, 2)), columns=["f", "g"]).astype("float32")
+    y = (rows.f + rows.g + 0.5 * rng.normal(size=120) > 0).astype(int).to_numpy()
+    for model in (LogisticRegression(), HistGradientBoostingClassifier(max_iter=5)):
+        model.fit(rows, y)
+        result = model_stability(model, rows, y, 0.5, resampling=None)
+        changed = np.asarray(result.plan.distances)[:120] > 0
+        moved = result.changed_rows()
+        assert (moved.dtypes == rows.dtypes).all()
+        assert (model.predict(moved) != y)[changed].all()

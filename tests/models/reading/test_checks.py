@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from shiftmetrics import feature_stability, model_stability
-from shiftmetrics.models import Perturbation, Search
+from shiftmetrics.models import Decision, Perturbation, Search
 
 QUIET = Search(progress=False)
 
@@ -116,3 +116,22 @@ def test_labels_that_overlap_in_part_are_refused(stability: Any) -> None:
     X = np.random.default_rng(0).normal(size=(60, 2))
     with pytest.raises(ValueError, match="labels like those of y"):
         stability(lambda Z: 1 + (Z[:, 0] > 0.0), X, (X[:, 0] > 0.0).astype(int), 0.3)
+
+
+class Fitted:
+    """Predicts the probability of class 1 and names no classes, as results of statsmodels 0.15 do."""
+
+    def predict(self, rows: Any) -> Any:
+        return 1.0 / (1.0 + np.exp(-2.0 * np.asarray(rows)[:, 0]))
+
+
+def test_a_predicted_probability_decides_from_a_half_on() -> None:
+    rows = np.random.default_rng(0).normal(size=(50, 2))
+    y = (rows[:, 0] > 0.2).astype(int)
+    search = Search(n_queries=60, progress=False)
+    found = model_stability(Fitted(), rows, y, 0.5, resampling=None, computing=search)
+    cut = Decision(Fitted(), threshold=0.5)
+    same = model_stability(cut, rows, y, 0.5, resampling=None, computing=search)
+    assert found.value == same.value
+    assert found.base_risk == np.mean((rows[:, 0] > 0.0) != y)
+    assert any("probability" in text for text in found.warnings)

@@ -62,3 +62,24 @@ def test_a_booster_of_lightgbm_is_read_as_the_models_of_the_library(sample: Samp
     )
     with pytest.raises(ValueError, match="labels like those of y"):
         model_stability(values, X, ill, 0.4, computing=QUIET)
+
+
+def test_a_booster_of_xgboost_is_measured_with_all_its_rounds() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 3))
+    y = (rows[:, 0] + rng.normal(size=200) > 0).astype(int)
+    train = xgboost.DMatrix(rows[:100], y[:100])
+    valid = xgboost.DMatrix(rows[100:150], y[100:150])
+    options = {"objective": "binary:logistic", "max_depth": 3, "nthread": 1}
+    booster = xgboost.train(
+        options, train, 60, evals=[(valid, "v")], early_stopping_rounds=15, verbose_eval=False
+    )
+    assert booster.best_iteration + 1 < booster.num_boosted_rounds()
+    result = model_stability(booster, rows[150:], y[150:], resampling=None)
+    own = booster.predict(xgboost.DMatrix(rows[150:])) > 0.5
+    assert result.base_risk == np.mean(own != y[150:])
+    assert booster.attr("best_iteration") is not None
+    changed = np.asarray(result.plan.distances)[:50] > 0
+    moved = booster.predict(xgboost.DMatrix(result.changed_rows())) > 0.5
+    assert (moved != y[150:])[changed].all()

@@ -168,6 +168,7 @@ def domain_of(table: CodedTable, perturbation: Any, *, everything: bool = False)
         upper=upper,
         integer=summary.whole & (table.row_shape is None),
         flips=tuple(flips),
+        narrow=table.narrow,
     )
     # What the options fix, and what steps by integers.
     features = perturbation.features

@@ -204,9 +204,9 @@ def _numbers(codes: FloatArray, dtype: Any) -> Any:
     import pandas as pd
 
     missing = np.isnan(codes)
-    plain = np.dtype(getattr(dtype, "numpy_dtype", dtype))
+    plain = plain_dtype(dtype)
     nullable = isinstance(dtype, pd.api.extensions.ExtensionDtype)
-    if not (nullable and missing.any()):
+    if not nullable:
         return whole_where_possible(codes, plain)
     present = whole_where_possible(codes[~missing], plain)
     if (
@@ -219,8 +219,20 @@ def _numbers(codes: FloatArray, dtype: Any) -> Any:
     return pd.Series(values, dtype=dtype).array
 
 
+def plain_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return the dtype of NumPy in which a dtype of numbers holds them."""
+    if isinstance(dtype, str):
+        import pandas as pd
+
+        dtype = pd.api.types.pandas_dtype(dtype)
+    plain: np.dtype[Any] = np.dtype(getattr(dtype, "numpy_dtype", dtype))
+    return plain
+
+
 def whole_where_possible(codes: FloatArray, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Return the codes in an integer dtype where nothing is lost, else as float64."""
+    """Return the codes in the dtype of the column; as float64 where it is of integers and a code is none of them."""
+    if dtype.kind == "f" and dtype.itemsize < 8:
+        return codes.astype(dtype)
     if dtype.kind in "iu" and codes.size and (codes == np.rint(codes)).all():
         limits = np.iinfo(dtype)
         if codes.min() >= limits.min and codes.max() <= limits.max:

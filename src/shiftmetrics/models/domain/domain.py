@@ -7,7 +7,8 @@ change from or to it is infinitely far.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -104,6 +105,8 @@ class Domain:
         Columns of categories. They are disjoint.
     warnings : tuple of str
         What the caller should know.
+    narrow : dict of int to dtype
+        Columns of float32 and float16, by position: their numbers stay numbers of that dtype.
     """
 
     names: tuple[str, ...]
@@ -114,6 +117,19 @@ class Domain:
     integer: BoolArray
     flips: tuple[Flip, ...] = ()
     warnings: tuple[str, ...] = ()
+    narrow: Mapping[int, np.dtype[Any]] = field(default_factory=dict)
+
+    def outward(self, points: FloatArray, start: FloatArray) -> FloatArray:
+        """Return points whose changed cells are numbers of the dtype of their column, no nearer to the start."""
+        if not self.narrow:
+            return points
+        points = points.copy()
+        for column, dtype in self.narrow.items():
+            up = points[:, column] > start[:, column]
+            down = points[:, column] < start[:, column]
+            points[up, column] = next_of(points[up, column], dtype, np.inf)
+            points[down, column] = next_of(points[down, column], dtype, -np.inf)
+        return self.clip(points, start)
 
     @property
     def n_features(self) -> int:
@@ -275,3 +291,14 @@ def differs(points: FloatArray, start: FloatArray) -> BoolArray:
     if changed.any():
         changed &= ~(np.isnan(points) & np.isnan(start))
     return changed
+
+
+def next_of(numbers: FloatArray, dtype: np.dtype[Any], towards: float) -> FloatArray:
+    """Return the nearest numbers of a dtype from these on, upwards or downwards: themselves where they are some."""
+    with np.errstate(over="ignore"):
+        rounded = numbers.astype(dtype)
+    short = rounded < numbers
+    if towards < 0.0:
+        short = rounded > numbers
+    beyond = np.nextafter(rounded, dtype.type(towards))
+    return np.where(short, beyond, rounded).astype(np.float64)

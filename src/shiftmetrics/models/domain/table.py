@@ -21,6 +21,7 @@ from shiftmetrics.models.domain.cells import (
     coded_cells,
     decoded_cells,
     inferred,
+    plain_dtype,
     whole_where_possible,
 )
 from shiftmetrics.models.domain.perturbation import positions_of
@@ -144,6 +145,18 @@ class CodedTable(Record):
         for place, column in enumerate(self.columns):
             if column.categories is not None:
                 found[place] = column.categories
+        return found
+
+    @property
+    def narrow(self) -> dict[int, np.dtype[Any]]:
+        """The dtype of each column of numbers in fewer than 64 bits with fractions, by its position."""
+        given = self.dtypes or [column.dtype for column in self.columns]
+        found = {}
+        for place, column in enumerate(self.columns):
+            if column.categories is None:
+                dtype = plain_dtype(given[place])
+                if dtype.kind == "f" and dtype.itemsize < 8:
+                    found[place] = dtype
         return found
 
     def coded(self, X: Any, argument: str = "X") -> FloatArray:

@@ -8,12 +8,12 @@ that the model sees. Missing values have a separate cell, which nothing enters o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
-from shiftmetrics.models.domain.domain import Domain, Flip
+from shiftmetrics.models.domain.domain import Domain, Flip, next_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +43,19 @@ class NumberAxis:
     def n_cells(self) -> int:
         """Number of cells, with that of missing values."""
         return self.n_open + self.some_missing
+
+    @property
+    def narrow(self) -> np.dtype[Any] | None:
+        """The dtype of the column where it has numbers in fewer than 64 bits."""
+        return self.domain.narrow.get(self.column)
+
+    def grounded(self, edge: FloatArray) -> FloatArray:
+        """Return edges as the last numbers before them that the column may hold."""
+        if self.is_whole:  # between integers nothing stands
+            return np.floor(edge)
+        if self.narrow is not None:
+            return next_of(edge, self.narrow, -np.inf)
+        return edge
 
     @property
     def is_whole(self) -> bool:
@@ -83,6 +96,8 @@ class NumberAxis:
         x = start[:, self.column, None]
         # A cell begins right behind the edge before it.
         after_edge = np.nextafter(self.edges, np.inf)
+        if self.narrow is not None:
+            after_edge = next_of(after_edge, self.narrow, np.inf)
         if self.is_whole:
             after_edge = self.edges + 1.0
         first = np.concatenate([[-np.inf], after_edge])[cells]

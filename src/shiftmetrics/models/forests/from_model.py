@@ -7,16 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_table
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.domain.domain import Domain, differs
 from shiftmetrics.models.forests.axes import Axis, NumberAxis, StateAxis, axes_without_edges
 from shiftmetrics.models.forests.forest import LEAF, Forest
 from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.forests.pipeline_edges import Encode, edges_before, ranges
 from shiftmetrics.models.forests.reading import category_codes, forest_of
-from shiftmetrics.models.reading.estimators import last_step
+from shiftmetrics.models.reading.estimators import last_step, steps_of
 from shiftmetrics.models.reading.model import ModelProblem
+from shiftmetrics.models.reading.outputs import matrix_of
 from shiftmetrics.models.reading.rules import Cut
+from shiftmetrics.models.reading.steps import is_monotone
 
 _PROBES = 12
 _N_CHECKED = 256
@@ -33,12 +35,21 @@ def grid_of_problem(problem: ModelProblem) -> Grid | None:
     forest = forest_of(last_step(problem.model))
     if forest is None:
         return None
+    if not is_monotone(problem):
+        return None
     forest = replace(forest, clip=problem.clip)
     if problem.cut is not None:
         forest = _cut_at(forest, problem.cut)
     encode = _encoder(problem)
     grid = grid_of(forest, problem.domain, problem.codes, encode)
-    if grid is None or not _agrees(problem, grid):
+    if grid is None:
+        return None
+    if not _agrees(problem, grid):
+        name = type(problem.rule.model).__name__
+        problem.note(
+            f"The trees read from this {name} do not give what its predict says at some points, so that changes are "
+            "searched through its outputs: an upper bound."
+        )
         return None
     return grid
 
@@ -63,21 +74,15 @@ def _encoder(problem: ModelProblem) -> Encode | None:
     only_numbers = all(column.kind == "number" for column in table.columns)
     if not steps and to_codes is None and only_numbers:
         return None
-    before = None
-    if steps and len(steps) > 1:
-        before = model[:-1]
+    before = list(steps_of(model))
 
     def encode(points: FloatArray) -> FloatArray:
         rows = table.decode(points)
-        if before is not None:
-            rows = before.transform(rows)
+        for step in before:
+            rows = step.transform(rows)
         if to_codes is not None:
             rows = to_codes(rows)
-        if is_table(rows):
-            return np.asarray(rows.to_numpy(dtype=np.float64, na_value=np.nan))
-        if hasattr(rows, "toarray"):
-            rows = rows.toarray()
-        return np.asarray(rows, dtype=np.float64)
+        return matrix_of(rows)
 
     return encode
 
@@ -136,8 +141,7 @@ def grid_of(
         nodes = np.flatnonzero(axis_of == position)
         if isinstance(axis, StateAxis):
             continue
-        if axis.is_whole:  # between integers nothing stands
-            edge[nodes] = np.floor(edge[nodes])
+        edge[nodes] = axis.grounded(edge[nodes])
         edges = np.unique(edge[nodes])
         edges = edges[np.isfinite(edges)]
         axes[position] = replace(axis, edges=edges)
@@ -256,9 +260,14 @@ def _dependence(axes: Sequence[Axis], X: FloatArray, encode: Encode) -> BoolArra
             spread = np.linspace(low - room, high + room, len(rows))
             same = spread == rows[:, axis.column]
             changed[:, axis.column] = np.where(same, high + 2.0, spread)
+            # In the other order too: rows may be sorted by this column, and a step of bins then see no change.
+            reverse = rows.copy()
+            reverse[:, axis.column] = spread[::-1]
+            changed = np.concatenate([changed, reverse])
             if axis.some_missing:
-                changed = np.concatenate([changed, rows])
-                changed[len(rows) :, axis.column] = np.nan
+                without = rows.copy()
+                without[:, axis.column] = np.nan
+                changed = np.concatenate([changed, without])
         tried.append(changed)
     # In one call, since pipelines take as long for a few rows as for many.
     before, *after = _encoded_parts(tried, encode)

@@ -7,12 +7,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics.models.domain.domain import Domain
 from shiftmetrics.models.forests.axes import Axis, NumberAxis
 from shiftmetrics.models.forests.forest import LEAF, Forest
 
 Encode = Callable[[FloatArray], FloatArray]
 """From coded rows to the inputs of the forest, of shape (n_rows, forest.n_features)."""
 
+_FARTHEST = 2.0**100
+"""Beyond it no threshold is sought."""
 _SMALLEST = np.iinfo(np.int64).min
 
 _NEAR = 2.0**-40
@@ -39,6 +42,7 @@ def edges_before(
     for position, axis in enumerate(axes):
         if isinstance(axis, NumberAxis):
             columns[position] = axis.column
+            domain = axis.domain
     axis_of = owner[forest.feature[nodes]]
     column = columns[axis_of]
     sought = np.flatnonzero(column >= 0)
@@ -50,7 +54,7 @@ def edges_before(
         place = place.ravel()
         column, feature, bits = keys
         threshold = bits.view(np.float64)
-        edges, falling = _bisect(column, feature, threshold, X, encode)
+        edges, falling = _bisect(column, feature, threshold, X, encode, domain)
         edge[sought] = edges[place]
         falls[sought] = falling[place]
     return edge, falls
@@ -60,7 +64,12 @@ def edges_before(
 # is exact, after at most 64 steps for all thresholds together. Each step asks the pipeline once, which takes more
 # time than all else; scalers are linear, so the search starts near where a line has the edge, and takes about ten.
 def _bisect(
-    column: IntArray, feature: IntArray, threshold: FloatArray, X: FloatArray, encode: Encode
+    column: IntArray,
+    feature: IntArray,
+    threshold: FloatArray,
+    X: FloatArray,
+    encode: Encode,
+    domain: Domain,
 ) -> tuple[FloatArray, BoolArray]:
     """Return the last number before each encoded feature passes its threshold, and whether it falls."""
     # One row of the probe holds a number for each column at once: the k-th threshold of each.
@@ -72,12 +81,20 @@ def _bisect(
     def encoded(order: IntArray) -> FloatArray:
         probe = base.copy()
         probe[slot, column] = _floats(order)
-        return np.asarray(encode(probe)[slot, feature])
+        # Far off, a logarithm has no value and an exponential none that fits.
+        with np.errstate(all="ignore"):
+            return np.asarray(encode(probe)[slot, feature])
 
+    # From below all places that a number may take to above them.
     smallest, largest = ranges(X)
-    width = np.maximum(largest - smallest, 1.0)[column]
-    low = smallest[column] - 16.0 * width
-    high = largest[column] + 16.0 * width
+    width = np.maximum(largest - smallest, 1.0)
+    lowest = np.maximum(domain.lower, -_FARTHEST) - width
+    highest = np.minimum(domain.upper, _FARTHEST) + width
+    low = np.minimum(smallest - 16.0 * width, lowest)[column]
+    high = np.maximum(largest + 16.0 * width, highest)[column]
+    # A logarithm has no value there; it is only taken where numbers stay within those of the rows.
+    no_value = np.isnan(encoded(_ordered(low)))
+    low = np.where(no_value, smallest[column], low)
     a = _ordered(low)
     b = _ordered(high)
     first_value = encoded(a)

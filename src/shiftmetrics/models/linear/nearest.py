@@ -148,7 +148,10 @@ def _beyond(ways: _Ways) -> FloatArray:
                 steepness = np.abs(rival.slopes[mine])
                 steepest = steepness.max(axis=1, initial=1e-300)
                 place = place + nudge * nudge / steepest
-            points[mine] = geometry.place(mine, rival, best.flipped[mine], place, steps)
+            placed = geometry.place(mine, rival, best.flipped[mine], place, steps)
+            # Farther along each column is farther beyond the boundary.
+            start = geometry.problem.codes[mine]
+            points[mine] = geometry.problem.domain.outward(placed, start)
         wrong = geometry.problem.is_wrong(points[left], left)
         left = left[~wrong]
         if not left.size:

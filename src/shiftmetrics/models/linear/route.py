@@ -19,8 +19,9 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.linear.geometry import Geometry
 from shiftmetrics.models.linear.nearest import nearest_errors
 from shiftmetrics.models.linear.scores import AdditiveScores, points_to_check
-from shiftmetrics.models.reading.estimators import last_step
+from shiftmetrics.models.reading.estimators import is_of_sklearn, last_step
 from shiftmetrics.models.reading.model import LossName, ModelProblem, losses_of_scores
+from shiftmetrics.models.reading.steps import is_additive
 from shiftmetrics.models.search.worst_case import EVERYONE, Ascent, BestPoints, Route, WorstCase
 from shiftmetrics.stability.losses import (
     AlternativesLoss,
@@ -50,7 +51,7 @@ class LinearRoute(Route):
         parts = [last]
         if type(last).__name__ == "OneVsRestClassifier":
             parts = getattr(last, "estimators_", parts)
-        linear = all(hasattr(part, "coef_") for part in parts)
+        linear = all(hasattr(part, "coef_") and is_of_sklearn(part) for part in parts)
         method = "decision_function"
         if loss == "squared":
             method = "predict"
@@ -58,6 +59,8 @@ class LinearRoute(Route):
 
     def worst_case(self, problem: ModelProblem) -> WorstCase | None:
         """Return the worst case in closed form where there is one; None when the scores are no such sum."""
+        if not is_additive(problem):
+            return None
         scores = problem.once("scores", AdditiveScores.of)
         if scores is None:
             return None

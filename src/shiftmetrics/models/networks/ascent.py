@@ -19,6 +19,7 @@ from shiftmetrics.attacks.model import (
     smooth_margin_loss,
 )
 from shiftmetrics.models.networks.bounds import certified_radii
+from shiftmetrics.models.networks.layer_check import reproduces
 from shiftmetrics.models.networks.network import Network, batches
 from shiftmetrics.models.reading.model import LossName, ModelProblem
 from shiftmetrics.models.search.counterexamples import find_counterexamples
@@ -293,7 +294,9 @@ def attack_network(problem: ModelProblem, network: Network) -> WorstCase:
         points = np.where(nearer[:, None], found.points, points)
         distances = np.minimum(found.distances, distances)
     found_errors = WorstCase.of_errors(points, distances, warnings=network.warnings)
-    bounds = certified_radii(problem, network.module, network.cut, distances)
+    bounds = None
+    if reproduces(network, problem.codes):
+        bounds = certified_radii(problem, network.module, network.cut, distances)
     if bounds is None:
         return found_errors
     least = ZeroOneLoss(np.minimum(bounds, distances), kind="lower_bound")

@@ -82,9 +82,11 @@ def layers_of(module: nn.Module) -> list[Layer] | None:
     """
     layers: list[Layer] = []
     for part in _flat(module):
-        if isinstance(part, nn.Identity | nn.Dropout | nn.Flatten):
+        if not _is_as_written(part):
+            return None
+        if type(part) in (nn.Identity, nn.Dropout, nn.Flatten):
             continue
-        if isinstance(part, nn.Linear):
+        if type(part) is nn.Linear:
             weights = _numbers(part.weight)
             bias = np.zeros(len(weights))
             if part.bias is not None:
@@ -109,19 +111,24 @@ def _numbers(tensor: Tensor) -> FloatArray:
 
 
 def _flat(module: nn.Module) -> list[nn.Module]:
-    if not isinstance(module, nn.Sequential):
+    if type(module) is not nn.Sequential or not _is_as_written(module):
         return [module]
     return [inner for part in module for inner in _flat(part)]
 
 
+def _is_as_written(part: nn.Module) -> bool:
+    """Return True if a module does what its class does: no hooks, and no forward of its own."""
+    return not (part._forward_hooks or part._forward_pre_hooks or "forward" in vars(part))
+
+
 def _activation_of(part: nn.Module) -> Activation | None:
-    if isinstance(part, nn.ReLU):
+    if type(part) is nn.ReLU:
         return _leaky(0.0)
-    if isinstance(part, nn.LeakyReLU) and 0.0 <= part.negative_slope <= 1.0:
+    if type(part) is nn.LeakyReLU and 0.0 <= part.negative_slope <= 1.0:
         return _leaky(part.negative_slope)
-    if isinstance(part, nn.Tanh):
+    if type(part) is nn.Tanh:
         return _TANH
-    if isinstance(part, nn.Sigmoid):
+    if type(part) is nn.Sigmoid:
         return _SIGMOID
     return None
 

@@ -15,7 +15,8 @@ from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics.attacks.model import evaluation_mode, parameter_of
 from shiftmetrics.models.reading.estimators import is_module, is_network, last_step, steps_of
 from shiftmetrics.models.reading.model import ModelProblem
-from shiftmetrics.models.reading.outputs import batch_size
+from shiftmetrics.models.reading.outputs import are_probabilities, batch_size, matrix_of
+from shiftmetrics.models.reading.steps import is_additive
 
 
 def module_of(model: Any) -> torch.nn.Module:
@@ -49,6 +50,7 @@ class Network:
         self.module = module_of(model)
         self.row_shape = row_shape
         self._count = problem.count
+        self.takes_log = False  # of probabilities, to have scores
         self.cut = 0.0
         if problem.cut is not None:
             self.cut = problem.cut.logit
@@ -93,6 +95,8 @@ class Network:
             expected = f"a module with {len(points)} outputs, one a row"
             raise ArgumentValueError("model", expected, got)
         output = output.to(points.dtype)
+        if self.takes_log:
+            output = output.clamp_min(1e-30).log()
         if not self.classifies:
             if output.numel() != len(points):
                 expected = "a module with one value for each row"
@@ -163,6 +167,8 @@ def network_of(problem: ModelProblem) -> Network | None:
         network = Network(module, problem)
     rows = slice(0, _MOST_ROWS)
     scores = network.scores(problem.codes[rows])
+    if network.classifies and are_probabilities(scores):
+        network.takes_log = True
     predicted = problem.predict(problem.codes[rows])
     if network.classifies:
         same = scores.argmax(axis=1) == predicted
@@ -205,7 +211,7 @@ def _layers_of_scikit(model: Any) -> nn.Module | None:
 
 def _affine_front(problem: ModelProblem, steps: list[Any]) -> nn.Module | None:
     """Return the affine map that the steps are at all rows, or None where they are none."""
-    if problem.domain.categorical.any():
+    if problem.domain.categorical.any() or not is_additive(problem):
         return None
     codes = problem.codes
     unit = problem.domain.unit
@@ -214,9 +220,7 @@ def _affine_front(problem: ModelProblem, steps: list[Any]) -> nn.Module | None:
         values = problem.table.decode(points)
         for step in steps:
             values = step.transform(values)
-        if hasattr(values, "toarray"):
-            values = values.toarray()
-        return np.asarray(values, dtype=np.float64)
+        return matrix_of(values)
 
     # The map at one point and a unit away in each column gives its matrix; it must hold at the rows and beyond.
     base = np.median(codes, axis=0)

@@ -169,7 +169,7 @@ def check_targets(
         If labels are missing or unknown to the model, the loss does not fit the model, or its predictions are of
         another kind or length, missing, or not the same twice.
     """
-    classifies = hasattr(rule.model, "classes_")
+    classifies = len(getattr(rule.model, "classes_", ())) > 0  # regressions of CatBoost have none
     predict = rule.predict
     if loss == "squared":
         if classifies:
@@ -326,4 +326,24 @@ def _is_regressor(model: Any) -> bool:
         return False
     from sklearn.base import is_regressor
 
-    return bool(is_regressor(model))
+    try:
+        return bool(is_regressor(model))
+    except (AttributeError, TypeError):  # it has no tags, so its outputs say what it is
+        return False
+
+
+def decides_by_probability(rule: Decision, y: Any, table: CodedTable) -> bool:
+    """Return True if what a model without classes predicts is the probability of the second of the labels 0 and 1."""
+    model = rule.model
+    silent = hasattr(model, "predict") and rule.threshold is None and rule.response is None
+    if not silent or hasattr(model, "classes_") or y is None or _is_regressor(model):
+        return False
+    labels = column_of(y)
+    if labels.dtype.kind not in "biuf" or not np.isin(labels, (0, 1)).all():
+        return False
+    predicted = np.asarray(model.predict(table.decode(table.codes)))
+    if predicted.dtype.kind != "f" or predicted.shape != (len(table.codes),):
+        return False
+    inside = (predicted >= 0.0) & (predicted <= 1.0)
+    whole = predicted == np.rint(predicted)
+    return bool(inside.all() and not whole.all())

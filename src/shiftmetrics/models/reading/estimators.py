@@ -29,8 +29,18 @@ def steps_of(model: Any, *, last: bool = False) -> Iterator[Any]:
     if not last:
         steps = steps[:-1]
     for _, step in steps:
-        if step is not None and not isinstance(step, str):  # "passthrough"
+        if step is not None and not isinstance(step, str) and not is_sampler(step):  # "passthrough"
             yield from steps_of(step, last=True)
+
+
+def is_of_sklearn(model: Any) -> bool:
+    """Return True if a class of scikit-learn, and no class derived from one, says what a model predicts."""
+    return type(model).__module__.startswith("sklearn.")
+
+
+def is_sampler(step: Any) -> bool:
+    """Return True if a step resamples the rows of training alone, so that predictions pass it over."""
+    return hasattr(step, "fit_resample") and not hasattr(step, "transform")
 
 
 def last_step(model: Any) -> Any:
@@ -191,7 +201,10 @@ def estimator_of(model: Any) -> Any:
     estimator = xgboost.XGBRegressor()
     if objective.startswith(("binary:", "multi:")):
         estimator = xgboost.XGBClassifier()
-    estimator.load_model(bytearray(model.save_raw("ubj")))
+    # A booster predicts with all its rounds; its wrapper, with those up to the best one that it finds noted.
+    booster = model.copy()
+    booster.set_attr(best_iteration=None, best_score=None)
+    estimator.load_model(bytearray(booster.save_raw("ubj")))
     return estimator
 
 
@@ -208,6 +221,8 @@ def check_fitted(model: Any) -> None:
     expected = "a fitted model with predict, or a callable"
     if isinstance(model, type):
         raise ArgumentTypeError("model", expected, f"the class {model.__name__}")
+    if hasattr(model, "run") and hasattr(model, "get_inputs"):  # a session of ONNX Runtime
+        return
     if not (hasattr(model, "predict") or callable(model)):
         raise ArgumentTypeError("model", expected, type(model).__name__)
     if "sklearn" in sys.modules and hasattr(model, "get_params") and hasattr(model, "fit"):
@@ -219,6 +234,8 @@ def check_fitted(model: Any) -> None:
         except NotFittedError as error:
             got = f"a {type(model).__name__} that is not"
             raise ArgumentValueError("model", "fitted", got, "Call fit first.") from error
+        except (AttributeError, TypeError):  # without tags, its predictions say whether it is
+            return
 
 
 class LightGBMRegressor:

@@ -25,6 +25,7 @@ from shiftmetrics.models.reading.checks import (
     check_targets,
     class_positions,
     columns_of,
+    decides_by_probability,
 )
 from shiftmetrics.models.reading.estimators import (
     LEAST_PROBABILITY,
@@ -42,6 +43,7 @@ from shiftmetrics.models.reading.outputs import (
     scores_of_classes,
 )
 from shiftmetrics.models.reading.rules import Cut, Decision, behind
+from shiftmetrics.models.reading.sessions import asked_for_outputs
 
 T = TypeVar("T")
 LossName = Literal["zero_one", "hinge", "log_loss", "squared"]
@@ -143,6 +145,15 @@ class ModelProblem:
         if name not in self.known:
             self.known[name] = find(self)
         return cast(T, self.known[name])
+
+    def note(self, text: str) -> None:
+        """Keep in words why a route with a better answer does not know the model."""
+        self.known.setdefault("notes", {})[text] = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was noted."""
+        return tuple(self.known.get("notes", ()))
 
     def settings(self) -> dict[str, Any]:
         """Return how outputs of the model are read, for the ``settings`` of a result."""
@@ -299,12 +310,13 @@ def problem_of(
     # The model as an estimator, and what routes see: the model inside it whose scores decide, and where they are cut.
     check_fitted(rule.model)
     model = estimator_of(rule.model)
-    rule = replace(rule, model=model)
-    decides = loss == "zero_one"
-    core, cut = behind(rule, decides=decides)
     # The columns that it was fitted on; a network of scores, not of probabilities.
     X = columns_of(model, X)
     check_fits_in_memory(model, X, search)
+    model = asked_for_outputs(model, X, loss)
+    rule = replace(rule, model=model)
+    decides = loss == "zero_one"
+    core, cut = behind(rule, decides=decides)
     if is_module(model) and loss != "squared":
         refuse_probabilities(model, X)
     # The table, with the categories that the model knows.
@@ -320,6 +332,14 @@ def problem_of(
     if hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_"):
         table = replace(table, is_frame=False)  # it was fitted on an array
     check_missing_cells(model, table)
+    known: dict[str, Any] = {}
+    if decides and decides_by_probability(rule, y, table):
+        text = (
+            "What the model predicts was read as a probability; it decides for class 1 from 0.5 on."
+        )
+        known["notes"] = {text: None}
+        rule = replace(rule, threshold=0.5)
+        core = rule
     positions, classes = check_targets(rule, y, loss, table, categories)
     deciding = rule
     if not decides:
@@ -339,6 +359,7 @@ def problem_of(
         theta1=check_number(theta1, "theta1", low=0.0, open_low=True, allow_inf=True),
         search=search,
         rng=np.random.default_rng(search.rng),
+        known=known,
     )
 
 

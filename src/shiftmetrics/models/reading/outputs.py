@@ -20,6 +20,15 @@ def batch_size(n_features: int) -> int:
     return max(16, min(8192, _BATCH_NUMBERS // max(n_features, 1)))
 
 
+def are_probabilities(outputs: FloatArray) -> bool:
+    """Return True if outputs are in [0, 1], and those of each row, where there are several, sum to 1."""
+    inside = outputs.min() >= 0.0 and outputs.max() <= 1.0
+    if outputs.ndim > 1 and outputs.shape[1] > 1:
+        off = np.abs(outputs.sum(axis=1) - 1.0).max()
+        inside = inside and off < _PROBABILITY_ERROR
+    return bool(inside)
+
+
 def refuse_probabilities(module: Any, X: Any) -> None:
     """Refuse a torch module whose outputs for these rows are probabilities, as after a sigmoid or softmax.
 
@@ -28,12 +37,7 @@ def refuse_probabilities(module: Any, X: Any) -> None:
     ValueError
         If all outputs are in [0, 1] and those of each row, where there are several, sum to 1.
     """
-    outputs = to_float64(call(module, X))
-    are_probabilities = outputs.min() >= 0.0 and outputs.max() <= 1.0
-    if outputs.ndim > 1 and outputs.shape[1] > 1:
-        off = np.abs(outputs.sum(axis=1) - 1.0).max()
-        are_probabilities = are_probabilities and off < _PROBABILITY_ERROR
-    if are_probabilities:
+    if are_probabilities(to_float64(call(module, X))):
         expected = "a network of scores (logits)"
         remedy = (
             "Leave out its last layer, nn.Sigmoid or nn.Softmax; "
@@ -68,6 +72,17 @@ def call(model: Any, X: Any) -> npt.NDArray[Any]:
             output = model(rows[start : start + size])
             parts.append(np.asarray(to_numpy(output)))
     return np.concatenate(parts)
+
+
+def matrix_of(rows: Any) -> FloatArray:
+    """Return what a step puts out, an array, a sparse matrix or a table of any library, as a matrix of float64."""
+    if hasattr(rows, "toarray"):
+        rows = rows.toarray()
+    if hasattr(rows, "iloc"):  # pandas, whose nullable columns need a mark for missing cells
+        return np.asarray(rows.to_numpy(dtype=np.float64, na_value=np.nan))
+    if hasattr(rows, "to_numpy"):
+        rows = rows.to_numpy()
+    return np.asarray(rows, dtype=np.float64)
 
 
 def predicted_labels(model: Any, X: Any) -> npt.NDArray[Any]:
@@ -119,9 +134,11 @@ def scores_of_classes(model: Any, X: Any) -> FloatArray:
         scores = to_float64(model.decision_function(X))
     elif hasattr(model, "predict"):
         got = "'hinge', and a model without decision_function"
-        remedy = Wording(
-            "Use ", Setting("loss", "zero_one"), " or ", Setting("loss", "log_loss"), "."
-        )
+        remedy = Wording("Use ", Setting("loss", "zero_one"), ".")
+        if hasattr(model, "predict_proba"):
+            remedy = Wording(
+                "Use ", Setting("loss", "zero_one"), " or ", Setting("loss", "log_loss"), "."
+            )
         raise ArgumentValueError("loss", "one that the model has", got, remedy)
     else:
         scores = to_float64(call(model, X))
@@ -145,10 +162,16 @@ def class_log_probabilities(model: Any, X: Any, clip: float = LEAST_PROBABILITY)
     """
     if hasattr(model, "predict_proba"):
         probabilities = to_float64(model.predict_proba(X))
+        if probabilities.ndim == 1:  # of the second class alone
+            probabilities = np.stack([1.0 - probabilities, probabilities], axis=1)
         return np.asarray(np.log(np.maximum(probabilities, clip)))
     if not is_module(model):
         got = "'log_loss', and a model without predict_proba"
-        remedy = Wording("Use ", Setting("loss", "zero_one"), " or ", Setting("loss", "hinge"), ".")
+        remedy = Wording("Use ", Setting("loss", "zero_one"), ".")
+        if hasattr(model, "decision_function") or not hasattr(model, "predict"):
+            remedy = Wording(
+                "Use ", Setting("loss", "zero_one"), " or ", Setting("loss", "hinge"), "."
+            )
         raise ArgumentValueError("loss", "one that the model has", got, remedy)
     from scipy.special import log_softmax
 

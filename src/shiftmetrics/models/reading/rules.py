@@ -102,10 +102,15 @@ class Decision:
             return np.exp(class_log_probabilities(self.model, X))
         if self.response is not None:
             return to_float64(getattr(self.model, self.response)(X))
+        # What a model predicts may be the probability itself, as with those of statsmodels.
         if hasattr(self.model, "predict"):
+            output = np.asarray(self.model.predict(X))
+        else:
+            output = call(self.model, X)
+        if output.dtype.kind not in "fiub":
             expected = "one with probabilities or scores, for a threshold"
             raise ArgumentValueError("model", expected, type(self.model).__name__)
-        return to_float64(call(self.model, X))
+        return to_float64(output)
 
     def settings(self) -> dict[str, Any]:
         """Return the options that are set, for the ``settings`` of a result."""
