@@ -12,7 +12,8 @@ from shiftmetrics._core.arrays import to_numpy
 from shiftmetrics._core.validation import check_number, needs
 from shiftmetrics.agreement.formula import log_partitions, score_gradients
 from shiftmetrics.agreement.grid import check_range
-from shiftmetrics.agreement.scores import named_prior, prepare_pairs
+from shiftmetrics.agreement.priors import named_prior
+from shiftmetrics.agreement.scores import prepare_pairs
 
 with needs("shiftmetrics.adapters.torch", "torch", "'shiftmetrics[torch]'"):
     import torch

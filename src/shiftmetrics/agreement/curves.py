@@ -33,8 +33,9 @@ from shiftmetrics.agreement.curves_result import (
 )
 from shiftmetrics.agreement.posterior import prior_setting
 from shiftmetrics.agreement.predictions import label_columns, predicted_columns
+from shiftmetrics.agreement.priors import named_prior
 from shiftmetrics.agreement.sampling import sample_agreement
-from shiftmetrics.agreement.scores import ScorePairs, align_rows, named_prior, prepare_pairs
+from shiftmetrics.agreement.scores import ScorePairs, align_rows, prepare_pairs
 from shiftmetrics.agreement.solver import search_beta
 from shiftmetrics.agreement.statistic import evaluator, limits_of, survey
 

@@ -18,8 +18,8 @@ from shiftmetrics._core.options import Computing, computing_of, progress_bar
 from shiftmetrics._core.result import Result, Status, format_percent
 from shiftmetrics._core.tables import Align
 from shiftmetrics.agreement.posterior import posterior_agreement
+from shiftmetrics.agreement.priors import named_prior
 from shiftmetrics.agreement.result import MAX_ITER
-from shiftmetrics.agreement.scores import named_prior
 
 ENTRIES = {
     "agreement": "value",

@@ -17,9 +17,10 @@ from shiftmetrics._core.validation import check_number
 from shiftmetrics.agreement.channel import channel_of
 from shiftmetrics.agreement.contributions import split_agreement
 from shiftmetrics.agreement.predictions import label_columns
+from shiftmetrics.agreement.priors import named_prior
 from shiftmetrics.agreement.result import BetaSearch, PosteriorAgreementResult, PredictionChanges
 from shiftmetrics.agreement.sampling import sample_agreement
-from shiftmetrics.agreement.scores import ScorePairs, align_rows, named_prior, prepare_pairs
+from shiftmetrics.agreement.scores import ScorePairs, align_rows, prepare_pairs
 from shiftmetrics.agreement.solver import given_units, pilot_betas, search_beta, status_of_maximum
 from shiftmetrics.agreement.statistic import (
     AgreementLimits,

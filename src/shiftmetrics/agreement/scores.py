@@ -37,7 +37,6 @@ from shiftmetrics._core.validation import (
     check_number,
     check_same_library,
     check_same_shape,
-    check_vector,
     check_weights,
 )
 from shiftmetrics.agreement.formula import FEW_CLASSES, Buffer
@@ -48,6 +47,7 @@ from shiftmetrics.agreement.kinds import (
     read_kind,
     refuse_whole_numbers,
 )
+from shiftmetrics.agreement.priors import check_prior, named_prior
 
 PLANE_BYTES = 1 << 18
 """Float64 bytes of one sample in one block: the six planes of a block (both samples, their sum, and the
@@ -279,7 +279,7 @@ def prepare_pairs(
     # Classes of prior 0 drop out, and may hold anything.
     first = as_array(scores, "scores")
     n_classes = int(first.shape[1]) if first.ndim == 2 else 2
-    weights = _check_prior(prior, max(n_classes, 1))
+    weights = check_prior(prior, max(n_classes, 1))
     first = check_scores(first, "scores", weights)
     second = check_scores(reference_scores, "reference_scores", weights)
     check_same_library(first, second, "scores", "reference_scores")
@@ -339,21 +339,6 @@ def batch_pairs(
     return pairs.replace(workspace=WORKSPACE)
 
 
-def named_prior(prior: Any) -> Any:
-    """Return a prior as the measures know it: None for "uniform", "predicted", or what was given.
-
-    Raises
-    ------
-    ValueError
-        If it is another text.
-    """
-    if isinstance(prior, str):
-        return (
-            None if check_choice(prior, "prior", ("uniform", "predicted")) == "uniform" else prior
-        )
-    return prior
-
-
 def align_rows(
     scores: Any, values: Any, name: str, pairing: Align, scores_name: str = "scores"
 ) -> Any:
@@ -396,13 +381,3 @@ def _stacked(batch: Any) -> FloatArray:
     )
     check_same_shape(first, second, *NAMES)
     return np.stack([first, second], axis=1)
-
-
-def _check_prior(prior: Any, n_classes: int) -> FloatArray:
-    if prior is None:
-        return np.full(n_classes, 1.0 / n_classes)
-    vector = check_vector(prior, "prior", length=n_classes, low=0.0)
-    total = float(vector.sum())
-    if not (total > 0.0 and np.isfinite(total)):
-        raise ArgumentValueError("prior", "positive for at least one class", f"a sum of {total:g}")
-    return vector / total

@@ -16,6 +16,7 @@ from shiftmetrics._core.result import format_percent, settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.agreement.posterior import prior_setting
+from shiftmetrics.agreement.priors import named_prior
 from shiftmetrics.agreement.scores import (
     ScorePairs,
     align_rows,

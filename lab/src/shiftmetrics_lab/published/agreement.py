@@ -16,8 +16,9 @@ from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import Status, format_number
 from shiftmetrics._core.validation import check_choice, check_integer, check_number, seed_of
 from shiftmetrics.agreement.posterior import posterior_agreement
+from shiftmetrics.agreement.priors import named_prior
 from shiftmetrics.agreement.result import PosteriorAgreementResult
-from shiftmetrics.agreement.scores import ScorePairs, named_prior, prepare_pairs
+from shiftmetrics.agreement.scores import ScorePairs, prepare_pairs
 from shiftmetrics.agreement.statistic import AgreementStatistic, evaluator, survey
 from shiftmetrics.views.drawings.kinds import drawing
 from shiftmetrics.views.drawings.style import REFERENCE, TEST, line_at, new_axes

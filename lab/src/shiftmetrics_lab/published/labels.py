@@ -16,7 +16,8 @@ from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import check_number
 from shiftmetrics.agreement.channel import SymmetricChannel
 from shiftmetrics.agreement.predictions import label_columns, predicted_columns
-from shiftmetrics.agreement.scores import ScorePairs, align_rows, named_prior, prepare_pairs
+from shiftmetrics.agreement.priors import named_prior
+from shiftmetrics.agreement.scores import ScorePairs, align_rows, prepare_pairs
 from shiftmetrics.agreement.solver import status_of_maximum
 from shiftmetrics.agreement.statistic import survey
 from shiftmetrics_lab.published.one_sided import one_sided_rows, solve_one_side

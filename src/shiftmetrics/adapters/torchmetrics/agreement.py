@@ -32,8 +32,9 @@ from shiftmetrics.agreement.grid import (
 )
 from shiftmetrics.agreement.kinds import KINDS
 from shiftmetrics.agreement.posterior import posterior_agreement
+from shiftmetrics.agreement.priors import named_prior
 from shiftmetrics.agreement.result import PosteriorAgreementResult
-from shiftmetrics.agreement.scores import batch_pairs, named_prior, prepare_pairs
+from shiftmetrics.agreement.scores import batch_pairs, prepare_pairs
 
 
 class PosteriorAgreement(LabelFreeMetric):

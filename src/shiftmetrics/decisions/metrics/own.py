@@ -136,7 +136,7 @@ def value_of(metric: OwnMetric, labels: Any, predictions: Any) -> float:
         raise ArgumentValueError("metric", "a function of any rows", got, remedy) from error
     if isinstance(value, str) or np.ndim(value) or value is None:
         raise ArgumentTypeError("metric", "a function that returns one number", value=value)
-    number = float(value)  # type: ignore[arg-type]
+    number = float(value)
     if not np.isfinite(number):
         got = f"{number} on {len(labels)} rows"
         raise ArgumentValueError("metric", "a function that returns a finite number", got)
