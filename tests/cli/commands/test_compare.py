@@ -208,3 +208,16 @@ def test_results_that_cannot_be_compared_are_refused(run, fails, folder):
     assert "a name for each model" in fails("compare", files[0], files[0])
     two = [folder / "clean.csv", folder / "noisy.csv", "--id", "image", "--exclude", "truth"]
     assert "--reference must be" in fails("compare", *two)
+
+
+def test_predictions_in_json_are_no_results(run, folder):
+    clean = pd.read_csv(folder / "clean.csv")
+    for name in ("clean", "noisy"):
+        frame = pd.read_csv(folder / f"{name}.csv")
+        frame.to_json(folder / f"{name}.json", orient="records")
+    files = [f"{name}={folder / name}.json" for name in ("clean", "noisy")]
+    done = run("compare", *files, "--criterion", "accuracy", "--json", folder / "c.json")
+    assert done.exit_code == 0, done.output
+    right = clean[["cat", "dog", "eel"]].idxmax(axis=1) == clean["truth"]
+    models = {m["name"]: m["value"] for m in json.loads((folder / "c.json").read_text())["models"]}
+    assert models["clean"] == pytest.approx(right.mean())

@@ -63,3 +63,11 @@ def test_the_column_that_is_left():
     second = evidence_of(cells(other), other)
     with pytest.raises(AmbiguousReadingError, match="--columns a,b"):
         find_single([second], [["a", "b"]], set(), RoleOptions())
+
+
+def test_where_scores_are_asked_for_both_signs_are_a_margin():
+    options = RoleOptions(task="scores")
+    assert form_of_numbers(["x"], [np.array([-2.0, 3.0])], None, options) == "margin"
+    assert form_of_numbers(["x"], [np.array([0.0, 30.0])], None, options) == "outputs"
+    with pytest.raises(UnreadableTableError, match="Divide percentages by 100"):
+        form_of_numbers(["x"], [np.array([0.0, 97.0])], None, options)

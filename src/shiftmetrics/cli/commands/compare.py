@@ -80,7 +80,7 @@ def compare(
         )
     paths = by_name(shifted)
     # results that were written earlier are ranked as they are
-    if all(path.endswith(".json") for path in paths.values()):
+    if all(path.endswith(".json") and not _holds_a_table(path) for path in paths.values()):
         return _comparison_of_results(paths, call)
     references = reference or []
     if len(references) not in (0, 1, len(shifted)):
@@ -171,6 +171,13 @@ def which_was_which(
     if len(references) == 1:
         sentence = f"{sentence[:-1]}; all are set against {references[0]}."
     return [sentence]
+
+
+def _holds_a_table(path: str) -> bool:
+    """Return True for a file of JSON that no command has written as a result."""
+    if not Path(path).is_file():
+        return False
+    return b"schema_version" not in Path(path).read_bytes()
 
 
 def _answer(

@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.tables.ask import AmbiguousReadingError, PossibleReading
+from shiftmetrics.tables.ask import AmbiguousReadingError, PossibleReading, UnreadableTableError
 from shiftmetrics.tables.evidence import TableEvidence, Words
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.roles.beside import derived_columns
@@ -126,8 +126,16 @@ def form_of_numbers(
         return "margin"
     if (low >= 0.0 and high > 100.0) or high <= 0.0:
         return "outputs"
-    if options.task == "scores" and low < 0.0 < high:
-        return "margin"
+    if options.task == "scores":
+        if low < 0.0 < high:
+            return "margin"
+        if high <= 50.0:
+            return "outputs"
+        raise UnreadableTableError(
+            f"The column {names[0]!r} holds numbers from {low:g} to {high:g}: percentages of the second class, or "
+            "outputs of a regression, which have no classes. Divide percentages by 100, or give the true labels with "
+            f"{options.typed('--labels', 'FILE')}."
+        )
     readings = [
         PossibleReading("the numbers are outputs of a regression", options.typed("--tolerance", 0)),
         PossibleReading("the sign is the answer", options.typed("--threshold", 0)),
