@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics.tables.ask import AmbiguousReadingError
+from shiftmetrics.tables.ask import AmbiguousReadingError, UnreadableTableError
 from shiftmetrics.tables.evidence import evidence_of
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.roles.single import find_single, form_of_numbers
