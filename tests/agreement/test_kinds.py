@@ -118,3 +118,14 @@ def test_floats_that_are_labels_are_refused() -> None:
     with pytest.raises(TypeError, match="integers from 0 to 2, which look like class labels"):
         posterior_agreement(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 1.0]))
     assert posterior_agreement(np.array([1.0, 50.0, -1.0]), np.array([1.0, 50.0, 1.0])).status.ok
+
+
+def test_whole_numbers_beside_fractions_are_no_class():
+    pd = pytest.importorskip("pandas")
+    scores = pd.DataFrame(np.random.default_rng(0).normal(size=(6, 2)), columns=["cat", "dog"])
+    with pytest.raises(ValueError, match=r"'image', beside fractions.*set_index\('image'\)"):
+        posterior_agreement(scores.assign(image=range(6)), scores.assign(image=range(6)))
+    named = scores.assign(image=range(6)).set_index("image")
+    assert posterior_agreement(named, named).n_samples == 6
+    # a class that is never predicted is a column of zeros
+    assert posterior_agreement(scores.assign(eel=0), scores.assign(eel=0)).n_samples == 6

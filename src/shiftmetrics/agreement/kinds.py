@@ -13,6 +13,7 @@ from shiftmetrics._core.arrays import (
     as_array,
     is_floating,
     is_in_chunks,
+    is_table,
     namespace,
     to_float64,
 )
@@ -73,6 +74,33 @@ def check_scores(value: Any, argument: str, used: FloatArray | None = None) -> A
             _refuse_logarithms_of_zero(in_use, argument)
         raise
     return array
+
+
+def refuse_whole_numbers(table: Any, argument: str) -> None:
+    """Refuse a column of integers beside columns of fractions: an id or a label, not the scores of one more class.
+
+    Raises
+    ------
+    ValueError
+        The first such column, and what to do with it.
+    """
+    if not (is_table(table) and hasattr(table, "iloc")) or len(table.columns) < 2:
+        return
+    kinds = [dtype.kind for dtype in table.dtypes]
+    if "f" not in kinds:
+        return
+    for place, kind in enumerate(kinds):
+        column = table.iloc[:, place]
+        # a class that no row is given may be a column of zeros
+        if kind not in "iu" or (column == column.iloc[0]).all():
+            continue
+        name = table.columns[place]
+        raise ArgumentValueError(
+            argument,
+            "a table of scores alone, one column for each class",
+            f"whole numbers in the column {name!r}, beside fractions",
+            f"Ids belong to the index: table.set_index({name!r}); leave out labels: table.drop(columns={name!r}).",
+        )
 
 
 def read_kind(kind: Kind, first: Array, second: Array) -> tuple[Kind, tuple[str, ...]]:

@@ -41,7 +41,13 @@ from shiftmetrics._core.validation import (
     check_weights,
 )
 from shiftmetrics.agreement.formula import FEW_CLASSES, Buffer
-from shiftmetrics.agreement.kinds import KINDS, Kind, check_scores, read_kind
+from shiftmetrics.agreement.kinds import (
+    KINDS,
+    Kind,
+    check_scores,
+    read_kind,
+    refuse_whole_numbers,
+)
 
 PLANE_BYTES = 1 << 18
 """Float64 bytes of one sample in one block: the six planes of a block (both samples, their sum, and the
@@ -268,6 +274,8 @@ def prepare_pairs(
         # A series names its classes, which may stand in another order.
         names = list(scores.columns), list(prior.index)
         prior = prior.iloc[match_labels(*names, "scores", "prior", "classes", "pairing")]
+    for table, name in zip((scores, reference_scores), NAMES, strict=True):
+        refuse_whole_numbers(table, name)
     # Classes of prior 0 drop out, and may hold anything.
     first = as_array(scores, "scores")
     n_classes = int(first.shape[1]) if first.ndim == 2 else 2

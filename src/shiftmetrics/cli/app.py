@@ -121,7 +121,8 @@ def shiftmetrics(
 ) -> None:
     """Measure how a model holds when its data shifts, how little breaks it, and what is new in the data.
 
-    Files are csv, csv.gz, parquet, JSON lines, npy or npz; write `runs.npz:scores` for an array inside an npz file.
+    Files are csv in all its dialects, JSON, parquet, npy and others, told by their content; write
+    `runs.npz:scores` for an array inside an npz file. `read` says what a file holds.
     Or they are Python objects, `scores.joblib` and `module:attribute`: opening these runs the code inside, which
     needs `--trust`. The sample under test comes first, the baseline second; in `diff` the old one comes first.
 

@@ -55,7 +55,11 @@ class ColumnEvidence:
         """The numbers without the gaps; none for words."""
         if self.numbers is None:
             return np.empty(0)
-        return np.asarray(self.numbers[~np.isnan(self.numbers)])
+        gaps = np.isnan(self.numbers)
+        # Mostly nothing is left out, and nothing need be copied.
+        if not gaps.any():
+            return self.numbers
+        return np.asarray(self.numbers[~gaps])
 
     @cached_property
     def words(self) -> Words:

@@ -12,14 +12,22 @@ from shiftmetrics._core.class_names import class_key
 
 LabelArray = npt.NDArray[Any]
 
+LARGEST_EXACT = 2.0**53
+"""Below it, floats are the integers that they look like."""
+
 
 def is_missing(values: LabelArray) -> BoolArray:
     """Return True where a label is missing: None, NaN, or an empty string."""
     import pandas as pd
 
     missing = np.asarray(pd.isna(values))
-    if values.dtype.kind in "OUS":
-        missing |= np.array([isinstance(value, str) and not value.strip() for value in values])
+    if values.dtype.kind in "US":
+        missing |= np.char.strip(values) == ""
+    elif values.dtype.kind == "O":
+        # Each distinct object is looked at once.
+        codes, distinct = pd.factorize(values)
+        blank = [isinstance(value, str) and not value.strip() for value in distinct]
+        missing |= np.array([*blank, False])[codes]
     return missing
 
 
@@ -35,6 +43,12 @@ def as_strings(values: LabelArray) -> LabelArray:
     if values.dtype.kind in "USiu":
         return values.astype(str)
     # Floats that are whole, as pandas reads integers with gaps, are written as integers.
+    if values.dtype.kind == "f" and len(values):
+        whole = np.round(values)
+        if np.array_equal(whole, values) and np.abs(values).max() < LARGEST_EXACT:
+            return whole.astype(np.int64).astype(str)
+    if values.dtype.kind == "O" and all(type(value) is str for value in values):
+        return np.asarray(np.char.strip(values.astype(str)))
     return np.array([class_key(value) for value in values.tolist()], dtype=str)
 
 

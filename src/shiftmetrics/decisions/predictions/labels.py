@@ -11,7 +11,6 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import BoolArray
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.decisions.predictions.columns import looks_like_id, looks_like_label
 from shiftmetrics.tables.label_cells import (
     LabelArray,
     as_strings,
@@ -19,6 +18,7 @@ from shiftmetrics.tables.label_cells import (
     positions,
     same_type,
 )
+from shiftmetrics.tables.roles.names import has_name_of
 
 PLAN_COLUMN = "plan"
 
@@ -46,20 +46,41 @@ class KnownLabels:
 
 def labels_of_table(table: Any, ids: LabelArray) -> KnownLabels:
     """Return the labels of a table with ids: a file of labels, or the file of a plan that was filled in."""
-    id_names = [name for name in table.columns if looks_like_id(name)]
-    label_names = [name for name in table.columns if looks_like_label(name)]
-    # Of two columns, the one that is no id is the label, whatever its name.
-    if not label_names and len(table.columns) == 2 and len(id_names) == 1:
-        label_names = [name for name in table.columns if name not in id_names]
+    others = [name for name in table.columns if name != PLAN_COLUMN]
     known = first_few(list(table.columns), 6)
-    if len(id_names) < 1:
+    id_name = _id_column(table, others, ids)
+    if id_name is None:
         raise ArgumentValueError("labels", "a table with a column of ids, such as 'id'", known)
-    if len(label_names) < 1:
+    others = [name for name in others if name != id_name]
+    label_names = [name for name in others if has_name_of(str(name), "truth")]
+    # Of two columns, the one that is no id is the label, whatever its name.
+    if not label_names and len(others) == 1:
+        label_names = others
+    if not label_names:
         raise ArgumentValueError("labels", "a table with a column 'label'", known)
     plan = None
     if PLAN_COLUMN in table.columns and len(table):
         plan = str(table[PLAN_COLUMN].iloc[0])
-    return _by_ids(table[id_names[0]].to_numpy(), table[label_names[0]].to_numpy(), ids, plan=plan)
+    return _by_ids(table[id_name].to_numpy(), table[label_names[0]].to_numpy(), ids, plan=plan)
+
+
+def _id_column(table: Any, names: list[Any], ids: LabelArray) -> Any:
+    """Return the column with the name of an id that holds most of the ids of the rows; without one, any that does."""
+    found = None
+    most = 0
+    # A name breaks ties: columns that have one come first.
+    for name in sorted(names, key=lambda name: not _may_name_rows(str(name))):
+        values = table[name].to_numpy()
+        own, wanted = same_type(values[~is_missing(values)], ids)
+        n_common = int((positions(np.unique(own), wanted) >= 0).sum()) if len(own) else 0
+        if n_common > most or (found is None and _may_name_rows(str(name))):
+            found = name
+            most = n_common
+    return found
+
+
+def _may_name_rows(name: str) -> bool:
+    return not name.strip() or name.lower().startswith("unnamed:") or has_name_of(name, "id")
 
 
 def _by_ids(

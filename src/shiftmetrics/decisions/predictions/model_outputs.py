@@ -12,10 +12,10 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.decisions.predictions.columns import looks_like_id, looks_like_label
 from shiftmetrics.models.reading.checks import columns_of
 from shiftmetrics.models.reading.outputs import predicted_labels
 from shiftmetrics.tables.label_cells import as_strings, positions
+from shiftmetrics.tables.roles.names import has_name_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,7 +109,7 @@ def prediction_table(model: Any, table: pd.DataFrame, named: Iterable[str]) -> p
     kept = [
         name
         for name in table.columns
-        if name in named or (name not in taken and (looks_like_id(name) or looks_like_label(name)))
+        if name in named or (name not in taken and _is_beside(str(name)))
     ]
     if hasattr(model, "predict_proba"):
         outputs = model_outputs(model, table, not_features=kept)
@@ -118,6 +118,12 @@ def prediction_table(model: Any, table: pd.DataFrame, named: Iterable[str]) -> p
         said = pd.DataFrame({"prediction": _asked(model, table, kept)[0]})
     beside = table[kept].reset_index(drop=True)
     return pd.concat([beside, said], axis=1)
+
+
+def _is_beside(name: str) -> bool:
+    """Return True for the name of an id, or of none as pandas writes its index, and of a label."""
+    is_unnamed = not name.strip() or name.lower().startswith("unnamed:")
+    return is_unnamed or has_name_of(name, "id") or has_name_of(name, "truth")
 
 
 def _asked(
