@@ -78,7 +78,9 @@ def listed(text: str | None) -> tuple[str, ...] | None:
     """Split names with commas between them; a name that holds a comma stands in quotes."""
     if text is None:
         return None
-    return tuple(part.strip() for part in next(csv.reader([text]), []) if part.strip())
+    return tuple(
+        part.strip() for part in next(csv.reader([text], skipinitialspace=True), []) if part.strip()
+    )
 
 
 def role_options(typed: Mapping[str, Any]) -> RoleOptions:

@@ -1,0 +1,76 @@
+"""Two files of features: numbers as they are, words for the measure to read."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftmetrics.cli.inputs.feature_samples import (
+    FeatureOptions,
+    numbers_of,
+    read_feature_samples,
+    refuse_options,
+)
+
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame(RNG.normal(size=(30, 3)), columns=["a", "b", "c"])
+
+
+def read(folder, test, reference, **options):
+    for name, frame in (("t.csv", test), ("r.csv", reference)):
+        frame.to_csv(folder / name, index=False)
+    return read_feature_samples(
+        str(folder / "t.csv"), str(folder / "r.csv"), FeatureOptions(**options)
+    )
+
+
+def test_ids_and_labels_are_no_features(tmp_path):
+    test = TABLE.assign(row_id=range(100, 130), label=[0, 1] * 15)
+    reference = test[["label", "c", "b", "a", "row_id"]]
+    first, second = read(tmp_path, test, reference)
+    assert list(first.values.columns) == list(second.values.columns) == ["a", "b", "c"]
+    assert first.label.tolist() == [0, 1] * 15
+    assert first.ids[0] == "100"
+    assert first.notes[:2] == ["Took label as the label.", "Took row_id as the id."]
+    np.testing.assert_allclose(numbers_of(second), TABLE)
+
+
+def test_pairs_follow_their_ids(tmp_path):
+    test = TABLE.assign(row_id=range(100, 130))
+    first, second = read(
+        tmp_path, test, test.sample(frac=1.0, random_state=1), id_column="row_id", paired=True
+    )
+    np.testing.assert_allclose(numbers_of(second), numbers_of(first))
+    assert second.ids == first.ids
+
+
+def test_decimal_commas_are_numbers(tmp_path):
+    TABLE.to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",")
+    TABLE.to_csv(tmp_path / "r.csv", index=False)
+    first, _ = read_feature_samples(
+        str(tmp_path / "t.csv"), str(tmp_path / "r.csv"), FeatureOptions()
+    )
+    np.testing.assert_allclose(numbers_of(first), TABLE)
+
+
+def test_words_are_left_to_the_measure(tmp_path):
+    table = TABLE.assign(city=["A", "B"] * 15)
+    first, _ = read(tmp_path, table, table)
+    assert first.table is not None
+    left_out, _ = read(tmp_path, table, table, exclude="city")
+    assert list(left_out.values.columns) == ["a", "b", "c"]
+
+
+def test_a_column_of_one_file_is_asked_for(tmp_path):
+    with pytest.raises(ValueError, match="TEST alone has the column 'kind'.*--label kind"):
+        read(tmp_path, TABLE.assign(kind="new"), TABLE)
+    first, _ = read(tmp_path, TABLE.assign(kind="new"), TABLE, label="kind")
+    assert set(first.label) == {"new"}
+
+
+def test_options_that_do_not_fit(tmp_path):
+    np.save(tmp_path / "a.npy", TABLE.to_numpy())
+    path = str(tmp_path / "a.npy")
+    with pytest.raises(ValueError, match="--id must go with tables that have named columns"):
+        read_feature_samples(path, path, FeatureOptions(id_column="x"))
+    with pytest.raises(ValueError, match="--size must go alone"):
+        refuse_options({"--text": None, "--size": 3}, "go alone")
