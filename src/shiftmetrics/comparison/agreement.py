@@ -20,7 +20,6 @@ from shiftmetrics.agreement.priors import named_prior
 from shiftmetrics.agreement.scores import (
     ScorePairs,
     align_rows,
-    named_prior,
     prepare_pairs,
 )
 from shiftmetrics.comparison.camps import collapsed_by_classes, name_camps, rare_events
