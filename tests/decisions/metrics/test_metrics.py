@@ -50,8 +50,13 @@ def by_hand(function, y, old, new):
     mean = sum(pseudo) / (n + 2)
     squares = sum((value - mean) ** 2 for value in pseudo)
     squares += (reach - mean) ** 2 + (reach + mean) ** 2
-    half = t.ppf(0.975, n - 1) * np.sqrt((n + 2) / (n + 1) * squares) / (n + 2)
-    return d, mean - half, mean + half
+    cubes = sum((value - mean) ** 3 for value in pseudo) + (reach - mean) ** 3 - (reach + mean) ** 3
+    quantile = t.ppf(0.975, n - 1)
+    error = np.sqrt((n + 2) / (n + 1) * squares) / (n + 2)
+    skewed = error * cubes / squares**1.5 * (1 + 2 * quantile**2) / 6
+    low = mean - quantile * error + min(skewed, 0.0)
+    high = mean + quantile * error + max(skewed, 0.0)
+    return d, low, high
 
 
 @pytest.mark.parametrize("name", F1)
@@ -209,8 +214,8 @@ def test_results_are_read_back():
         assert MetricDiffResult.from_json(text).headline() == result.headline()
 
 
-# Population in which the new model loses exactly what is allowed: SAFE is then an error. Student's interval errs in
-# 2.5 %, and in 3.1 where a fifth of the rows changes and all of them lose: skewed differences.
+# Population in which the new model loses exactly what is allowed: SAFE is then an error. Student's interval alone errs
+# in up to 3.8 % of samples where all rows that change lose, because differences are skewed.
 LIMITS = [
     (name, n, rate, changed, one_sided)
     for name in ("f1", "recall", "balanced_accuracy", "roc_auc")
@@ -265,6 +270,6 @@ def test_safe_at_the_limit_is_rare(name, n, rate, changed, one_sided):
         found = effects(rows)
         if shortage(found, None) is None:
             n_safe += metric_interval(found, None, 0.95).low > limit
-    most = 0.031 if one_sided and changed == 0.2 else 0.025
+    most = 0.025
     # and three standard errors
     assert n_safe / n_draws <= most + 3.0 * np.sqrt(most * (1.0 - most) / n_draws)

@@ -67,17 +67,28 @@ class PairedMean:
         The mean and its standard error.
     freedom : float
         Student's degrees of freedom: clusters less one. Of a single cluster nothing can be said.
+    skewness : float
+        That of the mean: of the differences, divided by the root of their number.
     """
 
     mean: float
     error: float
     freedom: float
+    skewness: float
 
     def half_width(self, confidence_level: float) -> float:
         """Return half the width of Student's interval."""
+        return self._quantile(confidence_level) * self.error
+
+    def skewed_by(self, confidence_level: float) -> float:
+        """Return how far skewed differences move both limits (Hall, The Bootstrap and Edgeworth Expansion, 1992)."""
+        quantile = self._quantile(confidence_level)
+        return self.error * self.skewness * (1.0 + 2.0 * quantile**2) / 6.0
+
+    def _quantile(self, confidence_level: float) -> float:
         from scipy.special import stdtrit
 
-        return float(stdtrit(self.freedom, 0.5 + 0.5 * confidence_level)) * self.error
+        return float(stdtrit(self.freedom, 0.5 + 0.5 * confidence_level))
 
 
 def mean_with_one_more(
@@ -102,4 +113,7 @@ def mean_with_one_more(
     squares += ((largest - mean) * size) ** 2 + ((largest + mean) * size) ** 2
     # The variance of a total of G + 2 clusters, with Student's freedom of those that were seen.
     error = math.sqrt((n_clusters + 2.0) / (n_clusters + 1.0) * squares) / n_with_both
-    return PairedMean(mean=mean, error=error, freedom=n_clusters - 1.0)
+    cubes = math.fsum((sums - mean * sizes) ** 3)
+    cubes += ((largest - mean) * size) ** 3 - ((largest + mean) * size) ** 3
+    skewness = cubes / squares**1.5 if squares > 0.0 else 0.0
+    return PairedMean(mean=mean, error=error, freedom=n_clusters - 1.0, skewness=skewness)

@@ -37,12 +37,17 @@ def metric_interval(effects: MetricEffects, clusters: IntArray | None, level: fl
 
     The pseudo-values of the jackknife take the place of the differences of a mean: for accuracy they are these
     differences. As there, one row that gains the whole reach and one that loses it are added, because the rows in
-    which the models differ may all be missing from the sample.
+    which the models differ may all be missing from the sample. Where losses are rare and large, Student's interval
+    leaves the truth below it too often: the limit on the side of the long tail moves out by what skewness asks for.
     """
     differences = effects.difference + effects.moved
     mean = mean_with_one_more(differences, effects.reach, clusters=clusters)
     half = mean.half_width(level)
+    skewed = mean.skewed_by(level)
     # Shrunk towards 0 by the two rows, the middle stays between 0 and the difference.
     return Interval(
-        low=mean.mean - half, high=mean.mean + half, confidence_level=level, method=FUTURE
+        low=mean.mean - half + min(skewed, 0.0),
+        high=mean.mean + half + max(skewed, 0.0),
+        confidence_level=level,
+        method=FUTURE,
     )
