@@ -26,8 +26,14 @@ from shiftmetrics.views.drawings.style import style
 
 RESULTS = Path(__file__).parent / "results"
 PICTURES = Path(__file__).parents[1] / "docs" / "reproduction"
-RENAMED = {"shiftmetrics_lab": "shiftmetrics.lab"}
-"""What imports are called now, and what they were called when the first results were kept: the same code."""
+RENAMED = {
+    "shiftmetrics_lab": "shiftmetrics.lab",
+    "bandwidth=width).new": "bandwidth=width).modes",
+    "concatenate(known))).new": "concatenate(known))).modes",
+    "found.new[": "found.modes[",
+    "result.new": "result.modes",
+}
+"""What imports and fields are called now, and what they were when the first results were kept: the same code."""
 
 NO_DATA = 3
 """Exit status of an experiment whose data are not there."""
@@ -102,7 +108,7 @@ def run(
 def source_of(script: Path) -> str:
     """Return a hash of what a script computes: its code in any layout, but ``draw`` and the call at its end.
 
-    A package that only got another name leaves it as it is.
+    A package or field that only got another name leaves it as it is.
     """
     tree = ast.parse(script.read_text(encoding="utf-8"))
     tree.body = [

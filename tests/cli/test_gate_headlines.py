@@ -46,7 +46,7 @@ def test_check_and_report_say_what_argmax_changes(run, place, drawn, edge):
     # scores of one class that are much larger than the others may be no scores: the columns are named
     columns = ["--columns", ",".join(CLASSES)] if edge == "one class" else []
     assert run("diff", "old.csv", "new.csv", *columns, "--json", "diff.json").exit_code == 0
-    scores = ["new.csv", "old.csv", "--kind", "scores"]
+    scores = ["new.csv", "old.csv", *columns, "--kind", "scores"]
     assert run("agreement", *scores, "--json", "agreement.json").exit_code == 0
     files = "diff.json", "agreement.json"
     for bound, code in (((changed + 0.5) / N, 0), ((changed - 0.5) / N, 1)):

@@ -76,7 +76,7 @@ def test_what_is_wrong_is_named(fails: Callable, folders: tuple[Path, Path]) -> 
         "agreement", *folders, "--columns", "z"
     )
     (original / "9.parquet").write_bytes((original / "0.parquet").read_bytes())
-    assert "must have the same rows, got 600 and 800" in fails("agreement", *folders)
+    assert "must have the same shape, got (600, 3) and (800, 3)" in fails("agreement", *folders)
     (original / "9.parquet").unlink()
     file = original / "1.parquet"
     file.write_bytes(file.read_bytes()[:300])  # a copy that ended early
@@ -86,9 +86,11 @@ def test_what_is_wrong_is_named(fails: Callable, folders: tuple[Path, Path]) -> 
     assert f"got '{file}'. It cannot be read (\"no column 'b'\")" in message
 
 
-def test_stability_takes_one_file(fails: Callable, folders: tuple[Path, Path]) -> None:
+def test_stability_reads_a_folder_as_one_table(fails: Callable, folders: tuple[Path, Path]) -> None:
     asked = ["stability", folders[0], "--distances", "a", "--threshold", "0.4"]
-    assert "FILE must be one file" in fails(*asked)
+    row = int(np.argmax(SHIFTED[:, 0] < 0.0))
+    expected = f"must be at least 0 everywhere, got {SHIFTED[row, 0]:g} at row {row}."
+    assert expected in fails(*asked)
 
 
 def test_agreement_within_a_memory_limit(

@@ -10,7 +10,7 @@ def test_the_example_of_an_audit_is_what_the_first_page_shows(run, tmp_path, mon
     current = pd.read_csv("current.csv")
     riders = current["job"] == "delivery rider"
     assert result.stdout.startswith("CHANGED  14 % of the samples are new, in 2 modes")
-    assert f"job = delivery rider, hours above 58, age 23  {riders.sum()} samples" in result.stdout
+    assert f"job = delivery rider, hours above 54, age 23  {riders.sum()} samples" in result.stdout
     assert f"income missing  {current['income'].isna().sum()} samples" in result.stdout
     assert result.stdout.count("since 2024-10-16") == 2
     assert run("example", "audit").exit_code == 2  # nothing is written over

@@ -214,8 +214,8 @@ def test_results_are_read_back():
         assert MetricDiffResult.from_json(text).headline() == result.headline()
 
 
-# Population in which the new model loses exactly what is allowed: SAFE is then an error. Student's interval alone errs
-# in up to 3.8 % of samples where all rows that change lose, because differences are skewed.
+# Population in which the new model loses exactly what is allowed: SAFE is then an error. Student's interval alone
+# errs in up to 3.8 % of samples where all rows that change lose, because differences are skewed.
 LIMITS = [
     (name, n, rate, changed, one_sided)
     for name in ("f1", "recall", "balanced_accuracy", "roc_auc")

@@ -127,7 +127,7 @@ def audit_samples(
     >>> now.loc[:59, "age"] = rng.normal(85, 2, 60)
     >>> result = audit_samples(visits(300), now)
     >>> result.verdict, sorted(contrast.text for contrast in result.changes.new[0].contrasts)
-    ('CHANGED', ['age above 64.72', 'city = C'])
+    ('CHANGED', ['age above 64.73', 'city = C'])
     """
     generator = check_rng(rng)
     seed = seed_of(generator)

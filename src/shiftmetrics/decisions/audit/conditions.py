@@ -131,9 +131,13 @@ def _joined(mode: ModeRows, condition: ModeRows, shared: int) -> ModeRows:
     either = len(condition.own) + len(mode.own) - shared
     if shared < _ALIKE * either:
         return replace(mode, p_value=p_value)
+    contrasts = (*mode.contrasts, *condition.contrasts)
+    # Ordinary samples that one condition lets in are none of the mode: the likelier condition says which are.
+    if len(mode.other) or len(condition.other):
+        leading = min(mode, condition, key=lambda part: (part.p_value, len(part.other)))
+        return replace(leading, p_value=p_value, contrasts=contrasts)
     own = np.union1d(mode.own, condition.own)
-    other = np.union1d(mode.other, condition.other)
-    return ModeRows(own, other, p_value, (*mode.contrasts, *condition.contrasts))
+    return ModeRows(own, mode.other, p_value, contrasts)
 
 
 def _condition(

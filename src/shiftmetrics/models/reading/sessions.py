@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, to_float64, to_numpy
-from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
 from shiftmetrics.models.reading.estimators import is_module
 from shiftmetrics.models.reading.outputs import are_probabilities, batch_size
 
@@ -164,19 +164,20 @@ class _predicting:  # noqa: N801 - a context, used like a function
         self.module = module
 
     def __enter__(self) -> None:
-        self.was_training = bool(getattr(self.module, "training", False))
-        if self.was_training:
-            self._switch(False)
+        # Each part has a mode of its own: frozen statistics stay in evaluation mode while others train.
+        self.modes = [(part, part.training) for part in self.module.modules()]
+        if any(mode for _, mode in self.modes):
+            try:
+                self.module.eval()
+            except (
+                NotImplementedError
+            ):  # exported networks have the mode that they were exported in
+                self.modes = []
 
     def __exit__(self, *error: object) -> None:
-        if self.was_training:
-            self._switch(True)
-
-    def _switch(self, on: bool) -> None:
-        try:
-            self.module.train(on)
-        except NotImplementedError:  # exported networks have the mode that they were exported in
-            return
+        for part, mode in self.modes:
+            if part.training != mode:
+                part.training = mode
 
 
 def _tensor_of(output: Any) -> Any:
@@ -229,7 +230,8 @@ class SessionModel:
         if len(found) < 2:
             expected = "one that the model has"
             got = "'log_loss', and a session without probabilities"
-            raise ArgumentValueError("loss", expected, got, 'Use loss="zero_one".')
+            remedy = Wording("Use ", Setting("loss", "zero_one"), ".")
+            raise ArgumentValueError("loss", expected, got, remedy)
         second = found[1]
         if isinstance(second, list):  # the zipmap of skl2onnx
             second = [list(row.values()) for row in second]

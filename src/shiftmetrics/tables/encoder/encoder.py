@@ -72,7 +72,7 @@ class TableEncoder(Record):
     >>> current = pd.DataFrame({"age": [35, None], "job": ["c", "a"]})
     >>> encoder = TableEncoder.fit(reference, current)
     >>> encoder.transform(current).shape, encoder.names
-    ((2, 5), ('age', 'age is missing', 'job = a', 'job = b', 'job is rare'))
+    ((2, 5), ('age', 'age is missing', 'job = a', 'job = b', 'job = c'))
     """
 
     columns: tuple[Column, ...]
