@@ -225,8 +225,11 @@ def _write_pair(path: Path, text: str, archive: Path, content: bytes, digest: st
     is replaced the old pair is whole, and from then on the new one.
     """
     waiting = _waiting_archive(archive, digest)
-    with atomic_path(waiting) as temporary:
-        temporary.write_bytes(content)
+    try:
+        with atomic_path(waiting) as temporary:
+            temporary.write_bytes(content)
+    except OSError as error:  # the name that waits is no name that anybody knows
+        raise OSError(error.errno, error.strerror or str(error), str(archive)) from error
     try:
         write_text(path, text)
     except BaseException:

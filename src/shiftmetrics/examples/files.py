@@ -75,7 +75,7 @@ at_least = 0.001
 [[rule]]
 name = "nothing new has come in"
 measure = "novelty"
-field = "modes.count"
+field = "new.count"
 at_most = 0
 severity = "warn"
 reason = "Look at the modes that stand out before you release. A warning, so the gate stays open."
