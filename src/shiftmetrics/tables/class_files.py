@@ -133,7 +133,8 @@ def _labelled(roles: FoundRoles, truth: Words | None) -> LabelledAnswers | None:
         if len(names) > 1:
             block = roles.tables[place].numeric(names)[roles.rows[place]][known]
             largest.append(block.argmax(axis=1))
-    return LabelledAnswers(largest=largest, truth=truth[known])
+    is_planned = roles.truth is not None and roles.truth.plan is not None
+    return LabelledAnswers(largest=largest, truth=truth[known], is_planned=is_planned)
 
 
 def _with_served(

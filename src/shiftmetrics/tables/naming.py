@@ -45,10 +45,13 @@ class LabelledAnswers:
         For each file the place of the largest score.
     truth : ndarray of shape (n_known,)
         The true labels, as text.
+    is_planned : bool
+        Whether they stand in a plan of ours, which shows the answers of both models as the columns are called.
     """
 
     largest: Sequence[IntArray]
     truth: Words
+    is_planned: bool = False
 
 
 def names_of_columns(
@@ -125,6 +128,9 @@ def _of_places(
     # What stands before the numbers is a part of the classes: p_c0 is c0.
     if len(readings) == 1 and not known <= set(numbers):
         return readings[0]
+    # Whoever filled in a plan saw the numbers there. Its rows bear out no order: neither model is right in most.
+    if labelled.is_planned and known <= set(numbers):
+        return numbers
     # The labels are the numbers themselves.
     if readings and (len(known) == n_classes or _are_borne_out(numbers, labelled, slack=NOISE)):
         return numbers
@@ -145,12 +151,8 @@ def _are_borne_out(names: Sequence[str], labelled: LabelledAnswers, *, slack: in
     """Return True if no other order of the columns makes more answers right, but for some."""
     places = {name: place for place, name in enumerate(names)}
     truth = np.array([places.get(word, -1) for word in labelled.truth], dtype=np.int64)
-    # Rows were chosen for labels because the models differ there, and neither is right in most of them.
-    are_changed_alone = len(labelled.largest) == 2 and bool(
-        (labelled.largest[0] != labelled.largest[1]).all()
-    )
-    if len(truth) < FEW_LABELS or are_changed_alone or (truth < 0).any():
-        # Such labels bear out nothing: numbers that start at 0 are what they say.
+    if len(truth) < FEW_LABELS or (truth < 0).any():
+        # Few labels bear out nothing: numbers that start at 0 are what they say.
         return "0" in labelled.truth.tolist() and not (truth < 0).any()
     return supports_places(list(labelled.largest), truth, len(names), slack=slack)
 

@@ -103,7 +103,7 @@ def test_whoever_labels_a_plan_is_told_the_truth(networks: Named, pair: tuple[st
             table = diff_models(old, new, plan=plan, rng=seed).to_frame()
             rows = table["id"].to_numpy()[:40]
             table["label"] = [*labels[rows], *[None] * (len(table) - 40)]
-            interval = diff_models(old, new, labels=table, classes=range(10)).interval
+            interval = diff_models(old, new, labels=table).interval
             assert interval is not None
             held[interval.method] += interval.low <= truth <= interval.high
     assert min(held.values()) >= 13

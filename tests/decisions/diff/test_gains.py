@@ -52,7 +52,7 @@ def test_coverage_of_the_whole_function() -> None:
     for seed in range(100):
         for plan in (15, "anytime"):
             table = filled(diff_models(OLD, NEW, plan=plan, rng=seed), 15)
-            interval = diff_models(OLD, NEW, labels=table, classes=range(4)).interval
+            interval = diff_models(OLD, NEW, labels=table).interval
             assert interval is not None
             held[interval.method] += interval.low - 1e-12 <= truth <= interval.high + 1e-12
     assert min(held.values()) >= 0.93 * 100
