@@ -104,8 +104,8 @@ def people(rng, n, start):
 def test_tables_are_told_in_their_own_words(said):
     rng = np.random.default_rng(0)
     sample, reference = people(rng, 250, 0), people(rng, 250, 1000)
-    sample.loc[:29, ["age", "job"]] = [99.0, "courier"]
-    sample.loc[:29, "income"] = np.nan
+    sample.loc[:39, ["age", "job"]] = [99.0, "courier"]
+    sample.loc[:39, "income"] = np.nan
     text = said(sample, reference)
     assert re.search(r"New: about 1\d % .* rows p\d+, .*\(age [89]\d.*, else [45]\d", text)
     assert re.search(r"income missing in \d+ %, else", text)

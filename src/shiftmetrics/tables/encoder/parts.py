@@ -22,8 +22,10 @@ from shiftmetrics._core.result import format_percent
 if TYPE_CHECKING:
     import pandas as pd
 
-_TRIMMED = 0.05
+_TRIMMED = 0.1
 """Fraction of values on each side that does not count for the spread of a number."""
+_TRIMMED_NORMAL = 0.8238
+"""Standard deviation of standard normal values whose outermost tenths are moved to the tenths' limits."""
 _LINEAR = 3.0
 """Spreads from the median up to which a number counts as it is."""
 _COMPONENTS = 20
@@ -164,15 +166,15 @@ def often_in_words(what: str, inside: float, outside: float) -> str:
 
 
 def robust_spread(values: FloatArray) -> float:
-    """Return the standard deviation of values without their outermost 5 % on each side.
+    """Return the standard deviation of values without their outermost tenth on each side, as of normal values.
 
-    One in ten of one of two samples may then lie anywhere, and does not decide how the others are told apart.
+    One in five of one of two samples may then lie anywhere, and does not decide how the others are told apart.
 
     Quartiles would not do: those of a column that repeats one value for most samples coincide, and would call every
-    other value infinitely far. Where even the inner 90 % are one value, all values count.
+    other value infinitely far. Where even the inner 80 % are one value, all values count.
     """
     low, high = np.quantile(values, [_TRIMMED, 1.0 - _TRIMMED])
-    spread = float(np.clip(values, low, high).std())
+    spread = float(np.clip(values, low, high).std()) / _TRIMMED_NORMAL
     if spread > 0.0:
         return spread
     return float(values.std())
