@@ -29,7 +29,11 @@ from shiftmetrics._core.documents import read_results, write_results
 from shiftmetrics.adapters.images import image_files
 from shiftmetrics.cli.commands.config import read_config
 from shiftmetrics.cli.errors import message_of
-from shiftmetrics.cli.inputs.feature_samples import FeatureOptions, numbers_of, read_feature_samples
+from shiftmetrics.cli.inputs.feature_samples import (
+    FeatureOptions,
+    array_of_sample,
+    read_feature_samples,
+)
 from shiftmetrics.cli.inputs.results import read_result_files
 from shiftmetrics.cli.inputs.row_values import values_of_rows
 from shiftmetrics.cli.inputs.score_files import read_score_files
@@ -51,7 +55,7 @@ def originals(folder: Path) -> dict[Path, Callable[[Path], Any]]:
     def sample(path: Path) -> list[Any]:
         typed = [(str(path), "SHIFTED"), (str(path), "REFERENCE")]
         features = read_feature_samples(str(path), str(path), FeatureOptions())
-        return [*read_score_files(typed, ColumnOptions()).scores, *map(numbers_of, features)]
+        return [*read_score_files(typed, ColumnOptions()).scores, *map(array_of_sample, features)]
 
     frame.to_csv(folder / "s.csv", index=False)
     frame.to_csv(folder / "s.csv.gz", index=False)

@@ -58,3 +58,17 @@ def test_a_range_is_two_numbers():
     assert score_range_of("1,5") == (1.0, 5.0)
     with pytest.raises(ValueError, match="--score-range"):
         score_range_of("1 to 5")
+
+
+@pytest.mark.parametrize("as_is", [False, True])
+def test_questions_that_a_spreadsheet_would_run_are_guarded(tmp_path, as_is):
+    names = ["=1+1", "@SUM(1)", "plain"]
+    old, new = (
+        cells_of(pd.DataFrame({"id": names, "judge": scores}), argument)
+        for argument, scores in (("OLD", [0.5, 0.5, 0.5]), ("NEW", [0.0, 1.0, 0.25]))
+    )
+    changed = tmp_path / "changed.csv"
+    typed = TypedScores(scores="judge", ids="id", changed=changed, as_is=as_is)
+    score_answer(typed_call(), [old, new], ["old.csv", "new.csv"], typed)
+    written = set(pd.read_csv(changed)["id"])
+    assert written == (set(names) if as_is else {"'=1+1", "'@SUM(1)", "plain"})

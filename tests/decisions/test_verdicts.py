@@ -16,3 +16,14 @@ def test_good_and_bad_are_apart_and_not_knowing_is_neither() -> None:
     assert not good & bad
     for unclear in (verdicts.CANNOT_TELL, verdicts.CANNOT_TELL_YET, verdicts.CHANGED):
         assert unclear not in good | bad
+
+
+def test_exit_codes_of_gates() -> None:
+    for verdict in (verdicts.SAFE, verdicts.BETTER, verdicts.SAME, verdicts.WORSE):
+        assert verdicts.gate_exit_code(verdict, None) == 0
+    codes = {
+        verdicts.SAFE: 0, verdicts.BETTER: 0, verdicts.SAME: 0, verdicts.WORSE: 1,
+        verdicts.CHANGED: 1, verdicts.CANNOT_TELL_YET: 3,
+    }  # fmt: skip
+    for verdict, code in codes.items():
+        assert verdicts.gate_exit_code(verdict, 0.0) == code

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from shiftmetrics._core.files import atomic_path
+from shiftmetrics.cli.label_tables import write_table
 from shiftmetrics.cli.outputs import CommandAnswer
 from shiftmetrics.cli.signature import Call
 from shiftmetrics.decisions.scores.scores import diff_scores
@@ -37,6 +37,8 @@ class TypedScores:
         Models in logs that hold several.
     changed : Path or None
         Where the questions whose score changes are written.
+    as_is : bool
+        Whether cells that a spreadsheet would run are written there as they are.
     """
 
     scores: str | None = None
@@ -50,6 +52,7 @@ class TypedScores:
     old: str | None = None
     new: str | None = None
     changed: Path | None = None
+    as_is: bool = False
 
 
 def are_scores(contents: Sequence[Any], scores: str | None) -> bool:
@@ -89,8 +92,7 @@ def score_answer(
     )
     changed = typed.changed
     if changed is not None:
-        with atomic_path(changed) as temporary:
-            result.to_frame().to_csv(temporary, index=False)
+        write_table(result.to_frame(), changed, guard=not typed.as_is)
     return CommandAnswer(
         results={result.title: result},
         title=f"From {names[0]} to {names[-1]}",

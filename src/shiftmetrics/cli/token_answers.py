@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from shiftmetrics._core.files import atomic_path
+from shiftmetrics.cli.label_tables import write_table
 from shiftmetrics.cli.outputs import CommandAnswer
 from shiftmetrics.cli.signature import Call
 from shiftmetrics.decisions.tokens.tokens import diff_tokens
@@ -20,7 +20,13 @@ def are_tokens(contents: Sequence[Any]) -> bool:
 
 
 def token_answer(
-    call: Call, contents: Sequence[Any], names: Sequence[str], *, inner: bool, changed: Path | None
+    call: Call,
+    contents: Sequence[Any],
+    names: Sequence[str],
+    *,
+    inner: bool,
+    changed: Path | None,
+    as_is: bool = False,
 ) -> CommandAnswer:
     """Compare the tokens of two logs.
 
@@ -33,8 +39,7 @@ def token_answer(
         raise ValueError("NEW must be given: a log of log-probabilities holds one model.")
     result = call(diff_tokens, contents[0], contents[1], inner=inner)
     if changed is not None:
-        with atomic_path(changed) as temporary:
-            result.to_frame().to_csv(temporary, index=False)
+        write_table(result.to_frame(), changed, guard=not as_is)
     return CommandAnswer(
         results={result.title: result},
         title=f"From {names[0]} to {names[-1]}",

@@ -25,3 +25,11 @@ TOO_FEW_TO_TELL = "too few to tell"
 
 GOOD = (SAFE, BETTER, SAME, NO_CHANGE_SHOWN, NO_ALARM)
 BAD = (WORSE, ERRORS_HAVE_RISEN)
+
+# What is good leaves with 0; 2 is an error of the program, so that "cannot tell" has the next free code.
+_EXIT_CODES = {WORSE: 1, CHANGED: 1, CANNOT_TELL_YET: 3}
+
+
+def gate_exit_code(verdict: str, allow: float | None) -> int:
+    """Return 1 for more than is allowed, 3 where that cannot be told, else 0; also 0 where no limit was given."""
+    return 0 if allow is None else _EXIT_CODES.get(verdict, 0)

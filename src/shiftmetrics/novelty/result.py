@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,7 @@ class NoveltyResult(Drawn, Result):
     unit = "nats"
     rule_field = "fraction_interval.low"
     ranked_as = ("samples", "most novel", "more novel")
-    _renamed: ClassVar = {"modes": "new"}
+    _renamed = MappingProxyType({"modes": "new"})
 
     status: Status
     fraction: float

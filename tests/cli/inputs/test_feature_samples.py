@@ -6,7 +6,7 @@ import pytest
 
 from shiftmetrics.cli.inputs.feature_samples import (
     FeatureOptions,
-    numbers_of,
+    array_of_sample,
     read_feature_samples,
     refuse_options,
 )
@@ -31,7 +31,7 @@ def test_ids_and_labels_are_no_features(tmp_path):
     assert first.label.tolist() == [0, 1] * 15
     assert first.ids[0] == "100"
     assert first.notes[:2] == ["Took label as the label.", "Took row_id as the id."]
-    np.testing.assert_allclose(numbers_of(second), TABLE)
+    np.testing.assert_allclose(array_of_sample(second), TABLE)
 
 
 def test_pairs_follow_their_ids(tmp_path):
@@ -39,7 +39,7 @@ def test_pairs_follow_their_ids(tmp_path):
     first, second = read(
         tmp_path, test, test.sample(frac=1.0, random_state=1), id_column="row_id", paired=True
     )
-    np.testing.assert_allclose(numbers_of(second), numbers_of(first))
+    np.testing.assert_allclose(array_of_sample(second), array_of_sample(first))
     assert second.ids == first.ids
 
 
@@ -49,7 +49,7 @@ def test_decimal_commas_are_numbers(tmp_path):
     first, _ = read_feature_samples(
         str(tmp_path / "t.csv"), str(tmp_path / "r.csv"), FeatureOptions()
     )
-    np.testing.assert_allclose(numbers_of(first), TABLE)
+    np.testing.assert_allclose(array_of_sample(first), TABLE)
 
 
 def test_words_are_left_to_the_measure(tmp_path):

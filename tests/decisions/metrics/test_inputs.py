@@ -6,7 +6,7 @@ import pytest
 
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics.decisions.metrics.inputs import (
-    check_labels,
+    check_all_labelled,
     class_inputs,
     own_inputs,
     positive_code,
@@ -59,7 +59,7 @@ def test_a_missing_label_names_the_way_with_few_labels():
         return labels
 
     with pytest.raises(ArgumentValueError, match="plan") as caught:
-        check_labels(pair_of(["a", "b"], some))
+        check_all_labelled(pair_of(["a", "b"], some))
     assert caught.value.argument == "labels"
 
 

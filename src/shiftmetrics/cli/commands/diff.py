@@ -149,6 +149,7 @@ def diff(
         old=old_column,
         new=new_column,
         changed=changed,
+        as_is=as_is,
     )
     if metric is not None:
         others = {
@@ -162,7 +163,9 @@ def diff(
         names = [Path(text).name for text in (old, new or old)]
         return Job(
             inputs=sources,
-            compute=lambda: token_answer(call, contents, names, inner=roles.inner, changed=changed),
+            compute=lambda: token_answer(
+                call, contents, names, inner=roles.inner, changed=changed, as_is=as_is
+            ),
             markdown=markdown,
         )
     if data is None and are_scores(contents, scores):

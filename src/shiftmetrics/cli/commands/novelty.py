@@ -12,7 +12,7 @@ from shiftmetrics._core.tables import Align
 from shiftmetrics.cli.inputs.feature_samples import (
     FeatureOptions,
     FeatureSample,
-    numbers_of,
+    array_of_sample,
     read_feature_samples,
     refuse_options,
 )
@@ -175,7 +175,7 @@ def _features(first: FeatureSample, second: FeatureSample) -> list[Any]:
     # tables of words are read by the measure itself
     if first.table is not None:
         return [first.values, second.values]
-    numbers: list[Any] = [numbers_of(first), numbers_of(second)]
+    numbers: list[Any] = [array_of_sample(first), array_of_sample(second)]
     if first.is_table and second.is_table:
         import pandas as pd
 

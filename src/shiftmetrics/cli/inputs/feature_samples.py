@@ -337,7 +337,7 @@ def refuse_options(given: dict[str, Any], rule: str) -> None:
             raise ValueError(f"{option} must {rule}.")
 
 
-def numbers_of(sample: FeatureSample) -> Any:
+def array_of_sample(sample: FeatureSample) -> Any:
     """Return the values as an array of numbers, or rows in parts."""
     if is_in_chunks(sample.values):
         return sample.values

@@ -31,9 +31,6 @@ BOUNDED = Status(
 SAMPLED = Status("sampled", "The difference is estimated from the labelled rows of a plan.")
 LABELLED = Status("labelled", "The labels of all changed rows are known.")
 
-# SAFE and BETTER leave with 0; 2 is an error of the program, so that "cannot tell" has the next free code.
-EXIT_CODES = {verdicts.WORSE: 1, verdicts.CANNOT_TELL_YET: 3}
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DiffResult(LeadingVerdict, Drawn, DiffFigures, Result):
@@ -88,9 +85,7 @@ class DiffResult(LeadingVerdict, Drawn, DiffFigures, Result):
     @property
     def exit_code(self) -> int:
         """0 where the new model is safe or nothing was asked, 1 where it is worse, 3 where that cannot be told."""
-        if self.allow is None:
-            return 0
-        return EXIT_CODES.get(self.verdict, 0)
+        return verdicts.gate_exit_code(self.verdict, self.allow)
 
     def status_of(self, field: str) -> Status | None:
         """Return the status that a field depends on: which predictions change is known without a label."""

@@ -68,13 +68,13 @@ class PairedMean:
     freedom : float
         Student's degrees of freedom: clusters less one. Of a single cluster nothing can be said.
     skewness : float
-        That of the mean: of the differences, divided by the root of their number.
+        That of the mean: of the differences, divided by the root of their number. 0 where nobody asks for it.
     """
 
     mean: float
     error: float
     freedom: float
-    skewness: float
+    skewness: float = 0.0
 
     def half_width(self, confidence_level: float) -> float:
         """Return half the width of Student's interval."""

@@ -20,7 +20,7 @@ SECOND_CLASS = ("the probability of ", "scores of ")
 """How a single column of scores is said: it is that of the positive class."""
 
 
-def check_labels(pair: ClassPair | OutputPair) -> None:
+def check_all_labelled(pair: ClassPair | OutputPair) -> None:
     """Check that each row has a label.
 
     Raises

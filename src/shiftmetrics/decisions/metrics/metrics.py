@@ -22,7 +22,7 @@ from shiftmetrics.decisions.metrics.effects import (
     effects_on_probabilities,
 )
 from shiftmetrics.decisions.metrics.inputs import (
-    check_labels,
+    check_all_labelled,
     class_inputs,
     output_inputs,
     own_inputs,
@@ -125,7 +125,7 @@ def diff_metric(
         labels=labels, ids=ids, classes=classes, groups=groups, threshold=threshold
     )
     pair = read_pair(old, new, arguments)
-    check_labels(pair)
+    check_all_labelled(pair)
     clusters = _clusters(pair)
     positive_name: str | None = None
     inputs: ClassInputs | None = None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shiftmetrics._core.result import Result, Status
-from shiftmetrics.decisions.diff.result import EXIT_CODES
+from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.leading_verdict import LeadingVerdict
 from shiftmetrics.decisions.metrics.records import MovingRows
 from shiftmetrics.decisions.metrics.words import metric_findings, metric_sentence, metric_steps
@@ -74,9 +74,7 @@ class MetricDiffResult(LeadingVerdict, Result):
     @property
     def exit_code(self) -> int:
         """0 where the new model is safe or nothing was asked, 1 where it is worse, 3 where that cannot be told."""
-        if self.allow is None:
-            return 0
-        return EXIT_CODES.get(self.verdict, 0)
+        return verdicts.gate_exit_code(self.verdict, self.allow)
 
     @property
     def comparable(self) -> dict[str, tuple[Any, str]]:

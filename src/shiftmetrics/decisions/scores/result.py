@@ -7,7 +7,7 @@ from typing import Any
 
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Result, Status
-from shiftmetrics.decisions.diff.result import EXIT_CODES
+from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.labelling.paired import FUTURE
 from shiftmetrics.decisions.leading_verdict import LeadingVerdict
 from shiftmetrics.decisions.scores.records import (
@@ -93,9 +93,7 @@ class ScoreDiffResult(LeadingVerdict, Drawn, Result):
     @property
     def exit_code(self) -> int:
         """0 where the new model is safe or nothing was asked, 1 where it is worse, 3 where that cannot be told."""
-        if self.allow is None:
-            return 0
-        return EXIT_CODES.get(self.verdict, 0)
+        return verdicts.gate_exit_code(self.verdict, self.allow)
 
     @property
     def comparable(self) -> dict[str, tuple[Any, str]]:

@@ -18,8 +18,6 @@ GENERATED = Status(
     "Give both models the same tokens, by prompt_logprobs.",
 )
 
-EXIT_CODES = {verdicts.CHANGED: 1, verdicts.CANNOT_TELL_YET: 3}
-
 FEW_CLUSTERS = 20
 
 
@@ -72,7 +70,7 @@ class TokenDiffResult(LeadingVerdict, Result):
     @property
     def exit_code(self) -> int:
         """0 where few enough tokens change or nothing was asked, 1 where too many do, 3 where that cannot be told."""
-        return 0 if self.allow is None else EXIT_CODES.get(self.verdict, 0)
+        return verdicts.gate_exit_code(self.verdict, self.allow)
 
     @property
     def comparable(self) -> dict[str, tuple[Any, str]]:
