@@ -110,7 +110,7 @@ def diff_metric(
     >>> old, new = y.copy(), y.copy()
     >>> old[:20], new[:16], new[100:102] = 0, 0, 1
     >>> print(diff_metric(old, new, "f1", labels=y, allow=0.05).headline())
-    SAFE  f1 of 1 is 1.4 points better on 400 rows (88.9 % to 90.3 %; 95 %: -1.8 to +4.6): 6 answers changed.
+    SAFE  f1 of 1 is 1.4 points better on 400 rows (88.9 % to 90.3 %; 95 %: -1.8 to +5.0): 6 answers changed.
     """
     if allow is not None:
         allow = check_number(allow, "allow", low=0.0)
