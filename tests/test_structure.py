@@ -90,6 +90,30 @@ def test_every_public_name_stands_in_the_reference() -> None:
     assert sorted({name for _, name in NAMES} - listed) == []
 
 
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "docs" / "api").glob("*.rst")), ids=lambda p: p.stem
+)
+def test_every_name_of_the_reference_exists(page):
+    module, listing, names = "", False, []
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if line.startswith(".. currentmodule:: "):
+            module = line.split()[-1]
+        if line and not line.startswith(" "):
+            listing = line.startswith(".. autosummary::")
+        elif listing and line.strip() and not line.strip().startswith(":"):
+            names.append(f"{module}.{line.strip()}")
+    missing = []
+    for name in names:
+        try:
+            pkgutil.resolve_name(name)
+        except AttributeError:
+            missing.append(name)
+        except ImportError as error:  # an extra, or the laboratory, that is not installed here
+            if str(error.name).startswith("shiftmetrics."):
+                missing.append(name)
+    assert missing == []
+
+
 # --- arguments -------------------------------------------------------------------------------------------
 
 

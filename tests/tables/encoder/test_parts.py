@@ -62,7 +62,9 @@ def test_no_part_depends_on_which_row_is_of_which_sample(kind):
         "date": series(
             pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 9000, 60), "h")
         ),
-        "text": series([" ".join(rng.choice(list("abcdefgh"), 4) + "x") for _ in range(60)]),
+        "text": series(
+            [" ".join(f"{word}x" for word in rng.choice(list("abcdefgh"), 4)) for _ in range(60)]
+        ),
     }[kind]
     fit = {"date": DatePart, "text": TextPart}.get(kind, NumberPart).fit
     mixed = values.iloc[rng.permutation(60)].reset_index(drop=True)
