@@ -115,3 +115,35 @@ def test_what_is_held_is_released_after_the_files_are_in_place(beside):
     with pytest.raises(RuntimeError, match="late"):
         fail()
     assert seen == [True, "released"]
+
+
+def test_a_change_in_place_comes_first_and_is_undone_by_an_error(beside, tmp_path):
+    source, target = beside("a", now="old")
+    log = tmp_path / "log"
+    log.write_text("one ")
+
+    def change(staging):
+        def do():
+            assert target.read_text() == "old"
+            log.write_text("one two ")
+
+        staging.change(do, lambda: log.write_text("one "))
+
+    with all_or_nothing() as staging:
+        rename(source, target)
+        change(staging)
+        assert log.read_text() == "one "
+    assert log.read_text() == "one two "
+    log.write_text("one ")
+    target.write_text("old")
+    lost = beside("b")[0]
+    lost.unlink()
+
+    def fail():
+        with all_or_nothing() as staging:
+            change(staging)
+            rename(lost, tmp_path / "b")
+
+    with pytest.raises(FileNotFoundError):
+        fail()
+    assert log.read_text() == "one "

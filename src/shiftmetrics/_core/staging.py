@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -25,11 +25,20 @@ class Staging:
         self._steps: list[tuple[Path, Path | None]] = []
         self._last: list[tuple[Path, Path | None]] = []
         self._is_last = False
+        self._changes: list[tuple[Callable[[], None], Callable[[], None]]] = []
 
     def add(self, source: Path, target: Path | None) -> None:
         """Rename ``source`` to ``target`` at the end; without a target, remove it."""
         steps = self._last if self._is_last else self._steps
         steps.append((source, target))
+
+    def change(self, do: Callable[[], None], undo: Callable[[], None]) -> None:
+        """Change a file in its place, such as by a line at its end, before all is renamed.
+
+        ``undo`` is called where this or a later step fails, also when ``do`` has failed halfway; not where the process
+        is interrupted, because then nobody knows which step was the last.
+        """
+        self._changes.append((do, undo))
 
     @contextmanager
     def as_last(self) -> Iterator[None]:
@@ -41,7 +50,19 @@ class Staging:
             self._is_last = False
 
     def commit(self) -> None:
-        """Put all files in their places, in the order in which they were written."""
+        """Change and rename all files, in the order in which they were written."""
+        undo: list[Callable[[], None]] = []
+        try:
+            for do, undo_it in self._changes:
+                undo.append(undo_it)
+                do()
+            self._rename_all()
+        except Exception:
+            while undo:
+                undo.pop()()
+            raise
+
+    def _rename_all(self) -> None:
         while self._steps or self._last:
             steps = self._steps or self._last
             source, target = steps[0]
@@ -79,12 +100,14 @@ def all_or_nothing() -> Iterator[Staging]:
     staging = Staging()
     token = _STAGING.set(staging)
     try:
-        # The lock of a state is given back after the state has been replaced.
+        # The lock of a state is given back after the state has been replaced, or all is as before.
         with staging.held:
-            yield staging
-            staging.commit()
+            try:
+                yield staging
+                staging.commit()
+            finally:
+                staging.discard()
     finally:
-        staging.discard()
         _STAGING.reset(token)
 
 

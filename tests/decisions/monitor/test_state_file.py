@@ -140,8 +140,10 @@ def test_a_batch_that_failed_is_not_counted(passport, tmp_path):
     with pytest.raises(OSError, match="full"):
         failing()
     assert file.path.read_bytes() == before
+    assert len(file.history.read_text().splitlines()) == 1
     assert moved_on(file, passport, counts_of(passport, 2)).state.n_batches == 2
     assert file.replay(passport).n_batches == 2
+    assert len(file.history.read_text().splitlines()) == 2
     assert {path.name for path in tmp_path.iterdir()} == {
         "state.json", "state.history.jsonl", "state.json.lock",
     }  # fmt: skip
@@ -155,3 +157,22 @@ def test_a_state_that_moved_without_its_history_goes_on(passport, tmp_path):
     with pytest.raises(ValueError, match="the last 1"):
         file.replay(passport)
     assert np.isfinite(file.read(passport).rows[0].bets).all()
+
+
+def test_a_full_disk_leaves_no_line_of_a_batch(passport, tmp_path, monkeypatch):
+    file = StateFile(tmp_path / "state.json")
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    def failing():
+        with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
+            patch.setattr(os, "fsync", full)
+            moved_on(file, passport, counts_of(passport, 9))
+
+    failing()
+    assert {path.name for path in tmp_path.iterdir()} == {"state.json.lock"}
+    moved_on(file, passport, counts_of(passport, 1))
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    failing()
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -70,14 +70,13 @@ class StateFile:
         except OSError as error:
             got = f"{str(self.lock)!r} ({error.strerror})"
             raise ArgumentValueError("state", "in a folder where it can be locked", got) from error
-        with ExitStack() as held:
+        with ExitStack() as ended:
+            # In a command the state is replaced when that ends, and not before.
+            staging = current_staging()
+            held = ended if staging is None else staging.held
             held.callback(lock.release)
             self.lock.write_text(f"{os.getpid()} {socket.gethostname()}\n", encoding="utf-8")
             yield
-            staging = current_staging()
-            if staging is not None:
-                # The state is replaced when the command ends, and not before.
-                staging.held.push(held.pop_all())
 
     def _holder(self) -> str:
         """Return the process that holds the lock, in words."""
@@ -127,14 +126,24 @@ class StateFile:
         line = _line(result, "" if before is None else before.history)
         state = replace(result.state, history=_digest(line))
         staging = current_staging()
-        # A line without its state is a batch that was not counted: it is not on the way from the state to the start.
-        self._append(line)
+        # A line whose state was not replaced, because the process was killed, is a batch that was not counted: it is
+        # not on the way from the state to the start.
         if staging is None:
+            self._append(line)
             state.save(self.path)
         else:
+            length = self.history.stat().st_size if self.history.exists() else None
+            staging.change(lambda: self._append(line), lambda: self._cut(length))
             with staging.as_last():
                 state.save(self.path)
         return state
+
+    def _cut(self, length: int | None) -> None:
+        """Take the line of a batch that was not counted off the history; without a length there was none."""
+        if length is None:
+            self.history.unlink(missing_ok=True)
+        else:
+            os.truncate(self.history, length)
 
     def _append(self, line: str) -> None:
         """Add a line to the history; one that was cut off by the end of a process is ended before."""
