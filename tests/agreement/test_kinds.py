@@ -129,3 +129,12 @@ def test_whole_numbers_beside_fractions_are_no_class():
     assert posterior_agreement(named, named).n_samples == 6
     # a class that is never predicted is a column of zeros
     assert posterior_agreement(scores.assign(eel=0), scores.assign(eel=0)).n_samples == 6
+
+
+def test_integers_that_floats_do_not_tell_apart_are_refused() -> None:
+    place = np.arange(30)
+    scores = 2**53 + np.stack([place, place + 1], axis=1)
+    with pytest.raises(ValueError, match="scores must be numbers that floats tell apart"):
+        posterior_agreement(scores, scores)
+    few = scores - 2**53
+    assert posterior_agreement(few, few[:, ::-1]).n_samples == 30

@@ -403,3 +403,12 @@ def test_zeros_and_ones_of_no_known_name_beside_a_probability_are_refused() -> N
         diff_models(*tables)
     options = RoleOptions(columns=("no", "yes"))
     assert diff_models(*tables, ids=options).changes.n_changed == labelled.changes.n_changed
+
+
+def test_whole_outputs_count_any_difference() -> None:
+    """Whole numbers have no rounding errors; that of fractions is relative to the largest."""
+    old = pd.DataFrame({"id": range(30), "output": 10**12 + 7 * np.arange(30)})
+    new = old.assign(output=old["output"] + (np.arange(30) % 3 == 0))
+    assert diff_models(old, new).n_changed == 10
+    halves = [frame.assign(output=frame["output"] + 0.5) for frame in (old, new)]
+    assert diff_models(*halves).n_changed == 0

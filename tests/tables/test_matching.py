@@ -38,6 +38,10 @@ def _codes(*lists):
         (["007", "8"], ["7", "8"], "partial", 1),
         ([7, 8], ["8", "7"], "permuted", 2),
         ([7.0, 8.0], [8, 7], "permuted", 2),
+        # as floats these are one number
+        ([2**60, 2**60 + 1, 2**60 + 2], [2**60 + 1, 2**60 + 2, 2**60], "permuted", 3),
+        ([2**60, 2**60 + 1], [2**60, 2**60 + 2], "partial", 1),
+        ([2**60, 2**60 + 1], ["1152921504606846977", "1152921504606846976"], "permuted", 2),
     ],
 )
 def test_relations(first, second, kind, n_common):

@@ -44,3 +44,22 @@ def test_words_with_some_numbers_are_left_out():
         files.append(cells(frame, argument, name))
     found = read_predictions(files)
     assert found.files[0].columns == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("largest", [2**53 - 100, 2**60])
+def test_scores_that_floats_do_not_tell_apart_are_refused(largest):
+    """As floats the larger of two neighbours may be the other one, or none."""
+    place = np.arange(40)
+    files = []
+    for sign, name in ((-1, "old.csv"), (1, "new.csv")):
+        first = largest + place - 50
+        frame = pd.DataFrame({"id": place, "cat": first, "dog": first + sign})
+        files.append(cells(frame, name[:3].upper(), name))
+    options = RoleOptions(columns=("cat", "dog"), classes=("cat", "dog"))
+    if largest < 2**53:
+        old, new = read_predictions(files, options=options).files
+        assert (old.largest() == "cat").all()
+        assert (new.largest() == "dog").all()
+    else:
+        with pytest.raises(UnreadableTableError, match=r"beyond 2\^53 in the column 'cat'"):
+            read_predictions(files, options=options)

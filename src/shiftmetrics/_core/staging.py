@@ -35,8 +35,8 @@ class Staging:
     def change(self, do: Callable[[], None], undo: Callable[[], None]) -> None:
         """Change a file in its place, such as by a line at its end, before all is renamed.
 
-        ``undo`` is called where this or a later step fails, also when ``do`` has failed halfway; not where the process
-        is interrupted, because then nobody knows which step was the last.
+        ``undo`` is called where this or a later step fails, also when ``do`` has failed halfway; not where the
+        process is interrupted, because then nobody knows which step was the last.
         """
         self._changes.append((do, undo))
 

@@ -73,6 +73,14 @@ def check_scores(value: Any, argument: str, used: FloatArray | None = None) -> A
         if array.ndim == 2 and not is_in_chunks(array) and is_floating(array):
             _refuse_logarithms_of_zero(in_use, argument)
         raise
+    if isinstance(in_use, np.ndarray) and in_use.dtype.kind in "iu":
+        largest = max(abs(int(in_use.min())), abs(int(in_use.max())))
+        if largest >= 2**53:
+            expected = "numbers that floats tell apart"
+            remedy = "Subtract one number from all scores of both samples."
+            raise ArgumentValueError(
+                argument, expected, f"whole numbers beyond 2^53, such as {largest}", remedy
+            )
     return array
 
 

@@ -15,6 +15,9 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from shiftmetrics.tables.cells import Cells
 
+LARGEST_EXACT = 2**53
+"""From here on floats do not tell every integer from its neighbours."""
+
 Words = npt.NDArray[Any]
 """Objects: strings, None where a cell is empty."""
 
@@ -81,7 +84,7 @@ class ColumnEvidence:
         import pandas as pd
 
         # Numbers are compared as numbers: a million of them as text would be slow.
-        if self.numbers is not None and self.raw.dtype.kind in "biuf":
+        if self.compares_as_number:
             codes, distinct = pd.factorize(self.numbers)
         else:
             codes, distinct = pd.factorize(self.words)
@@ -101,6 +104,19 @@ class ColumnEvidence:
     def is_distinct(self) -> bool:
         """Whether no value stands twice, and no cell is empty."""
         return self.n_distinct == self.n_rows
+
+    @cached_property
+    def has_large_integers(self) -> bool:
+        """Whether neighbours among the integers are one and the same as floats, as of many ids of 19 digits."""
+        if self.numbers is None or self.raw.dtype.kind not in "iu":
+            return False
+        return bool(np.abs(self.known_numbers).max(initial=0.0) >= LARGEST_EXACT)
+
+    @property
+    def compares_as_number(self) -> bool:
+        """Whether cells are equal where their floats are."""
+        is_typed = self.numbers is not None and self.raw.dtype.kind in "biuf"
+        return is_typed and not self.has_large_integers
 
     @property
     def is_number(self) -> bool:

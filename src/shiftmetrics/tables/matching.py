@@ -57,7 +57,7 @@ def joint_codes(columns: Sequence[Sequence[ColumnEvidence]]) -> list[IntArray]:
     for place in range(len(columns[0])):
         parts = [part[place] for part in columns]
         # Numbers in all files are compared as numbers; else as text, so that 007 is not 7.
-        if all(part.is_number and part.raw.dtype.kind in "biuf" for part in parts):
+        if all(part.compares_as_number for part in parts):
             codes, distinct = pd.factorize(np.concatenate([part.numbers for part in parts]))
         else:
             codes, distinct = pd.factorize(np.concatenate([part.words for part in parts]))
@@ -72,7 +72,7 @@ def joint_codes(columns: Sequence[Sequence[ColumnEvidence]]) -> list[IntArray]:
 def _are_equal_numbers(columns: Sequence[ColumnEvidence]) -> bool:
     """Return True if columns hold the same numbers, row by row."""
     first = columns[0]
-    if not all(part.is_number and part.raw.dtype.kind in "biuf" for part in columns):
+    if not all(part.compares_as_number for part in columns):
         return False
     return all(np.array_equal(first.numbers, part.numbers) for part in columns[1:])  # type: ignore[arg-type]
 

@@ -44,7 +44,7 @@ from shiftmetrics.tables.roles.single import find_single
 from shiftmetrics.tables.sanity import doubts_of_classes
 from shiftmetrics.tables.spelling import common_words, distinct_words
 from shiftmetrics.tables.tasks import refuse_other_tasks, several_labels
-from shiftmetrics.tables.unread import unread_scores
+from shiftmetrics.tables.unread import refuse_large_integers, unread_scores
 
 if TYPE_CHECKING:
     from shiftmetrics.tables.cells import Cells
@@ -168,6 +168,8 @@ def _regression(roles: FoundRoles) -> PredictionTables:
                 f"{table.label} must have a column of numbers, the outputs of a regression; it has {known}. Name it "
                 f"with {roles.options.typed('--prediction', 'COLUMN')}."
             )
+        if roles.options.tolerance is None:
+            refuse_large_integers(table, [name])
         found.append(
             PredictionTable(
                 argument=table.argument,
@@ -246,6 +248,8 @@ def _classes(roles: FoundRoles, complaints: Complaints) -> PredictionTables:
         class_file(roles, place, served, truth, known, codes=codes) for place in range(n_files)
     ]
     _refuse_unread_scores(roles, files, complaints)
+    for table, file in zip(roles.tables, files, strict=True):
+        refuse_large_integers(table, file.columns)
     return _named(roles, files, truth)
 
 

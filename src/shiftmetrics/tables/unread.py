@@ -1,12 +1,13 @@
-"""Columns whose cells are almost all numbers, and which therefore may be scores that were not read."""
+"""Columns that may be scores and were not read, and scores that cannot be read as they are."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from shiftmetrics._core.exceptions import shortened
-from shiftmetrics.tables.evidence import ColumnEvidence
+from shiftmetrics.tables.ask import UnreadableTableError
+from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence
 from shiftmetrics.tables.finding import free_columns
 from shiftmetrics.tables.opening import FoundRoles
 from shiftmetrics.tables.spelling import distinct_words
@@ -50,3 +51,19 @@ def _other_cell(column: ColumnEvidence) -> str | None:
     if len(fractions) < 3 or len(fractions) < MOST_NUMBERS * len(words):
         return None
     return next((word for word in words if not _FRACTION.fullmatch(word)), words[0])
+
+
+def refuse_large_integers(table: TableEvidence, names: Iterable[str]) -> None:
+    """Refuse scores and outputs that are computed as floats, where these do not tell them apart.
+
+    Raises
+    ------
+    UnreadableTableError
+        With the first such column.
+    """
+    for name in names:
+        if table.columns[name].has_large_integers:
+            raise UnreadableTableError(
+                f"{table.label} must hold scores that floats tell apart, got whole numbers beyond 2^53 in the column "
+                f"{name!r}. Subtract one number from all scores of both files."
+            )

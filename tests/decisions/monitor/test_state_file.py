@@ -166,9 +166,10 @@ def test_a_full_disk_leaves_no_line_of_a_batch(passport, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     def failing():
-        with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
+        with monkeypatch.context() as patch:
             patch.setattr(os, "fsync", full)
-            moved_on(file, passport, counts_of(passport, 9))
+            with pytest.raises(OSError, match="No space"):
+                moved_on(file, passport, counts_of(passport, 9))
 
     failing()
     assert {path.name for path in tmp_path.iterdir()} == {"state.json.lock"}
