@@ -409,6 +409,6 @@ def test_whole_outputs_count_any_difference() -> None:
     """Whole numbers have no rounding errors; that of fractions is relative to the largest."""
     old = pd.DataFrame({"id": range(30), "output": 10**12 + 7 * np.arange(30)})
     new = old.assign(output=old["output"] + (np.arange(30) % 3 == 0))
-    assert diff_models(old, new).n_changed == 10
+    assert diff_models(old, new).changes.n_changed == 10
     halves = [frame.assign(output=frame["output"] + 0.5) for frame in (old, new)]
-    assert diff_models(*halves).n_changed == 0
+    assert diff_models(*halves).changes.n_changed == 0

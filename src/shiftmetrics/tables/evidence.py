@@ -84,7 +84,7 @@ class ColumnEvidence:
         import pandas as pd
 
         # Numbers are compared as numbers: a million of them as text would be slow.
-        if self.compares_as_number:
+        if self.numbers is not None and self.compares_as_number:
             codes, distinct = pd.factorize(self.numbers)
         else:
             codes, distinct = pd.factorize(self.words)
