@@ -101,3 +101,14 @@ def test_names_that_stand_twice_are_refused(tmp_path):
     table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
     with pytest.raises(UnreadableError, match="'a' twice"):
         read(tmp_path, table)
+
+
+@pytest.mark.parametrize("words", ["plain", "dictionary"])
+def test_scores_in_the_order_of_a_list_of_words_belong_to_the_words(tmp_path, words):
+    labels = pa.array([["b", "a"], ["a", "b"], ["b", "a"]])
+    if words == "dictionary":
+        labels = labels.cast(pa.list_(pa.dictionary(pa.int32(), pa.string())))
+    table = pa.table({"labels": labels, "scores": [[0.9, 0.1], [0.6, 0.4], [0.7, 0.3]]})
+    frame = read(tmp_path, table).frame
+    found = {name.rsplit(".", 1)[-1]: frame[name].tolist() for name in frame}
+    assert found == {"a": [0.1, 0.6, 0.3], "b": [0.9, 0.4, 0.7]}

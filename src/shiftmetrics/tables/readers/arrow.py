@@ -95,9 +95,11 @@ def cells_of_arrow(table: Any, content: Content) -> Cells:
     notes = []
     if ranges is not None:
         columns["index"] = pd.Series(ranges)
+    # beside lists of words, lists of numbers may be the scores of these words: the places then mean nothing
+    whole = any(_is_list_of_words(kind) for kind in table.schema.types)
     for place in order:
         name = shown[place]
-        found, given, is_ordered = _column(table.column(place), labels.get(names[place], ()))
+        found, given, is_ordered = _column(table.column(place), labels.get(names[place], ()), whole)
         if found is None:
             notes.append(f"column {name} of raw bytes is left out")
             continue
@@ -129,9 +131,9 @@ def cells_of_arrow(table: Any, content: Content) -> Cells:
 
 
 def _column(
-    column: Any, names: tuple[str, ...]
+    column: Any, names: tuple[str, ...], whole: bool
 ) -> tuple[dict[str, Any] | None, tuple[str, ...], bool]:
-    """Return a column as parts of pandas, its levels and whether these have an order."""
+    """Return a column as parts of pandas, its levels and whether these have an order; lists stay if `whole`."""
     import pandas as pd
     import pyarrow as pa
     from pyarrow import types
@@ -168,7 +170,7 @@ def _column(
             (),
             False,
         )
-    elif _is_list_of_numbers(kind):
+    elif _is_list_of_numbers(kind) and not whole:
         return _list_parts(column), (), False
     elif types.is_nested(kind):
         return {"": pd.Series(column.to_pylist(), dtype=object)}, (), False
@@ -183,13 +185,29 @@ def _codes(codes: pd.Series, n_names: int) -> Any:
     return known
 
 
+def _is_list(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
 def _is_list_of_numbers(kind: Any) -> bool:
     from pyarrow import types
 
-    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    return bool(is_list) and (
+    return _is_list(kind) and bool(
         types.is_floating(kind.value_type) or types.is_integer(kind.value_type)
     )
+
+
+def _is_list_of_words(kind: Any) -> bool:
+    from pyarrow import types
+
+    if not _is_list(kind):
+        return False
+    inner = kind.value_type
+    if types.is_dictionary(inner):
+        inner = inner.value_type
+    return bool(types.is_string(inner) or types.is_large_string(inner))
 
 
 def _list_parts(column: Any) -> dict[str, Any]:
