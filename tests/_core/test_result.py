@@ -10,11 +10,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shiftmetrics import posterior_agreement
 from shiftmetrics._core.documents import SCHEMA_VERSION, write_document
 from shiftmetrics._core.record import Record, decode, encode_value
-from shiftmetrics._core.result import Interval, Result, Status, format_number, settings_of
+from shiftmetrics._core.result import (
+    Interval,
+    Result,
+    Status,
+    format_number,
+    plain_figure,
+    settings_of,
+)
 
 
 class Ending:
@@ -355,3 +364,12 @@ def test_arrays_of_a_result_are_counted_before_they_are_read(tmp_path, monkeypat
     monkeypatch.setattr("shiftmetrics._core.options.available_memory", lambda: 400_000)
     with pytest.raises(MemoryError, match=r"r\.npz"):
         Result.from_json(tmp_path / "r.json")
+
+
+@given(st.floats(-1e9, 1e9), st.integers(1, 4))
+def test_plain_figures_are_near_and_have_no_exponent(value: float, digits: int) -> None:
+    text = plain_figure(value, digits, sign="+")
+    assert text[0] in "+-"
+    said = float(text.replace(",", ""))
+    assert said == pytest.approx(value, rel=0.51 * 10.0 ** (1 - digits))
+    assert "e" not in text or abs(value) < 1e-3

@@ -252,3 +252,20 @@ def format_percent(fraction: float, digits: int = 2) -> str:
         places += 1
         text = f"{value:.{places}f}"
     return f"{text} %"
+
+
+def plain_figure(value: float, digits: int = 2, sign: str = "") -> str:
+    """Return a number with so many significant digits and without an exponent, unless it is tiny.
+
+    Examples
+    --------
+    >>> plain_figure(623.0), plain_figure(0.0123), plain_figure(1234567.0, 3, sign="+")
+    ('620', '0.012', '+1,230,000')
+    """
+    rounded_value = float(f"{value:.{digits}g}")
+    if rounded_value == 0.0 or not 1e-4 <= abs(rounded_value) < 1e15:
+        return f"{rounded_value:{sign}g}"
+    places = max(0, digits - 1 - math.floor(math.log10(abs(rounded_value))))
+    text = f"{rounded_value:{sign},.{places}f}"
+    # no zeros that say nothing: 0.5, not 0.50
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,6 +1,7 @@
 """Differences by class and by group, counted again."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from shiftmetrics import diff_models
@@ -11,6 +12,7 @@ from two_predictions import (
     NEW,
     OLD,
     filled,
+    prices,
 )
 
 
@@ -48,3 +50,43 @@ def test_groups_of_a_plan_hold_their_truth() -> None:
             rows = groups == part.name
             assert part.interval is not None
             assert part.interval.low <= GAINS[rows].sum() / rows.sum() <= part.interval.high
+
+
+@pytest.mark.parametrize("column", ["region", "class"])
+def test_groups_of_a_named_column_are_all_printed(column: str) -> None:
+    names = np.array(["north", "south", "west"])[np.arange(400) % 3]
+    tables = [
+        pd.DataFrame({"prediction": scores.argmax(axis=1), "truth": LABELS, column: names})
+        for scores in (OLD, NEW)
+    ]
+    result = diff_models(*tables, labels="truth", groups=column, ids="none")
+    kind = "group" if column == "class" else column
+    assert sum(part.kind == kind for part in result.parts) == 3
+    for name in ("north", "south", "west"):
+        assert any(note.startswith(f"{kind} {name}: ") for note in result.notes())
+
+
+def test_groups_of_costs_and_outputs_have_their_differences() -> None:
+    groups = np.where(np.arange(400) % 2 == 0, "even", "odd")
+    costs = {"0": 5.0}
+    priced = diff_models(OLD, NEW, labels=LABELS, groups=groups, costs=costs)
+    gains = GAINS * np.where(LABELS == 0, 5.0, 1.0)
+    truth, old, new = prices()
+    halves = np.where(np.arange(300) < 150, "even", "odd")
+    outputs = diff_models(old, new, labels=truth, groups=halves)
+    saved = np.abs(old - truth) - np.abs(new - truth)
+    assert [part.kind for part in outputs.parts] == ["group", "group"]
+    for result, values, members in ((priced, gains, groups), (outputs, saved, halves)):
+        parts = [part for part in result.parts if part.kind == "group"]
+        assert [part.name for part in parts] == ["even", "odd"]
+        for part in parts:
+            rows = members == part.name
+            assert (part.fixed, part.broken) == ((values[rows] > 0).sum(), (values[rows] < 0).sum())
+            assert part.interval is not None
+            assert part.interval.low < values[rows].mean() < part.interval.high
+            # Student's interval of the group alone is contained: one row more on either side widens it.
+            level = part.interval.confidence_level
+            assert level == pytest.approx(1.0 - 0.05 / len(result.parts))
+            half = 2.2 * values[rows].std(ddof=1) / np.sqrt(rows.sum())
+            assert part.interval.high - part.interval.low > 2.0 * half
+            assert any(f"{part.kind} {part.name}: " in note for note in result.notes())

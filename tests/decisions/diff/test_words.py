@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shiftmetrics import diff_models
 from shiftmetrics._core.result import format_percent
-from shiftmetrics.decisions.diff.words import plain_figure, rounded
+from shiftmetrics.decisions.diff.words import rounded
 from shiftmetrics.decisions.labelling.paired import mcnemar_p_value
 
 
@@ -111,22 +111,3 @@ def test_what_few_labels_make_certain_is_said_by_which_model_is_better(costs) ->
     )
     n_fixed, n_broken = int((gains > 0.0).sum()), int((gains < 0.0).sum())
     assert any(f"{n_fixed} errors fixed, {n_broken} new, of" in note for note in result.notes())
-
-
-@given(st.floats(-1e9, 1e9), st.integers(1, 4))
-def test_plain_figures_are_near_and_have_no_exponent(value: float, digits: int) -> None:
-    text = plain_figure(value, digits, sign="+")
-    assert text[0] in "+-"
-    said = float(text.replace(",", ""))
-    assert said == pytest.approx(value, rel=0.51 * 10.0 ** (1 - digits))
-    assert "e" not in text or abs(value) < 1e-3
-
-
-def test_every_group_that_was_asked_for_is_named() -> None:
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, 2, 300)
-    new = np.where(rng.random(300) < 0.1, 1 - labels, labels)
-    groups = np.repeat(["north", "south", "west"], 100)
-    result = diff_models(labels, new, labels=labels, groups=groups)
-    notes = " ".join(result.notes())
-    assert all(f"group {name}: " in notes for name in ("north", "south", "west"))

@@ -1,12 +1,13 @@
 """Sentences of a comparison by a metric."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
 
 from shiftmetrics._core.result import Interval
-from shiftmetrics.decisions import diff_metric
+from shiftmetrics.decisions import diff_metric, diff_models
 from shiftmetrics.decisions.metrics.words import called, metric_amount, metric_steps
 
 
@@ -49,3 +50,15 @@ def test_next_steps_follow_the_verdict(answers):
     step = metric_steps(with_interval(-0.09, 0.11, "CANNOT TELL YET", 0.01))[0]
     assert "5,000 rows" in step
     assert "too close" in metric_steps(with_interval(-0.1, 0.1, "CANNOT TELL YET", -0.01))[0]
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e4, 1e6])
+def test_no_ordinary_size_of_outputs_is_printed_with_an_exponent(scale: float) -> None:
+    rng = np.random.default_rng(0)
+    truth = scale * rng.normal(100.0, 20.0, 300)
+    old, new = (truth + scale * error * rng.normal(size=300) for error in (3.0, 9.0))
+    result = diff_metric(old, new, "neg_mean_absolute_error", labels=truth)
+    text = " ".join([result.headline(), *result.notes()])
+    assert not re.search(r"\de[+-]?\d", text), text
+    summary = diff_models(old, new, labels=truth).summary()
+    assert not re.search(r"\de[+-]?\d", summary), summary

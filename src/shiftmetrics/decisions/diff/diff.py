@@ -14,7 +14,11 @@ from shiftmetrics._core.validation import check_integer
 from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.diff.allowance import Allowance, Population
 from shiftmetrics.decisions.diff.changes import labelled_rows, prediction_diff
-from shiftmetrics.decisions.diff.evidence import evidence_of_classes, evidence_of_outputs
+from shiftmetrics.decisions.diff.evidence import (
+    best_constant,
+    evidence_of_classes,
+    evidence_of_outputs,
+)
 from shiftmetrics.decisions.diff.gains import (
     LEVEL,
     Gains,
@@ -274,10 +278,11 @@ def _result(
         evidence = evidence_of_outputs(pair)
     else:
         evidence = evidence_of_classes(pair, has_labels=bool(pair.rows.known.all()))
-        if interval is not None and gains.are_signs:
-            parts = differences_by_part(
-                pair, gains, plan if is_planned else None, is_complete=is_complete
-            )
+        evidence = dataclasses.replace(evidence, constant=best_constant(pair, gains))
+    if interval is not None:
+        parts = differences_by_part(
+            pair, gains, plan if is_planned else None, is_complete=is_complete
+        )
     verdict = verdict_on_difference(allow, bound, interval)
     if allow is None and not len(rows):
         verdict = verdicts.SAME

@@ -10,13 +10,16 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics._core.probabilities import cohen_kappa
 from shiftmetrics.agreement import posterior_agreement
-from shiftmetrics.decisions.diff.gains import LEVEL
-from shiftmetrics.decisions.diff.records import DiffEvidence, QualityMeasure
+from shiftmetrics.decisions.diff.gains import LEVEL, Gains
+from shiftmetrics.decisions.diff.records import ConstantAnswer, DiffEvidence, QualityMeasure
 from shiftmetrics.decisions.labelling.paired_mean import paired_mean_interval
 from shiftmetrics.decisions.predictions.pairs import ClassPair, OutputPair
 
 LEAST_PROBABILITY = 1e-12
 """Probability that a log loss counts for a class that a model excludes."""
+
+TIED = 1e-12
+"""Relative difference of two costs that is rounding."""
 
 MOST_PAIRS = 20_000
 MOST_ENTRIES = 2_000_000
@@ -55,6 +58,25 @@ def evidence_of_outputs(pair: OutputPair) -> DiffEvidence:
         interval=paired_mean_interval(new - old, float(max(old.max(), new.max())), LEVEL),
     )
     return DiffEvidence(measures=(measure,))
+
+
+def best_constant(pair: ClassPair, gains: Gains) -> ConstantAnswer | None:
+    """Return what the best constant answer has; None where labels are missing."""
+    if not pair.rows.known.all():
+        return None
+    n = len(pair.labels)
+    counts = np.bincount(pair.labels, minlength=len(pair.classes))
+    # Whoever always says k is right on the rows of k, and saves their cost: 1 a row where accuracies are compared.
+    saved = counts.astype(np.float64)
+    if not gains.are_signs:
+        saved = counts * gains.weights
+    most = float(saved.max())
+    # Equal up to rounding: the product of a count and a cost.
+    best = np.flatnonzero(saved >= most * (1.0 - TIED))
+    score = most / n
+    if not gains.are_signs:
+        score = float(saved.sum() - most) / n
+    return ConstantAnswer(answers=tuple(str(name) for name in pair.classes[best]), score=score)
 
 
 def _kappa(first: IntArray, second: IntArray, n_classes: int) -> float | None:

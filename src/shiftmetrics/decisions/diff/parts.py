@@ -14,23 +14,24 @@ from shiftmetrics.decisions.diff.records import PartDifference
 from shiftmetrics.decisions.labelling.anytime import difference_sequence
 from shiftmetrics.decisions.labelling.exact import Outcomes, difference_interval
 from shiftmetrics.decisions.labelling.paired import future_interval
+from shiftmetrics.decisions.labelling.paired_mean import paired_mean_interval
 from shiftmetrics.decisions.labelling.plan import LabelPlan
-from shiftmetrics.decisions.predictions.pairs import ClassPair
+from shiftmetrics.decisions.predictions.pairs import ClassPair, OutputPair
 
 Part = tuple[str, str, BoolArray]
 
 
 def differences_by_part(
-    pair: ClassPair, gains: Gains, plan: LabelPlan | None, *, is_complete: bool
+    pair: ClassPair | OutputPair, gains: Gains, plan: LabelPlan | None, *, is_complete: bool
 ) -> tuple[PartDifference, ...]:
-    """Return the difference of the accuracies in each class and each group.
+    """Return the difference in each class and each group.
 
     Classes are those of the labels, so that they need a label in each row; groups are known for all
-    rows.
+    rows. Costs and outputs need the label of each changed row.
 
     Parameters
     ----------
-    pair : ClassPair
+    pair : ClassPair or OutputPair
     gains : Gains
     plan : LabelPlan or None
         What the labels belong to; None where they belong to no plan.
@@ -38,7 +39,8 @@ def differences_by_part(
         Whether the label of each changed row is known.
     """
     found = list(_parts(pair))
-    if not found or not (is_complete or plan is not None):
+    is_planned = plan is not None and gains.are_signs
+    if not found or not (is_complete or is_planned):
         return ()
     # Bonferroni: all intervals hold together.
     confidence_level = 1.0 - (1.0 - LEVEL) / len(found)
@@ -46,11 +48,14 @@ def differences_by_part(
     for kind, name, members in found:
         changed = np.flatnonzero(members & pair.changed)
         interval: Interval | None
-        if is_complete:
+        if is_complete and gains.are_signs:
             seen = gains.outcomes(changed)
             interval = future_interval(
                 seen.fixed, seen.broken, int(members.sum()), confidence_level
             )
+        elif is_complete:
+            seen = gains.outcomes(changed)
+            interval = paired_mean_interval(gains.low[members], gains.reach, confidence_level)
         else:
             # The rows of a group are in random order too.
             assert plan is not None
@@ -71,16 +76,18 @@ def differences_by_part(
     return tuple(parts)
 
 
-def _parts(pair: ClassPair) -> Iterator[Part]:
+def _parts(pair: ClassPair | OutputPair) -> Iterator[Part]:
     """Yield the kind, the name and the rows of each part."""
-    if pair.rows.known.all():
+    if isinstance(pair, ClassPair) and pair.rows.known.all():
         for code, name in enumerate(pair.classes.tolist()):
             members = pair.labels == code
             if members.any():
                 yield "class", name, members
     if pair.rows.group is not None:
+        # Classes of labels have this word.
+        kind = "group" if pair.rows.group_name == "class" else pair.rows.group_name
         for name in np.unique(pair.rows.group).tolist():
-            yield pair.rows.group_name, str(name), pair.rows.group == name
+            yield kind, str(name), pair.rows.group == name
 
 
 def _sampled(

@@ -135,12 +135,12 @@ class PartDifference(Record):
     Attributes
     ----------
     kind : str
-        "class", or the name of the groups.
+        "class", or the name of the groups; "group" if that is "class", too.
     name : str
         Which one.
     n_samples, n_changed, n_labelled, fixed, broken : int
         Rows; those whose answer changes; changed rows whose label is used; of these, rows fixed and
-        broken.
+        broken; of outputs, rows in which the new model is closer and farther.
     interval : Interval or None
         Of the difference, wide enough that those of all parts hold together.
     verdict : str
@@ -181,6 +181,22 @@ class QualityMeasure(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class ConstantAnswer(Record):
+    """What whoever always gives one answer has in these rows, where all of them are labelled.
+
+    Attributes
+    ----------
+    answers : tuple of str
+        The best one; several where they are equally good.
+    score : float
+        Its accuracy or mean cost.
+    """
+
+    answers: tuple[str, ...]
+    score: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class DiffEvidence(Record):
     """What is worth a look below the verdict.
 
@@ -198,6 +214,8 @@ class DiffEvidence(Record):
         probabilities says. It is not used by the verdict.
     measures : tuple of QualityMeasure
         Calibration and discrimination before and after; squared errors of outputs.
+    constant : ConstantAnswer or None
+        What the best constant answer has, where all rows are labelled with classes.
     doubts : tuple of str
         What speaks against the way in which the tables were read: nothing is called safe or better then.
     """
@@ -207,6 +225,7 @@ class DiffEvidence(Record):
     flipped: float | None = None
     estimate: float | None = None
     measures: tuple[QualityMeasure, ...] = ()
+    constant: ConstantAnswer | None = None
     doubts: tuple[str, ...] = ()
 
 

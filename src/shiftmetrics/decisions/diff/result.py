@@ -10,6 +10,11 @@ import numpy as np
 from shiftmetrics._core.drawing import Drawn
 from shiftmetrics._core.result import Result, Status
 from shiftmetrics.decisions import verdicts
+from shiftmetrics.decisions.diff.part_words import (
+    constant_sentence,
+    evidence_sentences,
+    part_sentences,
+)
 from shiftmetrics.decisions.diff.records import EFFECTS, DiffFigures
 from shiftmetrics.decisions.diff.words import findings, next_steps, sentence
 from shiftmetrics.decisions.labelling.paired import FUTURE
@@ -119,7 +124,11 @@ class DiffResult(LeadingVerdict, Drawn, DiffFigures, Result):
 
     def notes(self) -> list[str]:
         """Return what else was found, what to do now, and warnings."""
-        sentences = [*findings(self), *self.next_steps]
+        sentences = findings(self)
+        constant = constant_sentence(self)
+        if constant is not None:
+            sentences.append(constant)
+        sentences += [*part_sentences(self), *evidence_sentences(self), *self.next_steps]
         sentences.extend(f"Warning: {warning}" for warning in self.warnings)
         return sentences
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 
-from shiftmetrics._core.result import Interval, format_number, format_percent
+from shiftmetrics._core.result import Interval, format_percent, plain_figure
 from shiftmetrics.decisions import verdicts
-from shiftmetrics.decisions.diff.records import DiffFigures, PartDifference
+from shiftmetrics.decisions.diff.records import DiffFigures
 from shiftmetrics.decisions.labelling.paired import FUTURE
 
 MOST_SHOWN = 3
 """Frequent changes and classes that a summary names."""
-
-MOST_GROUPS = 50
-"""Groups that are all printed; of more, those that clearly differ are."""
 
 NORMAL = 1.96
 """Quantile of the normal distribution that leaves 2.5 % on either side."""
@@ -74,8 +71,6 @@ def findings(result: DiffFigures) -> list[str]:
         sentences.append(
             f"{n_unused} outside the plan {'is' if len(labelled.unused) == 1 else 'are'} not used."
         )
-    sentences += part_sentences(result)
-    sentences += evidence_sentences(result)
     return sentences
 
 
@@ -113,7 +108,9 @@ def compared(result: DiffFigures) -> str:
         if result.metric == "accuracy":
             scores = f"{format_percent(labelled.old_score, 3)} to {format_percent(labelled.new_score, 3)}; "
         else:
-            scores = f"{labelled.old_score:.3g} to {labelled.new_score:.3g}; "
+            scores = (
+                f"{plain_figure(labelled.old_score, 3)} to {plain_figure(labelled.new_score, 3)}; "
+            )
     words = f"new is {standing(result, result.value)}"
     if result.interval.method == FUTURE:
         return f"{words} ({scores}{interval_words(result, result.interval)})"
@@ -137,23 +134,6 @@ def interval_words(result: DiffFigures, interval: Interval) -> str:
         low = plain_figure(interval.low, sign="+")
         high = plain_figure(interval.high, sign="+")
     return f"{level}: {low} to {high}"
-
-
-def plain_figure(value: float, digits: int = 2, sign: str = "") -> str:
-    """Return a number with so many significant digits and without an exponent, unless it is tiny.
-
-    Examples
-    --------
-    >>> plain_figure(623.0), plain_figure(0.0123), plain_figure(1234567.0, 3, sign="+")
-    ('620', '0.012', '+1,230,000')
-    """
-    rounded_value = float(f"{value:.{digits}g}")
-    if rounded_value == 0.0 or not 1e-4 <= abs(rounded_value) < 1e15:
-        return f"{rounded_value:{sign}g}"
-    places = max(0, digits - 1 - math.floor(math.log10(abs(rounded_value))))
-    text = f"{rounded_value:{sign},.{places}f}"
-    # no zeros that say nothing: 0.5, not 0.50
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def counted(result: DiffFigures) -> str:
@@ -266,62 +246,6 @@ def _rows_that_decide(result: DiffFigures) -> str:
     return f"About {rounded(needed):,} rows would decide on {amount(result, result.allow)}."
 
 
-def part_sentences(result: DiffFigures) -> list[str]:
-    """Name the classes that are clearly better or worse, and all groups: somebody asked for these."""
-    clear = [
-        part
-        for part in result.parts
-        if part.verdict in (verdicts.PART_IS_BETTER, verdicts.PART_IS_WORSE)
-    ]
-    groups = [part for part in result.parts if part.kind == "group"]
-    if len(groups) > MOST_GROUPS:
-        groups = [part for part in groups if part in clear]
-    others = [part for part in clear if part.kind != "group"]
-    sentences = [_part_words(result, part) for part in [*others[:MOST_SHOWN], *groups]]
-    if result.parts and not clear:
-        few = sum(part.verdict == verdicts.TOO_FEW_TO_TELL for part in result.parts)
-        text = f"No clear difference in any of {len(result.parts)} classes or groups"
-        sentences.append(f"{text} ({few} with too few rows to tell)." if few else f"{text}.")
-    return sentences
-
-
-def _part_words(result: DiffFigures, part: PartDifference) -> str:
-    limits = ""
-    if part.interval is not None:
-        limits = f" ({interval_words(result, part.interval)})"
-    return (
-        f"{part.kind} {part.name}: {part.verdict}{limits}, {part.fixed:,} fixed, "
-        f"{part.broken:,} new errors in {part.n_samples:,} rows."
-    )
-
-
-def evidence_sentences(result: DiffFigures) -> list[str]:
-    """Say what the answers, the probabilities and the calibration tell beside the verdict."""
-    evidence = result.evidence
-    sentences = []
-    if evidence.kappa is not None:
-        text = f"Kappa of the answers {evidence.kappa:.3g}"
-        if evidence.flipped is not None:
-            flipped = format_percent(evidence.flipped)
-            text += (
-                f"; the probabilities agree as if {flipped} of the answers were flipped at random"
-            )
-        sentences.append(f"{text}.")
-    if evidence.estimate is not None and result.interval is None:
-        better = "better" if evidence.estimate > 0.0 else "worse"
-        sentences.append(
-            "If labels were as likely as the mean of both models' probabilities says, new would be "
-            f"{amount(result, abs(evidence.estimate))} {better}; that is an assumption, not a measurement."
-        )
-    measures = []
-    for part in evidence.measures:
-        old, new = (format_number(float(f"{value:.3g}")) for value in (part.old, part.new))
-        measures.append(f"{part.name} {old} > {new}")
-    if measures:
-        sentences.append(f"{', '.join(measures)}.")
-    return sentences
-
-
 def is_regression(result: DiffFigures) -> bool:
     """Return True if outputs are compared, not answers."""
     return result.metric == "mean absolute error"
@@ -335,7 +259,7 @@ def metric_name(result: DiffFigures) -> str:
 def amount(result: DiffFigures, value: float) -> str:
     """Return a difference: points of accuracy, or units."""
     if result.metric != "accuracy":
-        return f"{value:.2g}"
+        return plain_figure(value)
     points = 100.0 * value
     text = f"{points:.{decimals(points)}f}"
     return f"{text} {'point' if text == '1' else 'points'}"

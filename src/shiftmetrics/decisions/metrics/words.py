@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from shiftmetrics._core.result import Interval, format_number, format_percent
+from shiftmetrics._core.result import Interval, format_percent, plain_figure
 from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.diff.words import decimals, plural, rounded
 
@@ -113,7 +113,7 @@ def _score(result: MetricDiffResult, value: float) -> str:
     # Kappa and correlations are said in points too, and stand below 0 where answers are worse than chance.
     if _is_fraction(result) and value >= 0.0:
         return format_percent(value, 3)
-    return format_number(float(f"{value:.4g}"))
+    return plain_figure(value, 4)
 
 
 def _standing(result: MetricDiffResult, value: float) -> str:
@@ -126,7 +126,7 @@ def _standing(result: MetricDiffResult, value: float) -> str:
 def metric_amount(result: MetricDiffResult, value: float) -> str:
     """Return a difference: points of a metric of at most 1, or units."""
     if not _is_fraction(result):
-        return format_number(float(f"{value:.2g}"))
+        return plain_figure(value)
     points = 100.0 * value
     text = f"{points:.{decimals(points)}f}"
     return f"{text} {'point' if text == '1' else 'points'}"
@@ -134,7 +134,7 @@ def metric_amount(result: MetricDiffResult, value: float) -> str:
 
 def _signed(result: MetricDiffResult, value: float) -> str:
     scale = 100.0 if _is_fraction(result) else 1.0
-    return f"{float(f'{scale * value:.2g}'):+g}"
+    return plain_figure(scale * value, sign="+")
 
 
 def _interval_words(result: MetricDiffResult, interval: Interval) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.decisions import verdicts
-from shiftmetrics.decisions.diff.words import MOST_GROUPS, NORMAL, TAIL, rounded
+from shiftmetrics.decisions.diff.words import NORMAL, TAIL, rounded
 from shiftmetrics.decisions.scores.intervals import (
     ScoreGains,
     interval_of_gains,
@@ -20,6 +20,9 @@ from shiftmetrics.decisions.scores.records import ChangedQuestions, TaskScore
 
 LEVEL = 0.95
 """Confidence level of all intervals of scores."""
+
+MOST_GROUPS = 50
+"""Groups with an interval each; more of them are clusters, and not what somebody asks about one by one."""
 
 NEAR = 0.25
 """Distance from what is allowed, as a part of it, below which no number of questions is named."""

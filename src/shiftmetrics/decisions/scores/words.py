@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from shiftmetrics._core.result import Interval, format_percent
+from shiftmetrics._core.result import Interval, format_percent, plain_figure
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions import verdicts
-from shiftmetrics.decisions.diff.words import decimals, plain_figure, plural
+from shiftmetrics.decisions.diff.words import decimals, plural
 from shiftmetrics.decisions.labelling.paired import FUTURE
 from shiftmetrics.decisions.scores.intervals import REPEATS
 

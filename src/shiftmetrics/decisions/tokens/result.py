@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from shiftmetrics._core.result import Interval, Result, Status, format_percent
+from shiftmetrics._core.result import Interval, Result, Status, format_percent, plain_figure
 from shiftmetrics.decisions import verdicts
-from shiftmetrics.decisions.diff.words import plain_figure, plural
+from shiftmetrics.decisions.diff.words import plural
 from shiftmetrics.decisions.leading_verdict import LeadingVerdict
 from shiftmetrics.decisions.tokens.records import TokenChanges, TokenCounts
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from shiftmetrics._core.result import Interval, format_number
+from shiftmetrics._core.result import Interval, plain_figure
+from shiftmetrics.decisions.diff.part_words import evidence_sentences
 from shiftmetrics.decisions.diff.records import EFFECTS
 from shiftmetrics.decisions.diff.result import DiffResult
-from shiftmetrics.decisions.diff.words import decimals, evidence_sentences
+from shiftmetrics.decisions.diff.words import decimals
 from shiftmetrics.views.report.parts import Entry, Fact, Number, percent, reports
 from shiftmetrics.views.report.verdict import KeyFigure, Verdict, plain_verdict, verdicts
 
@@ -85,7 +86,7 @@ def _figures(result: DiffResult) -> list[KeyFigure]:
 
 
 def _score(result: DiffResult, value: float) -> str:
-    return percent(value, 3) if result.metric == "accuracy" else format_number(value)
+    return percent(value, 3) if result.metric == "accuracy" else plain_figure(value, 4)
 
 
 def _points(result: DiffResult, value: float) -> str:
@@ -93,7 +94,7 @@ def _points(result: DiffResult, value: float) -> str:
     if result.metric == "accuracy":
         points = 100.0 * value
         return f"{points:+.{decimals(abs(points))}f} points"
-    return f"{value:+.3g}"
+    return plain_figure(value, 3, sign="+")
 
 
 def _ends(result: DiffResult, interval: Interval) -> str:
