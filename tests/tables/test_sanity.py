@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from shiftmetrics.tables.sanity import doubts_of_classes, doubts_of_labels
+from shiftmetrics.tables.prediction_tables import PredictionTable
+from shiftmetrics.tables.sanity import doubts_of_classes, doubts_of_labels, doubts_of_ranks
 
 TRUTH = np.array(["a", "b", "c"] * 20, dtype=object)
 
@@ -33,3 +35,42 @@ def test_a_class_that_no_label_has():
 def test_labels_that_match_too_few_rows():
     assert doubts_of_labels(6, 10, "labels.csv") == []
     assert doubts_of_labels(4, 10, "labels.csv")
+
+
+def scored(scores, beginning="scores."):
+    names = tuple(f"{beginning}{place}" for place in range(scores.shape[1]))
+    return PredictionTable(
+        argument="OLD",
+        name="old.csv",
+        form="classes",
+        rows=slice(None),
+        scores=scores,
+        classes=names,
+        columns=names,
+    )
+
+
+def test_scores_that_fall_in_every_row_may_be_those_of_the_best_answers():
+    rng = np.random.default_rng(0)
+    fixed = rng.dirichlet(np.ones(3), 30)
+    ranked = -np.sort(-fixed, axis=1)
+    (doubt,) = doubts_of_ranks([scored(ranked), scored(ranked[::-1])])
+    assert "fall from scores.0 to scores.2" in doubt
+    assert doubts_of_ranks([scored(ranked), scored(fixed)]) == []
+
+
+@pytest.mark.parametrize("neighbour", ["two places", "constant", "few rows", "one row", "names"])
+def test_neighbours_of_ranked_scores_raise_no_doubt(neighbour):
+    ranked = -np.sort(-np.random.default_rng(0).dirichlet(np.ones(3), 30), axis=1)
+    beginning = "scores."
+    if neighbour == "two places":
+        ranked = ranked[:, :2]
+    elif neighbour == "constant":
+        ranked[:] = ranked[0]
+    elif neighbour == "few rows":
+        ranked = ranked[:5]
+    elif neighbour == "one row":
+        ranked[-1] = ranked[-1, ::-1]
+    else:
+        beginning = ""  # columns called 0, 1, 2 are classes by name
+    assert doubts_of_ranks([scored(ranked, beginning)]) == []

@@ -41,7 +41,7 @@ from shiftmetrics.tables.roles.ids import find_row_key
 from shiftmetrics.tables.roles.names import has_name_of
 from shiftmetrics.tables.roles.scores import find_scores
 from shiftmetrics.tables.roles.single import find_single
-from shiftmetrics.tables.sanity import doubts_of_classes
+from shiftmetrics.tables.sanity import doubts_of_classes, doubts_of_ranks
 from shiftmetrics.tables.spelling import common_words, distinct_words
 from shiftmetrics.tables.tasks import refuse_other_tasks, several_labels
 from shiftmetrics.tables.unread import refuse_large_integers, unread_scores
@@ -382,4 +382,5 @@ def _named(
     classes = joint_classes([*columns[:1], *answered], truth, complaints)
     names = [file.name or file.argument for file in files]
     roles.warnings += doubts_of_classes(names, [file.answers() for file in files], truth)
+    roles.warnings += doubts_of_ranks(files)
     return finished_tables(roles, files, classes, truth, "classes")

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from shiftmetrics.tables.evidence import Words
+from shiftmetrics.tables.prediction_tables import PredictionTable
+from shiftmetrics.tables.roles.ranked import numbered_groups
 from shiftmetrics.tables.spelling import distinct_words
 
 FEWEST = 10
@@ -55,6 +57,31 @@ def _chance(answers: Words, labels: Words) -> float:
     first = pd.Series(answers).value_counts(normalize=True)
     second = pd.Series(labels).value_counts(normalize=True)
     return float(first.mul(second, fill_value=0.0).sum())
+
+
+def doubts_of_ranks(files: Sequence[PredictionTable]) -> list[str]:
+    """Return what speaks against scores of fixed classes: places of lists that fall in every row of every file.
+
+    A list of the best answers' scores looks like this, and its first place is another class in every row. Constant
+    predictions fall in all rows too, and so do those that nearly always say the most frequent of two classes.
+    """
+    for file in files:
+        names, scores = file.columns, file.scores
+        are_places = numbered_groups(names) == [list(names)] and not names[0][:1].isdigit()
+        if scores is None or len(names) < 3 or len(scores) < FEWEST or not are_places:
+            return []
+        for rows in (scores[:FEWEST], scores):
+            if not bool((np.diff(rows, axis=1) <= 0.0).all()):
+                return []
+        if bool((scores == scores[0]).all()):
+            return []
+    if not files:
+        return []
+    first, last = files[0].columns[0], files[0].columns[-1]
+    return [
+        f"in every row the scores fall from {first} to {last}, as those of the best answers do, whatever the answers "
+        "are; write one column for each class, named after it"
+    ]
 
 
 def doubts_of_labels(n_found: int, n_labels: int, source: str) -> list[str]:
