@@ -189,12 +189,15 @@ def _class_costs(pair: ClassPair, costs: Mapping[Any, float] | None) -> FloatArr
     return weights
 
 
-def future_difference(gains: Gains) -> Interval:
-    """Return the interval of the mean gain of future rows, where all gains are known."""
+def future_difference(
+    gains: Gains, members: BoolArray | None = None, confidence_level: float = LEVEL
+) -> Interval:
+    """Return the interval of the mean gain of future rows, or of those of one part, where all gains are known."""
+    known = gains.low if members is None else gains.low[members]
     if not gains.are_signs:
-        return paired_mean_interval(gains.low, gains.reach, LEVEL)
-    seen = gains.outcomes(gains.candidates)
-    return future_interval(seen.fixed, seen.broken, gains.n_samples, LEVEL)
+        return paired_mean_interval(known, gains.reach, confidence_level)
+    fixed, broken = int((known > 0.0).sum()), int((known < 0.0).sum())
+    return future_interval(fixed, broken, len(known), confidence_level)
 
 
 def sampled_difference(gains: Gains, plan: LabelPlan) -> tuple[float, Interval, IntArray]:

@@ -9,12 +9,10 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, IntArray
 from shiftmetrics._core.result import Interval
 from shiftmetrics.decisions import verdicts
-from shiftmetrics.decisions.diff.gains import GONE_THROUGH, LEVEL, Gains
+from shiftmetrics.decisions.diff.gains import GONE_THROUGH, LEVEL, Gains, future_difference
 from shiftmetrics.decisions.diff.records import PartDifference
 from shiftmetrics.decisions.labelling.anytime import difference_sequence
 from shiftmetrics.decisions.labelling.exact import Outcomes, difference_interval
-from shiftmetrics.decisions.labelling.paired import future_interval
-from shiftmetrics.decisions.labelling.paired_mean import paired_mean_interval
 from shiftmetrics.decisions.labelling.plan import LabelPlan
 from shiftmetrics.decisions.predictions.pairs import ClassPair, OutputPair
 
@@ -48,14 +46,9 @@ def differences_by_part(
     for kind, name, members in found:
         changed = np.flatnonzero(members & pair.changed)
         interval: Interval | None
-        if is_complete and gains.are_signs:
+        if is_complete:
             seen = gains.outcomes(changed)
-            interval = future_interval(
-                seen.fixed, seen.broken, int(members.sum()), confidence_level
-            )
-        elif is_complete:
-            seen = gains.outcomes(changed)
-            interval = paired_mean_interval(gains.low[members], gains.reach, confidence_level)
+            interval = future_difference(gains, members, confidence_level)
         else:
             # The rows of a group are in random order too.
             assert plan is not None
