@@ -8,7 +8,7 @@ import numpy as np
 
 from shiftmetrics.tables.evidence import Words
 from shiftmetrics.tables.prediction_tables import PredictionTable
-from shiftmetrics.tables.roles.ranked import numbered_groups
+from shiftmetrics.tables.roles.ranked import never_increase, numbered_groups
 from shiftmetrics.tables.spelling import distinct_words
 
 FEWEST = 10
@@ -68,11 +68,8 @@ def doubts_of_ranks(files: Sequence[PredictionTable]) -> list[str]:
     for file in files:
         names, scores = file.columns, file.scores
         are_places = numbered_groups(names) == [list(names)] and not names[0][:1].isdigit()
-        if scores is None or len(names) < 3 or len(scores) < FEWEST or not are_places:
+        if scores is None or len(names) < 3 or not are_places or not never_increase(scores):
             return []
-        for rows in (scores[:FEWEST], scores):
-            if not bool((np.diff(rows, axis=1) <= 0.0).all()):
-                return []
         if bool((scores == scores[0]).all()):
             return []
     if not files:
