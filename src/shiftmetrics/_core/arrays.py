@@ -27,6 +27,9 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
+LARGEST_EXACT = 2**53
+"""From here on floats do not tell every integer from its neighbours."""
+
 
 def is_table(value: object) -> bool:
     """Return True if ``value`` is a data frame (pandas, polars, ...): it has named columns."""

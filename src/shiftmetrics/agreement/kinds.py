@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import (
+    LARGEST_EXACT,
     Array,
     FloatArray,
     as_array,
@@ -75,7 +76,7 @@ def check_scores(value: Any, argument: str, used: FloatArray | None = None) -> A
         raise
     if isinstance(in_use, np.ndarray) and in_use.dtype.kind in "iu":
         largest = max(abs(int(in_use.min())), abs(int(in_use.max())))
-        if largest >= 2**53:
+        if largest >= LARGEST_EXACT:
             expected = "numbers that floats tell apart"
             remedy = "Subtract one number from all scores of both samples."
             raise ArgumentValueError(

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from shiftmetrics._core.arrays import LARGEST_EXACT
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -180,7 +182,7 @@ def word_of(value: Any) -> str:
     """Return a value as a person would write it: 7 for 7.0."""
     if isinstance(value, float | np.floating):
         number = float(value)
-        if number.is_integer() and abs(number) < 2**53:
+        if number.is_integer() and abs(number) < LARGEST_EXACT:
             return str(int(number))
     return str(value)
 

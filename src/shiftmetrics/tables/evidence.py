@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.arrays import LARGEST_EXACT, BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from shiftmetrics.tables.cells import Cells
-
-LARGEST_EXACT = 2**53
-"""From here on floats do not tell every integer from its neighbours."""
 
 Words = npt.NDArray[Any]
 """Objects: strings, None where a cell is empty."""

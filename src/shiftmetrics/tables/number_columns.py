@@ -13,8 +13,6 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.tables.cell_words import ColumnCells
 from shiftmetrics.tables.number_words import NumberWords, number_words
 
-_LARGEST_EXACT = 2**53
-
 
 @dataclass(frozen=True, eq=False)
 class NumberColumns:

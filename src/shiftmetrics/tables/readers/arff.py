@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shiftmetrics._core.arrays import LARGEST_EXACT
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.content import Content, Reader
 from shiftmetrics.tables.readers.json import JSON_COPIES
@@ -64,7 +65,7 @@ def _read(content: Content) -> Cells:
                     "an ARFF file with numbers where its header says so", f"with words in {name}"
                 ) from error
             column = table[name]
-            if len(column) and (column % 1 == 0).all() and column.abs().max() < 2**53:
+            if len(column) and (column % 1 == 0).all() and column.abs().max() < LARGEST_EXACT:
                 table[name] = column.astype("int64")
         else:
             table[name] = pd.Series(cells, dtype=object)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shiftmetrics._core.arrays import LARGEST_EXACT
 from shiftmetrics.tables.cells import Cells, generated_name
 from shiftmetrics.tables.content import Content, Reader
 from shiftmetrics.tables.readers.names import UNNAMED_INDEX, checked_names, free_name
@@ -305,7 +306,7 @@ def _numbers(values: list[Any]) -> pd.Series:
 
     if None in values:
         whole = all(value is None or isinstance(value, int) for value in values)
-        if whole and any(value is not None and abs(value) >= 2**53 for value in values):
+        if whole and any(value is not None and abs(value) >= LARGEST_EXACT for value in values):
             return pd.Series(values, dtype="Int64" if _fits(values) else object)
         return pd.Series(values, dtype=float)
     return pd.Series(values)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shiftmetrics._core.arrays import LARGEST_EXACT
 from shiftmetrics._core.validation import needs
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.content import Content, Reader
@@ -85,7 +86,11 @@ def _labelled(
                 ).astype(object)
                 continue
             notes.append(f"{name} keeps its codes: not each has a label of its own")
-        if column.dtype.kind == "f" and (column % 1 == 0).all() and (column.abs() < 2**53).all():
+        if (
+            column.dtype.kind == "f"
+            and (column % 1 == 0).all()
+            and (column.abs() < LARGEST_EXACT).all()
+        ):
             # SPSS has no integers
             column = column.astype("int64")
         if column.dtype.kind not in "iufbMm":
