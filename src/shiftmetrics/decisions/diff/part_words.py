@@ -84,7 +84,7 @@ def _part_words(result: DiffFigures, part: PartDifference) -> str:
     limits = ""
     if part.interval is not None:
         limits = f" ({interval_words(result, part.interval)})"
-    counts = f"{part.fixed:,} fixed, {part.broken:,} new errors in {plural(part.n_samples, 'row')}"
+    counts = f"{part.fixed:,} fixed, {plural(part.broken, 'new error')} in {plural(part.n_samples, 'row')}"
     if is_regression(result):
         counts = f"closer in {part.fixed:,}, farther in {part.broken:,} of {plural(part.n_samples, 'row')}"
     return f"{part.kind} {part.name}: {part.verdict}{limits}, {counts}."
