@@ -14,7 +14,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, PowerTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from rows_with_holes import assert_reached
@@ -124,3 +124,15 @@ def test_steps_that_mix_columns_are_left_to_other_routes(moons) -> None:
         StandardScaler(), DecisionTreeClassifier(max_depth=3, random_state=0)
     ).fit(X, y)
     assert model_stability(scaled, X, y, 0.4).search.route == "tree"
+
+
+def test_a_power_that_numbers_below_0_do_not_have() -> None:
+    rng = np.random.default_rng(0)
+    X = np.exp(rng.normal(size=(80, 2)))
+    y = (X[:, 0] * X[:, 1] > 1.0).astype(int)
+    powers = PowerTransformer(method="box-cox")
+    model = make_pipeline(powers, DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, y)
+    result = model_stability(model, X, y, 0.3, resampling=None)
+    assert result.kind == "exact"
+    changed = np.asarray(result.plan.distances)[:80] > 0.0
+    assert (model.predict(result.changed_rows()) != y)[changed].all()

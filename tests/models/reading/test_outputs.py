@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from shiftmetrics.models.reading.outputs import (
+    asking,
     batch_size,
     class_log_probabilities,
     predicted_labels,
@@ -61,3 +62,38 @@ def test_a_module_is_asked_in_its_own_dtype_and_its_margin_is_cut_at_zero() -> N
     np.testing.assert_array_equal(predicted_labels(module, ROWS), [0, 1, 0])
     leads = class_log_probabilities(module, ROWS) @ np.array([-1.0, 1.0])
     np.testing.assert_allclose(leads, [-3.0, 1.0, 0.0], atol=1e-12)
+
+
+def test_an_error_of_the_model_is_one_that_says_what_to_do() -> None:
+    def limited(rows: np.ndarray) -> np.ndarray:
+        if (rows > 3.0).any():
+            raise RuntimeError("sensor out of range\nmore")
+        return rows[:, 0]
+
+    got = r"a function that raises RuntimeError: sensor out of range\. .*Perturbation\(bounds="
+    for call in (predicted_labels, predicted_values):
+        with pytest.raises(ValueError, match=got) as raised:
+            call(limited, ROWS)
+        assert isinstance(raised.value.__cause__, RuntimeError)
+    with pytest.raises(MemoryError), asking(limited):
+        raise MemoryError
+
+
+def test_the_bounds_that_the_error_names_do_work() -> None:
+    from shiftmetrics import Perturbation, model_stability
+
+    X = np.linspace(0.0, 1.0, 40)[:, None]
+
+    class Limited:
+        classes_ = np.arange(2)
+
+        def predict(self, rows: np.ndarray) -> np.ndarray:
+            if (np.asarray(rows) > 1.0).any():
+                raise RuntimeError("sensor out of range")
+            return (rows[:, 0] > 0.5).astype(int)
+
+    y = (X[:, 0] > 0.5).astype(int)
+    with pytest.raises(ValueError, match="sensor out of range"):
+        model_stability(Limited(), X, y, 0.3, perturbation=Perturbation(bounds=None))
+    within = Perturbation(bounds={"x0": (0.0, 1.0)})
+    assert model_stability(Limited(), X, y, 0.3, perturbation=within).value > 0.0

@@ -144,3 +144,47 @@ def test_a_session_by_its_labels_and_probabilities() -> None:
 def test_a_session_of_strings_names_a_function() -> None:
     with pytest.raises(ValueError, match="function"):
         value(Session("tensor(string)"), X, np.zeros(60, dtype=int))
+
+
+class Probabilities:
+    """A classifier that has probabilities alone, and no tags."""
+
+    def __init__(self, labels: Any = None) -> None:
+        if labels is not None:
+            self.classes_ = np.asarray(labels)
+
+    def predict_proba(self, rows: Any) -> np.ndarray:
+        second = 1.0 / (1.0 + np.exp(-np.asarray(rows)[:, 0]))
+        return np.stack([1.0 - second, second], axis=1)
+
+
+class Leads(Probabilities):
+    """A classifier that has one score alone, and raises whatever is asked of its tags."""
+
+    predict_proba = None
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "predict_proba":
+            raise AttributeError(name)
+        return super().__getattribute__(name)
+
+    def __sklearn_tags__(self) -> Any:
+        raise NotImplementedError
+
+    def fit(self) -> None:
+        """Have one, as estimators do."""
+
+    def get_params(self) -> dict[str, Any]:
+        return {}
+
+    def decision_function(self, rows: Any) -> np.ndarray:
+        return np.asarray(rows)[:, 0]
+
+
+@pytest.mark.parametrize("kind", [Probabilities, Leads])
+def test_classifiers_without_predict(kind: Any) -> None:
+    y = (X[:, 0] > 0.0).astype(int)
+    expected = value(lambda rows: (rows[:, 0] > 0.0).astype(int), X, y)
+    assert value(kind(), X, y) == pytest.approx(expected, rel=1e-6)
+    words = np.array(["no", "yes"])
+    assert value(kind(words), X, words[y]) == pytest.approx(expected, rel=1e-6)

@@ -18,7 +18,7 @@ from shiftmetrics.models.reading.estimators import last_step, steps_of
 from shiftmetrics.models.reading.model import ModelProblem
 from shiftmetrics.models.reading.outputs import matrix_of
 from shiftmetrics.models.reading.rules import Cut
-from shiftmetrics.models.reading.steps import is_monotone
+from shiftmetrics.models.reading.steps import is_monotone, needs_range
 
 _PROBES = 12
 _N_CHECKED = 256
@@ -75,8 +75,15 @@ def _encoder(problem: ModelProblem) -> Encode | None:
     if not steps and to_codes is None and only_numbers:
         return None
     before = list(steps_of(model))
+    # Where a logarithm is taken no number goes below those of the rows, nor does the search for edges.
+    lowest = None
+    if needs_range(model):
+        smallest, _ = ranges(problem.codes)
+        lowest = np.where(problem.domain.categorical, -np.inf, smallest)
 
     def encode(points: FloatArray) -> FloatArray:
+        if lowest is not None:
+            points = np.maximum(points, lowest)
         rows = table.decode(points)
         for step in before:
             rows = step.transform(rows)

@@ -20,7 +20,7 @@ from shiftmetrics._core.validation import check_vector, first_few
 from shiftmetrics.models.domain.perturbation import Search
 from shiftmetrics.models.domain.table import CodedTable, frame_of_samples
 from shiftmetrics.models.reading.estimators import is_module
-from shiftmetrics.models.reading.outputs import call, predicted_values, scores_of_classes
+from shiftmetrics.models.reading.outputs import asking, call, predicted_values, scores_of_classes
 from shiftmetrics.models.reading.rules import Decision
 
 SAMPLE_BYTES = 500
@@ -328,7 +328,7 @@ def _is_regressor(model: Any) -> bool:
 
     try:
         return bool(is_regressor(model))
-    except (AttributeError, TypeError):  # it has no tags, so its outputs say what it is
+    except Exception:  # whatever its tags raise: its outputs say what it is
         return False
 
 
@@ -341,7 +341,8 @@ def decides_by_probability(rule: Decision, y: Any, table: CodedTable) -> bool:
     labels = column_of(y)
     if labels.dtype.kind not in "biuf" or not np.isin(labels, (0, 1)).all():
         return False
-    predicted = np.asarray(model.predict(table.decode(table.codes)))
+    with asking(model):
+        predicted = np.asarray(model.predict(table.decode(table.codes)))
     if predicted.dtype.kind != "f" or predicted.shape != (len(table.codes),):
         return False
     inside = (predicted >= 0.0) & (predicted <= 1.0)

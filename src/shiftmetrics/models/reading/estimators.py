@@ -17,6 +17,9 @@ from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
 """What rounding leaves of 1 minus a probability, as in scikit-learn's ``log_loss``."""
 
+ANSWERS = ("predict_proba", "decision_function")
+"""What a classifier without ``predict`` may answer with."""
+
 
 def steps_of(model: Any, *, last: bool = False) -> Iterator[Any]:
     """Yield the steps of a pipeline; ``last`` includes the final one, or the model itself where it is no pipeline."""
@@ -223,7 +226,8 @@ def check_fitted(model: Any) -> None:
         raise ArgumentTypeError("model", expected, f"the class {model.__name__}")
     if hasattr(model, "run") and hasattr(model, "get_inputs"):  # a session of ONNX Runtime
         return
-    if not (hasattr(model, "predict") or callable(model)):
+    answers = any(hasattr(model, name) for name in ("predict", *ANSWERS))
+    if not (answers or callable(model)):
         raise ArgumentTypeError("model", expected, type(model).__name__)
     if "sklearn" in sys.modules and hasattr(model, "get_params") and hasattr(model, "fit"):
         from sklearn.exceptions import NotFittedError
@@ -234,7 +238,7 @@ def check_fitted(model: Any) -> None:
         except NotFittedError as error:
             got = f"a {type(model).__name__} that is not"
             raise ArgumentValueError("model", "fitted", got, "Call fit first.") from error
-        except (AttributeError, TypeError):  # without tags, its predictions say whether it is
+        except Exception:  # whatever its tags raise: its predictions say whether it is fitted
             return
 
 

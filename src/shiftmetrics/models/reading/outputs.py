@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, to_float64, to_numpy
-from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, Setting, Wording
+from shiftmetrics._core.exceptions import (
+    ArgumentError,
+    ArgumentTypeError,
+    ArgumentValueError,
+    Setting,
+    Wording,
+)
 from shiftmetrics.models.reading.estimators import LEAST_PROBABILITY, is_module
 
 _BATCH_NUMBERS = 2**20
 _PROBABILITY_ERROR = 1e-3
+_MOST_CHARACTERS = 120  # of the message of another library
+
+
+@contextmanager
+def asking(model: Any) -> Iterator[None]:
+    """Turn an error that a model raises for rows into one that says so, and what to do.
+
+    Raises
+    ------
+    ValueError
+        If the model raised an error that is not about an argument of this package, nor about memory.
+    """
+    try:
+        yield
+    except (ArgumentError, MemoryError):
+        raise
+    except Exception as error:
+        first_line = str(error).strip().partition("\n")[0][:_MOST_CHARACTERS]
+        got = f"a {type(model).__name__} that raises {type(error).__name__}: {first_line}"
+        remedy = (
+            "Does it predict X itself? If only changed rows fail, keep columns where it knows them: "
+            "Perturbation(bounds=..., immutable=...)."
+        )
+        expected = "one that predicts all rows within the bounds"
+        raise ArgumentValueError("model", expected, got, remedy) from error
 
 
 def batch_size(n_features: int) -> int:
@@ -49,7 +82,8 @@ def refuse_probabilities(module: Any, X: Any) -> None:
 def call(model: Any, X: Any) -> npt.NDArray[Any]:
     """Return the output of a callable or a torch module for rows: labels or values, or a matrix of scores."""
     if not is_module(model):
-        output = np.asarray(to_numpy(model(X)))
+        with asking(model):
+            output = np.asarray(to_numpy(model(X)))
         if output.ndim == 0:
             expected = "a callable that returns one label, or scores, for each row"
             raise ArgumentTypeError("model", expected, value=output.tolist())
@@ -67,7 +101,7 @@ def call(model: Any, X: Any) -> npt.NDArray[Any]:
         rows = rows.to(like)
     size = batch_size(rows[:1].numel())
     parts = []
-    with evaluation_mode(model), torch.no_grad():
+    with asking(model), evaluation_mode(model), torch.no_grad():
         for start in range(0, max(len(rows), 1), size):
             output = model(rows[start : start + size])
             parts.append(np.asarray(to_numpy(output)))
@@ -92,7 +126,8 @@ def predicted_labels(model: Any, X: Any) -> npt.NDArray[Any]:
     scores of a torch module is the margin of class 1.
     """
     if hasattr(model, "predict"):
-        labels = np.asarray(to_numpy(model.predict(X)))
+        with asking(model):
+            labels = np.asarray(to_numpy(model.predict(X)))
         if labels.ndim == 2 and labels.shape[1] == 1:
             return labels.ravel()
         return labels
@@ -109,7 +144,8 @@ def predicted_labels(model: Any, X: Any) -> npt.NDArray[Any]:
 def predicted_values(model: Any, X: Any) -> FloatArray:
     """Return the predicted value of each row of a regression, of shape (n,)."""
     if hasattr(model, "predict"):
-        predicted = model.predict(X)
+        with asking(model):
+            predicted = model.predict(X)
     else:
         predicted = call(model, X)
     output = to_float64(predicted)
@@ -131,7 +167,8 @@ def scores_of_classes(model: Any, X: Any) -> FloatArray:
         If the model has none.
     """
     if hasattr(model, "decision_function"):
-        scores = to_float64(model.decision_function(X))
+        with asking(model):
+            scores = to_float64(model.decision_function(X))
     elif hasattr(model, "predict"):
         got = "'hinge', and a model without decision_function"
         remedy = Wording("Use ", Setting("loss", "zero_one"), ".")
@@ -161,7 +198,8 @@ def class_log_probabilities(model: Any, X: Any, clip: float = LEAST_PROBABILITY)
         If the model has no probabilities.
     """
     if hasattr(model, "predict_proba"):
-        probabilities = to_float64(model.predict_proba(X))
+        with asking(model):
+            probabilities = to_float64(model.predict_proba(X))
         if probabilities.ndim == 1:  # of the second class alone
             probabilities = np.stack([1.0 - probabilities, probabilities], axis=1)
         return np.asarray(np.log(np.maximum(probabilities, clip)))

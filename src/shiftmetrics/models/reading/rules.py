@@ -14,7 +14,12 @@ from shiftmetrics._core.arrays import FloatArray, to_float64
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.validation import check_number
 from shiftmetrics.models.reading.estimators import is_module
-from shiftmetrics.models.reading.outputs import call, class_log_probabilities, predicted_labels
+from shiftmetrics.models.reading.outputs import (
+    asking,
+    call,
+    class_log_probabilities,
+    predicted_labels,
+)
 
 Response = Literal["predict_proba", "decision_function"]
 
@@ -101,10 +106,12 @@ class Decision:
         if is_module(self.model):
             return np.exp(class_log_probabilities(self.model, X))
         if self.response is not None:
-            return to_float64(getattr(self.model, self.response)(X))
+            with asking(self.model):
+                return to_float64(getattr(self.model, self.response)(X))
         # What a model predicts may be the probability itself, as with those of statsmodels.
         if hasattr(self.model, "predict"):
-            output = np.asarray(self.model.predict(X))
+            with asking(self.model):
+                output = np.asarray(self.model.predict(X))
         else:
             output = call(self.model, X)
         if output.dtype.kind not in "fiub":

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from shiftmetrics._core.arrays import FloatArray, to_float64, to_numpy
 from shiftmetrics._core.exceptions import ArgumentValueError, Setting, Wording
-from shiftmetrics.models.reading.estimators import is_module
-from shiftmetrics.models.reading.outputs import are_probabilities, batch_size
+from shiftmetrics.models.reading.estimators import ANSWERS, is_module
+from shiftmetrics.models.reading.outputs import are_probabilities, asking, batch_size
 
 _COMPILED = ("OptimizedModule", "GraphModule")
 _SCORES = ("logits", "scores", "output")
@@ -36,7 +36,12 @@ def asked_for_outputs(model: Any, X: Any, loss: str) -> Any:
     """
     if hasattr(model, "run") and hasattr(model, "get_inputs"):
         return SessionModel(model, loss)
-    if not is_module(model) or _is_plain(model, X):
+    if not is_module(model):
+        silent = not (hasattr(model, "predict") or callable(model))
+        if silent and any(hasattr(model, name) for name in ANSWERS):
+            return ScoresAlone(model, X)
+        return model
+    if _is_plain(model, X):
         return model
     some = np.asarray(X)[:2]
     if loss == "squared":
@@ -196,6 +201,45 @@ def _tensor_of(output: Any) -> Any:
     if isinstance(output, tuple | list):
         return _tensor_of(output[0])
     return output
+
+
+class ScoresAlone:
+    """A classifier without ``predict``: the class of its highest probability or score counts."""
+
+    def __init__(self, model: Any, X: Any) -> None:
+        self.model = model
+        self.n_classes = 2
+        output = self._answer(X)
+        if output.ndim == 2:
+            self.n_classes = max(2, output.shape[1])
+
+    def __getattr__(self, name: str) -> Any:
+        # What else the model has, such as the number of its columns; not what stands here.
+        if name in ("model", "predict") or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.model, name)
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """Its labels; 0, 1, ... where it names none."""
+        return np.asarray(getattr(self.model, "classes_", np.arange(self.n_classes)))
+
+    def _answer(self, X: Any) -> FloatArray:
+        name = next(name for name in ANSWERS if hasattr(self.model, name))
+        with asking(self.model):
+            return to_float64(getattr(self.model, name)(X))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the label of each row."""
+        output = self._answer(X)
+        if output.ndim == 2 and output.shape[1] > 1:
+            return np.asarray(self.classes_[output.argmax(axis=1)])
+        # One column is a probability of the second class, or its lead.
+        cut = 0.0
+        if hasattr(self.model, "predict_proba"):
+            cut = 0.5
+        is_second = output.reshape(len(output)) > cut
+        return np.asarray(self.classes_[is_second.astype(np.int64)])
 
 
 class SessionModel:

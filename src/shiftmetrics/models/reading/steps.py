@@ -99,7 +99,7 @@ def _forms_before(problem: ModelProblem) -> Forms | str:
         _check_width(model, forms)
     except UnknownForm as unknown:
         return str(unknown)
-    if _needs_range(model) and not _stays_in_range(problem):
+    if needs_range(model) and not _stays_in_range(problem):
         return "A logarithm or root may be taken outside the range of the data."
     return forms
 
@@ -354,9 +354,14 @@ REGISTER: dict[str, Callable[[Any, Forms], Forms]] = {
 # Functions that have no value below some number.
 
 
-def _needs_range(model: Any) -> bool:
-    """Return True if a step takes a logarithm or a root."""
-    return any(getattr(step, "func", None) in _RISING_IN_RANGE for step in _all_parts(model))
+def needs_range(model: Any) -> bool:
+    """Return True if a step takes a logarithm or a root, or a power that numbers below 0 do not have."""
+    for step in _all_parts(model):
+        function = getattr(step, "func", None)
+        power = getattr(step, "method", None)
+        if function in _RISING_IN_RANGE or power == "box-cox":
+            return True
+    return False
 
 
 def _all_parts(step: Any) -> Iterator[Any]:
