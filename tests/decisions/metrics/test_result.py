@@ -37,3 +37,11 @@ def test_the_table_has_the_changed_rows(result):
 def test_the_card_and_the_summary_show_the_verdict(result):
     assert result.verdict in result.summary()
     assert "f1" in result._repr_html_()
+
+
+def test_details_count_the_rows_that_move_the_metric(result):
+    details = " ".join(result.details())
+    assert "jackknife" in details
+    raised = int((result.rows.effect > 0.0).sum())
+    lowered = int((result.rows.effect < 0.0).sum())
+    assert f"{raised} raise the metric and {lowered} lower it" in details

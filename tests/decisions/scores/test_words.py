@@ -55,3 +55,25 @@ def test_intervals_have_no_exponent():
     sentence = diff_scores(old, new, score_range=(0, 100000)).sentence
     assert "e+" not in sentence
     assert "(45,000 to 45,000; 95 %: -" in sentence
+
+
+def test_details_say_how_the_interval_was_made():
+    scores = [1.0] * 20 + [0.0] * 12
+    single = diff_scores(table(scores), table(scores[::-1]))
+    assert "McNemar" in single.details()[0]
+    assert "Of 32 questions 8 have equal scores" in single.details()[1]
+    graded = table([0.5, 0.5, 1.0, 0.0])
+    assert "one more question on either side" in diff_scores(graded, graded).details()[0]
+
+
+def test_details_say_what_failed_samples_could_do():
+    old = table([1.0] * 19 + [np.nan])
+    new = table([1.0] * 20)
+    result = diff_scores(old, new)
+    assert "moves by at most 5 points" in result.details()[-1]
+    assert "failed" not in " ".join(diff_scores(new, new).details())
+
+
+def test_advice_names_options():
+    frame = table([1.0, 0.0, 1.0])
+    assert "second run of the old one by --again" in " ".join(diff_scores(frame, frame).notes())

@@ -46,3 +46,9 @@ def test_what_stands_beside_the_value(results):
     assert given.secondary_metrics == {"divergence": given.divergence, "exit_code": 0}
     assert given.comparable["counts.is_given"][0] is True
     assert given.above == ()
+
+
+def test_details_say_how_the_interval_was_made(results):
+    given = results[0]
+    assert "by 25 requests" in given.details()[0]
+    assert f"model alone: {round(given.value * given.n_samples)}." in given.details()[1]

@@ -1,5 +1,6 @@
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 from shiftmetrics._core.result import Result, Status
@@ -52,3 +53,12 @@ def test_results_without_a_section_print_their_value():
     facts = {fact.name: fact.value for fact in facts_of(result)}
     assert facts == {"some distance": "1.5"}
     assert result.headline() in render_report(result)
+
+
+def test_an_interval_in_the_sentence_of_a_decision_is_not_printed_again():
+    from shiftmetrics.decisions import diff_scores
+
+    scores = np.array([1.0] * 20 + [0.0] * 20)
+    result = diff_scores(scores, scores[::-1].copy())
+    assert "0.0" in result.headline()
+    assert not any(fact.is_answer for fact in facts_of(result))

@@ -9,7 +9,12 @@ from shiftmetrics._core.result import Result, Status
 from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.leading_verdict import LeadingVerdict
 from shiftmetrics.decisions.metrics.records import MovingRows
-from shiftmetrics.decisions.metrics.words import metric_findings, metric_sentence, metric_steps
+from shiftmetrics.decisions.metrics.words import (
+    metric_details,
+    metric_findings,
+    metric_sentence,
+    metric_steps,
+)
 
 MEASURED = Status(
     "measured", "The metric of both models is known, with an interval for future rows."
@@ -104,6 +109,10 @@ class MetricDiffResult(LeadingVerdict, Result):
         """Return what else was found, what to do now, and warnings."""
         warnings = [f"Warning: {warning}" for warning in self.warnings]
         return [*metric_findings(self), *self.next_steps, *warnings]
+
+    def details(self) -> list[str]:
+        """Return how the interval was made."""
+        return metric_details(self)
 
     def to_frame(self) -> Any:
         """Return the rows whose prediction changes as a pandas DataFrame, those that cost most first."""

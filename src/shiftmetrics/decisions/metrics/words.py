@@ -75,6 +75,19 @@ def metric_findings(result: MetricDiffResult) -> list[str]:
     return sentences
 
 
+def metric_details(result: MetricDiffResult) -> list[str]:
+    """Say how the interval was made, and of what."""
+    sentences = [f"Rows of the smallest class that counts: {result.rarest:,}."]
+    if result.interval is not None:
+        sentences.insert(0, "The interval is a jackknife's, with one more row on either side.")
+    gains = int((result.rows.effect > 0.0).sum())
+    costs = int((result.rows.effect < 0.0).sum())
+    sentences.append(
+        f"Of the changed predictions {gains:,} raise the metric and {costs:,} lower it."
+    )
+    return sentences
+
+
 def metric_steps(result: MetricDiffResult) -> list[str]:
     """Say what to do now."""
     if result.settings.get("doubts") and result.verdict != verdicts.WORSE:

@@ -16,7 +16,12 @@ from shiftmetrics.decisions.scores.records import (
     ScoreCounts,
     TaskScore,
 )
-from shiftmetrics.decisions.scores.words import score_findings, score_sentence, score_steps
+from shiftmetrics.decisions.scores.words import (
+    score_details,
+    score_findings,
+    score_sentence,
+    score_steps,
+)
 
 SCORED = Status("scored", "Both models have a score of each question.")
 INCOMPLETE = Status("incomplete", "Some samples failed: their questions are left out.")
@@ -122,6 +127,10 @@ class ScoreDiffResult(LeadingVerdict, Drawn, Result):
     def notes(self) -> list[str]:
         """Return what else was found, and what to do now."""
         return [*score_findings(self), *self.next_steps]
+
+    def details(self) -> list[str]:
+        """Return how the interval was made."""
+        return score_details(self)
 
     def to_frame(self) -> Any:
         """Return the questions whose score changes as a pandas DataFrame, the worst first."""

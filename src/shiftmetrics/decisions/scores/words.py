@@ -83,8 +83,8 @@ def score_findings(result: ScoreDiffResult) -> list[str]:
         )
     if noise is None and max(counts.runs_old, counts.runs_new) == 1:
         sentences.append(
-            "With one run of each model nothing tells what changes by chance: give a second run of the old one as "
-            "again, if answers are sampled."
+            "With one run of each model nothing tells what changes by chance: if answers are sampled, add a second "
+            "run of the old one by --again."
         )
     if result.tasks:
         by_size = _by_size(result)
@@ -127,7 +127,7 @@ def score_steps(result: ScoreDiffResult) -> list[str]:
     if result.verdict == verdicts.CANNOT_TELL_YET:
         if result.settings.get("failures_decide"):
             steps.append(
-                "The failed samples decide: run them again, or count them as wrong by failed."
+                "The failed samples decide: run them again, or count them as wrong by --failed wrong."
             )
         elif result.counts.decide is not None:
             steps.append("Ask more questions like these.")
@@ -136,6 +136,30 @@ def score_steps(result: ScoreDiffResult) -> list[str]:
                 "The difference lies near what is allowed: many more questions are needed."
             )
     return steps
+
+
+def score_details(result: ScoreDiffResult) -> list[str]:
+    """Say how the interval was made, and of what."""
+    counts = result.counts
+    assert result.interval is not None
+    is_single = max(counts.runs_old, counts.runs_new) == 1
+    if result.interval.method != FUTURE:
+        method = "of these questions alone"
+    elif counts.is_binary and is_single and not result.tasks and counts.n_groups is None:
+        method = "by McNemar's exact test"
+    else:
+        method = "Student's, with one more question on either side"
+    n_equal = result.n_samples - counts.better - counts.worse
+    sentences = [
+        f"The interval is {method}; a score lies between {counts.low:g} and {counts.high:g}.",
+        f"Of {plural(result.n_samples, 'question')} {n_equal:,} have equal scores; {counts.left_out:,} are left out.",
+    ]
+    if result.error_bound > 0.0:
+        most = score_amount(result, result.error_bound)
+        sentences.append(
+            f"Whatever the failed samples would have scored, the difference moves by at most {most} here."
+        )
+    return sentences
 
 
 def is_fraction(result: ScoreDiffResult) -> bool:

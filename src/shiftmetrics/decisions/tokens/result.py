@@ -126,6 +126,14 @@ class TokenDiffResult(LeadingVerdict, Result):
             sentences.append(f"Largest divergence: {', '.join(most)}.")
         return [*sentences, *self.next_steps]
 
+    def details(self) -> list[str]:
+        """Return how the interval was made."""
+        counts = self.counts
+        return [
+            f"The interval is Student's by {plural(counts.n_clusters, 'request')}, with one more on either side.",
+            f"Tokens that are the likeliest of one model alone: {int(self.changes.changed.sum()):,}.",
+        ]
+
     def to_frame(self) -> Any:
         """Return the sequences as a pandas DataFrame, those with the largest divergence first."""
         import pandas as pd

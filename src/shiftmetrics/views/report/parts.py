@@ -210,12 +210,15 @@ def facts_of(result: Result) -> list[Fact]:
     interval = result.interval
     if interval is not None:
         ends = f"{format_number(interval.low)} to {format_number(interval.high)}"
+        level = f"{100 * interval.confidence_level:g} %"
+        # a decision has the interval in its sentence
+        has_interval = f"{level}: " in result.headline()
         facts.append(
             Fact(
-                f"{100 * interval.confidence_level:g} % interval",
+                f"{level} interval",
                 ends,
                 "sampling error",
-                is_answer=in_headline,
+                is_answer=in_headline and not has_interval,
             )
         )
     return facts + view_of(result).facts(result)
