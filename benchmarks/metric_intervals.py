@@ -23,13 +23,12 @@ from shiftmetrics.decisions.labelling.paired_mean import paired_mean_interval
 from shiftmetrics.decisions.metrics.effects import (
     ClassInputs,
     MetricEffects,
-    OutputInputs,
     effects_on_answers,
-    effects_on_outputs,
     effects_on_probabilities,
 )
 from shiftmetrics.decisions.metrics.interval import metric_interval, shortage
 from shiftmetrics.decisions.metrics.names import named_metric
+from shiftmetrics.decisions.metrics.outputs import OutputInputs, effects_on_outputs
 
 SIZES = (200, 1000)
 RIVALS = ("library", "normal", "largest")

@@ -95,3 +95,14 @@ def test_a_function_gets_numbers_where_classes_are_numbers():
     own = own_inputs(pair_of([0, 1]), "answers", None, None)
     assert own.labels.dtype.kind == "i"
     assert own_inputs(pair_of(["a", "b"]), "answers", None, None).labels.dtype.kind == "U"
+
+
+def test_a_top_k_accuracy_of_all_classes_is_refused():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 60)
+    pair = read_pair(
+        rng.dirichlet([1] * 3, 60), rng.dirichlet([1] * 3, 60), PairArguments(labels=truth)
+    )
+    assert class_inputs(pair, named_metric("top_k_accuracy"), None)[1] is None
+    with pytest.raises(ArgumentValueError, match="always 1"):
+        class_inputs(pair, named_metric("top_k_accuracy@3"), None)

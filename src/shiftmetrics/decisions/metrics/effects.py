@@ -7,24 +7,39 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
-from shiftmetrics.decisions.metrics.names import NamedMetric
-from shiftmetrics.decisions.metrics.ranking import effects_on_area, effects_on_average_precision
+from shiftmetrics.decisions.metrics.names import TOP, NamedMetric
+from shiftmetrics.decisions.metrics.ranking import (
+    effects_of_one_against_rest,
+    effects_of_pairs,
+    effects_on_area,
+    effects_on_average_precision,
+    reach_of_areas,
+)
 from shiftmetrics.decisions.metrics.sums import (
     OfSums,
     RowEffects,
     added_effects,
-    coefficient_of_determination,
     effects_of_sums,
+    explained_brier_score,
+    explained_log_loss,
     grade_features,
     margin_features,
     margins_metric,
     mean_score,
-    minus_root_mean,
     quadratic_kappa,
 )
 
 LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
 """Probability that a log loss counts for a class that a model excludes, as in scikit-learn."""
+
+
+OF_LOSSES = {
+    "neg_log_loss": "neg_log_loss",
+    "neg_brier_score": "neg_brier_score",
+    "d2_log_loss_score": "neg_log_loss",
+    "d2_brier_score": "neg_brier_score",
+}
+"""Metrics that are made of losses, and the scorer of these."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,15 +53,6 @@ class ClassInputs:
     old_probabilities: FloatArray | None = None
     new_probabilities: FloatArray | None = None
     positive: int | None = None
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class OutputInputs:
-    """True values and outputs."""
-
-    labels: FloatArray
-    old: FloatArray
-    new: FloatArray
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -168,31 +174,63 @@ def effects_on_probabilities(metric: NamedMetric, inputs: ClassInputs) -> Metric
     assert inputs.new_probabilities is not None
     both = (inputs.old_probabilities, inputs.new_probabilities)
     labels = inputs.labels
-    if metric.name in ("neg_log_loss", "neg_brier_score"):
-        old, new = (_effects_on_mean(_row_scores(metric.name, labels, part)) for part in both)
-        reach = 1.0 if inputs.n_classes == 2 else 2.0
-        if metric.name == "neg_log_loss":
-            reach = max(_range(old, new), *(_loss_when_wrong(labels, part) for part in both))
-        return MetricEffects(old=old, new=new, reach=reach, rarest=len(labels))
+    if metric.name in OF_LOSSES:
+        return _effects_on_losses(metric, labels, both)
+    if metric.name == TOP:
+        old, new = (effects_on_mean(_is_among(labels, part, metric.n_top)) for part in both)
+        return MetricEffects(old=old, new=new, reach=1.0, rarest=len(labels))
     if metric.is_binary:
         positive = labels == inputs.positive
         of = effects_on_area if metric.name == "roc_auc" else effects_on_average_precision
         old, new = (of(part[:, inputs.positive], positive) for part in both)
         rarest = min(int(positive.sum()), int((~positive).sum()))
-        weight = 1.0
-    else:
-        counts = np.bincount(labels, minlength=inputs.n_classes)
-        rarest = int(counts.min())
-        is_weighted = metric.name == "roc_auc_ovr_weighted"
-        if not rarest:
-            return _undefined(len(labels))
-        old, new = (_mean_area(part, labels, is_weighted=is_weighted) for part in both)
-        weight = rarest / len(labels) if is_weighted else 1.0 / inputs.n_classes
-    # From last to first among the others: 1 for its class, and the class counts by its rate and its weight.
-    reach = weight * (len(labels) - 1.0) / max(rarest - 1.0, 1.0)
-    if metric.name == "average_precision":
-        reach = max(reach, _range(old, new))
-    return MetricEffects(old=old, new=new, reach=reach, rarest=rarest)
+        reach = (len(labels) - 1.0) / max(rarest - 1.0, 1.0)
+        if metric.name == "average_precision":
+            reach = max(reach, range_of_effects(old, new))
+        return MetricEffects(old=old, new=new, reach=reach, rarest=rarest)
+    counts = np.bincount(labels, minlength=inputs.n_classes)
+    if not counts.min():
+        return _undefined(len(labels))
+    of_areas = effects_of_pairs if "_ovo" in metric.name else effects_of_one_against_rest
+    is_weighted = metric.name.endswith("_weighted")
+    old, new = (of_areas(part, labels, is_weighted=is_weighted) for part in both)
+    return MetricEffects(
+        old=old, new=new, reach=reach_of_areas(metric.name, counts), rarest=int(counts.min())
+    )
+
+
+def _effects_on_losses(
+    metric: NamedMetric, labels: IntArray, both: tuple[FloatArray, FloatArray]
+) -> MetricEffects:
+    """Return the effects on a log loss or Brier score, or on how much less it is than that of the labels' rates."""
+    n_classes = both[0].shape[1]
+    losses = [-_row_scores(OF_LOSSES[metric.name], labels, part) for part in both]
+    reach = 1.0 if n_classes == 2 else 2.0
+    if OF_LOSSES[metric.name] == "neg_log_loss":
+        reach = max(
+            float(np.ptp(np.concatenate(losses))),
+            *(_loss_when_wrong(labels, part) for part in both),
+        )
+    if metric.name == OF_LOSSES[metric.name]:
+        old, new = (effects_on_mean(-loss) for loss in losses)
+        return MetricEffects(old=old, new=new, reach=reach, rarest=len(labels))
+    of_sums = explained_brier_score
+    if metric.name == "d2_log_loss_score":
+        of_sums = explained_log_loss
+    rows = np.arange(len(labels))
+    one_hot = np.eye(n_classes)[labels]
+    old, new = (effects_of_sums(of_sums, np.column_stack([loss, one_hot]), rows) for loss in losses)
+    counts = one_hot.sum(axis=0)
+    # a loss of 1 in each row, against that of the rates of the labels
+    unit = 1.0 - float(of_sums(np.append(len(labels), counts)[None])[0])
+    reach = max(reach * unit, range_of_effects(old, new))
+    return MetricEffects(old=old, new=new, reach=reach, rarest=int(counts[counts > 0].min()))
+
+
+def _is_among(labels: IntArray, probabilities: FloatArray, n_top: int) -> FloatArray:
+    """Return 1 where the label is among the likeliest classes; of equal ones the later, as in scikit-learn."""
+    order = np.argsort(probabilities, axis=1, kind="stable")[:, ::-1]
+    return np.asarray((order[:, :n_top] == labels[:, None]).any(axis=1), dtype=np.float64)
 
 
 def _undefined(n: int) -> MetricEffects:
@@ -219,57 +257,12 @@ def _row_scores(name: str, labels: IntArray, probabilities: FloatArray) -> Float
     return np.asarray(-squared)
 
 
-def _effects_on_mean(values: FloatArray) -> RowEffects:
+def effects_on_mean(values: FloatArray) -> RowEffects:
+    """Return the effects on the mean of a score of each row."""
     features = np.stack([np.ones(len(values)), values], axis=1)
     return effects_of_sums(mean_score, features, np.arange(len(values)))
 
 
-def _mean_area(probabilities: FloatArray, labels: IntArray, *, is_weighted: bool) -> RowEffects:
-    """Return the mean area of one class against the rest, with the rates of the labels as weights if so asked."""
-    n = len(labels)
-    n_classes = probabilities.shape[1]
-    score = 0.0
-    effects = np.zeros(n)
-    for code in range(n_classes):
-        positive = labels == code
-        part = effects_on_area(probabilities[:, code], positive)
-        weight = 1.0 / n_classes
-        if is_weighted:
-            weight = float(positive.mean())
-            # The weight of a class rises with its rows.
-            effects += part.score * (positive - weight)
-        score += weight * part.score
-        effects += weight * part.effects
-    return RowEffects(score=score, effects=effects)
-
-
-def effects_on_outputs(metric: NamedMetric, inputs: OutputInputs) -> MetricEffects:
-    """Return the effects on a metric of a regression: the reach is the range of the effects on either model."""
-    n = len(inputs.labels)
-    sides = []
-    for outputs in (inputs.old, inputs.new):
-        errors = inputs.labels - outputs
-        if metric.name == "r2":
-            centred = inputs.labels - inputs.labels.mean()
-            features = np.stack([np.ones(n), errors**2, centred, centred**2], axis=1)
-            sides.append(effects_of_sums(coefficient_of_determination, features, np.arange(n)))
-        elif metric.name == "neg_root_mean_squared_error":
-            features = np.stack([np.ones(n), errors**2], axis=1)
-            sides.append(effects_of_sums(minus_root_mean, features, np.arange(n)))
-        else:
-            sides.append(_effects_on_mean(-_losses(metric, errors)))
-    old, new = sides
-    return MetricEffects(old=old, new=new, reach=_range(old, new), rarest=n)
-
-
-def _losses(metric: NamedMetric, errors: FloatArray) -> FloatArray:
-    if metric.name == "neg_mean_absolute_error":
-        return np.abs(errors)
-    if metric.name == "neg_mean_squared_error":
-        return np.asarray(errors**2)
-    return np.maximum(metric.quantile * errors, (metric.quantile - 1.0) * errors)
-
-
-def _range(old: RowEffects, new: RowEffects) -> float:
+def range_of_effects(old: RowEffects, new: RowEffects) -> float:
     """Return the range of the effects on either model: a row may move from end to end."""
     return float(np.ptp(np.concatenate([old.effects, new.effects])))

@@ -9,8 +9,9 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.decisions.metrics.effects import ClassInputs, OutputInputs
-from shiftmetrics.decisions.metrics.names import NamedMetric
+from shiftmetrics.decisions.metrics.effects import ClassInputs
+from shiftmetrics.decisions.metrics.names import TOP, NamedMetric
+from shiftmetrics.decisions.metrics.outputs import OutputInputs
 from shiftmetrics.decisions.metrics.own import OwnInputs, typed_names
 from shiftmetrics.decisions.predictions.pairs import ClassPair, OutputPair
 from shiftmetrics.decisions.predictions.predictions import ServedPredictions
@@ -53,6 +54,13 @@ def class_inputs(
     if metric.name == "quadratic_kappa" and typed_names(pair.classes).dtype.kind == "U":
         got = f"{first_few(pair.classes.tolist(), 4)}"
         raise ArgumentValueError("classes", "numbers, whose order is that of the grades", got)
+    n_classes = len(pair.classes)
+    if metric.name == TOP and metric.n_top >= n_classes:
+        got = f"{TOP} of {metric.n_top} among {n_classes} classes, which is always 1"
+        remedy = "Of two classes there is accuracy."
+        if n_classes > 2:
+            remedy = f"Name fewer, such as {TOP}@{n_classes - 1}."
+        raise ArgumentValueError("metric", "one that tells answers apart", got, remedy)
     code: int | None = None
     name: str | None = None
     if metric.is_binary:

@@ -18,7 +18,6 @@ from shiftmetrics.decisions.metrics.effects import (
     ClassInputs,
     MetricEffects,
     effects_on_answers,
-    effects_on_outputs,
     effects_on_probabilities,
 )
 from shiftmetrics.decisions.metrics.inputs import (
@@ -29,6 +28,7 @@ from shiftmetrics.decisions.metrics.inputs import (
 )
 from shiftmetrics.decisions.metrics.interval import metric_interval, shortage
 from shiftmetrics.decisions.metrics.names import POINTS, NamedMetric, named_metric
+from shiftmetrics.decisions.metrics.outputs import effects_on_outputs
 from shiftmetrics.decisions.metrics.own import effects_on_own_metric
 from shiftmetrics.decisions.metrics.records import MovingRows
 from shiftmetrics.decisions.metrics.result import MEASURED, TOO_FEW, MetricDiffResult
@@ -61,9 +61,11 @@ def diff_metric(
     metric : str or callable
         A name of scikit-learn's scorers: ``f1``, ``precision``, ``recall`` and ``jaccard`` of a positive class, or
         with ``_macro``, ``_micro``, ``_weighted``; ``accuracy``, ``balanced_accuracy``, ``matthews_corrcoef``; of
-        probabilities ``roc_auc``, ``average_precision``, ``roc_auc_ovr``, ``neg_log_loss``, ``neg_brier_score``; of
-        outputs ``r2``, ``neg_mean_absolute_error``, ``neg_mean_squared_error``, ``neg_root_mean_squared_error`` and
-        ``neg_mean_pinball_loss``, with ``@0.9`` behind it for another quantile than the median.
+        probabilities ``roc_auc`` and with ``_ovr`` or ``_ovo`` of several classes, ``average_precision``,
+        ``neg_log_loss``, ``neg_brier_score``, ``d2_log_loss_score``, ``d2_brier_score``, and ``top_k_accuracy``,
+        with ``@5`` behind it for another number of classes than 2; of outputs ``r2``, ``explained_variance``,
+        ``neg_mean_absolute_error`` and all others that are means, and ``neg_mean_pinball_loss``, with ``@0.9``
+        behind it for another quantile than the median.
         ``quadratic_kappa`` is Cohen's kappa of grades with squared distances. Or a function of true values and
         predictions whose larger values are better, smooth enough that no single row decides.
     labels : str, array or DataFrame, optional

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.decisions.diff.evidence import area_under_curve
 from shiftmetrics.decisions.metrics.sums import RowEffects
 
@@ -27,6 +29,78 @@ def effects_on_area(scores: FloatArray, positive: BoolArray) -> RowEffects:
     effects[positive] = (below - area) * ((n - 1.0) / max(n_positive - 1.0, 1.0))
     effects[~positive] = (above - area) * ((n - 1.0) / max(n_negative - 1.0, 1.0))
     return RowEffects(score=area, effects=effects)
+
+
+def effects_of_one_against_rest(
+    probabilities: FloatArray, labels: IntArray, *, is_weighted: bool
+) -> RowEffects:
+    """Return the mean area of one class against the rest, with the rates of the labels as weights if so asked."""
+    n = len(labels)
+    n_classes = probabilities.shape[1]
+    score = 0.0
+    effects = np.zeros(n)
+    for code in range(n_classes):
+        positive = labels == code
+        part = effects_on_area(probabilities[:, code], positive)
+        weight = 1.0 / n_classes
+        if is_weighted:
+            weight = float(positive.mean())
+            # The weight of a class rises with its rows.
+            effects += part.score * (positive - weight)
+        score += weight * part.score
+        effects += weight * part.effects
+    return RowEffects(score=score, effects=effects)
+
+
+def effects_of_pairs(
+    probabilities: FloatArray, labels: IntArray, *, is_weighted: bool
+) -> RowEffects:
+    """Return the mean area of one class against another one (Hand and Till, Machine Learning 45, 2001).
+
+    Of two classes, the area is the mean of the rankings by the probability of either; it counts by the rows of both
+    if so asked.
+    """
+    n = len(labels)
+    n_classes = probabilities.shape[1]
+    pairs = list(itertools.combinations(range(n_classes), 2))
+    total = 0.0
+    # what a row adds to the sum of the areas, or to that of areas times rows
+    added = np.zeros(n)
+    for first, second in pairs:
+        rows = np.flatnonzero((labels == first) | (labels == second))
+        is_first = labels[rows] == first
+        of_first = effects_on_area(probabilities[rows, first], is_first)
+        of_second = effects_on_area(probabilities[rows, second], ~is_first)
+        area = 0.5 * (of_first.score + of_second.score)
+        # the effects are times the rows of both less one
+        moved = 0.5 * (of_first.effects + of_second.effects)
+        if is_weighted:
+            total += len(rows) * area
+            added[rows] += area + moved
+        else:
+            total += area
+            added[rows] += moved * (n - 1.0) / (len(rows) - 1.0)
+    if not is_weighted:
+        return RowEffects(score=total / len(pairs), effects=added / len(pairs))
+    # Each row stands in as many pairs as there are other classes, so that the weights sum to n times these.
+    score = total / (n * (n_classes - 1.0))
+    return RowEffects(score=score, effects=added / (n_classes - 1.0) - score)
+
+
+def reach_of_areas(name: str, counts: IntArray) -> float:
+    """Return how far a row of the rarest class moves the mean area, from last to first among the others, times n."""
+    n = int(counts.sum())
+    n_classes = len(counts)
+    rarest = int(counts.min())
+    # the class counts by its rate, and by its weight in the mean
+    weight = 1.0 / n_classes
+    if name == "roc_auc_ovr_weighted":
+        weight = rarest / n
+    elif name == "roc_auc_ovo":
+        weight = 2.0 / n_classes
+    elif name == "roc_auc_ovo_weighted":
+        weight = ((n_classes - 2.0) * rarest + n) / ((n_classes - 1.0) * n)
+    return weight * (n - 1.0) / max(rarest - 1.0, 1.0)
 
 
 def _fraction_below(of: FloatArray, scores: FloatArray) -> FloatArray:

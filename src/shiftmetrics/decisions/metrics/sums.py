@@ -145,3 +145,39 @@ def coefficient_of_determination(sums: FloatArray) -> FloatArray:
     spread = squares - values**2 / n
     ratio = np.divide(errors, spread, out=np.full_like(errors, np.nan), where=spread > 0.0)
     return np.asarray(1.0 - ratio)
+
+
+def explained_variance(sums: FloatArray) -> FloatArray:
+    """Return the explained variance; features are 1, the error, its square, the centred true value and its square."""
+    n, errors, squared_errors, values, squares = sums.T
+    return _explained(squared_errors - errors**2 / n, squares - values**2 / n)
+
+
+def explained_error(sums: FloatArray) -> FloatArray:
+    """Return which part of the error of a constant is explained; features are the errors of model and constant."""
+    return _explained(sums[:, 0], sums[:, 1])
+
+
+def explained_log_loss(sums: FloatArray) -> FloatArray:
+    """Return which part of the log loss of the labels' rates is explained; features are the loss and the label."""
+    counts = sums[:, 1:]
+    n = counts.sum(axis=1, keepdims=True)
+    logs = np.log(np.divide(counts, n, out=np.ones_like(counts), where=counts > 0.0))
+    return _explained(sums[:, 0], -(counts * logs).sum(axis=1))
+
+
+def explained_brier_score(sums: FloatArray) -> FloatArray:
+    """Return which part of the Brier score of the labels' rates is explained; features are the loss and the label."""
+    counts = sums[:, 1:]
+    n = counts.sum(axis=1)
+    of_rates = n - (counts**2).sum(axis=1) / n
+    if counts.shape[1] == 2:
+        of_rates = 0.5 * of_rates
+    return _explained(sums[:, 0], of_rates)
+
+
+def _explained(errors: FloatArray, of_constant: FloatArray) -> FloatArray:
+    ratio = np.divide(
+        errors, of_constant, out=np.full_like(errors, np.nan), where=of_constant > 0.0
+    )
+    return np.asarray(1.0 - ratio)

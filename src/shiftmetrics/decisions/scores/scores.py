@@ -345,7 +345,9 @@ def _found(pair: ScorePair, old: ScoreSide, new: ScoreSide, better_high: bool) -
     """Say what was taken for what."""
     found = [f"Score {old.score}, {'higher' if better_high else 'lower'} is better."]
     if old.others:
-        found.append(f"The log also has {first_few(old.others, 5, show=str)}: --scores NAME takes one.")
+        found.append(
+            f"The log also has {first_few(old.others, 5, show=str)}: --scores NAME takes one."
+        )
     for side in (old, new):
         notes = (*side.cells.notes, *side.notes)
         found += [f"{side.argument}: {note}." for note in notes]
