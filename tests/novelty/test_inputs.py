@@ -276,3 +276,9 @@ def test_principal_components_keep_their_spreads() -> None:
     both = (np.full(80, 1 / 80),) * 2
     assert column_units((x, y), both) is None
     assert column_units((x[:, ::-1], y[:, ::-1]), both) is not None
+
+
+def test_values_whose_squared_distances_overflow_are_refused() -> None:
+    assert np.isfinite(novelty(features=1e149 * X, reference=Y).value)
+    with pytest.raises(ValueError, match=r"reference must be of values up to 1e\+150"):
+        novelty(features=X, reference=np.vstack([Y, np.full_like(Y[:1], -1e151)]))

@@ -124,7 +124,9 @@ def _exponentials(block: Array, beta: float, least: float, buffer: Buffer | None
         xp = namespace(block)
         return xp.exp(xp.clip(beta * block, min=least))
     terms = buffer("terms")
-    np.multiply(block[:2], beta, out=terms[:2])
+    # Scores that lie far below the largest one may become minus infinity, whose exponential is 0.
+    with np.errstate(over="ignore"):
+        np.multiply(block[:2], beta, out=terms[:2])
     np.exp(terms[:2], out=terms[:2])
     np.multiply(terms[0], terms[1], out=terms[2])
     return terms

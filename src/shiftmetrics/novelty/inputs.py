@@ -13,6 +13,7 @@ from shiftmetrics._core.arrays import (
     IntArray,
     as_array,
     is_in_chunks,
+    namespace,
     take_rows,
     to_float64,
     to_numpy,
@@ -40,6 +41,7 @@ _UNITS = 10.0
 """How many times as far as the median column one must spread before columns are taken to differ in units."""
 _NOISE = 1e-12
 """Spread relative to the largest value, below which a column is constant up to rounding."""
+_LARGEST = 1e150
 _COMPONENTS = 5
 _IN_ORDER = 1.1
 """Principal components learned from other rows are in the order of their spreads, nearly."""
@@ -117,7 +119,15 @@ def _check_rows(value: Any, name: str) -> Array:
         remedy = f"Turn images into features first, by {_EMBED}."
         shape = f"shape {tuple(array.shape)}"
         raise ArgumentValueError(name, "an array of shape (n_samples, n_columns)", shape, remedy)
-    return check_matrix(array, name, min_rows=2)
+    matrix = check_matrix(array, name, min_rows=2)
+    if not is_in_chunks(matrix) and matrix.shape[1]:
+        xp = namespace(matrix)
+        largest = max(abs(float(xp.min(matrix))), abs(float(xp.max(matrix))))
+        if largest > _LARGEST:
+            expected = f"of values up to {_LARGEST:g}, whose squared distances are finite"
+            remedy = "Divide the column by a number, or drop it."
+            raise ArgumentValueError(name, expected, f"{largest:g}", remedy)
+    return matrix
 
 
 def fractions(weights: Any, argument: str, array: Array) -> FloatArray:

@@ -208,3 +208,15 @@ def test_a_file_that_crashes_the_interpreter_is_refused(fails, folder) -> None:
     message = fails("agreement", folder / "bad.joblib", folder / "runs.npz:clean", "--trust")
     assert "bad.joblib" in message
     assert "crashes the interpreter" in message
+
+
+@pytest.mark.parametrize("top", ["trust = true\n", ""])
+def test_a_measurement_of_a_run_may_be_trusted_less(run, fails, place, folder, top):
+    del place
+    table = '[[agreement]]\nname = "a"\nshifted = "noisy.joblib"\nreference = "clean.csv"\nid = "image"\ntrust = {}\n'
+    options = () if top else ("--trust",)
+    file = folder / "run.toml"
+    file.write_text(top + table.format("false"))
+    assert "--trust" in fails("run", file, "--dry-run", *options)
+    file.write_text(top + table.format("true"))
+    assert run("run", file, "--dry-run", *options).exit_code == 0

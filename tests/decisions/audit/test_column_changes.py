@@ -78,3 +78,15 @@ def test_one_sample_a_side():
     found = changes_of(frame, other)
     assert found["x"].p_value == 1.0
     assert found["c"].p_value == 1.0
+
+
+@pytest.mark.parametrize("size", [1e-320, 1.5e308])
+def test_medians_of_the_largest_and_smallest_numbers_are_said(size):
+    values = np.linspace(0.5, 1.0, 40) * size
+    reference = pd.DataFrame({"x": values})
+    current = pd.DataFrame({"x": -values})
+    with np.errstate(all="raise", under="ignore"):
+        text = changes_of(reference, current)["x"].text
+    middle = 0.75 * size
+    assert float(text.removeprefix("median ").split(",")[0]) == pytest.approx(-middle, rel=0.01)
+    assert float(text.rpartition(" ")[2]) == pytest.approx(middle, rel=0.01)

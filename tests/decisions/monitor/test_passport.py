@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from batches import passport_of, table
 from shiftmetrics.decisions.monitor.alarm import Alarm
@@ -57,9 +58,28 @@ def test_alarms_share_the_level():
     assert errors.alpha + sum(alarm.alpha for alarm in rows) == pytest.approx(0.05)
 
 
-def test_labels_in_other_words_are_no_errors(rng, model):
-    passport = passport_of(rng, model)
+@pytest.mark.parametrize("words", [("no", "yes"), (1, 2), (-1, 1), ("0", "right")])
+def test_labels_in_other_words_are_no_errors(rng, words):
+    frame = table(rng, 300)
+    frame["label"] = frame["label"].astype(int)
+    model = LogisticRegression().fit(frame[["x", "y"]], frame["label"])
+    passport = make_passport(frame, model=model, label="label")
     batch = table(rng, 60)
-    batch["label"] = np.where(batch["label"].astype(bool), "yes", "no")
+    batch["label"] = np.where(batch["label"].astype(bool), words[1], words[0])
     with pytest.raises(ValueError, match="among the classes that are predicted"):
         passport.count(batch, model=model)
+
+
+def test_few_labels_in_other_words_are_no_errors(rng):
+    frame = table(rng, 300)
+    frame["label"] = frame["label"].astype(int)
+    model = LogisticRegression().fit(frame[["x", "y"]], frame["label"])
+    passport = make_passport(frame, model=model, label="label")
+    batch = table(rng, 3)
+    with pytest.raises(ValueError, match="among the classes that are predicted"):
+        passport.count(batch.assign(label="no"), model=model)
+    # Numbers may be those of a class that the model has never seen.
+    assert passport.count(batch.assign(label=2), model=model).errors.hits == 3
+    new = table(rng, 60)
+    new["label"] = np.where(np.arange(60) < 10, 2, new["label"].astype(int))
+    assert passport.count(new, model=model).errors.hits >= 10

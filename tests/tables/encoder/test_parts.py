@@ -137,3 +137,21 @@ def test_texts_have_variance_1_together_and_a_missing_text_no_terms():
 def test_texts_without_a_common_term_give_no_part():
     apart = series(["red", "old", "wet"], dtype=object)
     assert TextPart.fit("x", apart, apart) is None
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-200, 1.0, 1e200, 1.7e308])
+def test_numbers_of_any_size_are_encoded_alike(size):
+    known = np.array([0.1, 0.25, 0.5, 0.75, 1.0, -0.5, -1.0, 0.0])
+    part = NumberPart.fit("x", series(known * size), series(known[:0]))
+    plain = NumberPart.fit("x", series(known), series(known[:0]))
+    # A subnormal number has about four digits here.
+    tolerance = 1e-3 if size < 1e-300 else 1e-9
+    with np.errstate(all="raise", under="ignore"):
+        found = part.transform(series(known * size))
+    expected = plain.transform(series(known))
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_a_value_beyond_all_spreads_stays_finite():
+    part = NumberPart.fit("x", series([1e-320, 2e-320, 3e-320, 4e-320]), series([1e-320]))
+    assert np.isfinite(part.transform(series([1.7e308, -1.7e308]))).all()

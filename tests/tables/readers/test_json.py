@@ -95,3 +95,8 @@ def test_large_integers_and_words_keep_all_digits(tmp_path):
 def test_damage_is_refused(tmp_path, text):
     with pytest.raises(UnreadableError, match="^OLD must be"):
         read(tmp_path, text)
+
+
+def test_a_mark_of_the_encoding_between_lines_is_none_of_a_cell(tmp_path):
+    cells = read(tmp_path, '{"id": 1, "p": 0.5}\n\ufeff{"id": 2, "p": 0.25}\n')
+    assert cells.frame["id"].tolist() == [1, 2]

@@ -62,3 +62,11 @@ def test_columns_of_another_unit():
 def test_a_name_that_two_columns_have_decides_nothing():
     assert column_named(["x", "weight"], "weight") == "weight"
     assert column_named(["weight", "sample_weight"], "weight") is None
+
+
+def test_numbers_whose_squares_are_infinite_are_set_against_each_other():
+    scores = RNG.normal(size=(N, 3))
+    frame = pd.DataFrame(scores * 1e300, columns=["s0", "s1", "s2"])
+    frame["unit"] = 1e305 * RNG.normal(size=N)
+    with np.errstate(all="raise", under="ignore"):
+        assert unlike_columns([_table(frame)], list(frame)) == {"unit"}

@@ -236,12 +236,13 @@ def _text_of(value: Any, argument: str) -> str:
 def prepare(measurement: Measurement, *, quiet: bool, trust: bool | None = None) -> Any:
     """Read and check the inputs of a measurement, and return the job of its command.
 
-    ``trust`` is True if Python objects may be opened; None leaves that to the measurement.
+    ``trust`` is True if Python objects may be opened, unless the measurement says ``trust = false``; None leaves
+    that to the measurement.
     """
     command = click_command(KINDS[measurement.kind])
     values = {**measurement.values, "quiet": quiet}
     if trust is not None:
-        values["trust"] = trust
+        values.setdefault("trust", trust)
     # the command parses and converts as if it were typed
     with command.make_context(measurement.kind, [], default_map=values) as context:
         return command.invoke(context)

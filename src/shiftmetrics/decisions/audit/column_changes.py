@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -147,13 +148,24 @@ def _numbers_change(column: Column, reference: pd.Series, current: pd.Series) ->
 def _in_words(role: str, reference: FloatArray, current: FloatArray) -> str:
     """Name both medians; where they are one, such as those of flags, both means."""
     name = "median"
-    before = float(np.median(reference))
-    now = float(np.median(current))
+    before = middle_of(reference)
+    now = middle_of(current)
     if before == now:
         name = "mean"
-        before = float(reference.mean())
-        now = float(current.mean())
+        before = _mean(reference)
+        now = _mean(current)
     return f"{name} {in_words(role, now)}, was {in_words(role, before)}"
+
+
+def middle_of(values: FloatArray) -> float:
+    """Return the median: of halves, because the sum of the middle two may overflow; halving is exact."""
+    return 2.0 * float(np.median(0.5 * values))
+
+
+def _mean(values: FloatArray) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = float(values.mean())
+    return found if math.isfinite(found) else float((values / len(values)).sum())
 
 
 def ordered_values(role: str, values: pd.Series) -> FloatArray:

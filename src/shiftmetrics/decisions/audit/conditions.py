@@ -14,7 +14,12 @@ import numpy as np
 
 from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.result import format_percent
-from shiftmetrics.decisions.audit.column_changes import COMPARED, in_words, ordered_values
+from shiftmetrics.decisions.audit.column_changes import (
+    COMPARED,
+    in_words,
+    middle_of,
+    ordered_values,
+)
 from shiftmetrics.decisions.audit.new_modes import Contrast, level_in_words
 from shiftmetrics.tables.encoder.categories import level_codes, level_counts
 from shiftmetrics.tables.encoder.roles import Column
@@ -244,7 +249,7 @@ def _out_of_range(column: Column, own: pd.Series, other: pd.Series) -> list[Mode
                 f"{column.name} {word} {shown}",
                 beyond_rows,
                 known_rows,
-                inside=in_words(column.role, float(np.median(values[sign * values > chosen]))),
+                inside=in_words(column.role, middle_of(values[sign * values > chosen])),
                 outside=outside,
             )
         )

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import first_few
@@ -25,6 +26,7 @@ from shiftmetrics.tables.encoder.date_ranges import DateRange, date_ranges, in_w
 from shiftmetrics.tables.encoder.model_rows import model_rows
 from shiftmetrics.tables.encoder.roles import as_cells
 from shiftmetrics.tables.kinds import decide_kinds
+from shiftmetrics.tables.label_cells import as_strings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -239,14 +241,42 @@ def errors_of(outputs: ModelOutputs | None, frame: pd.DataFrame, label: str | No
         return Count(0, 0)
     labels = frame[label].to_numpy()
     found = right_or_wrong(outputs.predicted, labels)
-    known = labels[found.known]
-    # Yes and no against 1 and 0: other words, and no errors. A few labels may all be of a new class.
-    if len(known) >= _ENOUGH_LABELS and (outputs.places(known) < 0).all():
+    if _are_other_words(outputs, labels, found.known):
         expected = (
             f"labels among the classes that are predicted ({first_few(outputs.classes.tolist())})"
         )
-        raise ArgumentValueError(
-            f"column {label!r}", expected, first_few(known.tolist()), verb="hold"
-        )
+        got = first_few(list(dict.fromkeys(labels[found.known].tolist())))
+        remedy = "Write them in the words of the classes: else every row would be an error."
+        raise ArgumentValueError(f"column {label!r}", expected, got, remedy, verb="hold")
     n_right, n = found.counts()
     return Count(n - n_right, n)
+
+
+def _are_other_words(outputs: ModelOutputs, labels: npt.NDArray[Any], is_known: BoolArray) -> bool:
+    """Return True for labels that say the same classes in other words: yes and no, or 1 and 2, for 0 and 1.
+
+    A class that the model does not know is no other word for one that it does: then its own classes are labels too.
+    """
+    known = labels[is_known]
+    places = outputs.places(known)
+    if not (places < 0).any():
+        return False
+    if (places < 0).all():
+        are_words = not any(_is_number(label) for label in known.tolist())
+        of_numbers = all(_is_number(label) for label in outputs.classes.tolist())
+        # A few labels may all be of a new class, but not words where the classes are numbers.
+        return len(known) >= _ENOUGH_LABELS or (are_words and of_numbers)
+    # Some are classes, as 1 of 1 and 2: then one that is often predicted is never a label, and has another word.
+    predicted = outputs.places(outputs.predicted[is_known])
+    times = np.bincount(predicted[predicted >= 0], minlength=len(outputs.classes))
+    times[places[places >= 0]] = 0
+    n_labels = len(np.unique(as_strings(known)))
+    return bool(times.max() >= _ENOUGH_LABELS) and n_labels <= len(outputs.classes)
+
+
+def _is_number(label: Any) -> bool:
+    try:
+        float(label)
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -145,7 +145,7 @@ class TableEncoder(Record):
                 parts.append(part)
             elif column.role not in ("id", "left out"):
                 reason = "all its values are the same"
-                if base[column.name].nunique() > 1:
+                if base[column.name].nunique() > 1 and column.role != "number":
                     reason = "hardly any of its values repeats"
                 found[place] = Column(column.name, "left out", reason)
         # 2. Nothing to compare: the reasons say why.

@@ -26,6 +26,9 @@ _TRIMMED = 0.1
 """Fraction of values on each side that does not count for the spread of a number."""
 _TRIMMED_NORMAL = 0.8238
 """Standard deviation of standard normal values whose outermost tenths are moved to the tenths' limits."""
+_SMALLEST_SQUARED = 1e-150
+_LARGEST_SQUARED = 1e150
+"""Between these the squares of many values are neither 0 nor infinite."""
 _LINEAR = 3.0
 """Spreads from the median up to which a number counts as it is."""
 _COMPONENTS = 20
@@ -107,9 +110,10 @@ class NumberPart(Part):
         has_gaps = bool(np.isnan(known).any())
         known = known[np.isfinite(known)]
         # Nobody asks for a part of a column without values.
-        centre = float(np.median(known))
+        # Halves, because the mean of the middle two may overflow; halving is exact.
+        centre = 2.0 * float(np.median(0.5 * known))
         spread = robust_spread(known)
-        if not spread > 1e-12 * max(1.0, abs(centre)):
+        if not spread > 1e-12 * abs(centre):
             spread = 1.0
             if not has_gaps:
                 return None
@@ -128,7 +132,7 @@ class NumberPart(Part):
         # The indicator is sqrt(2) where a cell is missing: as far from the rest as two levels of a category.
         gaps = np.isnan(numbers)
         filled = np.where(gaps, self.centre, numbers)
-        scaled = compressed((filled - self.centre) / self.spread)
+        scaled = compressed(_difference_in(self.spread, filled, self.centre))
         if not self.has_gaps:
             return scaled[:, None]
         return np.column_stack([scaled, math.sqrt(2.0) * gaps])
@@ -139,8 +143,9 @@ class NumberPart(Part):
         scaled = features[:, 0]
         # Beyond 3 the logarithm is undone.
         beyond = np.maximum(np.abs(scaled) - _LINEAR, 0.0)
-        grown = scaled + np.sign(scaled) * (np.expm1(beyond) - beyond)
-        decoded[:, 0] = self.centre + self.spread * grown
+        with np.errstate(over="ignore"):
+            grown = scaled + np.sign(scaled) * (np.expm1(beyond) - beyond)
+            decoded[:, 0] = self.centre + self.spread * grown
         return decoded
 
     def in_words(self, place: int, inside: float, outside: float) -> str:
@@ -174,10 +179,29 @@ def robust_spread(values: FloatArray) -> float:
     other value infinitely far. Where even the inner 80 % are one value, all values count.
     """
     low, high = np.quantile(values, [_TRIMMED, 1.0 - _TRIMMED])
-    spread = float(np.clip(values, low, high).std()) / _TRIMMED_NORMAL
+    spread = _deviation(np.clip(values, low, high)) / _TRIMMED_NORMAL
     if spread > 0.0:
-        return spread
-    return float(values.std())
+        return min(spread, float(np.finfo(np.float64).max))
+    return _deviation(values)
+
+
+def _deviation(values: FloatArray) -> float:
+    """Return the standard deviation, of values whose squares are infinite or 0 in units of the largest."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if _SMALLEST_SQUARED < largest < _LARGEST_SQUARED or largest == 0.0:
+        return float(values.std())
+    # A power of two, so that dividing rounds nothing.
+    unit = 2.0 ** min(math.frexp(largest)[1], 1023)
+    return float((values / unit).std()) * unit
+
+
+def _difference_in(unit: float, values: FloatArray, centre: float) -> FloatArray:
+    """Return how many units values lie above a centre, and the largest float where that is more."""
+    largest = float(np.finfo(np.float64).max)
+    # Halves differ by less than the largest float; halving is exact.
+    with np.errstate(over="ignore"):
+        found = (0.5 * values - 0.5 * centre) / (0.5 * unit)
+    return np.asarray(np.clip(found, -largest, largest))
 
 
 @dataclass(frozen=True, eq=False)

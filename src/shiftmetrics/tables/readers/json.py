@@ -63,7 +63,8 @@ def _is_json(content: Content) -> bool:
 
 def _parsed(content: Content, text: str, line: int = 0) -> Any:
     try:
-        return json.loads(text)
+        # files that were put one behind another have a mark of the encoding in between
+        return json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
         where = (
             f"whose line {line} cannot be read as one" if line else "which cannot be read as one"

@@ -89,6 +89,12 @@ def unlike_columns(tables: Sequence[TableEvidence], names: Sequence[str]) -> set
         return unlike
     for table in tables:
         block = table.numeric(names)
+        # In units of the largest number, whose square may be infinite; what is infinite itself does not count.
+        known = np.isfinite(block)
+        largest = np.abs(block).max(initial=0.0, where=known)
+        block[~known] = np.nan
+        block[:, ~known.any(axis=0)] = 0.0
+        block /= max(float(largest), float(np.finfo(np.float64).tiny))
         spreads = np.nanstd(block, axis=0)
         centres = np.nanmean(block, axis=0)
         # Scores of classes lie about one place: the spread of the centres counts as well.
