@@ -172,13 +172,13 @@ def test_results_travel():
 @pytest.mark.slow
 def test_p_values_of_equal_models_are_even():
     small = []
-    for seed in range(200):
+    for seed in range(120):
         comparison = compare_agreement(
             *models({"a": 2.0, "b": 2.0}, n=150, seed=seed),
             resampling=Resampling(rng=seed, n_resamples=400),
         )
         small.append(comparison.differences[0].p_value <= 0.1)
-    assert 0.05 <= np.mean(small) <= 0.15
+    assert 0.04 <= np.mean(small) <= 0.17
 
 
 @pytest.mark.slow
@@ -190,7 +190,7 @@ def test_intervals_of_differences_cover():
         for name in noises
     }
     hits = 0
-    for seed in range(200):
+    for seed in range(120):
         scores, reference = models(noises, n=200, seed=seed)
         comparison = compare_agreement(
             scores,
@@ -199,14 +199,14 @@ def test_intervals_of_differences_cover():
         )
         pair = comparison.differences[0]
         hits += pair.interval.low <= value[pair.first] - value[pair.second] <= pair.interval.high
-    assert 0.85 <= hits / 200 <= 0.95
+    assert 0.83 <= hits / 120 <= 0.96
 
 
 @pytest.mark.slow
 def test_ranks_hold_for_all_models_together():
     """Three models are equal, so a rank range of any of them that leaves out 1 to 3 is wrong: in at most 10 %."""
     wrong = 0
-    for seed in range(200):
+    for seed in range(120):
         scores, reference = models({"a": 2.0, "b": 2.0, "c": 2.0, "d": 6.0}, n=150, seed=seed)
         comparison = compare_agreement(
             scores,
@@ -217,7 +217,7 @@ def test_ranks_hold_for_all_models_together():
         wrong += (
             any(ranges[name][0] > 1 or ranges[name][1] < 3 for name in "abc") or ranges["d"][1] < 4
         )
-    assert wrong / 200 <= 0.15
+    assert wrong / 120 <= 0.16
 
 
 # --- bad input -------------------------------------------------------------------------------------------

@@ -111,7 +111,7 @@ def test_intervals_of_the_estimated_accuracy_cover():
     labels, before, after = pool(999, n=400_000)
     truth = np.mean(after == labels, axis=1)
     hits = []
-    for seed in range(100):
+    for seed in range(60):
         labels, before, after = pool(seed, n=450)
         known, rest = slice(0, 150), slice(150, 450)
         found = compare_agreement(

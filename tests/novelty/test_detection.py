@@ -104,11 +104,11 @@ def test_a_kind_that_is_not_more_than_eta_times_as_frequent_is_not_new() -> None
 @pytest.mark.slow
 def test_one_new_kind_brings_no_second_one() -> None:
     false = 0
-    for seed in range(80):
+    for seed in range(40):
         x, y = planted(seed, 120, 120, 0.25, columns=(2, 5)[seed % 2])
         modes = novelty(x, y, n_resamples=199, rng=seed).new
         false += any((mode.top(10) >= 30).mean() > 0.5 for mode in modes)
-    assert false <= 9  # at a rate of 5 % more have a chance of 1 in 100
+    assert false <= 5  # at a rate of 5 % more have a chance of 1 in 70
 
 
 @pytest.mark.slow
@@ -135,10 +135,10 @@ def test_of_many_rows_a_part_is_looked_on_and_all_are_counted(
 @pytest.mark.slow
 def test_many_rows_do_not_part_one_kind() -> None:
     rng = np.random.default_rng(9)
-    x, y = rng.normal(size=(2, 40_000, 32))
-    x[:4000] *= 0.5
-    x[:4000, :4] += 3.0
+    x, y = rng.normal(size=(2, 20_000, 32))
+    x[:2000] *= 0.5
+    x[:2000, :4] += 3.0
     found = novelty(x, y)
     assert found.fraction == pytest.approx(0.1, abs=0.005)
     assert (len(found.new), found.missing) == (1, ())
-    assert np.mean(found.new[0].members() < 4000) > 0.95
+    assert np.mean(found.new[0].members() < 2000) > 0.95

@@ -92,7 +92,7 @@ def test_twice_as_frequent_is_not_new() -> None:
 def test_pieces_of_a_mode_that_is_more_frequent_are_not_new() -> None:
     # By chance a piece of a wide mode lacks samples of one side: of 16 pairs 9 had a new or a missing mode.
     false = 0
-    for seed in range(8):
+    for seed in range(5):
         rng = np.random.default_rng(seed)
         samples = []
         for size in (150, 250):

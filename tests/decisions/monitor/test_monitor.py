@@ -72,11 +72,11 @@ def test_a_default_forest_is_watched_too(rng):
 def test_few_monitors_alarm_without_a_change():
     rng = np.random.default_rng(1)
     alarmed = 0
-    for _ in range(40):
+    for _ in range(24):
         frame = rng.normal(size=(1000, 3))
         passport = make_passport(frame, rng=int(rng.integers(1000)))
         state = MonitorState.start(passport)
         for _ in range(200):
             state = state.update(passport.count(rng.normal(size=(50, 3))))
         alarmed += any(alarm.raised for alarm in state.alarms)
-    assert alarmed <= 4
+    assert alarmed <= 3  # at a rate of 5 % more have a chance of 1 in 33
