@@ -6,9 +6,11 @@ import dataclasses
 import importlib
 import math
 import pkgutil
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from shiftmetrics import Computing, stability_criterion
@@ -16,6 +18,10 @@ from shiftmetrics._core.result import Result, Status
 from shiftmetrics.models.search.worst_case import Route, WorstCase
 from shiftmetrics.stability import ZeroOneLoss
 from shiftmetrics.stability.losses.base import Loss, Reach, Transform
+from shiftmetrics.tables import register
+from shiftmetrics.tables.cells import Cells
+from shiftmetrics.tables.content import Content, Reader, UnreadableError
+from shiftmetrics.tables.predictions import read_predictions
 
 QUIET = Computing(progress=False)
 
@@ -89,6 +95,44 @@ def test_a_new_report_card(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "The toy had a lucky day." in page
     assert "How lucky it was." in page
     assert "0.25" in page
+
+
+# A reader: a table of fixed records that begins with a mark of its own.
+
+
+def _toy_cells(content: Content) -> Cells:
+    _, names, *rows = content.read().decode().split("#")
+    content.check_size(8 * content.size)
+    table = pd.DataFrame([row.split("/") for row in rows], columns=names.split("/"), dtype=object)
+    return Cells(
+        argument=content.argument, name=content.name, table=table, written=frozenset(table.columns)
+    )
+
+
+TOY_READER = Reader(
+    name="a toy file",
+    suffixes=(".toy",),
+    told_by="its first three letters, TOY",
+    tells=lambda content: content.head.startswith(b"TOY"),
+    read=_toy_cells,
+)
+
+
+def test_a_new_reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(register, "READERS", list(register.READERS))
+    register.add_reader(TOY_READER)
+    answers = "#1/cat#2/dog#3/dog#4/cat#5/cat#6/dog"
+    old, new = tmp_path / "old", tmp_path / "new"  # told by their content
+    old.write_text("TOY#id/answer" + answers)
+    new.write_text("TOY#id/answer" + answers.replace("5/cat", "5/dog"))
+    # every command reads it, because none knows which formats there are
+    pair = read_predictions([register.read_file(old, "OLD"), register.read_file(new, "NEW")])
+    before, after = (file.answers() for file in pair.files)
+    assert before.tolist() == ["cat", "dog", "dog", "cat", "cat", "dog"]
+    assert (before != after).tolist() == [False] * 4 + [True, False]
+    new.write_text("TOY")
+    with pytest.raises(UnreadableError, match="NEW must be a toy file, got 'new', which cannot be"):
+        register.read_file(new, "NEW")
 
 
 # A command option: a parameter of a command, with its line in the docstring.

@@ -112,3 +112,44 @@ def test_scores_in_the_order_of_a_list_of_words_belong_to_the_words(tmp_path, wo
     frame = read(tmp_path, table).frame
     found = {name.rsplit(".", 1)[-1]: frame[name].tolist() for name in frame}
     assert found == {"a": [0.1, 0.6, 0.3], "b": [0.9, 0.4, 0.7]}
+
+
+def test_orc_is_read_as_parquet_is(tmp_path):
+    orc = pytest.importorskip("pyarrow.orc")
+    table = pa.table(
+        {
+            "id": ["007", "012", None],
+            "scores": [[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]],
+            "large": [2**53 + 1, 1, 2],
+        }
+    )
+    path = tmp_path / "old"  # told by its content
+    orc.write_table(table, path, compression="zstd")
+    got = read_file(path, "OLD")
+    expected = read(tmp_path, table)
+    pd.testing.assert_frame_equal(got.frame, expected.frame)
+    assert got.written == expected.written
+
+
+def test_an_orc_file_that_unpacks_to_too_much_is_refused(tmp_path):
+    orc = pytest.importorskip("pyarrow.orc")
+    path = tmp_path / "old.orc"
+    orc.write_table(pa.table({"x": [0.0] * 2_000_000}), path, compression="zstd")
+    assert path.stat().st_size < 100_000
+    with pytest.raises(UnreadableError, match=r"at most 0\.01 GiB"):
+        read_file(path, "OLD", ReadOptions(max_gib=0.01))
+
+
+def test_a_csv_whose_first_name_begins_like_an_orc_file_is_a_csv(tmp_path):
+    path = tmp_path / "old.csv"
+    path.write_text("ORC,b\n1,x\n2,y\n")
+    assert list(read_file(path, "OLD").frame.columns) == ["ORC", "b"]
+
+
+def test_a_cut_orc_file_is_refused_in_words(tmp_path):
+    orc = pytest.importorskip("pyarrow.orc")
+    path = tmp_path / "old.orc"
+    orc.write_table(pa.table({"x": list(range(1000))}), path)
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(UnreadableError, match="an ORC file"):
+        read_file(path, "OLD")

@@ -1,4 +1,4 @@
-"""Parquet, feather and streams of Arrow: lists, structs and dictionaries, names of classes, the index of pandas."""
+"""Parquet, ORC, feather and streams of Arrow: lists, structs and dictionaries, names of classes, the index of pandas."""
 
 from __future__ import annotations
 
@@ -34,6 +34,15 @@ def _read_parquet(content: Content) -> Cells:
         stored = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
         content.check_size(max(stored, 8 * about.num_rows * about.num_columns))
         return cells_of_arrow(file.read(), content)
+
+
+def _read_orc(content: Content) -> Cells:
+    pa = _pyarrow(content, "an ORC file")
+    from pyarrow import orc
+
+    file = orc.ORCFile(_source(content, pa))
+    stripes = map(file.read_stripe, range(file.nstripes))
+    return cells_of_arrow(_limited(content, pa, stripes, file.schema), content)
 
 
 def _read_feather(content: Content) -> Cells:
@@ -275,6 +284,15 @@ READERS = (
         tells=lambda content: content.head.startswith(b"PAR1"),
         read=_read_parquet,
         write=lambda frame, path: frame.to_parquet(path, engine="pyarrow"),
+        extra="parquet",
+    ),
+    Reader(
+        name="an ORC file",
+        suffixes=(".orc",),
+        told_by="its first three bytes, ORC, and zeros among those after them",
+        tells=lambda content: content.head.startswith(b"ORC") and b"\x00" in content.head,
+        read=_read_orc,
+        write=lambda frame, path: frame.to_orc(path),
         extra="parquet",
     ),
     Reader(

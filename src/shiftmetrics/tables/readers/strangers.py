@@ -33,7 +33,6 @@ STRANGERS = (
     Stranger(b"ustar", "a tar archive", "Unpack it and give the file inside.", at=257),
     Stranger(b"7z\xbc\xaf", "an archive of 7-Zip", "Unpack it and give the file inside."),
     Stranger(b"Rar!", "an archive", "Unpack it and give the file inside."),
-    Stranger(b"ORC", "an ORC file", "Save the table as parquet."),
     Stranger(b"Obj\x01", "an Avro file", "Save the table as parquet."),
     Stranger(b"RDX", "an R workspace", "Write the table in R by write.csv."),
     Stranger(b"X\n\x00\x00\x00", "an object of R", "Write the table in R by write.csv."),
@@ -75,7 +74,7 @@ def refuse_strangers(content: Content) -> None:
 
 def _is_meant(stranger: Stranger, head: bytes) -> bool:
     """Return False for a text that begins with the same letters by chance."""
-    short = stranger.beginning in (b"BM", b"ORC", b"RDX", b"Rar!", b"A\n2\n", b"A\n3\n", b"MZ\x90")
+    short = stranger.beginning in (b"BM", b"RDX", b"Rar!", b"A\n2\n", b"A\n3\n", b"MZ\x90")
     if not short:
         return True
     if stranger.beginning.startswith(b"A\n"):
