@@ -1,4 +1,4 @@
-"""Parquet, ORC, feather and streams of Arrow: lists, structs and dictionaries, names of classes, the index of pandas."""
+"""Parquet, ORC, feather and streams of Arrow: lists, structs, dictionaries, names of classes, the index of pandas."""
 
 from __future__ import annotations
 
