@@ -26,7 +26,7 @@ class Claim:
     sentence : str
         The claim, in one sentence.
     statistic : str
-        The number that each seed gives, in words with its unit.
+        The number that each seed gives, in words with its unit; or what each seed says yes or no to.
     relation : {"<", "<=", ">", ">=", "within"}
         How the statistic compares with the bound where the claim is true.
     bound : float
@@ -56,6 +56,9 @@ class Finding:
 def judge(claim: Claim, values: Sequence[float] | Sequence[Mapping[str, float]]) -> Finding:
     """Decide a claim by the t interval of the mean over seeds; a single value decides by itself.
 
+    Where each seed says yes or no (a bool), the mean is the fraction of the seeds that say yes, and the interval the
+    exact binomial one (Clopper and Pearson): that a seed says yes more often than not is a sign test.
+
     It holds where the whole interval satisfies the inequality, does not hold where none of it does, and is
     undecided otherwise. "X is best" has one number for each rival: it holds where it holds against all of them (an
     intersection-union test, which needs no correction), and does not where it fails against one.
@@ -84,8 +87,7 @@ def _judge(claim: Claim, values: Sequence[float]) -> Finding:
     mean = float(np.mean(values))
     low = high = mean
     if len(values) > 1:
-        half = float(stats.t.ppf((1 + LEVEL) / 2, len(values) - 1) * stats.sem(values))
-        low, high = mean - half, mean + half
+        low, high = _interval(values)
     if claim.relation == WITHIN:
         satisfied = -claim.bound < low and high < claim.bound
         possible = low < claim.bound and high > -claim.bound
@@ -96,3 +98,13 @@ def _judge(claim: Claim, values: Sequence[float]) -> Finding:
     if len(values) == 1:
         return Finding(mean, None, None, verdict)
     return Finding(mean, low, high, verdict)
+
+
+def _interval(values: Sequence[float]) -> tuple[float, float]:
+    """Return the exact binomial interval of yes and no, and the t interval of the mean of numbers."""
+    if all(isinstance(value, bool) for value in values):
+        exact = stats.binomtest(sum(values), len(values)).proportion_ci(LEVEL, method="exact")
+        return float(exact.low), float(exact.high)
+    half = float(stats.t.ppf((1 + LEVEL) / 2, len(values) - 1) * stats.sem(values))
+    mean = float(np.mean(values))
+    return mean - half, mean + half

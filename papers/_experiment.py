@@ -6,6 +6,7 @@ import argparse
 import ast
 import hashlib
 import json
+import math
 import os
 import sys
 import time
@@ -19,9 +20,9 @@ import numpy as np
 
 mpl.use("Agg")
 
-from _claims import Claim, judge
+from _claims import Claim, Finding, judge
+from _provenance import stamp, without_texts
 
-from shiftmetrics import __version__
 from shiftmetrics.views.drawings.style import style
 
 RESULTS = Path(__file__).parent / "results"
@@ -37,6 +38,12 @@ RENAMED = {
 
 NO_DATA = 3
 """Exit status of an experiment whose data are not there."""
+ANOTHER = 4
+"""Exit status of a confirmation that found other numbers than those kept."""
+CLOSE = 1e-3
+"""How far a number computed again may be from the kept one, relative to the larger of both."""
+TEXTS = ("CLAIMS", "draw", "conclude")
+"""What may change without a computation: how claims read and which bound they have, drawings, conclusions from runs."""
 
 
 def run(
@@ -45,9 +52,10 @@ def run(
     measure: Callable[[int, bool], dict[str, Any]],
     draw: Callable[[list[dict[str, Any]]], Any] | None = None,
     *,
+    conclude: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     seeds: int = 10,
 ) -> None:
-    """Run an experiment from the command line: ``python papers/NAME.py [--quick] [--seeds N] [--again]``.
+    """Run an experiment: ``python papers/NAME.py [--quick] [--seeds N] [--again] [--confirm]``.
 
     Parameters
     ----------
@@ -60,13 +68,16 @@ def run(
         as numbers, texts and lists of them. ``quick`` asks for the reduced form, whose verdicts are not kept.
     draw : callable, optional
         ``draw(runs)`` returns a matplotlib figure of what all seeds returned.
+    conclude : callable, optional
+        ``conclude(one)`` returns numbers of claims that follow from what ``measure`` returned for a seed.
     seeds : int, default 10
         How many seeds; 1 where nothing is drawn at random.
 
     Notes
     -----
     Each seed is written when it ends: an interrupted run goes on where it stopped. A changed script starts anew, but
-    for its drawing and its number of seeds.
+    for its claims, drawing, conclusions, texts and number of seeds. The record says which sources made it;
+    ``--confirm`` computes the first seed again, and says so in the record where it comes out as before.
     """
     options = _arguments(seeds)
     name = Path(script).stem
@@ -74,25 +85,33 @@ def run(
     for path in (folder, pictures):
         path.mkdir(parents=True, exist_ok=True)
     kept, unfinished = folder / f"{name}.json", folder / f".{name}.unfinished.json"
-    source = source_of(Path(script))
+    source, by = source_of(Path(script)), stamp(Path(script))
+    if options.confirm:
+        _confirm(kept, source, by, measure(0, options.quick))
+        return
     record = None if options.again else _read(unfinished, source) or _read(kept, source)
-    record = record or {"script": name, "source": source, "seconds": 0.0, "runs": []}
+    record = record or {"script": name, "source": source, "seconds": 0.0, **by, "runs": []}
     for seed in range(len(record["runs"]), options.seeds):
         start = time.process_time()  # cores may be shared
-        record["runs"].append(_checked(measure(seed, options.quick), claims, name))
+        record["runs"].append(_concluded(measure(seed, options.quick), claims, conclude, name))
         record["seconds"] = round(record["seconds"] + time.process_time() - start, 2)
         _write(unfinished, record)
         print(f"{name}: seed {seed + 1} of {options.seeds}, {record['seconds']:.0f} s", flush=True)
-    runs = record["runs"] = record["runs"][: options.seeds]
+    kept_runs = record["runs"][: options.seeds]
+    runs = record["runs"] = [_concluded(one, claims, conclude, name) for one in kept_runs]
     found = {key: judge(claim, [one[key] for one in runs]) for key, claim in claims.items()}
     record["claims"] = {
         key: {**asdict(claim), **asdict(found[key])} for key, claim in claims.items()
     }
-    _write(kept, {**record, "version": __version__})
+    _write(kept, record)
     unfinished.unlink(missing_ok=True)
     if draw is not None:
         with style(), mpl.rc_context({"legend.frameon": True, "legend.framealpha": 0.8}):
             draw(runs).savefig(pictures / f"{name}.png", dpi=90, bbox_inches="tight")
+    print(_in_words(claims, found), flush=True)  # in one piece: others may run beside this one
+
+
+def _in_words(claims: Mapping[str, Claim], found: Mapping[str, Finding]) -> str:
     lines = []
     for key, finding in found.items():
         claim = claims[key]
@@ -102,24 +121,65 @@ def run(
         lines.append(
             f"  {claim.statistic}: {finding.mean:.4g}{interval}, claimed {claim.relation} {claim.bound:g}"
         )
-    print("\n".join(lines), flush=True)  # in one piece: other experiments may run beside this one
+    return "\n".join(lines)
+
+
+def _confirm(kept: Path, source: str, by: Mapping[str, Any], again: dict[str, Any]) -> None:
+    """Compare the first seed with what is kept; where they agree the record is as new as the sources."""
+    record = _read(kept, source)
+    if record is None:
+        print(f"{kept.stem}: nothing kept by this script; run it without --confirm.")
+        sys.exit(ANOTHER)
+    other = different(_plain(again), record["runs"][0])
+    if other:
+        print(f"{kept.stem}: the first seed gives another {', '.join(other)}; run it with --again.")
+        sys.exit(ANOTHER)
+    full = json.loads(kept.read_text(encoding="utf-8"))
+    _write(kept, {**full, "parts": by["parts"], "confirmed": by["commit"]})
+    print(f"{kept.stem}: the first seed comes out as before.")
+
+
+def different(one: Any, other: Any, where: str = "") -> list[str]:
+    """Return the places where two records of a seed differ by more than `CLOSE`."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return [
+            place
+            for key in one
+            for place in different(one[key], other.get(key), f"{where}/{key}" if where else key)
+        ]
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return list(
+            dict.fromkeys(
+                place
+                for part, like in zip(one, other, strict=True)
+                for place in different(part, like, where)
+            )
+        )
+    if isinstance(one, float | int) and isinstance(other, float | int):
+        return [] if math.isclose(one, other, rel_tol=CLOSE, abs_tol=1e-6) else [where]
+    return [] if one == other else [where]
 
 
 def source_of(script: Path) -> str:
-    """Return a hash of what a script computes: its code in any layout, but ``draw`` and the call at its end.
+    """Return a hash of what a script computes: its code in any layout, but `TEXTS` and the call at its end.
 
     A package or field that only got another name leaves it as it is.
     """
-    tree = ast.parse(script.read_text(encoding="utf-8"))
+    tree = without_texts(ast.parse(script.read_text(encoding="utf-8")))
     tree.body = [
-        node
-        for node in tree.body
-        if not (isinstance(node, ast.If) or getattr(node, "name", "") == "draw")
+        node for node in tree.body if not (isinstance(node, ast.If) or _name(node) in TEXTS)
     ]
     code = ast.unparse(tree)
     for name, earlier in RENAMED.items():
         code = code.replace(name, earlier)
     return hashlib.sha256(code.encode()).hexdigest()[:16]
+
+
+def _name(node: ast.stmt) -> str:
+    """Return the name that a statement defines, where it defines one."""
+    if isinstance(node, ast.Assign):
+        return ast.unparse(node.targets[0])
+    return getattr(node, "name", "")
 
 
 def data_folder(name: str) -> Path:
@@ -141,6 +201,9 @@ def _arguments(seeds: int) -> argparse.Namespace:
         "--seeds", type=int, default=None, help=f"number of seeds; {seeds}, or 2 with --quick"
     )
     parser.add_argument("--again", action="store_true", help="forget what an earlier run kept")
+    parser.add_argument(
+        "--confirm", action="store_true", help="compute the first seed again and compare"
+    )
     options = parser.parse_args()
     if options.seeds is None:
         options.seeds = min(seeds, 2) if options.quick else seeds
@@ -156,7 +219,7 @@ def _read(kept: Path, source: str) -> dict[str, Any] | None:
     record = json.loads(kept.read_text(encoding="utf-8"))
     if record["source"] != source:
         return None
-    return {key: record[key] for key in ("script", "source", "seconds", "runs")}
+    return {key: value for key, value in record.items() if key != "claims"}
 
 
 def _write(kept: Path, record: Mapping[str, Any]) -> None:
@@ -169,13 +232,22 @@ def _write(kept: Path, record: Mapping[str, Any]) -> None:
     new.replace(kept)
 
 
-def _checked(one: dict[str, Any], claims: Mapping[str, Claim], name: str) -> dict[str, Any]:
+def _concluded(
+    one: dict[str, Any],
+    claims: Mapping[str, Claim],
+    conclude: Callable[[dict[str, Any]], dict[str, Any]] | None,
+    name: str,
+) -> dict[str, Any]:
+    """Return what a seed gave, with what follows from it: a number for each claim."""
+    one = _plain(one)
+    if conclude is not None:
+        one |= _plain(conclude(one))
     missing = sorted(set(claims) - set(one))
     if missing:
         raise KeyError(
             f"measure of {name} must return a number for {missing[0]!r}, got {sorted(one)}."
         )
-    return {key: _plain(value) for key, value in one.items()}
+    return one
 
 
 def _plain(value: Any) -> Any:
@@ -184,4 +256,6 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
         return [_plain(part) for part in value]
+    if isinstance(value, np.bool_):
+        return bool(value)
     return value if isinstance(value, str | bool | type(None)) else float(f"{value:.6g}")
