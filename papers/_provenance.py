@@ -24,7 +24,7 @@ ROOTS = {
 }
 """The packages that decide about numbers, and their folders."""
 
-NO_NUMBERS = {"_experiment", "_claims", "_provenance", "_cache", "_table_1", "_counts"}
+NO_NUMBERS = {"_experiment", "_claims", "_provenance", "_cache", "_table_1", "_counts", "_income"}
 """Files of this folder that run, judge, keep and print: they decide about no number."""
 
 LIBRARY = "shiftmetrics"
@@ -78,8 +78,12 @@ def parts(script: Path) -> dict[str, str]:
     closure = _closure(script.resolve())
     own = [path for path in closure if path.parent == FOLDER]
     direct = [file for path in own for file in _imports(path) if file.parent != FOLDER]
-    in_turn = [file for path in direct if path.is_relative_to(ROOTS[LIBRARY]) for file in _closure(path)]
-    names = {_part(path) for path in own} | {_part(path) for path in direct if _part(path) not in SHARED}
+    in_turn = [
+        file for path in direct if path.is_relative_to(ROOTS[LIBRARY]) for file in _closure(path)
+    ]
+    names = {_part(path) for path in own} | {
+        _part(path) for path in direct if _part(path) not in SHARED
+    }
     names |= {_part(path) for path in in_turn} & MEASURES
     by_part: dict[str, list[str]] = {name: [] for name in sorted(names - {""})}
     for path in sorted(closure):

@@ -5,7 +5,7 @@
 - "covid": the SIVEP-Gripe patients, as in the paper.
 
 Words are one-hot encoded, and columns divided by their spread among the rows of training. AT and tilted ERM pick
-their penalty from three of the paper's ten values, by the accuracy on the rows of validation.
+their penalty by the accuracy on the rows of validation, as in the paper.
 """
 
 from __future__ import annotations
@@ -21,15 +21,21 @@ from _experiment import data_folder
 from shiftmetrics import Perturbation, Search, feature_stability, model_stability
 from shiftmetrics_lab.datasets import load
 from shiftmetrics_lab.learners import ERM, Adversarial, NetworkClassifier
-from shiftmetrics_lab.learners.grid import grid_search
+from shiftmetrics_lab.learners.grid import PAPER_GRID, grid_search
 
 METHODS = ("ERM", "AT", "tilted")
-PRICES = ((0.2, np.inf), (0.25, 1.0), (0.4, 0.4), (1.0, 0.25), (100.0, 0.2))
-"""theta1 and theta2 with 1/theta1 + 1/theta2 = 5; 100 stands for infinity, as in the paper."""
+TILTED, AT = "tilted", "AT"
+PRICES = ((0.2, np.inf), (0.25, 1.0), (0.4, 0.4), (1.0, 0.25), (100.0, 0.2), (np.inf, 0.2))
+"""theta1 and theta2 with 1/theta1 + 1/theta2 = 5; the paper's 100 in the place of infinity, and infinity itself.
+
+At infinity no row moves: a threshold above the largest loss is out of reach, and R is infinite. At 100 it is in reach
+at a price that says how large 100 is.
+"""
 FREE = Perturbation(cost="unit", bounds=None, integer=())
 """All columns slide without bounds, in units of their spread, as in the paper."""
 _RACES = {1: "White", 2: "Black", 3: "American Indian", 6: "Asian", 8: "other", 9: "several"}
 _PENALTIES = (0.1, 0.3, 1.0)
+"""Three of the paper's ten, where nothing else is said."""
 
 
 @dataclass(frozen=True)
@@ -60,73 +66,120 @@ def people(name: str, seed: int, *, n_train: int = 2000, n_evaluation: int = 200
     )
 
 
-def classifier(
+@dataclass(frozen=True)
+class Trained:
+    """What was trained with each penalty, the accuracy of each on the rows of validation, and the one picked."""
+
+    models: dict[float, NetworkClassifier]
+    scores: dict[float, float]
+    picked: float
+
+    @property
+    def model(self) -> NetworkClassifier:
+        return self.models[self.picked]
+
+
+def classifier(table: People, method: str, seed: int, **options: Any) -> NetworkClassifier:
+    """Return what `trained` picks, from fewer penalties than the paper's ten."""
+    return trained(table, method, seed, penalties=_PENALTIES, **options).model
+
+
+def trained(
     table: People,
     method: str,
     seed: int,
     *,
+    penalties: Sequence[float] = PAPER_GRID,
     hidden: tuple[int, ...] = (16,),
     features: list[int] | None = None,
     n_steps: int = 20,
     quick: bool = False,
-) -> NetworkClassifier:
+) -> Trained:
     """Train the paper's network (or a logistic regression) by ERM, AT of all features or some, or tilted ERM.
 
     AT climbs by ``n_steps`` steps, 20 in the paper.
     """
     X, y, _ = table.parts["train"]
     held_out = table.parts["validation"][:2]
+    models: dict[float, NetworkClassifier] = {}
 
     def train(penalty: float) -> NetworkClassifier:
         objective: Any = {
             "ERM": lambda: ERM(),
-            "AT": lambda: Adversarial(penalty=penalty, features=features, n_steps=n_steps),
-            "tilted": lambda: ERM(temperature=penalty),
+            AT: lambda: Adversarial(penalty=penalty, features=features, n_steps=n_steps),
+            TILTED: lambda: ERM(temperature=penalty),
         }[method]()
         model = NetworkClassifier(
             hidden_units=hidden, activation="elu", objective=objective, epochs=20 if quick else 120,
             standardize=False, random_state=seed,
         )  # fmt: skip
-        return model.fit(X, y)
+        models[penalty] = model.fit(X, y)
+        return models[penalty]
 
-    if method == "ERM":
-        return train(0.0)
-    values = _PENALTIES[:1] if quick else _PENALTIES
-    return grid_search(train, lambda model: model.score(*held_out), values, progress=False).model
+    values = (0.0,) if method == "ERM" else penalties
+    values = (*values[:1], *values[1:][-1:]) if quick else values
+    found = grid_search(train, lambda model: model.score(*held_out), values, progress=False)
+    scores = dict(zip(values, found.scores.tolist(), strict=True))
+    return Trained(models, scores, found.value)
 
 
 def prices(quick: bool) -> tuple[tuple[float, float], ...]:
     """Return the prices; in the quick form those of moves alone and of weights alone."""
-    return PRICES[:: len(PRICES) - 1] if quick else PRICES
+    return (PRICES[0], *PRICES[-2:]) if quick else PRICES
 
 
 def price_names(found: Sequence[Any]) -> list[str]:
-    """Return what to write below as many values as there are prices, of the full or the quick form."""
-    return [f"{theta1:g}, {theta2:g}" for theta1, theta2 in prices(quick=len(found) < len(PRICES))]
+    """Return what to write below as many values as there are prices: all, all but infinity, or the quick form."""
+    shown = PRICES[: len(found)] if len(found) >= len(PRICES) - 1 else prices(quick=True)
+    return [f"{theta1:g}, {theta2:g}" for theta1, theta2 in shown]
 
 
 def draw_values(ax: Any, values: Sequence[Sequence[float]], label: str) -> None:
-    """Draw the geometric mean over seeds, and the spread of the logs, over the prices."""
-    logs = np.log(values)
-    low, middle, high = np.exp([logs.mean(axis=0) + k * logs.std(axis=0) for k in (-1, 0, 1)])
+    """Draw the median over seeds, and the quartiles, over the prices; what is out of reach stands at the top."""
+    table = np.array([[np.inf if one is None else one for one in row] for row in values])
+    low, middle, high = np.quantile(table, (0.25, 0.5, 0.75), axis=0, method="nearest")
+    names = np.array(price_names(middle))
+    there = np.isfinite(middle)
+    low, middle, high = low[there], middle[there], high[there]
     ax.errorbar(
-        price_names(middle),
+        names[there],
         middle,
-        (middle - low, high - middle),
+        (middle - low, np.where(np.isfinite(high), high, middle) - middle),
         marker="o",
         capsize=3,
         label=label,
     )
+    color = ax.lines[-1].get_color() if ax.lines else None
+    for name in names[~there]:
+        ax.annotate("out of reach", (name, 0.97), xycoords=("data", "axes fraction"), rotation=90,
+                    ha="center", va="top", fontsize=7, color=color)  # fmt: skip
 
 
 def stabilities(model: Any, X: np.ndarray, y: np.ndarray, *, quick: bool = False) -> list[Any]:
     """Return the stability at each of the prices; the cross-entropy of 3 counts as broken, as in the paper."""
-    search = Search(progress=False)
-    options = {"loss": "log_loss", "perturbation": FREE, "computing": search, "resampling": None}
-    return [
-        model_stability(model, X, y, 3.0, theta1=theta1, theta2=theta2, **options)
-        for theta1, theta2 in prices(quick)
-    ]
+    return [stability(model, X, y, price) for price in prices(quick)]
+
+
+def stability(
+    model: Any, X: np.ndarray, y: np.ndarray, price: tuple[float, float], *, seed: int = 0
+) -> Any:
+    """Return the stability at one price; ``seed`` is that of the search."""
+    return model_stability(
+        model, X, y, 3.0, theta1=price[0], theta2=price[1], loss="log_loss", perturbation=FREE,
+        computing=Search(progress=False, rng=seed), resampling=None,
+    )  # fmt: skip
+
+
+def kept_value(found: Any) -> float | None:
+    """Return R, or None where the threshold is out of reach."""
+    return float(found.value) if np.isfinite(found.value) else None
+
+
+def ahead(one: float | None, other: float | None) -> bool:
+    """Return whether one R is above another; two that are out of reach are equal."""
+    if one is None or other is None:
+        return one is None and other is not None
+    return one > other
 
 
 def sensitivities(model: Any, table: People, *, quick: bool = False) -> list[tuple[str, float]]:
