@@ -43,7 +43,7 @@ ANOTHER = 4
 CLOSE = 1e-3
 """How far a number computed again may be from the kept one, relative to the larger of both."""
 TEXTS = ("CLAIMS", "draw", "conclude")
-"""What may change without a computation: how claims read and which bound they have, drawings, conclusions from runs."""
+"""What may change without a computation: words and bounds of claims, drawings, what follows from the runs."""
 
 
 def run(

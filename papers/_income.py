@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from _claims import Claim
-from _tables import METHODS, TILTED, ahead
+from _prices import METHODS, TILTED, ahead
 
 CLAIMS = {
     "corruption": Claim(

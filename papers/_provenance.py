@@ -24,7 +24,16 @@ ROOTS = {
 }
 """The packages that decide about numbers, and their folders."""
 
-NO_NUMBERS = {"_experiment", "_claims", "_provenance", "_cache", "_table_1", "_counts", "_income"}
+NO_NUMBERS = {
+    "_experiment",
+    "_claims",
+    "_provenance",
+    "_cache",
+    "_table_1",
+    "_counts",
+    "_income",
+    "_rows",
+}
 """Files of this folder that run, judge, keep and print: they decide about no number."""
 
 LIBRARY = "shiftmetrics"

@@ -17,20 +17,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from _experiment import data_folder
+from _prices import AT, PRICES, TILTED
 
 from shiftmetrics import Perturbation, Search, feature_stability, model_stability
 from shiftmetrics_lab.datasets import load
 from shiftmetrics_lab.learners import ERM, Adversarial, NetworkClassifier
 from shiftmetrics_lab.learners.grid import PAPER_GRID, grid_search
 
-METHODS = ("ERM", "AT", "tilted")
-TILTED, AT = "tilted", "AT"
-PRICES = ((0.2, np.inf), (0.25, 1.0), (0.4, 0.4), (1.0, 0.25), (100.0, 0.2), (np.inf, 0.2))
-"""theta1 and theta2 with 1/theta1 + 1/theta2 = 5; the paper's 100 in the place of infinity, and infinity itself.
-
-At infinity no row moves: a threshold above the largest loss is out of reach, and R is infinite. At 100 it is in reach
-at a price that says how large 100 is.
-"""
 FREE = Perturbation(cost="unit", bounds=None, integer=())
 """All columns slide without bounds, in units of their spread, as in the paper."""
 _RACES = {1: "White", 2: "Black", 3: "American Indian", 6: "Asian", 8: "other", 9: "several"}
@@ -173,13 +166,6 @@ def stability(
 def kept_value(found: Any) -> float | None:
     """Return R, or None where the threshold is out of reach."""
     return float(found.value) if np.isfinite(found.value) else None
-
-
-def ahead(one: float | None, other: float | None) -> bool:
-    """Return whether one R is above another; two that are out of reach are equal."""
-    if one is None or other is None:
-        return one is None and other is not None
-    return one > other
 
 
 def sensitivities(model: Any, table: People, *, quick: bool = False) -> list[tuple[str, float]]:

@@ -12,11 +12,13 @@ import ast
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from _counts import income, training
+from _rows import HEAD, VERDICTS, cell, claims_of, row
 from _table_1 import table as table_1
-from index import DOCUMENTS, ENTRIES, ERRATA, FOLDER, REMARKS, Entry
+from index import DOCUMENTS, ENTRIES, ERRATA, FOLDER, Entry
 
 DOCS = FOLDER.parent / "docs"
 PICTURES = DOCS / "reproduction"
@@ -27,7 +29,14 @@ SUBJECTS = {
     "Novelty": ("novelty", ("novelty",)),
     "Together": ("together", ("",)),
 }
-_NO_REMARK = {"main": False, "kind": "", "printed": "", "why": "", "was": "", "changed": ""}
+TABLES = {
+    "selection_overlap": table_1,
+    "stability_income": income,
+    "stability_training": training,
+}
+"""What stands below the claims of an experiment, from its record."""
+
+MARK = {"main": False, "kind": "", "printed": "", "why": "", "was": "", "changed": ""}
 TABLES = {"selection_overlap": table_1}
 """What stands below the claims of an experiment, from its record."""
 
@@ -47,17 +56,21 @@ for appendix F.2, whose powers and margin were set after one seed had been seen.
 
 - It **holds** where the whole 95 % interval over the seeds satisfies the inequality, **does not hold** where none of
   it does, and is **undecided** otherwise.
+- It is **not at the printed size** where the document prints the number itself and our interval leaves it out, though
+  the inequality may hold; *Why* says whether the direction does.
 - "X is best" is one interval for each rival, and holds where all of them do; the rival named is the one that comes
-  closest. "Does not change" is an equivalence test, with its margin.
+  closest. "Does not change" is an equivalence test, with its margin. Counts of seeds have the exact binomial interval.
+- A bound other than 0 or 1 has its source beside it; where the document gives none it is ours, and the row says for
+  which bounds the verdict would be which.
 - **Not testable here** are claims that our set-up cannot answer whatever the truth is: experiments at chance,
-  identities, what needs data that we lack.
+  identities, and claims about models or data by name that stand-ins cannot carry.
 - *Printed* is the document's number, or its words where it has none; a dash where a figure alone shows it, or where
   the claim is ours.
 - Definitions, and numbers that are the same in every seed, are *checks*; what no document claims is *ours*. Neither
   is counted.
 
 Networks and data are smaller than the papers' where theirs cannot be had: a verdict is about the claim, not about
-their numbers. What stands for what, and at which size, is said with each experiment; `papers/DATA.md` says which data
+their numbers, unless it says so. What stands for what, and at which size, is said with each experiment; `papers/DATA.md` says which data
 folders there are and how to run with the papers' own.
 
 `make papers` runs all experiments, `make papers ONLY="agreement_noise"` one of them; each is a short script in
@@ -92,7 +105,7 @@ def _overview(found: Mapping[str, Any]) -> str:
     parts.append("The claims that each document is about follow; all others stand on its page.\n")
     for subject, (name, documents) in SUBJECTS.items():
         rows = [
-            _row(
+            row(
                 claim,
                 entry,
                 record,
@@ -100,11 +113,11 @@ def _overview(found: Mapping[str, Any]) -> str:
             )
             for entry in _entries(documents)
             if (record := found.get(entry.script))
-            for claim in _claims(record)
+            for claim in claims_of(record)
             if claim["main"]
         ]
         if rows:
-            parts += [f"## {subject}: the main claims\n", *_HEAD, *rows, ""]
+            parts += [f"## {subject}: the main claims\n", *HEAD, *rows, ""]
     parts += [_changes(found)]
     parts.append("## Errors in the documents\n")
     parts.append("Words in quotation marks are as printed.\n")
@@ -112,7 +125,7 @@ def _overview(found: Mapping[str, Any]) -> str:
         errata = [one for one in ERRATA if one.document == document]
         if errata:
             rows = [
-                f"| {one.where} | {_cell(one.printed)} | {_cell(one.right)} | {_shown(one.shown_by)} |"
+                f"| {one.where} | {cell(one.printed)} | {cell(one.right)} | {_shown(one.shown_by)} |"
                 for one in errata
             ]
             head = "| Where | Printed | Right | Shown by |\n|---|---|---|---|"
@@ -131,28 +144,13 @@ def _result(script: str) -> dict[str, Any] | None:
     return json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else None
 
 
-def _claims(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the claims of an experiment with what the remarks say about them."""
-    remarks = REMARKS.get(record["script"], {})
-    for key, claim in record["claims"].items():
-        remark = {**_NO_REMARK, **remarks.get(key, {})}
-        verdict = UNTESTABLE if "untestable" in remark else claim["verdict"]
-        why = remark.get("untestable", remark["why"])
-        found = {**claim, **remark, "verdict": verdict, "why": "" if verdict == "holds" else why}
-        # A number without any variance is a definition, or might as well be one.
-        constant = claim["low"] is not None and claim["low"] == claim["high"]
-        if constant and verdict != UNTESTABLE:
-            found["kind"] = found["kind"] or "check"
-        yield found
-
-
 def _counts(by_subject: Mapping[str, list[Entry]], found: Mapping[str, Any]) -> str:
     """Return a line for each subject of how many claims have which verdict, without checks and what is ours."""
     columns = ["", *VERDICTS, "figures not possible here", "checks", "ours"]
     lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
     for subject, entries in by_subject.items():
         records = [record for entry in entries if (record := found.get(entry.script))]
-        claims = [claim for record in records for claim in _claims(record)]
+        claims = [claim for record in records for claim in claims_of(record)]
         verdicts = Counter(claim["verdict"] for claim in claims if not claim["kind"])
         kinds = Counter(claim["kind"] for claim in claims if claim["kind"])
         missing = sum(len(entry.labels) for entry in entries if not entry.script)
@@ -168,11 +166,11 @@ def _changes(found: Mapping[str, Any]) -> str:
     lines += ["| Claim | First | Now | Why it changed |", "|---|---|---|---|"]
     for name, documents in SUBJECTS.values():
         for entry in _entries(documents):
-            for claim in _claims(found[entry.script]) if found.get(entry.script) else ():
+            for claim in claims_of(found[entry.script]) if found.get(entry.script) else ():
                 if claim["was"] and claim["was"] != claim["verdict"]:
                     link = f"[{claim['sentence']}](reproduction_{name}.md#{_anchor(entry)})"
                     cells = (link, claim["was"], claim["verdict"], claim["changed"])
-                    lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
+                    lines.append(f"| {' | '.join(cell(text) for text in cells)} |")
     return "\n".join([*lines, ""])
 
 
@@ -195,24 +193,6 @@ def _label_anchor(label: str) -> str:
     return label.lower().replace(" ", "-").replace(".", "-")
 
 
-_HEAD = ("| Claim | Printed | Measured | n, seeds | Verdict | Why |", "|---|---|---|---|---|---|")
-
-
-def _row(claim: Mapping[str, Any], entry: Entry, record: Mapping[str, Any], sentence: str) -> str:
-    interval = "" if claim["low"] is None else f" [{claim['low']:.3g}, {claim['high']:.3g}]"
-    against = f", against {claim['rival']}" if claim.get("rival") else ""
-    bound = f"claimed {claim['relation']} {claim['bound']:g}{against}"
-    measured = f"{claim['mean']:.3g}{interval}: {claim['statistic']}; {bound}"
-    words = f"**{sentence}**" if claim["main"] else sentence
-    verdict = (
-        f"*{claim['kind']}*: {claim['verdict']}" if claim["kind"] else f"**{claim['verdict']}**"
-    )
-    size = f"{entry.size}, {len(record['runs'])} seeds"
-    printed = claim["printed"] or NO_NUMBER
-    cells = (words, printed, measured, size, verdict, claim["why"])
-    return f"| {' | '.join(_cell(cell) for cell in cells)} |"
-
-
 def _section(entry: Entry, record: dict[str, Any] | None) -> str:
     """Return what stands on the page for one entry."""
     anchors = dict.fromkeys([_anchor(entry), *map(_label_anchor, entry.labels)])
@@ -226,10 +206,10 @@ def _section(entry: Entry, record: dict[str, Any] | None) -> str:
     lines += [f"{paragraph}\n" for paragraph in about.split("\n\n")[1:]]
     if record is None:
         return "\n".join([*lines, "Not reproduced yet.\n"])
-    lines += [*_HEAD, *(_row(claim, entry, record, claim["sentence"]) for claim in _claims(record))]
+    lines += [*HEAD, *(row(claim, entry, record, claim["sentence"]) for claim in claims_of(record))]
     if entry.script in TABLES:
         lines += ["", TABLES[entry.script](record)]
-    lines.append(f"\n`papers/{entry.script}.py`, {record['seconds']:.0f} s.\n")
+    lines.append(f"\n`papers/{entry.script}.py`, {record['seconds']:.0f} s, {_made(record)}.\n")
     shown = [f"{one.document}, {one.where}" for one in ERRATA if one.shown_by == entry.script]
     if shown:
         errors = "[errors of the documents](reproduction.md#errors-in-the-documents)"
@@ -237,6 +217,13 @@ def _section(entry: Entry, record: dict[str, Any] | None) -> str:
     if (PICTURES / f"{entry.script}.png").is_file():
         lines.append(f"![{entry.title}](reproduction/{entry.script}.png)\n")
     return "\n".join(lines)
+
+
+def _made(record: Mapping[str, Any]) -> str:
+    """Return by which sources a result was computed, and at which its first seed came out as before."""
+    made = f"by version {record['version']}, commit {record['commit']}"
+    again = record.get("confirmed")
+    return f"{made}; the first seed comes out as before at {again}" if again else made
 
 
 def _in_order(label: str) -> list[Any]:
@@ -250,10 +237,6 @@ def _in_order(label: str) -> list[Any]:
 
 def _shown(by: str) -> str:
     return "the documents themselves" if by == "itself" else f"`{by}`"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", r"\|")
 
 
 def _words(label: str) -> str:

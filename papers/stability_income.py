@@ -5,16 +5,15 @@ hidden units, and a cross-entropy of 3 as broken. AT and tilted ERM pick one of 
 accuracy on 250 rows of validation; AT climbs by 5 steps (the paper: 20).
 
 With theta1 = infinity no row moves, and a network whose largest loss is below 3 cannot be broken: R is infinite. The
-paper's 100 in its place gives such networks an R that is a price of moving them, and says how large 100 is. The orders
-are therefore counts of seeds, judged by the exact binomial interval.
+paper's 100 in its place gives such networks an R that is a price of moving them, and says how large 100 is. The
+orders are therefore counts of seeds, judged by the exact binomial interval.
 """
 
 import numpy as np
 from _experiment import run
 from _income import CLAIMS, conclude
+from _prices import METHODS, TILTED
 from _tables import (
-    METHODS,
-    TILTED,
     draw_values,
     kept_value,
     people,

@@ -8,7 +8,8 @@ Logistic regressions stand beside the networks for covid.
 import numpy as np
 from _claims import Claim
 from _experiment import run
-from _tables import METHODS, classifier, draw_values, people, stabilities
+from _prices import METHODS
+from _tables import classifier, draw_values, people, stabilities
 
 MODELS = {
     "employment": ("employment", (16,)),
