@@ -53,6 +53,14 @@ CLAIMS = (
         )
         for key in ("FLD", "rarity")
     }
+    | {
+        "FLD_falls": Claim(
+            "FLD falls as the number of new kinds grows (our reading).",
+            "difference of 3 new kinds from 1 at alpha = 1, over its rise, mean over features",
+            "<",
+            0.0,
+        )
+    }
 )
 
 
@@ -102,6 +110,11 @@ def measure(seed: int, quick: bool) -> dict:
     }
 
 
+def conclude(one: dict) -> dict:
+    """Return the number behind both claims about FLD."""
+    return {"FLD_falls": one["FLD_flat"]}
+
+
 def draw(runs: list[dict]):
     from matplotlib import pyplot
 
@@ -120,4 +133,4 @@ def draw(runs: list[dict]):
 
 
 if __name__ == "__main__":
-    run(__file__, CLAIMS, measure, draw, seeds=10)
+    run(__file__, CLAIMS, measure, draw, conclude=conclude, seeds=10)

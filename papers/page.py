@@ -36,13 +36,6 @@ TABLES = {
 }
 """What stands below the claims of an experiment, from its record."""
 
-MARK = {"main": False, "kind": "", "printed": "", "why": "", "was": "", "changed": ""}
-TABLES = {"selection_overlap": table_1}
-"""What stands below the claims of an experiment, from its record."""
-
-NO_NUMBER = "-"
-UNTESTABLE = "not testable here"
-VERDICTS = ("holds", "does not hold", "undecided", UNTESTABLE)
 MARK = "<!-- built by papers/page.py from papers/results: do not edit -->"
 
 INTRODUCTION = f"""\
@@ -51,15 +44,16 @@ INTRODUCTION = f"""\
 {MARK}
 
 Every numbered figure and table of the papers behind this library, each once: what it claims, what we found, and
-whether it holds. A claim is an inequality that was written down before anything was computed; but
-for appendix F.2, whose powers and margin were set after one seed had been seen.
+whether it holds. A claim is an inequality that was written down before anything was computed; but for appendix F.2,
+whose powers and margin were set after one seed had been seen, and for what the table of changes says was put anew.
 
 - It **holds** where the whole 95 % interval over the seeds satisfies the inequality, **does not hold** where none of
   it does, and is **undecided** otherwise.
 - It is **not at the printed size** where the document prints the number itself and our interval leaves it out, though
   the inequality may hold; *Why* says whether the direction does.
 - "X is best" is one interval for each rival, and holds where all of them do; the rival named is the one that comes
-  closest. "Does not change" is an equivalence test, with its margin. Counts of seeds have the exact binomial interval.
+  closest. "Does not change" is an equivalence test, with its margin. Counts of seeds have the exact binomial
+  interval.
 - A bound other than 0 or 1 has its source beside it; where the document gives none it is ours, and the row says for
   which bounds the verdict would be which.
 - **Not testable here** are claims that our set-up cannot answer whatever the truth is: experiments at chance,
@@ -70,8 +64,9 @@ for appendix F.2, whose powers and margin were set after one seed had been seen.
   is counted.
 
 Networks and data are smaller than the papers' where theirs cannot be had: a verdict is about the claim, not about
-their numbers, unless it says so. What stands for what, and at which size, is said with each experiment; `papers/DATA.md` says which data
-folders there are and how to run with the papers' own.
+their numbers, unless it says so. What stands for what, and at which size, is said with each experiment;
+`papers/DATA.md` says which data folders there are and how to run with the papers' own. Below each experiment stand
+the version and the commit of the sources that computed it; the tests say which are older than the measure they use.
 
 `make papers` runs all experiments, `make papers ONLY="agreement_noise"` one of them; each is a short script in
 `papers/`. Times are those of one processor core.

@@ -1,4 +1,4 @@
-"""Run the experiments: ``python papers/run.py [name ...] [--jobs N] [--quick] [--again]``.
+"""Run the experiments: ``python papers/run.py [name ...] [--jobs N] [--quick] [--again] [--older] [--confirm]``.
 
 What an earlier run finished is kept: an interrupted run goes on where it stopped. Each experiment is a script that
 runs alone as well; `index.py` lists which figure or table of which document it reproduces. Experiments of one family,
@@ -21,6 +21,7 @@ from pathlib import Path
 
 from _cache import sources
 from _experiment import NO_DATA
+from _provenance import older
 from index import ENTRIES, FOLDER
 
 
@@ -41,6 +42,17 @@ def seconds(name: str) -> float:
     """Return how long an experiment took when it ran last, 0 where it never did."""
     kept = FOLDER / "results" / f"{name}.json"
     return float(json.loads(kept.read_text(encoding="utf-8"))["seconds"]) if kept.is_file() else 0.0
+
+
+def older_names(chosen: Sequence[str]) -> list[str]:
+    """Return the experiments whose results are older than the code that they use."""
+    found = []
+    for name in chosen:
+        kept = FOLDER / "results" / f"{name}.json"
+        record = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {"parts": {}}
+        if older(record, FOLDER / f"{name}.py"):
+            found.append(name)
+    return found
 
 
 def missing_folders(chosen: Sequence[str]) -> list[str]:
@@ -78,6 +90,12 @@ def main() -> int:
     )
     parser.add_argument("--quick", action="store_true", help="the reduced form of each")
     parser.add_argument("--again", action="store_true", help="forget what earlier runs kept")
+    parser.add_argument(
+        "--confirm", action="store_true", help="compute the first seed of each again and compare"
+    )
+    parser.add_argument(
+        "--older", action="store_true", help="only those older than the code that they use"
+    )
     options = parser.parse_args()
     if options.jobs < 1:
         parser.error(f"--jobs must be at least 1, got {options.jobs}")
@@ -87,8 +105,14 @@ def main() -> int:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"Did you mean {near[0]!r}? " if near else ""
             parser.error(f"unknown experiment {name!r}. {hint}There are: {', '.join(known)}")
-    flags = [f"--{flag}" for flag in ("quick", "again") if getattr(options, flag)]
-    if missing := missing_folders(options.names or known):
+    flags = [f"--{flag}" for flag in ("quick", "again", "confirm") if getattr(options, flag)]
+    chosen = options.names or known
+    if options.older:
+        chosen = older_names(chosen)
+        print(f"older than the code they use: {', '.join(chosen) or 'none'}", flush=True)
+        if not options.confirm:
+            flags.append("--again")
+    if missing := missing_folders(chosen):
         print(
             f"not in SHIFTMETRICS_DATA: {', '.join(missing)}. papers/DATA.md says what they are; "
             "the experiments that read them are skipped.",
@@ -96,9 +120,7 @@ def main() -> int:
         )
     statuses: dict[str, int] = {}
     with ThreadPoolExecutor(options.jobs) as pool:
-        for ended in pool.map(
-            lambda family: run_all(family, flags), families(options.names or known)
-        ):
+        for ended in pool.map(lambda family: run_all(family, flags), families(chosen)):
             statuses |= ended
     failed = [name for name, status in statuses.items() if status not in (0, NO_DATA)]
     skipped = [name for name, status in statuses.items() if status == NO_DATA]

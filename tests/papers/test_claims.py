@@ -69,3 +69,20 @@ def test_a_best_among_equals_is_seldom_called() -> None:
 )
 def test_no_change_is_an_equivalence_test(values: list[float], verdict: str) -> None:
     assert judge(Claim("It stays.", "change", "within", 0.1), values).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("yes", "low", "verdict"),
+    [
+        (10, 0.6915, "holds"),
+        (9, 0.5550, "holds"),
+        (8, 0.4439, "undecided"),
+        (0, 0.0, "does not hold"),
+    ],
+)
+def test_counts_of_seeds_are_judged_by_a_sign_test(yes: int, low: float, verdict: str) -> None:
+    """Clopper and Pearson: of ten seeds nine have to say yes, as (1 + 10) / 2^10 < 2.5 % says as well."""
+    more = Claim("It is ahead.", "fraction of the seeds", ">", 0.5)
+    found = judge(more, [True] * yes + [False] * (10 - yes))
+    assert (found.mean, found.verdict) == (yes / 10, verdict)
+    assert found.low == pytest.approx(low, abs=1e-4)

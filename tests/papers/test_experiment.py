@@ -54,3 +54,55 @@ def test_another_computation_starts_anew(script: Path) -> None:
     script.write_text("def measure(seed, quick):\n    return seed + 1\n", encoding="utf-8")
     _experiment.run(str(script), CLAIMS, measure, seeds=3)
     assert computed == [0, 1, 0, 1, 2]
+
+
+def test_claims_and_conclusions_may_change_without_a_computation(script: Path) -> None:
+    computed: list[int] = []
+
+    def measure(seed: int, quick: bool) -> dict[str, float]:
+        computed.append(seed)
+        return {"raw": float(seed)}
+
+    def double(one: dict) -> dict[str, float]:
+        return {"size": 2 * one["raw"]}
+
+    def more(one: dict) -> dict[str, bool]:
+        return {"size": one["raw"] > 0}
+
+    _experiment.run(str(script), CLAIMS, measure, conclude=double, seeds=3)
+    text = script.read_text(encoding="utf-8")
+    added = 'CLAIMS = {"size": 1}\n\n\ndef conclude(one):\n    """Words."""\n    return {}\n'
+    script.write_text(added + text, encoding="utf-8")
+    counts = {"size": Claim("It is ahead.", "fraction", ">", 0.5)}
+    _experiment.run(str(script), counts, measure, conclude=more, seeds=3)
+    assert computed == [0, 1, 2]
+    record = json.loads((script.parent / "results" / "experiment.json").read_text(encoding="utf-8"))
+    assert [one["size"] for one in record["runs"]] == [False, True, True]
+    assert record["claims"]["size"]["bound"] == 0.5
+
+
+@pytest.mark.parametrize(("now", "agrees"), [(1.0, True), (1.0004, True), (1.01, False)])
+def test_a_confirmation_computes_the_first_seed_again(
+    script: Path, monkeypatch: pytest.MonkeyPatch, now: float, agrees: bool
+) -> None:
+    _experiment.run(str(script), CLAIMS, lambda seed, quick: {"size": 1.0, "all": [2.0]}, seeds=3)
+    kept = script.parent / "results" / "experiment.json"
+    before = json.loads(kept.read_text(encoding="utf-8"))
+    monkeypatch.setattr("sys.argv", ["experiment.py", "--confirm"])
+    monkeypatch.setattr(_experiment, "stamp", lambda path: {"commit": "abc", "parts": {"x": "1"}})
+
+    def measure(seed: int, quick: bool) -> dict:
+        assert seed == 0
+        return {"size": now, "all": [2.0]}
+
+    if agrees:
+        _experiment.run(str(script), CLAIMS, measure, seeds=3)
+    else:
+        with pytest.raises(SystemExit) as ended:
+            _experiment.run(str(script), CLAIMS, measure, seeds=3)
+        assert ended.value.code == _experiment.ANOTHER
+    after = json.loads(kept.read_text(encoding="utf-8"))
+    assert after["runs"] == before["runs"]
+    assert (after.get("confirmed"), after["parts"] == {"x": "1"}) == (
+        ("abc", True) if agrees else (None, False)
+    )

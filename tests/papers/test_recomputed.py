@@ -258,6 +258,22 @@ def test_scores_of_mixtures(kept: str, bandwidth: float) -> None:
 # --- verdicts --------------------------------------------------------------------------------
 
 
+def interval(values: list) -> tuple[float, float]:
+    """Return the t interval of the mean, or for yes and no the fractions that a tail of 2.5 % leaves possible."""
+    n = len(values)
+    if not all(isinstance(value, bool) for value in values):
+        half = stats.t.ppf(0.975, n - 1) * np.std(values, ddof=1) / n**0.5
+        return float(np.mean(values) - half), float(np.mean(values) + half)
+    yes = sum(values)
+
+    def at_most(k: int, p: float) -> float:
+        return sum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k + 1))
+
+    low = brentq(lambda p: 1 - at_most(yes - 1, p) - 0.025, 0, 1) if yes else 0.0
+    high = brentq(lambda p: at_most(yes, p) - 0.025, 0, 1) if yes < n else 1.0
+    return low, high
+
+
 def test_verdicts_follow_from_the_kept_runs() -> None:
     """Mean, t interval and verdict of each claim with one number a seed, from the numbers themselves."""
     for path in sorted((FOLDER / "results").glob("[!.]*.json")):
@@ -266,8 +282,7 @@ def test_verdicts_follow_from_the_kept_runs() -> None:
             values = [one[key] for one in kept["runs"]]
             if isinstance(values[0], dict) or len(values) < 2 or claim["relation"] == "within":
                 continue
-            half = stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5
-            low, high = np.mean(values) - half, np.mean(values) + half
+            low, high = interval(values)
             assert (low, high) == pytest.approx((claim["low"], claim["high"]), rel=1e-4, abs=1e-9)
             bound, above = claim["bound"], claim["relation"].startswith(">")
             if "=" not in claim["relation"]:
