@@ -47,13 +47,16 @@ class ModeRows:
     p_value : float
         Of "as frequent on both sides", adjusted for all that was tried.
     contrasts : tuple of Contrast
-        The conditions on single columns that define it; none for a mode that the search found.
+        The conditions on single columns that define it; none for a mode that the search found without a rule.
+    has_rule : bool
+        Whether its samples are those that meet all conditions together.
     """
 
     own: IntArray
     other: IntArray
     p_value: float = 1.0
     contrasts: tuple[Contrast, ...] = ()
+    has_rule: bool = False
 
 
 def condition_modes(
@@ -136,7 +139,9 @@ def _joined(mode: ModeRows, condition: ModeRows, shared: int) -> ModeRows:
     either = len(condition.own) + len(mode.own) - shared
     if shared < _ALIKE * either:
         return replace(mode, p_value=p_value)
-    contrasts = (*mode.contrasts, *condition.contrasts)
+    named = {contrast.column for contrast in mode.contrasts}
+    others = [contrast for contrast in condition.contrasts if contrast.column not in named]
+    contrasts = (*mode.contrasts, *others)
     # Ordinary samples that one condition lets in are none of the mode: the likelier condition says which are.
     if len(mode.other) or len(condition.other):
         leading = min(mode, condition, key=lambda part: (part.p_value, len(part.other)))
@@ -228,7 +233,7 @@ def _out_of_range(column: Column, own: pd.Series, other: pd.Series) -> list[Mode
             if not beyond:
                 continue
             n_tried += 1
-            gain = _log_likelihood_ratio(beyond, known_beyond, len(own), len(other))
+            gain = log_likelihood_ratio(beyond, known_beyond, len(own), len(other))
             if beyond * len(other) >= _TIMES * known_beyond * len(own) and gain > best:
                 best = gain
                 chosen = float(limits[k])
@@ -266,9 +271,11 @@ def _set_aside(n_own: int) -> list[int]:
     return steps
 
 
-def _log_likelihood_ratio(own: int, other: int, n_own: int, n_other: int) -> float:
+def log_likelihood_ratio(own: int, other: int, n_own: int, n_other: int) -> float:
     """Return how much likelier a fraction of its own is for those beyond a limit (M. Kulldorff, 1997)."""
     both = own + other
+    if not both:
+        return 0.0
     expected = n_own / (n_own + n_other)
     rate = own / both
     if rate <= expected:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,12 @@ from shiftmetrics._core.options import check_memory_limit
 from shiftmetrics._core.result import Interval
 from shiftmetrics.decisions.audit.column_changes import CHANGED_LEVEL
 from shiftmetrics.decisions.audit.conditions import ModeRows, condition_modes, joined_modes
+from shiftmetrics.decisions.audit.members import (
+    SearchedSide,
+    distinct_modes,
+    excess_of_unsearched,
+    members_of_mode,
+)
 from shiftmetrics.decisions.audit.new_modes import (
     MOST_CONTRASTS,
     TableMode,
@@ -40,9 +46,6 @@ Conditions and columns that changed have p-values far below any level; the searc
 """
 SEARCHED = 5_000
 """Samples of each side in which modes are looked for; members are then found among all of them."""
-_BLOCK = 20_000
-_MEMBER = 2.0 / 3.0
-"""Membership from which a sample is a member: at most half of the members would be there anyway."""
 _LEAST = 2
 
 
@@ -109,8 +112,14 @@ def find_changed_modes(
     )
     searched = _Shown()
     if min(len(rows), len(base_rows)) >= _LEAST:
-        sides = (reference, base_rows), (current, rows)
-        searched = _by_search(encoder, *sides, rng, has_modes=bool(conditions.new))
+        searched = _by_search(
+            encoder,
+            SearchedSide(reference, base_rows, "reference"),
+            SearchedSide(current, rows, "test"),
+            rng,
+            left=(left, base_left),
+            has_modes=bool(conditions.new),
+        )
     elif min(len(current), len(reference)) < _LEAST:
         warning = "A search for modes needs at least two samples on both sides."
         searched = _Shown(warnings=(warning,))
@@ -192,23 +201,29 @@ def _by_conditions(encoder: TableEncoder, reference: pd.DataFrame, current: pd.D
 
 def _by_search(
     encoder: TableEncoder,
-    reference: tuple[pd.DataFrame, IntArray],
-    current: tuple[pd.DataFrame, IntArray],
+    reference: SearchedSide,
+    current: SearchedSide,
     rng: np.random.Generator,
     *,
+    left: tuple[IntArray, IntArray],
     has_modes: bool,
 ) -> _Shown:
     """Return what kernels show among some rows of both tables, with the members of modes among all rows."""
-    table, rows = current
-    base, base_rows = reference
+    rows = current.rows
     result = detected(
-        encoder.encoded(table.iloc[rows]),
-        encoder.encoded(base.iloc[base_rows]),
+        encoder.encoded(current.frame.iloc[rows]),
+        encoder.encoded(reference.frame.iloc[reference.rows]),
         encoder.names,
         np.random.default_rng(int(rng.integers(2**31))),
     )
-    sides = (table, rows, "test"), (base, base_rows, "reference")
-    new = [_members(mode, *sides, encoder) for mode in result.new]
+    new = [members_of_mode(mode, current, reference, encoder) for mode in result.new]
+    missing = [members_of_mode(mode, reference, current, encoder) for mode in result.missing]
+    sizes = len(current.frame), len(reference.frame)
+    new = distinct_modes(new, *sizes)
+    # The search counts rows that it fitted. Those that were not searched, or meet a rule, tell more.
+    fraction = result.fraction
+    if new and (len(rows) < len(left[0]) or any(mode.has_rule for mode in new)):
+        fraction = excess_of_unsearched(new, current, reference, left)
     test = result.test
     newest = rows[:0]
     # Scores of rows cost a fifth of an audit: they are asked for where no mode says which rows are new.
@@ -216,11 +231,11 @@ def _by_search(
         newest = rows[np.argsort(-result.scorer.rows[: len(rows)], kind="stable")]
     return _Shown(
         new=new,
-        missing=[_members(mode, *sides[::-1], encoder) for mode in result.missing],
+        missing=distinct_modes(missing, *sizes[::-1]),
         # Both sides are tested against one null.
         p_value=min(test.p_value, test.missing_p_value),
-        fraction=result.fraction,
-        lower_limit=result.fraction_interval.low,
+        fraction=fraction,
+        lower_limit=min(result.fraction_interval.low, fraction),
         novelty_p_value=test.p_value,
         newest=newest,
         gradual=result.changes.in_words() if result.changes.are_gradual else "",
@@ -299,36 +314,6 @@ def _least_excess(
     return max(0.0, (low - high) / (1.0 - high))
 
 
-def _members(
-    mode: Any,
-    own: tuple[pd.DataFrame, IntArray, str],
-    other: tuple[pd.DataFrame, IntArray, str],
-    encoder: TableEncoder,
-) -> ModeRows:
-    """Return the members of a mode of the search among all rows of both sides, the most typical first."""
-    # Where a part was searched, the kernels of the mode tell which of all rows belong to it.
-    found = []
-    for frame, searched, name in (own, other):
-        rows = searched[mode.members(of=name)]
-        if len(searched) < len(frame):
-            rows = members_among(mode, frame, encoder)
-        found.append(rows)
-    return ModeRows(found[0], found[1], mode.p_value)
-
-
-def members_among(mode: Any, frame: pd.DataFrame, encoder: TableEncoder) -> IntArray:
-    """Return the members of a mode among all rows of a table, block by block, the most typical first."""
-    found = []
-    strengths = []
-    for start in range(0, len(frame), _BLOCK):
-        membership = mode.score(encoder.encoded(frame.iloc[start : start + _BLOCK]))
-        rows = np.flatnonzero(membership >= _MEMBER)
-        found.append(rows + start)
-        strengths.append(membership[rows])
-    order = np.argsort(-np.concatenate(strengths), kind="stable")
-    return np.concatenate(found)[order]
-
-
 def _described(
     mode: ModeRows,
     own: pd.DataFrame,
@@ -345,7 +330,11 @@ def _described(
         features = encoder.encoded(own.iloc[inside]), encoder.encoded(other.iloc[others])
         nearest = others[nearest_rows(*features, rng)]
         named = {contrast.column for contrast in contrasts}
-        found = contrasts_of(encoder.columns, own, other, inside, nearest)
+        columns = encoder.columns
+        # A rule has compared all columns but those of text.
+        if mode.has_rule:
+            columns = [column for column in columns if column.role == "text"]
+        found = contrasts_of(columns, own, other, inside, nearest)
         contrasts += [contrast for contrast in found if contrast.column not in named]
     order = rng.permutation(mode.own)
     return TableMode(
