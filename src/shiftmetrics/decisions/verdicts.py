@@ -10,6 +10,8 @@ CANNOT_TELL_YET = "CANNOT TELL YET"
 """More labels may tell."""
 
 CHANGED = "CHANGED"
+PERHAPS = "PERHAPS"
+"""Weak evidence of a change that has no name yet: it alarms nobody."""
 NO_CHANGE_SHOWN = "NO CHANGE SHOWN"
 CANNOT_TELL = "CANNOT TELL"
 """Rows depend on each other: no further label helps."""

@@ -1,12 +1,16 @@
 """Rules on audits: what a gate may stand on, and the estimate without labels, which it may not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 from shiftmetrics._core.result import format_percent
-from shiftmetrics.decisions import AuditResult, audit_samples
+from shiftmetrics.decisions import AuditResult, audit_samples, verdicts
+from shiftmetrics.decisions.audit.column_changes import ColumnChange
+from shiftmetrics.decisions.audit.timeline import ChangePoint
 from shiftmetrics.rules import Rule, check_results
 
 
@@ -94,3 +98,71 @@ def test_results_survive_files(audited, tmp_path):
     assert back.equals(audited)
     assert back.headline() == audited.headline()
     assert back.notes() == audited.notes()
+
+
+def told(result, *, p_value, verdict=verdicts.CHANGED, **changes):
+    """Return a result of other changes."""
+    return replace(
+        result, p_value=p_value, verdict=verdict, changes=replace(result.changes, **changes)
+    )
+
+
+def test_each_claim_has_the_p_value_of_its_own(gated):
+    # All evidence together is overwhelming; what is claimed is shown less well.
+    modes = told(gated, p_value=1e-30, novelty_p_value=0.02)
+    assert "(p = 0.02)" in modes.sentence
+    gone = told(
+        gated,
+        p_value=1e-30,
+        novelty_p_value=0.9,
+        missing_p_value=0.03,
+        new=(),
+        missing=gated.changes.new,
+    )
+    assert gone.sentence.startswith("A mode of the reference is missing")
+    assert "(p = 0.03)" in gone.sentence
+    unnamed = told(
+        gated, p_value=0.004, novelty_p_value=0.9, missing_p_value=0.004, new=(), columns=()
+    )
+    assert "Something of the reference is missing (p = 0.004)" in unnamed.sentence
+    column = ColumnChange(
+        column="x", effect=0.3, p_value=0.002, missing=(0.0, 0.0), text="median 3, was 1"
+    )
+    other = replace(column, column="z", effect=0.2, p_value=0.0)
+    columns = told(
+        gated,
+        p_value=0.0,
+        novelty_p_value=0.9,
+        missing_p_value=0.9,
+        new=(),
+        columns=(column, other),
+    )
+    assert columns.sentence == "2 columns of 2 changed, most of all x: median 3, was 1 (p = 0.01)."
+    replaced = told(gated, p_value=0.0, columns=(replace(column, effect=1.0),))
+    assert "x (p = 0.01)" in replaced.sentence
+
+
+def test_a_change_without_a_name_must_be_shown_at_one_per_cent(gated):
+    perhaps = told(
+        gated, p_value=0.02, verdict=verdicts.PERHAPS, novelty_p_value=0.02, new=(), columns=()
+    )
+    assert perhaps.headline().startswith("PERHAPS  Something is new (p = 0.02)")
+    assert not perhaps.changes.has_name
+    assert any("audit again" in step for step in perhaps.next_steps)
+    assert gated.changes.has_name
+
+
+def test_a_mode_that_went_away_is_there_until_a_day(gated):
+    change = ChangePoint(
+        period="2024-03-02",
+        earliest="2024-03-01",
+        latest="2024-03-02",
+        before=0.4,
+        after=0.1,
+        p_value=0.001,
+    )
+    mode = replace(gated.changes.new[0], change=change)
+    gone = told(gated, p_value=0.0, new=(mode,))
+    assert "until 2024-03-02 (40 % > 10 %)" in gone.mode_line(0)
+    come = told(gated, p_value=0.0, new=(replace(mode, change=replace(change, after=0.5)),))
+    assert "since 2024-03-02 (40 % > 50 %)" in come.mode_line(0)

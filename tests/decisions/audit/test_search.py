@@ -203,3 +203,23 @@ def test_random_halves_of_one_sample_are_exchangeable_after_the_encoding(columns
         false += min(test.p_value, test.missing_p_value) <= 0.05
     # Two are expected; seven or more come by chance in 3 of 1,000 runs.
     assert false <= 6
+
+
+@pytest.mark.parametrize("cell", [np.inf, -np.inf])
+def test_infinite_cells_are_named(cell):
+    rng = np.random.default_rng(1)
+    reference, current = (
+        pd.DataFrame({"x": rng.normal(size=300), "y": rng.normal(size=300)}) for _ in range(2)
+    )
+    current.loc[:40, "x"] = cell
+    result = audit_samples(reference, current)
+    (mode,) = result.changes.new
+    assert mode.description == "x infinite"
+    np.testing.assert_array_equal(np.sort(mode.rows), np.arange(41))
+    (change,) = result.changes.changed_columns()
+    assert (change.column, change.effect) == ("x", pytest.approx(41 / 300))
+    assert change.text == "infinite in 14 %, was 0 %"
+    # In all rows it is the column that has other values.
+    current["x"] = cell
+    result = audit_samples(reference, current)
+    assert [change.column for change in result.changes.replaced] == ["x"]

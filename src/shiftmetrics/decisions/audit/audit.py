@@ -27,6 +27,7 @@ from shiftmetrics.decisions.audit.sample_changes import SampleChanges, Timeline
 from shiftmetrics.decisions.audit.search import (
     COLUMNS,
     LEVEL,
+    UNNAMED_LEVEL,
     FoundModes,
     at_most_rows,
     find_changed_modes,
@@ -186,7 +187,8 @@ def audit_samples(
             for mode, inside in zip(new, members, strict=True)
         ]
     changes = SampleChanges(
-        novelty_p_value=found.novelty_p_value,
+        novelty_p_value=found.new_p_value,
+        missing_p_value=found.missing_p_value,
         new=tuple(new),
         missing=tuple(replace(mode, names=base_ids[mode.order]) for mode in found.missing),
         columns=changed,
@@ -217,6 +219,8 @@ def audit_samples(
         verdict = verdicts.NO_CHANGE_SHOWN
     elif dependent:
         verdict = verdicts.CANNOT_TELL
+    elif p_value > UNNAMED_LEVEL and not changes.has_name:
+        verdict = verdicts.PERHAPS
     else:
         verdict = verdicts.CHANGED
     return AuditResult(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number, format_percent
 from shiftmetrics.tables.encoder.categories import level_counts
@@ -41,7 +41,7 @@ class ColumnChange(Record):
     effect : float
         From 0 to 1: the largest difference of the two distribution functions (numbers, dates; Kolmogorov and
         Smirnov), or of the fractions of any set of levels (categories; total variation, rare levels as one); or the
-        change of the fraction that is missing, where that is larger.
+        change of the fraction that is missing, or infinite, where that is larger.
     p_value : float
         Of "both samples have one distribution", adjusted for the number of columns (Holm).
     missing : tuple of two floats
@@ -114,8 +114,9 @@ def _numbers_change(column: Column, reference: pd.Series, current: pd.Series) ->
     """Compare the distribution functions of numbers or dates, and how many cells are missing."""
     from scipy.stats import fisher_exact, ks_2samp
 
+    sizes = len(reference), len(current)
     gaps = [int(side.isna().sum()) for side in (reference, current)]
-    missing = gaps[0] / len(reference), gaps[1] / len(current)
+    missing = gaps[0] / sizes[0], gaps[1] / sizes[1]
     effect, p_value, text = 0.0, 1.0, ""
     sides = [ordered_values(column.role, side.dropna()) for side in (reference, current)]
     if all(len(side) for side in sides):
@@ -127,15 +128,20 @@ def _numbers_change(column: Column, reference: pd.Series, current: pd.Series) ->
         effect = float(test.statistic)
         p_value = float(test.pvalue)
         text = _in_words(column.role, *sides)
-    # Two questions are asked of a column with gaps: its values, and whether they are there. The smaller p-value
-    # counts twice, and the larger effect is told.
-    if any(gaps):
-        rows = [[gaps[0], len(reference) - gaps[0]], [gaps[1], len(current) - gaps[1]]]
-        p_value = min(1.0, 2.0 * min(p_value, float(fisher_exact(rows).pvalue)))
-        apart = abs(missing[1] - missing[0])
-        if apart > effect:
-            effect = apart
-            text = f"missing in {format_percent(missing[1])}, was {format_percent(missing[0])}"
+    # More questions are asked of a column with gaps, or infinite cells: whether they are there. The smallest p-value
+    # counts as often as questions were asked, and the largest effect is told.
+    infinite = [int(infinite_cells(column.role, side).sum()) for side in (reference, current)]
+    p_values = [p_value]
+    for word, counts in (("missing", gaps), ("infinite", infinite)):
+        if not any(counts):
+            continue
+        rows = [[n, size - n] for n, size in zip(counts, sizes, strict=True)]
+        p_values.append(float(fisher_exact(rows).pvalue))
+        before, now = (n / size for n, size in zip(counts, sizes, strict=True))
+        if abs(now - before) > effect:
+            effect = abs(now - before)
+            text = f"{word} in {format_percent(now)}, was {format_percent(before)}"
+    p_value = min(1.0, len(p_values) * min(p_values))
     return ColumnChange(
         column=str(column.name),
         effect=effect,
@@ -174,6 +180,13 @@ def ordered_values(role: str, values: pd.Series) -> FloatArray:
         return np.asarray(values.to_numpy(dtype="datetime64[ns]").astype(np.int64) / 1e9)
     numbers = to_numbers(values)
     return numbers[np.isfinite(numbers)]
+
+
+def infinite_cells(role: str, values: pd.Series) -> BoolArray:
+    """Return which cells of a number are infinite: they are no gaps, and no numbers to order others by."""
+    if role != "number" or values.dtype.kind in "iub":
+        return np.zeros(len(values), dtype=bool)
+    return values.notna().to_numpy() & ~np.isfinite(to_numbers(values))
 
 
 def in_words(role: str, value: float) -> str:

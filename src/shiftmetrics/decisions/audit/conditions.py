@@ -17,6 +17,7 @@ from shiftmetrics._core.result import format_percent
 from shiftmetrics.decisions.audit.column_changes import (
     COMPARED,
     in_words,
+    infinite_cells,
     middle_of,
     ordered_values,
 )
@@ -190,14 +191,21 @@ def _rows_of_level(codes: IntArray, names: Sequence[str], level: str) -> IntArra
 
 
 def _gaps(column: Column, own: pd.Series, other: pd.Series) -> list[ModeRows]:
-    """Return the condition that a cell is missing."""
-    rows = np.flatnonzero(own.isna())
-    others = np.flatnonzero(other.isna())
-    if not len(rows):
-        return []
-    text = level_in_words(column, "missing")
-    outside = f"missing in {format_percent(len(others) / len(other))}"
-    return [_condition(column, text, rows, others, inside="missing in 100 %", outside=outside)]
+    """Return the conditions that a cell is missing, or infinite."""
+    found = []
+    for word, is_so, others_are in (
+        ("missing", own.isna().to_numpy(), other.isna().to_numpy()),
+        ("infinite", infinite_cells(column.role, own), infinite_cells(column.role, other)),
+    ):
+        rows = np.flatnonzero(is_so)
+        others = np.flatnonzero(others_are)
+        if not len(rows):
+            continue
+        inside = f"{word} in 100 %"
+        outside = f"{word} in {format_percent(len(others) / len(other))}"
+        text = f"{column.name} {word}"
+        found.append(_condition(column, text, rows, others, inside=inside, outside=outside))
+    return found
 
 
 def _out_of_range(column: Column, own: pd.Series, other: pd.Series) -> list[ModeRows]:

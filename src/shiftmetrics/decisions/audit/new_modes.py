@@ -12,7 +12,7 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_percent
-from shiftmetrics.decisions.audit.column_changes import in_words, ordered_values
+from shiftmetrics.decisions.audit.column_changes import in_words, infinite_cells, ordered_values
 from shiftmetrics.decisions.audit.timeline import ChangePoint
 from shiftmetrics.tables.encoder.categories import level_counts, level_names
 from shiftmetrics.tables.encoder.roles import Column
@@ -225,19 +225,25 @@ def _of_numbers(column: Column, inside: pd.Series, near: pd.Series, other: pd.Se
     """Compare how many cells are missing, and the distribution functions; the median of the members is named."""
     from scipy.stats import ks_2samp
 
-    gaps = float(inside.isna().mean()) - float(near.isna().mean())
     effect = 0.0
     sides = [ordered_values(column.role, part.dropna()) for part in (inside, near, other)]
     if all(len(side) for side in sides):
         effect = float(ks_2samp(sides[0], sides[1], method="asymp").statistic)
-    # A column whose cells are missing, or no longer, differs by that, or not at all.
-    if abs(gaps) > effect or not all(len(side) for side in sides):
+    # A column whose cells are missing, or infinite, or no longer, differs by that, or not at all.
+    parts = (inside, near, other)
+    counted = [
+        ("missing", [float(part.isna().mean()) for part in parts]),
+        ("infinite", [float(infinite_cells(column.role, part).mean()) for part in parts]),
+    ]
+    word, rates = max(counted, key=lambda each: abs(each[1][0] - each[1][1]))
+    apart = rates[0] - rates[1]
+    if abs(apart) > effect or not all(len(side) for side in sides):
         return Contrast(
             column=str(column.name),
-            effect=abs(gaps),
-            inside=f"missing in {format_percent(inside.isna().mean())}",
-            outside=f"missing in {format_percent(other.isna().mean())}",
-            text=f"{column.name} {'missing' if gaps > 0.0 else 'not missing'}",
+            effect=abs(apart),
+            inside=f"{word} in {format_percent(rates[0])}",
+            outside=f"{word} in {format_percent(rates[2])}",
+            text=f"{column.name} {word if apart > 0.0 else f'not {word}'}",
         )
     median, elsewhere = (in_words(column.role, float(np.median(sides[side]))) for side in (0, 2))
     return Contrast(

@@ -18,7 +18,7 @@ from shiftmetrics.decisions.audit.labelled import (
     labels_for_accuracy,
 )
 from shiftmetrics.decisions.audit.sample_changes import SampleChanges
-from shiftmetrics.decisions.audit.search import LEVEL, SEARCH
+from shiftmetrics.decisions.audit.search import COLUMNS, LEVEL
 from shiftmetrics.decisions.audit.tipping import Tipping
 from shiftmetrics.decisions.audit.unlabelled import UnlabelledAccuracy
 from shiftmetrics.decisions.labelling.plan import LabelPlan
@@ -51,8 +51,9 @@ class AuditResult(LeadingVerdict, Drawn, Result):
     value : float
         Lower limit of the fraction of the current sample that is new; 0 where nothing is shown to be.
     verdict : str
-        "WORSE" where labels show that the model is worse; else "CHANGED" or "NO CHANGE SHOWN"; "CANNOT TELL" where
-        every row of a sample stands several times, or rows depend on each other and the evidence is not overwhelming.
+        "WORSE" where labels show that the model is worse; else "CHANGED" or "NO CHANGE SHOWN"; "PERHAPS" where a
+        change is shown at 5 % but not at 1 %, and no mode and no column tells what it is; "CANNOT TELL" where every
+        row of a sample stands several times, or rows depend on each other and the evidence is not overwhelming.
     new_fraction : float
         About how much of the current sample is new.
     p_value : float
@@ -116,25 +117,36 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         every = min(change.effect for change in self.changes.replaced) > 1.0 - 1e-9
         where = "in every sample" if every else "in nearly every sample"
         which = f"{_columns(len(names))} {verb} other values {where}"
-        return f"{which}: {_named(names)} ({p_words(self.p_value)})."
+        return f"{which}: {_named(names)} ({p_words(self._columns_p_value)})."
 
     def _apart_sentence(self) -> str:
         """Say what the other columns show where some have other values in every sample."""
+        shown = self._search_shows(self.changes.fraction_in_modes)
         p = p_words(self.changes.novelty_p_value)
-        shown = self._search_shows(self.changes.fraction_in_modes, p)
         return f"By the other columns {shown or f'nothing is shown to be new ({p})'}."
 
-    def _search_shows(self, fraction: float, p: str) -> str:
-        """Say what the search shows: modes first, since they say which samples; empty where it shows nothing."""
+    @property
+    def _columns_p_value(self) -> float:
+        """Of "no column changed by itself", with the part of the level that columns have."""
+        least = min([change.p_value for change in self.changes.columns], default=1.0)
+        return min(1.0, least / COLUMNS)
+
+    def _search_shows(self, fraction: float) -> str:
+        """Say what the search shows: modes first, since they say which samples; empty where it shows nothing.
+
+        The p-value of each claim is its own.
+        """
         changes = self.changes
+        p = p_words(changes.novelty_p_value)
         if changes.new:
             n = len(changes.new)
             modes = "one mode" if n == 1 else f"{n} modes"
             return f"{format_percent(fraction)} of the samples are new, in {modes} ({p})"
         if changes.gradual:
-            return f"no new mode, but a change ({p}): {changes.gradual}"
+            either = min(changes.novelty_p_value, changes.missing_p_value)
+            return f"no new mode, but a change ({p_words(either)}): {changes.gradual}"
         # A column that changed explains most of what has no mode, unless held-out samples show that some are new.
-        is_new = changes.novelty_p_value <= LEVEL * SEARCH
+        is_new = changes.novelty_p_value <= LEVEL
         if is_new and (self.value > 0.0 or not changes.n_changed):
             rows = ", ".join(changes.first_rows[:3])
             return f"something is new ({p}); no single clear mode; look first at samples {rows}"
@@ -144,7 +156,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         # What the search shows, then single columns.
         changes = self.changes
         p = p_words(self.p_value)
-        if shown := self._search_shows(self.new_fraction, p):
+        if shown := self._search_shows(self.new_fraction):
             return f"{shown[0].upper()}{shown[1:]}."
         if self.verdict == verdicts.NO_CHANGE_SHOWN:
             if not changes.columns:
@@ -152,13 +164,18 @@ class AuditResult(LeadingVerdict, Drawn, Result):
             return f"Neither a new mode nor a change of one of {len(changes.columns)} columns is shown ({p})."
         columns = changes.changed_columns()
         # The first of these that is shown: a part of the reference that is gone, then single columns.
+        gone = p_words(changes.missing_p_value)
         if changes.missing:
-            return f"A mode of the reference is missing: {changes.missing[0].description} ({p})."
-        if not columns:
-            return f"Something of the reference is missing ({p}); no single clear mode."
-        first = columns[0]
-        which = _columns(len(columns))
-        return f"{which} of {len(changes.columns)} changed, most of all {first.column}: {first.text} ({p})."
+            return f"A mode of the reference is missing: {changes.missing[0].description} ({gone})."
+        if columns:
+            first = columns[0]
+            which = _columns(len(columns))
+            # The largest effect is named, whose own p-value need not be the least.
+            p = p_words(min(1.0, first.p_value / COLUMNS))
+            return f"{which} of {len(changes.columns)} changed, most of all {first.column}: {first.text} ({p})."
+        if changes.missing_p_value <= LEVEL:
+            return f"Something of the reference is missing ({gone}); no single clear mode."
+        return f"Something changed ({p}); neither a mode nor a column stands out."
 
     @property
     def next_steps(self) -> list[str]:
@@ -196,6 +213,8 @@ class AuditResult(LeadingVerdict, Drawn, Result):
             )
         if self.verdict == verdicts.CANNOT_TELL:
             steps = ["Drop copies, or rows that follow from those before them, and audit again."]
+        if self.verdict == verdicts.PERHAPS:
+            steps.append("Nothing to do now; audit again when there are more samples.")
         if not steps and self.verdict == verdicts.CHANGED:
             steps.append("Look at what changed; the labels do not show that the model is worse.")
         if not steps:
@@ -279,7 +298,9 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         since = ""
         if mode.change is not None and mode.change.p_value <= 0.05:
             change = mode.change
-            since = f"since {change.period} ({format_percent(change.before)} > {format_percent(change.after)})  "
+            # Such as a mode of one week: what stands after it is less.
+            word = "since" if change.after >= change.before else "until"
+            since = f"{word} {change.period} ({format_percent(change.before)} > {format_percent(change.after)})  "
         # The headline counts what exceeds the reference: a mode that stands there too is larger.
         before = ""
         if mode.other_fraction > 0.0:

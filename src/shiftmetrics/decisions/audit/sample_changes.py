@@ -41,8 +41,9 @@ class SampleChanges(Record):
 
     Attributes
     ----------
-    novelty_p_value : float
-        Of "nothing is new", from permuted labels of the samples.
+    novelty_p_value, missing_p_value : float
+        Of "nothing is new", and of "nothing is missing": from conditions on columns and permuted labels, each with
+        its part of the level.
     new, missing : tuple of TableMode
         Modes that the reference lacks, and modes that the current sample lacks; the largest first.
     columns : tuple of ColumnChange
@@ -74,6 +75,7 @@ class SampleChanges(Record):
     timeline: Timeline | None = None
     column_notes: tuple[str, ...] = ()
     order_of_dates: tuple[str, ...] = ()
+    missing_p_value: float = 1.0
 
     @property
     def fraction_in_modes(self) -> float:
@@ -83,6 +85,11 @@ class SampleChanges(Record):
         first = self.new[0]
         members = np.unique(np.concatenate([mode.rows for mode in self.new]))
         return len(members) * first.fraction / first.n_members
+
+    @property
+    def has_name(self) -> bool:
+        """Whether a mode, a column or a gradual change is there to look at."""
+        return bool(self.new or self.missing or self.gradual or self.n_changed)
 
     @property
     def n_changed(self) -> int:

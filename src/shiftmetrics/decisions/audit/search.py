@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEVEL = 0.05
+UNNAMED_LEVEL = 0.01
+"""Level of a change that has no mode and no column to look at: nobody can do anything about it but look again."""
 SEARCH, CONDITIONS, COLUMNS = 0.6, 0.1, CHANGED_LEVEL / LEVEL
 """Parts of the level of an audit: of the search for both sides, of the conditions of each side, of the columns.
 
@@ -57,8 +59,8 @@ class FoundModes:
     ----------
     p_value : float
         Of "nothing is new or missing", where conditions and the search take their parts of the level.
-    novelty_p_value : float
-        Of "nothing is new", from the search alone.
+    new_p_value, missing_p_value : float
+        Of "nothing is new" and of "nothing is missing", by the same parts of the level.
     fraction : float
         About how much of the current sample is new.
     interval : Interval
@@ -74,7 +76,8 @@ class FoundModes:
     """
 
     p_value: float
-    novelty_p_value: float
+    new_p_value: float
+    missing_p_value: float
     fraction: float
     interval: Interval
     new: tuple[TableMode, ...]
@@ -144,7 +147,8 @@ def find_changed_modes(
     )
     return FoundModes(
         p_value=min(1.0, conditions.p_value / CONDITIONS, searched.p_value / SEARCH),
-        novelty_p_value=searched.novelty_p_value,
+        new_p_value=_shown_at(conditions.new, searched.new, searched.novelty_p_value),
+        missing_p_value=_shown_at(conditions.missing, searched.missing, searched.missing_p_value),
         fraction=min(conditions.fraction + part * searched.fraction, 1.0),
         interval=interval,
         new=tuple(sorted(described, key=lambda mode: -mode.fraction)),
@@ -166,9 +170,19 @@ class _Shown:
     lower_limit: float = 0.0
     # Of the search alone.
     novelty_p_value: float = 1.0
+    missing_p_value: float = 1.0
     newest: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     gradual: str = ""
     warnings: tuple[str, ...] = ()
+
+
+def _shown_at(
+    conditions: Sequence[ModeRows], searched: Sequence[ModeRows], p_value: float
+) -> float:
+    """Return the level at which an audit shows one side: by its conditions, the gate of the search, or its modes."""
+    by_conditions = min([1.0, *(mode.p_value for mode in conditions)])
+    by_search = min([p_value, *(mode.p_value for mode in searched)])
+    return min(1.0, by_conditions / CONDITIONS, by_search / SEARCH)
 
 
 def _by_conditions(encoder: TableEncoder, reference: pd.DataFrame, current: pd.DataFrame) -> _Shown:
@@ -237,6 +251,7 @@ def _by_search(
         fraction=fraction,
         lower_limit=min(result.fraction_interval.low, fraction),
         novelty_p_value=test.p_value,
+        missing_p_value=test.missing_p_value,
         newest=newest,
         gradual=result.changes.in_words() if result.changes.are_gradual else "",
         warnings=tuple(map(_of_samples, test.dependence)),
