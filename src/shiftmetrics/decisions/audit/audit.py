@@ -14,6 +14,7 @@ from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.result import Status, settings_of
 from shiftmetrics._core.validation import check_number, check_rng, seed_of
 from shiftmetrics.decisions import verdicts
+from shiftmetrics.decisions.audit.column_causes import with_causes
 from shiftmetrics.decisions.audit.column_changes import ColumnChange, compared_columns
 from shiftmetrics.decisions.audit.modelled import (
     Modelled,
@@ -162,11 +163,8 @@ def audit_samples(
 
     # What changed: modes, columns, and how well trees tell the samples apart. All labels are read by now, so that
     # what is wrong with them is said before minutes are spent.
-    changed = compared_columns(
-        _part(base, _COLUMN_ROWS, generator),
-        _part(sample, _COLUMN_ROWS, generator),
-        encoder.columns,
-    )
+    parts = _part(base, _COLUMN_ROWS, generator), _part(sample, _COLUMN_ROWS, generator)
+    changed = with_causes(compared_columns(*parts, encoder.columns), encoder.columns, *parts)
     found = _found_modes(encoder, changed, base, sample, generator)
     classifier = tell_apart(
         encoder.encoded(_part(base, _COMPARED_ROWS, generator)),

@@ -50,6 +50,8 @@ class ColumnChange(Record):
         Categories that the reference lacks, the most frequent first.
     text : str
         The change in words, such as "median 38, was 44".
+    cause : str
+        Where it happened and what explains it, such as "where origin = LGA: ..."; empty where nothing short does.
     """
 
     column: str
@@ -58,6 +60,7 @@ class ColumnChange(Record):
     missing: tuple[float, float]
     new_levels: tuple[str, ...] = ()
     text: str = ""
+    cause: str = ""
 
     @property
     def is_shown(self) -> bool:

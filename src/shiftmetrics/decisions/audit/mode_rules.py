@@ -256,7 +256,7 @@ class _Balance:
     ) -> bool:
         """Return True if a condition raises F and the likelihood by more than its choice among others explains."""
         choices = _LEVELS if condition.levels else _EDGES
-        return self._gain(condition, rule) >= _LEAST_NATS + np.log(n_columns * choices)
+        return bool(self._gain(condition, rule) >= _LEAST_NATS + np.log(n_columns * choices))
 
     def _gain(self, condition: RuleCondition, rule: Sequence[RuleCondition]) -> float:
         """Return by how much a condition makes it likelier that the sides differ; 0 where its worth hardly rises."""

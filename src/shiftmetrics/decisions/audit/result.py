@@ -270,7 +270,9 @@ class AuditResult(LeadingVerdict, Drawn, Result):
             new = ""
             if change.new_levels:
                 new = f"; new: {', '.join(change.new_levels[:3])}"
-            sentences.append(f"{change.column}: {change.text}{new} (effect {change.effect:.2f}).")
+            effect = f"(effect {change.effect:.2f})"
+            cause = f"; {change.cause}" if change.cause else ""
+            sentences.append(f"{change.column}: {change.text}{new} {effect}{cause}.")
         sentences += self.model_notes()
         return [*sentences, *changes.column_notes, *self.warnings]
 

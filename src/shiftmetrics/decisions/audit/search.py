@@ -345,7 +345,7 @@ def _described(
         features = encoder.encoded(own.iloc[inside]), encoder.encoded(other.iloc[others])
         nearest = others[nearest_rows(*features, rng)]
         named = {contrast.column for contrast in contrasts}
-        columns = encoder.columns
+        columns = list(encoder.columns)
         # A rule has compared all columns but those of text.
         if mode.has_rule:
             columns = [column for column in columns if column.role == "text"]

@@ -1,0 +1,196 @@
+"""One map that explains a changed column: another unit, scale, sign or clock, other spellings of known levels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.result import format_percent
+from shiftmetrics.decisions.audit.column_changes import ordered_values
+from shiftmetrics.tables.encoder.categories import level_counts
+from shiftmetrics.tables.encoder.roles import Column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_LEAST_EFFECT = 0.3
+"""Effect of a change from which a map is looked for: of smaller ones many maps explain a part."""
+_LEAST_CLOCK_EFFECT = 0.15
+_LEFT = 1.0 / 3.0
+"""Part of the effect that a map may leave."""
+_SMALL = 0.05
+_KOLMOGOROV = 1.63
+"""The 99 % quantile of the statistic of Kolmogorov and Smirnov, by the square root of n m / (n + m)."""
+_LEAST_SAMPLES = 20
+_MOST_CODES = 20
+_EXPLAINED = 0.95
+"""Fraction of the samples with new levels that a spelling must explain."""
+_HOURS = 24
+
+_SCALES = (
+    *(10.0**power for power in range(1, 10)),
+    60.0,
+    3_600.0,
+    24.0,
+    1_440.0,
+    86_400.0,
+    7.0,
+    12.0,
+    2.54,
+    0.3048,
+    1.609344,
+    0.45359237,
+)
+"""Units of the decimal system, of time, and of length and weight in inches, feet, miles and pounds."""
+
+
+def explaining_map(column: Column, reference: pd.Series, current: pd.Series) -> str:
+    """Return what one map makes of a column, such as "as if x 1,000 (effect 0.02 is left)"; empty where none does.
+
+    A map explains a change where the mapped reference and the current sample differ by no more than chance, or by at
+    most a twentieth, and by a third of what they differed before. It is not said that it happened: the effect that
+    is left lets the reader judge.
+
+    Parameters
+    ----------
+    column : Column
+        The column and its role.
+    reference, current : Series
+        Its cells on both sides.
+    """
+    if column.role == "category":
+        return _spelling(reference, current) or _exchanged(reference, current)
+    if column.role != "number":
+        return ""
+    sides = [np.sort(ordered_values(column.role, side.dropna())) for side in (reference, current)]
+    if min(map(len, sides)) < _LEAST_SAMPLES:
+        return ""
+    before, now = sides
+    effect = ks_effect(before, now)
+    candidates = []
+    if effect >= _LEAST_EFFECT:
+        candidates = _affine(before)
+    if effect >= _LEAST_CLOCK_EFFECT:
+        candidates += _clocks(before, now)
+    best = ""
+    allowed = _KOLMOGOROV * np.sqrt(1.0 / len(before) + 1.0 / len(now))
+    least = min(_LEFT * effect, max(_SMALL, allowed))
+    for words, mapped in candidates:
+        left = ks_effect(np.sort(mapped(before)), now)
+        if left < least:
+            least = left
+            best = f"as if {words} (effect {left:.2f} is left)"
+    return best
+
+
+def ks_effect(one: FloatArray, other: FloatArray) -> float:
+    """Return the largest difference of the distribution functions of two sorted samples."""
+    values = np.concatenate([one, other])
+    ranks = [np.searchsorted(side, values, side="right") / len(side) for side in (one, other)]
+    return float(np.abs(ranks[0] - ranks[1]).max())
+
+
+Candidate = tuple[str, Callable[[FloatArray], FloatArray]]
+
+
+def _affine(before: FloatArray) -> list[Candidate]:
+    """Return maps a x + b: units, signs, and codes in the reverse order."""
+    lines: list[tuple[str, float, float]] = [("-x", -1.0, 0.0)]
+    for scale in _SCALES:
+        lines.append((f"x {scale:,.10g}", scale, 0.0))
+        lines.append((f"/ {scale:,.10g}", 1.0 / scale, 0.0))
+    lines += [
+        ("x 1.8 + 32", 1.8, 32.0),
+        ("(x - 32) / 1.8", 1.0 / 1.8, -32.0 / 1.8),
+        ("+ 273.15", 1.0, 273.15),
+        ("- 273.15", 1.0, -273.15),
+    ]
+    codes = np.unique(before)
+    if len(codes) <= _MOST_CODES and np.all(codes == np.round(codes)):
+        total = float(codes[0] + codes[-1])
+        lines.append((f"{total:g} - x", -1.0, total))
+    return [(words, partial(_line, slope=slope, shift=shift)) for words, slope, shift in lines]
+
+
+def _line(x: FloatArray, *, slope: float, shift: float) -> FloatArray:
+    return slope * x + shift
+
+
+def _later(x: FloatArray, *, hours: int) -> FloatArray:
+    return np.asarray(np.mod(x + hours, _HOURS))
+
+
+def _clocks(before: FloatArray, now: FloatArray) -> list[Candidate]:
+    """Return the shifts of a column of hours of the day."""
+    both = np.concatenate([before, now])
+    is_clock = both.min() >= 0.0 and both.max() == _HOURS - 1 and np.all(both == np.round(both))
+    if not is_clock:
+        return []
+    found: list[Candidate] = []
+    for hours in range(1, _HOURS):
+        shift = hours if hours <= _HOURS // 2 else hours - _HOURS
+        words = f"shifted by {shift:+d} hours"
+        found.append((words, partial(_later, hours=hours)))
+    return found
+
+
+def _spelling(reference: pd.Series, current: pd.Series) -> str:
+    """Say which other spelling of known levels the new levels are, if it is one."""
+    known = set(level_counts(reference).index) - {"missing"}
+    counts = level_counts(current)
+    new = counts[~counts.index.isin(known | {"missing"})]
+    n_new = int(new.sum())
+    if n_new < _LEAST_SAMPLES:
+        return ""
+    best = ""
+    highest = _EXPLAINED
+    for words, spelled in (
+        ("in upper case", str.upper),
+        ("in lower case", str.lower),
+        ("in title case", str.title),
+        ("in other case", str.casefold),
+        ("without leading zeros", lambda level: level.lstrip("0")),
+        ("with other blanks or signs between words", _letters),
+        ("in other case, with other blanks or signs", lambda level: _letters(level.casefold())),
+    ):
+        mapped = {spelled(level) for level in known}
+        # A map that makes levels one could explain anything.
+        if len(mapped) < len(known):
+            continue
+        explained = [
+            level for level in new.index if spelled(level) in mapped and spelled(level) != ""
+        ]
+        fraction = int(new[explained].sum()) / n_new
+        is_exact = all(level in mapped for level in explained)
+        # Of two that explain as much, the first one is simpler.
+        if fraction > highest or (fraction == highest and not best):
+            if words.startswith(("in upper", "in lower", "in title")) and not is_exact:
+                continue
+            if words.startswith("without") and not is_exact:
+                words = "with leading zeros"
+            highest = fraction
+            best = f"{format_percent(fraction)} of {n_new} new cells are known levels {words}"
+    return best
+
+
+def _letters(level: str) -> str:
+    return "".join(letter for letter in level if letter.isalnum())
+
+
+def _exchanged(reference: pd.Series, current: pd.Series) -> str:
+    """Say that two levels, the only ones, have each other's frequency."""
+    counts = [level_counts(side) for side in (reference, current)]
+    levels = sorted(set(counts[0].index) | set(counts[1].index))
+    if len(levels) != 2 or min(len(reference), len(current)) < _LEAST_SAMPLES:
+        return ""
+    before, now = (float(side.get(levels[0], 0)) / side.sum() for side in counts)
+    effect = abs(now - before)
+    left = abs(now - (1.0 - before))
+    allowed = _KOLMOGOROV * np.sqrt(1.0 / len(reference) + 1.0 / len(current))
+    if effect < _LEAST_EFFECT or left >= min(_LEFT * effect, max(_SMALL, allowed)):
+        return ""
+    return f"as if {levels[0]} and {levels[1]} were exchanged (effect {left:.2f} is left)"
