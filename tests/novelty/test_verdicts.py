@@ -81,7 +81,7 @@ def test_twice_as_frequent_is_not_new() -> None:
     often = with_mode(normal(13), 0.45, 0, 1.0, 14)
     more = novelty(often, rare, n_resamples=99)
     assert (more.new, more.missing, more.fraction) == ((), (), 0.0)
-    assert "More frequent: " in more.headline()
+    assert "is more frequent: rows" in more.headline()
     less = novelty(rare, often, n_resamples=99)
     assert (less.new, less.missing) == ((), ())
     assert "Less frequent: " in less.headline()

@@ -17,18 +17,13 @@ from shiftmetrics._core.result import Interval, Result, Status, format_number, f
 from shiftmetrics.novelty.modes.mode import Mode
 from shiftmetrics.novelty.modes.row_scores import RowScorer
 from shiftmetrics.novelty.result_parts import NoveltyChanges, NoveltyScore, NoveltyTest
+from shiftmetrics.novelty.result_words import headline_of
 from shiftmetrics.novelty.score.basis import Route, ScoreBasis
 from shiftmetrics.novelty.score.routes import solve
 from shiftmetrics.novelty.score.solution import NoveltyProblem
 
-_SHOWN = 3
-"""Modes whose samples stand in the headline."""
-
 _LEAST_SAID = 0.005
 """A lower bound below this says nothing."""
-
-_NEARLY_ALL = 0.85
-"""Fraction that is new, beside which the rest of the sample is too little to miss anything in it."""
 
 _READ_BACK = "The result must come from a computation, got one read from a file. Compute the novelty again to {what}."
 
@@ -109,10 +104,11 @@ class NoveltyResult(Drawn, Result):
     @property
     def borderline(self) -> bool:
         """Whether another seed could change a verdict."""
-        return bool(self._near_level)
+        return bool(self.near_level)
 
     @property
-    def _near_level(self) -> list[str]:
+    def near_level(self) -> list[str]:
+        """The sides, "new" and "missing", whose verdict another seed could change."""
         if self.score.eta > 1.0:
             return []
         p_values = {"new": self.test.p_value, "missing": self.test.missing_p_value}
@@ -290,52 +286,7 @@ class NoveltyResult(Drawn, Result):
 
     def headline(self) -> str:
         """Return what is new, what is missing, and what else changed, in words."""
-        # What makes p-values void stands before them; then new, missing, changed, and how sure the verdicts are.
-        sentences = [*self.test.dependence, self._new_in_words()]
-        p_missing = self.test.missing_p_value
-        changed = self.changes.are_gradual or any(mode.missing for mode in self.changes.modes)
-        if self.missing:
-            amount = f"Missing: about {format_percent(self.missing_fraction)} of the reference"
-            sentences.append(f"{amount}, {_listed(self.missing, p_missing)}")
-        elif p_missing <= 1.0 - self.test.confidence_level and not changed:
-            sentences.append(f"Something is missing (p = {p_missing:.2g}); no single clear mode.")
-        elif self.fraction >= _NEARLY_ALL:
-            sentences.append("What is missing cannot be told beside so much that is new.")
-        elif not self.changes.are_gradual:
-            sentences.append("Nothing is shown to be missing.")
-        # Modes of both samples are no news, and are told last.
-        for word, missing in (("More", False), ("Less", True)):
-            modes = [mode for mode in self.changes.modes if mode.missing == missing]
-            for mode in modes[:_SHOWN]:
-                own = format_percent(mode.fraction)
-                other = format_percent(mode.reference_fraction)
-                sentences.append(f"{word} frequent: {own} against {other}, {mode.in_words()}.")
-        if near := self._near_level:
-            what = " and ".join(near)
-            sentences.append(f"Borderline: another seed could turn the verdict on what is {what}.")
-        return " ".join(sentences)
-
-    def _new_in_words(self) -> str:
-        """Say whether anything is new, and whether it has clear modes."""
-        test = self.test
-        alpha = 1.0 - test.confidence_level
-        # The clearest answer first: modes, then a gradual change, then something without a mode, then nothing.
-        if self.new:
-            amount = f"New: about {format_percent(self.fraction)} of the sample"
-            return f"{amount}, {_listed(self.new, self.p_value)}"
-        least = min(test.p_value, test.missing_p_value)
-        if self.changes.are_gradual:
-            return f"No new mode, but a change (p = {least:.2g}): {self.changes.in_words()}."
-        if self.score.eta > 1.0:
-            times = f"more than {self.score.eta:g} times as frequent"
-            return f"No mode {times} shown at this size (p = {test.p_value:.2g})."
-        if test.p_value > alpha:
-            return f"Nothing new shown at this size (p = {test.p_value:.2g})."
-        if any(not mode.missing for mode in self.changes.modes):
-            return f"No mode is new (p = {test.p_value:.2g} of no excess)."
-        first = test.first_names or tuple(map(str, test.first_rows))
-        rows = ", ".join(first[:_SHOWN])
-        return f"Something is new (p = {test.p_value:.2g}); no single clear mode; look first at rows {rows}, ..."
+        return headline_of(self)
 
     def notes(self) -> list[str]:
         """Return the sentences after the headline: the bound of the fraction, what was read, and modes."""
@@ -376,13 +327,3 @@ class NoveltyResult(Drawn, Result):
         common[0] = common[0].replace("Higher is better", "Higher is more novel")
         sentences += [common[0], "Compare scores of equal sizes and bandwidths only.", *common[1:]]
         return sentences
-
-
-def _listed(modes: tuple[Mode, ...], p_value: float) -> str:
-    """Say how many modes there are, and which samples are in them."""
-    count = "one mode" if len(modes) == 1 else f"{len(modes)} modes"
-    words = [mode.in_words() for mode in modes[:_SHOWN]]
-    if len(modes) > _SHOWN:
-        words.append("...")
-    text = f"{count} (p = {p_value:.2g}): {'; '.join(words)}"
-    return text if text.endswith("...") else f"{text}."

@@ -103,7 +103,7 @@ def test_a_change_of_correlation_is_called_by_its_name(before, after, seed):
     assert result.new == ()
     assert result.missing == ()
     assert result.changes.correlations[0].names == ("column 0", "column 1")
-    assert "No new mode, but a change" in result.headline()
+    assert "Something differs" in result.headline()
     assert "correlation of column 0 and column 1" in result.headline()
 
 

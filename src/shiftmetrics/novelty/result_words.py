@@ -1,0 +1,111 @@
+"""The headline of novelty: what is new, what is missing, and what differs without being confirmed as either."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shiftmetrics._core.result import format_percent
+from shiftmetrics.novelty.modes.fraction_bound import RARE
+from shiftmetrics.novelty.modes.mode import Mode
+
+if TYPE_CHECKING:
+    from shiftmetrics.novelty.result import NoveltyResult
+
+_SHOWN = 3
+"""Modes, and samples, that are named."""
+
+_NEARLY_ALL = 0.85
+"""Fraction that is new, beside which the rest of the sample is too little to miss anything in it."""
+
+
+def headline_of(result: NoveltyResult) -> str:
+    """Return what is new, what is missing, and what else changed, in words.
+
+    Parameters
+    ----------
+    result : NoveltyResult
+        What was found.
+    """
+    alpha = 1.0 - result.test.confidence_level
+    p_missing = result.test.missing_p_value
+    more = [mode for mode in result.changes.modes if not mode.missing]
+    less = [mode for mode in result.changes.modes if mode.missing]
+    changed = result.changes.are_gradual or bool(less)
+    # What makes p-values void stands before them; then new, missing, changed, and how sure the verdicts are.
+    sentences = [*result.test.dependence, _new_in_words(result, more)]
+    if result.missing:
+        amount = f"Missing: about {format_percent(result.missing_fraction)} of the reference"
+        sentences.append(f"{amount}, {_listed(result.missing, p_missing)}")
+    elif p_missing <= alpha and not changed:
+        sentences.append(f"Something is missing (p = {p_missing:.2g}); no single clear mode.")
+    elif result.fraction >= _NEARLY_ALL:
+        sentences.append("What is missing cannot be told beside so much that is new.")
+    elif not result.changes.are_gradual:
+        sentences.append("Nothing is shown to be missing.")
+    # Modes of both samples are no news, and are told last, unless they are all that there is to say.
+    told = more if result.new or result.score.eta > 1.0 else []
+    for word, modes in (("More", told), ("Less", less)):
+        for mode in modes[:_SHOWN]:
+            own = format_percent(mode.fraction)
+            other = format_percent(mode.reference_fraction)
+            sentences.append(f"{word} frequent: {own} against {other}, {mode.in_words()}.")
+    if near := result.near_level:
+        what = " and ".join(near)
+        sentences.append(f"Borderline: another seed could turn the verdict on what is {what}.")
+    return " ".join(sentences)
+
+
+def _new_in_words(result: NoveltyResult, more: list[Mode]) -> str:
+    """Say whether anything is new, and in which modes; ``more`` are those that are not confirmed as new."""
+    test = result.test
+    alpha = 1.0 - test.confidence_level
+    # The clearest answer first: modes, then a gradual change, then groups, something without any, then nothing.
+    if result.new:
+        amount = f"New: about {format_percent(result.fraction)} of the sample"
+        return f"{amount}, {_listed(result.new, test.p_value)}"
+    least = min(test.p_value, test.missing_p_value)
+    if result.changes.are_gradual:
+        text = f"Something differs (p = {least:.2g}): {result.changes.in_words()}."
+        if test.p_value <= alpha:
+            text += f" No group is confirmed as new; the rows that stand out most are {_first_rows(result)}, ..."
+        return text
+    if result.score.eta > 1.0:
+        times = f"more than {result.score.eta:g} times as frequent"
+        return f"No mode {times} shown at this size (p = {test.p_value:.2g})."
+    if more:
+        groups = [_unconfirmed(mode) for mode in more[:_SHOWN]]
+        return _ended(f"Something differs (p = {least:.2g}): {'; '.join(groups)}")
+    if test.p_value > alpha:
+        return f"Nothing new shown at this size (p = {test.p_value:.2g})."
+    rows = _first_rows(result)
+    return f"Something is new (p = {test.p_value:.2g}); no single clear mode; look first at rows {rows}, ..."
+
+
+def _unconfirmed(mode: Mode) -> str:
+    """Say how large a group is in both samples, and what is not known of it: whether it is new at all."""
+    own = format_percent(mode.fraction)
+    other = format_percent(mode.reference_fraction)
+    # Held-out samples did not bear it out; a group that the reference has too is no candidate.
+    verdict = "is more frequent"
+    if mode.reference_fraction <= RARE * mode.fraction:
+        verdict = "is not confirmed as new"
+    return f"a group of {own}, {other} in the reference, {verdict}: {mode.in_words()}"
+
+
+def _first_rows(result: NoveltyResult) -> str:
+    """Name the samples that look most new."""
+    names = result.test.first_names or tuple(map(str, result.test.first_rows))
+    return ", ".join(names[:_SHOWN])
+
+
+def _listed(modes: tuple[Mode, ...], p_value: float) -> str:
+    """Say how many modes there are, and which samples are in them."""
+    count = "one mode" if len(modes) == 1 else f"{len(modes)} modes"
+    words = [mode.in_words() for mode in modes[:_SHOWN]]
+    if len(modes) > _SHOWN:
+        words.append("...")
+    return _ended(f"{count} (p = {p_value:.2g}): {'; '.join(words)}")
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("...") else f"{text}."

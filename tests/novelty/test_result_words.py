@@ -1,0 +1,71 @@
+"""The headline of novelty: what differs and is not confirmed is told with its size and rows, never as nothing."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calls import novelty
+from shiftmetrics.novelty import NoveltyResult
+from shiftmetrics.novelty.modes.changed_columns import GradualChange
+from shiftmetrics.novelty.modes.mode import Mode
+from shiftmetrics.novelty.result_parts import NoveltyChanges
+from shiftmetrics.novelty.result_words import headline_of
+
+
+@pytest.fixture(scope="module")
+def result() -> NoveltyResult:
+    rng = np.random.default_rng(0)
+    return novelty(rng.normal(size=(40, 2)), rng.normal(size=(40, 2)), n_resamples=39)
+
+
+def group(fraction: float, other: float, *, missing: bool = False) -> Mode:
+    return Mode(
+        index=0,
+        missing=missing,
+        p_value=0.005,
+        fraction=fraction,
+        reference_fraction=other,
+        n_members=round(40 * fraction),
+        n_reference_members=round(40 * other),
+        exemplars=np.array([7, 3, 9, 11]),
+        reference_exemplars=np.array([1, 2]),
+    )
+
+
+def with_changes(result: NoveltyResult, p_value: float, **parts: object) -> NoveltyResult:
+    test = replace(result.test, p_value=p_value, missing_p_value=0.5, first_rows=np.arange(20, 25))
+    return replace(result, test=test, changes=NoveltyChanges(**parts))
+
+
+def test_a_group_that_is_not_confirmed_is_told_with_its_size_and_its_rows(result) -> None:
+    found = with_changes(result, 0.005, modes=(group(0.1, 0.0),))
+    assert headline_of(found) == (
+        "Something differs (p = 0.005): a group of 10 %, 0 % in the reference, is not confirmed as new: rows 7, 3, "
+        "9, ... Nothing is shown to be missing."
+    )
+    assert found.headline() == headline_of(found)
+
+
+def test_a_group_of_both_samples_is_more_frequent(result) -> None:
+    said = headline_of(with_changes(result, 0.01, modes=(group(0.5, 0.2),)))
+    assert "a group of 50 %, 20 % in the reference, is more frequent: rows 7" in said
+    assert "confirmed" not in said
+    assert said.count("50 %") == 1
+
+
+def test_less_frequent_groups_are_told_last(result) -> None:
+    said = headline_of(with_changes(result, 0.3, modes=(group(0.1, 0.4, missing=True),)))
+    assert said.startswith("Nothing new shown at this size")
+    assert "Less frequent: 10 % against 40 %, rows 1, 2" in said
+
+
+@pytest.mark.parametrize(("p_value", "rows"), [(0.005, True), (0.4, False)])
+def test_a_gradual_change_names_the_rows_that_stand_out_where_something_is_new(
+    result, p_value: float, rows: bool
+) -> None:
+    change = GradualChange(name="age", shift=0.5, spread=1.0)
+    said = headline_of(with_changes(result, p_value, columns=(change,)))
+    assert said.startswith("Something differs (p = ")
+    assert "gradual shift in column age by +0.5 sd" in said
+    assert ("the rows that stand out most are 20, 21, 22, ..." in said) == rows
