@@ -50,6 +50,7 @@ class Cell:
     lost: dict[str, list[float]] = field(default_factory=dict)
     garbage: dict[str, float] = field(default_factory=dict)
     covered: dict[str, list[bool]] = field(default_factory=dict)
+    shown: dict[str, list[bool]] = field(default_factory=dict)
     error: dict[str, list[float]] = field(default_factory=dict)
 
 
@@ -96,12 +97,13 @@ def report_intervals(cells: list[Cell]) -> None:
         for name, moved in (("stays", False), ("moves", True)):
             some = [cell for cell in cells if (cell.task.moved is not None) == moved]
             if some:
-                covered = np.mean([np.mean(cell.covered[estimate]) for cell in some])
+                covered = np.mean([hit for cell in some for hit in cell.covered[estimate]])
+                shown = np.mean([has for cell in some for has in cell.shown[estimate]])
                 error = np.mean([np.mean(np.abs(cell.error[estimate])) for cell in some])
                 bias = np.mean([np.mean(cell.error[estimate]) for cell in some])
-                figures = f"{covered:.3f}", f"{error:.4f}", f"{bias:.4f}"
+                figures = f"{shown:.3f}", f"{covered:.3f}", f"{error:.4f}", f"{bias:.4f}"
                 rows.append([estimate, name, len(some), *figures])
-    columns = ["from", "population", "cells", "covered of 95 %", "mean error", "bias"]
+    columns = ["from", "population", "cells", "shown", "covered of 95 %", "mean error", "bias"]
     print("\n" + table(columns, rows, title="estimated accuracy after the shift"))
 
 
@@ -132,7 +134,11 @@ def estimated(
     for name, comparison in found.items():
         key = "accuracy" if name == "chained confusion" else "estimated_accuracy"
         shown = {model.name: model.secondary_metrics for model in comparison.models}
-        ends = [(part[key], part[f"{key}_low"], part[f"{key}_high"]) for part in shown.values()]
+        # Where a range would say nothing the table has none; without labels of these rows it has no number.
+        ends = [
+            tuple(part.get(end, np.nan) for end in (key, f"{key}_low", f"{key}_high"))
+            for part in shown.values()
+        ]
         places = np.argsort([int(model) for model in shown])
         estimates[name] = [ends[place] for place in places]
     return estimates
@@ -156,7 +162,10 @@ def cells_of(task: Task, *, n_shifts: int) -> list[Cell]:
         cells.append(judged(task, values, truth, garbage))
         for name, ends in estimated(after, before, on_labelled, task.y[labelled]).items():
             pairs_of = list(zip(ends, truth["accuracy"], strict=True))
-            cells[-1].covered[name] = [low <= right <= high for (_, low, high), right in pairs_of]
+            cells[-1].covered[name] = [
+                low <= right <= high for (_, low, high), right in pairs_of if np.isfinite(low)
+            ]
+            cells[-1].shown[name] = [bool(np.isfinite(low)) for (_, low, _), _ in pairs_of]
             cells[-1].error[name] = [value - right for (value, _, _), right in pairs_of]
         for size in POOLS:
             pool = rng.choice(len(models), size, replace=False)

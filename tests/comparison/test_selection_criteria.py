@@ -56,7 +56,7 @@ def test_without_labels_three_models_vote():
     _, before, after = pool()
     found = compare_agreement(as_models(after), as_models(before), resampling=FEW)
     assert found.headline().startswith(
-        "model 0 is the best of 4 models by match with the models' weighted vote: 0."
+        "model 0 agrees most with the others of 4 models, by match with the models' weighted vote: 0."
     )
     votes, _ = oracles.weighted_vote(before)
     for model in found.models:

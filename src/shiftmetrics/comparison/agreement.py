@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.chunk_readers import in_chunks
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.options import Computing, Resampling, always_resampling
-from shiftmetrics._core.result import format_percent, settings_of
+from shiftmetrics._core.result import settings_of
 from shiftmetrics._core.tables import Align
 from shiftmetrics.agreement import posterior_agreement
 from shiftmetrics.agreement.posterior import prior_setting
@@ -22,19 +23,22 @@ from shiftmetrics.agreement.scores import (
     align_rows,
     prepare_pairs,
 )
+from shiftmetrics.comparison.agreement_words import SHARED, in_words, unknown_predictions
 from shiftmetrics.comparison.camps import collapsed_by_classes, name_camps, rare_events
 from shiftmetrics.comparison.classes import Classes, read_model_classes, same_rows, same_scores
 from shiftmetrics.comparison.criteria import SCORES
+from shiftmetrics.comparison.deciding import beside_source_accuracy, name_tied_winners
 from shiftmetrics.comparison.models import measure_each, model_names
 from shiftmetrics.comparison.paired import PairedValues, check_paired
 from shiftmetrics.comparison.ranking import rank_models
-from shiftmetrics.comparison.result import ComparisonResult
+from shiftmetrics.comparison.result import AGREES_MOST, ComparisonResult
 from shiftmetrics.comparison.selection_criteria import (
     AGREEMENT,
     ESTIMATED_ACCURACY,
     OVER_CEILING,
     SOURCE_ACCURACY,
     VOTE,
+    VOTE_AND_SOURCE,
     SelectionCriterion,
     choose_criterion,
     resampled_values,
@@ -43,35 +47,8 @@ from shiftmetrics.comparison.selection_criteria import (
 )
 from shiftmetrics.comparison.vote_accuracy import vote_accuracy, with_shared_mistakes
 
-SCORE_NAMES = {
-    "accuracy_and_f1": "Mean of accuracy and macro F1",
-    "accuracy": "Accuracy",
-    "balanced_accuracy": "Balanced accuracy",
-    "f1_macro": "Macro F1",
-}
-ROBUST = "No labels: this says how far predictions stay as they were, not whether they are right."
-WORDS = {
-    AGREEMENT: ("Posterior agreement", ROBUST),
-    OVER_CEILING: ("Agreement over its ceiling", ROBUST),
-    VOTE: (
-        "Match with the models' weighted vote",
-        "No labels: each model is set against the vote of all before the shift, in which those who agree with the "
-        "others count most; a majority that is wrong together would mislead it.",
-    ),
-    SOURCE_ACCURACY: (
-        "Accuracy on the labelled rows",
-        "Without scores of the same rows before the shift, what it changes cannot be seen: this is how often models "
-        "are right where rows have labels.",
-    ),
-}
-
-SHARED = (
-    "The estimated accuracy is how often a model agrees with the vote of the others, and is too high where they "
-    "share mistakes: its interval allows for as many as were seen on other tasks."
-)
-
-MOST_UNKNOWN = 0.05
-"""Fraction of pairs whose prediction may be unknown among the labelled rows before the estimate is called a guess."""
+WIDEST_RANGE = 0.5
+"""A range of the accuracy is shown where it is at most so wide, as a fraction of that from chance to 1."""
 
 
 def compare_agreement(
@@ -95,7 +72,7 @@ def compare_agreement(
     labels of other rows an estimate of it; without labels, of three or more models, the match with their weighted
     vote; of two models, how far each agrees with itself. Without scores of the same rows before the shift (none are
     given, or both samples are the same rows) nothing is estimated from what changes: the vote is that of the shifted
-    predictions, and two models are compared by their accuracy on the labelled rows.
+    predictions, with labels of other rows beside the accuracy there, and two models are compared by that accuracy.
 
     Parameters
     ----------
@@ -110,7 +87,8 @@ def compare_agreement(
         Scores of each model, of the same kind, on other rows, which are not shifted and have labels.
     criterion : str, default "auto"
         What models are ranked by. "vote", "agreement_over_ceiling" and "agreement" (as in the papers) need no labels;
-        "source_accuracy" is that on the labelled rows;
+        "source_accuracy" is that on the labelled rows, "vote_and_source_accuracy" the mean of both, each over its
+        spread among the models;
         "accuracy_and_f1" (their mean, the default where there are labels), "accuracy", "balanced_accuracy",
         "f1_macro", and with labels of the pairs any classification
         scorer of scikit-learn by its name.
@@ -145,9 +123,10 @@ def compare_agreement(
 
     Notes
     -----
-    Without labels of these rows, of three or more models, the table has an estimated accuracy too: how often a model
-    agrees with the vote of the others, times how often that was right on labelled rows, where there are some. Its
-    interval allows for mistakes that the models share, as measured on other tasks.
+    Without labels of these rows, of three or more models, the table has a range of the accuracy too, where it is at
+    most half as wide as that from chance to 1: how often a model agrees with the vote of the others, times how often
+    that was right on labelled rows, where there are some, with room for mistakes that the models share, as measured
+    on other tasks.
 
     The vote weighs each model by its kappa with the vote of the others, before the shift; the value is the mean of
     accuracy and macro F1 against it. A majority that is wrong together misleads it, and of three models it is no
@@ -239,12 +218,13 @@ def compare_agreement(
         ]  # of a constant model 0
         scale = 1.0 / np.array(ceilings) if criterion == OVER_CEILING else 1.0
         paired = PairedValues.of(list(results.values()), chosen.rng, chosen.confidence_level, scale)
-    title, basis = _in_words(criterion, classes, paired=paired_rows)
+    title, basis = in_words(criterion, classes, paired=paired_rows)
     if ESTIMATED_ACCURACY in evaluated:
         basis = f"{basis} {SHARED}"
     secondary_metrics = []
     for model, name in enumerate(names):
-        secondary_metrics.append(_secondary_metrics(model, results.get(name), evaluated))
+        part = results.get(name)
+        secondary_metrics.append(_secondary_metrics(model, part, evaluated, classes))
     ranked = rank_models(
         names,
         paired,
@@ -255,7 +235,7 @@ def compare_agreement(
         compared=title,
         compared_unit="nats" if criterion == AGREEMENT else "",
         basis=basis,
-        wording=("models", "steadiest", "steadier") if robust else ComparisonResult.wording,
+        wording=_wording(criterion),
         n_samples=pairs[names[0]].n_samples,
         settings={
             **settings_of(
@@ -275,12 +255,18 @@ def compare_agreement(
         },
         warnings=(
             *(f"{name}: {text}" for name, result in results.items() for text in result.warnings),
-            *_unknown_predictions(names, classes),
+            *unknown_predictions(names, classes),
             *rare_events(names, classes),
         ),
     )
+    parts = list(pairs.values())
+    if criterion in (VOTE, VOTE_AND_SOURCE, *SCORES):
+        ranked = name_tied_winners(ranked, names, classes, _evaluated_by(criterion, parts))
     if criterion == VOTE:
-        return name_camps(ranked, names, classes, list(pairs.values()))
+        ranked = name_camps(ranked, names, classes, parts, tables[names[0]])
+    if VOTE in evaluated and SOURCE_ACCURACY in evaluated:
+        values = evaluated[VOTE].values, evaluated[SOURCE_ACCURACY].values
+        ranked = beside_source_accuracy(ranked, names, classes, values, tables[names[0]])
     return ranked
 
 
@@ -296,6 +282,26 @@ def _references(reference_scores: Any, names: list[str]) -> dict[str, Any] | Non
     return dict(reference_scores)
 
 
+def _wording(criterion: str) -> tuple[str, str, str]:
+    """Return what the first and the higher one are called by a criterion."""
+    if criterion in (AGREEMENT, OVER_CEILING):
+        return ("models", "steadiest", "steadier")
+    if criterion == VOTE_AND_SOURCE:
+        return ("models", "first", "higher")
+    return AGREES_MOST if criterion == VOTE else ComparisonResult.wording
+
+
+def _evaluated_by(criterion: str, pairs: list[ScorePairs]) -> Callable[[Classes], FloatArray]:
+    """Return the function from classes to the values of the models, of all rows with equal weights."""
+
+    def evaluate(classes: Classes) -> FloatArray:
+        n_labelled = 0 if classes.labelled is None else classes.labelled.predictions.shape[1]
+        of_weights = selection_criterion(criterion, classes, pairs)
+        return of_weights(np.ones(len(classes.weights)), np.ones(n_labelled))
+
+    return evaluate
+
+
 def _criteria(
     criterion: str, classes: Classes, pairs: list[ScorePairs], *, paired: bool
 ) -> dict[str, SelectionCriterion]:
@@ -303,6 +309,8 @@ def _criteria(
     asked = []
     if criterion not in (AGREEMENT, OVER_CEILING):
         asked.append(criterion)
+    if criterion == VOTE_AND_SOURCE:
+        asked.append(VOTE)
     if classes.labels is not None:
         asked.append("accuracy" if paired or classes.labelled is None else SOURCE_ACCURACY)
     found = {name: selection_criterion(name, classes, pairs) for name in asked}
@@ -314,7 +322,10 @@ def _criteria(
 
 
 def _secondary_metrics(
-    model: int, result: Any, evaluated: Mapping[str, PairedValues]
+    model: int,
+    result: Any,
+    evaluated: Mapping[str, PairedValues],
+    classes: Classes,
 ) -> dict[str, float]:
     """Return what the table shows of a model beside the criterion."""
     shown = {}
@@ -327,43 +338,19 @@ def _secondary_metrics(
             "normalized": result.normalized,
             "equivalent_error": result.equivalent_error,
         }
-    for name in ("accuracy", SOURCE_ACCURACY, ESTIMATED_ACCURACY):
+    if VOTE in evaluated:
+        shown[VOTE] = float(evaluated[VOTE].values[model])
+    for name in ("accuracy", SOURCE_ACCURACY):
         if name in evaluated:
             interval = evaluated[name].intervals[model]
             shown[name] = float(evaluated[name].values[model])
             shown[f"{name}_low"] = interval.low
             shown[f"{name}_high"] = interval.high
+    # Without labels of these rows a single number would be wrong by .2: a range, where it says something.
+    if ESTIMATED_ACCURACY in evaluated:
+        interval = evaluated[ESTIMATED_ACCURACY].intervals[model]
+        by_chance = 1.0 / classes.n_classes
+        if interval.high - interval.low <= WIDEST_RANGE * (1.0 - by_chance):
+            shown[f"{ESTIMATED_ACCURACY}_low"] = interval.low
+            shown[f"{ESTIMATED_ACCURACY}_high"] = interval.high
     return shown
-
-
-def _unknown_predictions(names: list[str], classes: Classes) -> Iterator[str]:
-    """Warn of models that often predict, on the pairs, what they never predict on the labelled rows."""
-    if classes.labelled is None:
-        return
-    known_classes = classes.labelled.predictions
-    for name, known, before in zip(names, known_classes, classes.before, strict=True):
-        unknown = float(np.mean(~np.isin(before, known)))
-        if unknown > MOST_UNKNOWN:
-            yield (
-                f"{name}: {format_percent(unknown)} of the pairs are predicted to be of classes that it predicts for "
-                "no labelled row, so that the estimate is a guess. Label rows from the same population."
-            )
-
-
-def _in_words(criterion: str, classes: Classes, *, paired: bool) -> tuple[str, str]:
-    """Return what a criterion is called, and a sentence on what it rests on."""
-    if criterion == VOTE and not paired:
-        return WORDS[VOTE][0], (
-            "Without labels of these samples, and without their scores before the shift, each model is set against "
-            "the vote of all, in which those who agree with the others count most; a majority that is wrong together "
-            "would mislead it."
-        )
-    if criterion in WORDS:
-        return WORDS[criterion]
-    title = f"{SCORE_NAMES.get(criterion, criterion)} after the shift"
-    if classes.labelled is None:
-        return title, "Evaluated with labels of the shifted rows."
-    return f"{title}, estimated", (
-        f"Estimated from {len(classes.labels)} labelled rows that were not shifted, as if predictions changed "
-        "independently of whether they were right; intervals of differences hold for sampling only."
-    )

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from shiftmetrics.agreement.scores import ScorePairs
 from shiftmetrics.comparison.classes import Classes
 from shiftmetrics.comparison.criteria import weighted_vote
+from shiftmetrics.comparison.deciding import open_ranks, rows_to_label
 from shiftmetrics.comparison.ranking import collapsed_models
-from shiftmetrics.comparison.result import TIED, ComparisonResult
+from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.comparison.selection_criteria import VOTE, selection_criterion
 
 RARE = 0.2
@@ -54,9 +55,27 @@ def rare_events(names: list[str], classes: Classes) -> Iterator[str]:
 
 
 def name_camps(
-    ranked: ComparisonResult, names: list[str], classes: Classes, pairs: list[ScorePairs]
+    ranked: ComparisonResult,
+    names: list[str],
+    classes: Classes,
+    pairs: list[ScorePairs],
+    table: Any,
 ) -> ComparisonResult:
-    """Say where the vote from the models' kappas chooses another model: then no model is clearly the best."""
+    """Say where the vote from the models' kappas chooses another model: then no model is clearly the best.
+
+    Parameters
+    ----------
+    ranked : ComparisonResult
+        By the vote from equal weights.
+    names : list of str
+        Of the models.
+    classes : Classes
+        Their predicted classes.
+    pairs : list of ScorePairs
+        Their scores.
+    table : array or DataFrame
+        Scores of one of them, whose index names the rows.
+    """
     ones = np.ones(len(classes.weights))
     other = selection_criterion(VOTE, classes, pairs, from_kappas=True)(ones, np.ones(0))
     rival = names[int(other.argmax())]
@@ -76,13 +95,8 @@ def name_camps(
         camps[int(matches[1] > matches[0])].append(name)
     text = (
         f"Two camps of models: by a vote from equal weights {best} is the best ({', '.join(camps[0])}), by one from "
-        f"the models' mutual agreement {rival} ({', '.join(camps[1])}). Label some rows to decide."
+        f"the models' mutual agreement {rival} ({', '.join(camps[1])}). Label rows on which the two votes differ to "
+        "decide; `to_label` lists them."
     )
-    # Either may be the best, and all ranks between theirs are open.
-    last = next(model.rank for model in ranked.models if model.name == rival)
-    models = []
-    for model in ranked.models:
-        if model.rank <= last:
-            model = replace(model, rank_low=1, rank_high=max(model.rank_high, last))
-        models.append(model)
-    return replace(ranked, models=tuple(models), status=TIED, warnings=(text, *ranked.warnings))
+    differ = votes[0] != votes[1]
+    return open_ranks(ranked, [rival], text, to_label=rows_to_label(differ, table))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray, is_labelled, to_float64
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, is_labelled, to_float64
 from shiftmetrics._core.blocks import map_blocks
 from shiftmetrics._core.chunk_readers import in_chunks
 from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError, error_at
@@ -16,7 +16,6 @@ from shiftmetrics._core.tables import Align, align_tables, label_codes, match_la
 from shiftmetrics.agreement.predictions import (
     class_names,
     label_columns,
-    predicted_columns,
 )
 from shiftmetrics.agreement.scores import ScorePairs, align_rows, prepare_pairs
 from shiftmetrics.agreement.statistic import limits_of
@@ -24,6 +23,9 @@ from shiftmetrics.comparison.models import check_sizes
 
 THIRDS = 3
 """Parts by confidence that a prediction is split into: what it means depends on how sure the model is."""
+
+ROUNDING = 1e-9
+"""Scores, or logarithms of probabilities, that differ by less are equal."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -63,6 +65,9 @@ class Classes:
         Labelled rows other than the pairs.
     labels : ndarray or None
         Of the labelled rows where there are some, else of the pairs.
+    ties : ndarray of shape (2, n_models, n_samples), or None
+        The last of the classes that score the same, after and before the shift: ``shifted`` and ``before`` hold the
+        first one.
     """
 
     n_classes: int
@@ -73,6 +78,14 @@ class Classes:
     weights: FloatArray
     labelled: LabelledPredictions | None = None
     labels: Any = None
+    ties: IntArray | None = None
+
+    @property
+    def is_tied(self) -> BoolArray:
+        """Whether the largest score of a model is that of two classes or more: (n_models, n_samples)."""
+        if self.ties is None:
+            return np.zeros(self.shifted.shape, bool)
+        return np.asarray((self.ties[0] != self.shifted) | (self.ties[1] != self.before))
 
 
 def read_model_classes(
@@ -93,8 +106,11 @@ def read_model_classes(
     named = [(class_names(scores[name], part.n_classes), name) for name, part in pairs.items()]
     columns, classes = label_codes(*named)
     both = []
+    tied = []
     for codes, part in zip(columns, pairs.values(), strict=True):
-        both.append(codes[np.stack(predicted_columns(part))])
+        first_class, last_class = _largest_columns(part)
+        both.append(codes[first_class])
+        tied.append(codes[last_class])
     shifted, before = np.stack(both, axis=1)  # each of shape (n_models, n_samples)
     first = next(iter(scores.values()))
     labelled = None
@@ -119,6 +135,7 @@ def read_model_classes(
         weights=np.ones(part.n_samples) if part.weights is None else part.weights,
         labelled=labelled,
         labels=labels,
+        ties=np.stack(tied, axis=1),
     )
 
 
@@ -175,7 +192,7 @@ def _labelled_rows(
             raise error_at(error, called) from error
         if own.n_classes != part.n_classes:
             raise ArgumentValueError(called, f"of {part.n_classes} classes", own.n_classes)
-        predictions.append(codes[predicted_columns(own)[1]])
+        predictions.append(codes[_largest_columns(own)[0][1]])
         # How sure the model is, among the labelled rows.
         confidence = _confidence(own)
         cuts = np.quantile(confidence, np.arange(1, THIRDS) / THIRDS)
@@ -199,6 +216,24 @@ def _confidence(pairs: ScorePairs) -> FloatArray:
         return np.asarray(1.0 / terms.sum(axis=1))
 
     return np.concatenate(list(map_blocks(kernel, pairs.slices())))
+
+
+def _largest_columns(pairs: ScorePairs) -> tuple[IntArray, IntArray]:
+    """Return the first and the last column of the largest score of each shifted and each reference row.
+
+    Scores that differ by rounding alone are equal: 0.5 beside 0.5 is a tie in a file and in the model that wrote it.
+    """
+
+    def ends(rows: slice) -> IntArray:
+        # The largest score of each row is 0.
+        is_largest = to_float64(pairs.block(rows)[:2, ...]) >= -ROUNDING
+        last = is_largest.shape[2] - 1 - is_largest[..., ::-1].argmax(axis=2)
+        return np.stack([is_largest.argmax(axis=2), last])
+
+    first, last = np.concatenate(list(map_blocks(ends, pairs.slices())), axis=2)
+    if pairs.classes is None:
+        return first, last
+    return pairs.classes[first], pairs.classes[last]
 
 
 def _varies(pairs: ScorePairs) -> bool:

@@ -25,6 +25,9 @@ COLLAPSED = Status(
     ok=False,
 )
 
+AGREES_MOST = ("models", "most agreeing", "more agreeing")
+"""The wording of a ranking by a vote, which is no accuracy."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RankedModel(Record):
@@ -136,6 +139,11 @@ class ComparisonResult(Drawn, Result):
         What the values rest on, where that depends on what was given.
     wording : tuple of str
         What is compared, and what the first and the higher one are called: models, best, better.
+    beside : str
+        What follows the headline: which model is the best by another figure of the table, and what would decide.
+    to_label : tuple of str
+        Names, else positions, of the rows whose labels would decide, in random order: those on which the choices
+        differ.
     """
 
     measure = "comparison"
@@ -150,6 +158,8 @@ class ComparisonResult(Drawn, Result):
     differences: tuple[ModelDifference, ...]
     basis: str = ""
     wording: tuple[str, str, str] = ("models", "best", "better")
+    beside: str = ""
+    to_label: tuple[str, ...] = ()
 
     @property
     def best(self) -> RankedModel:
@@ -173,13 +183,18 @@ class ComparisonResult(Drawn, Result):
         rivals = [model.name for model in self.contenders if model is not best]
         things, first, higher = self.wording
         value = f"{format_number(best.value)} {self.compared_unit}".rstrip()
+        claim = f"is the {first} of {len(self.models)} {things} by {self.criterion}"
         clear = f", {higher} than each of the others"
+        # A vote of the models says who agrees with them, and not who is right.
+        if self.wording == AGREES_MOST:
+            claim = (
+                f"agrees most with the others of {len(self.models)} {things}, by {self.criterion}"
+            )
+            clear = ", more than each of the others does"
         if rivals:
             clear = f"; {_listed(rivals)} cannot be told from it"
-        return (
-            f"{best.name} is the {first} of {len(self.models)} {things} by {self.criterion}: "
-            f"{value}, interval {best.interval}{clear}."
-        )
+        text = f"{best.name} {claim}: {value}, interval {best.interval}{clear}."
+        return f"{text} {self.beside}".rstrip()
 
     def notes(self) -> list[str]:
         """Return the sentences on what the ranks mean, and those of every measure."""
@@ -189,6 +204,8 @@ class ComparisonResult(Drawn, Result):
         confidence_level = f"{100 * self.best.interval.confidence_level:g} %"
         # What the values rest on comes first, then what the ranks mean.
         sentences = [self.basis] if self.basis else []
+        if self.to_label:
+            sentences.append(f"Rows to label: {', '.join(self.to_label)}.")
         sentences.append(
             f"Ranks at {confidence_level} for all {self.wording[0]} together: {ranks}."
         )

@@ -49,10 +49,10 @@ def compare(
 
     Without labels three or more models are ranked by the vote among them, two by how far each agrees with itself.
     With --label it is by accuracy and F1; with --labelled these are estimated from other rows. All files of SHIFTED
-    and --reference hold the same rows; without --reference the vote is among the shifted predictions, and estimates
-    their accuracy. A model is called by its file, or by the NAME before it. With --data, SHIFTED are fitted models,
-    which are asked. Results of `stability` or
-    `agreement --confidence-level`, written with --json, are ranked by their measure.
+    and --reference hold the same rows; without --reference the vote is among the shifted predictions, and counts
+    with the accuracy on the rows of --labelled. A model is called by its file, or by the NAME before it. With --data,
+    SHIFTED are fitted models, which are asked. Results of `stability` or `agreement --confidence-level`, written with
+    --json, are ranked by their measure.
 
     Example: `shiftmetrics compare small=a.csv large=b.csv --reference a0.csv --reference b0.csv --id image`
 
