@@ -181,9 +181,16 @@ def test_same_rows_in_both_samples_give_no_estimate_of_the_accuracy():
     labels, before, after = pool()
     options = {"labels": labels, "labelled_scores": as_models(before), "resampling": FEW}
     found = compare_agreement(as_models(after), as_models(after), **options)
-    assert found.settings["criterion"] == "vote"
+    assert found.settings["criterion"] == "vote_and_source_accuracy"
     source = metrics.accuracy_score(labels, before[0])
     assert found.best.secondary_metrics["source_accuracy"] == pytest.approx(source)
+    # The order of the sum of z-scores of both, on the scale of a fraction.
+    vote = {model.name: model.secondary_metrics["vote"] for model in found.models}
+    right = {model.name: model.secondary_metrics["source_accuracy"] for model in found.models}
+    spreads = [np.std(list(part.values())) for part in (vote, right)]
+    for model in found.models:
+        both = vote[model.name] / spreads[0] + right[model.name] / spreads[1]
+        assert model.value == pytest.approx(both / (1.0 / spreads[0] + 1.0 / spreads[1]))
     with pytest.raises(ValueError, match="the same rows before the shift"):
         compare_agreement(as_models(after), as_models(after), criterion="accuracy", **options)
     two = {name: as_models(after)[name] for name in ("model 0", "model 3")}

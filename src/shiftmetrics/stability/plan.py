@@ -183,12 +183,57 @@ class PlanRows:
         if choice is not None:
             self._choices[rows.start] = choice
 
-    def finish(self) -> None:
-        """Join the choices and splits of the blocks, in the order of the samples."""
+    def finish(self, sample_weights: FloatArray | None) -> None:
+        """Join the choices and splits of the blocks, in the order of the samples, and move tied samples as wholes.
+
+        Parameters
+        ----------
+        sample_weights : ndarray of shape (n_samples,) or None
+            The sample weights.
+        """
         if self._choices:
             self.choices = np.concatenate([self._choices[start] for start in sorted(self._choices)])
         if self._splits:
-            self.splits = Splits.joined([self._splits[start] for start in sorted(self._splits)])
+            splits = Splits.joined([self._splits[start] for start in sorted(self._splits)])
+            self.splits = self._as_wholes(splits, sample_weights)
+
+    def _as_wholes(self, splits: Splits, sample_weights: FloatArray | None) -> Splits | None:
+        """Put tied samples into their second place one by one, as wholes, and split at most one.
+
+        Where many samples are tied between two places, each stands in both by the same fraction, and none would
+        have changed as a whole. At the dual price of a tie, loss gained over squared distance is the same for all of
+        them: as many wholes as gain the same loss are at the same cost, and the risk stays what it was. Samples that
+        gain nothing in their second place are no ties, and stay split.
+        """
+        rows = splits.rows
+        weight = self.weights[rows]
+        if sample_weights is not None:
+            weight = weight * sample_weights[rows]
+        fraction = splits.weights / self.weights[rows]
+        whole = weight * (splits.losses - self.losses[rows])
+        tied = np.flatnonzero(whole > 0.0)
+        # What all tied samples gain together, given to the first of them.
+        left = float(np.sum(fraction[tied] * whole[tied]))
+        before = np.concatenate([[0.0], np.cumsum(whole[tied])[:-1]])
+        fraction = fraction.copy()
+        fraction[tied] = np.clip((left - before) / whole[tied], 0.0, 1.0)
+        fraction[fraction < _LEAST_AT_KINK] = 0.0
+        fraction[fraction > 1.0 - _LEAST_AT_KINK] = 1.0
+        moved = fraction == 1.0
+        self.losses[rows[moved]] = splits.losses[moved]
+        self.distances[rows[moved]] = splits.distances[moved]
+        if self.choices is not None and splits.choices is not None:
+            self.choices[rows[moved]] = splits.choices[moved]
+        kept = np.flatnonzero((fraction > 0.0) & ~moved)
+        if not len(kept):
+            return None
+        return Splits(
+            rows=rows[kept],
+            weights=self.weights[rows[kept]] * fraction[kept],
+            losses=splits.losses[kept],
+            distances=splits.distances[kept],
+            choices=None if splits.choices is None else splits.choices[kept],
+        )
 
 
 @dataclass(frozen=True)

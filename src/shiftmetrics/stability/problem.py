@@ -178,7 +178,7 @@ class StabilityProblem:
         else:
             rows = PlanRows(self.loss.n_samples)
             sums = self.dual.gather(PlanPass(parts, self.dual.divergence, rows))
-            rows.finish()
+            rows.finish(self.weights)
         assert isinstance(sums, PlanStatistic)
         return RealisedPlan(self, sums, rows)
 

@@ -166,7 +166,8 @@ class ModelStabilityResult(StabilityResult):
     def changed_rows(self) -> Any:
         """Return the rows after the shift, in the columns, dtypes and order of ``X``.
 
-        A row that stands in two places is here in its first; `split_rows` has the second.
+        The loss of these rows, with the weights of the plan, is at the threshold within one row: where rows are tied,
+        at most one stands in two places. It is here in its first; `split_rows` has the second.
 
         Returns
         -------
