@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from shiftmetrics._core.result import format_percent
 from shiftmetrics.novelty.modes.fraction_bound import RARE
 from shiftmetrics.novelty.modes.mode import Mode
-
-if TYPE_CHECKING:
-    from shiftmetrics.novelty.result import NoveltyResult
+from shiftmetrics.novelty.result_parts import NoveltyChanges, NoveltyScore, NoveltyTest
 
 _SHOWN = 3
 """Modes, and samples, that are named."""
@@ -18,12 +16,48 @@ _NEARLY_ALL = 0.85
 """Fraction that is new, beside which the rest of the sample is too little to miss anything in it."""
 
 
-def headline_of(result: NoveltyResult) -> str:
+class WhatWasFound(Protocol):
+    """What a headline tells, as `NoveltyResult` has it."""
+
+    @property
+    def fraction(self) -> float:
+        """Fraction of the sample that is new."""
+
+    @property
+    def missing_fraction(self) -> float:
+        """Fraction of the reference that is missing."""
+
+    @property
+    def new(self) -> tuple[Mode, ...]:
+        """The new modes."""
+
+    @property
+    def missing(self) -> tuple[Mode, ...]:
+        """The missing modes."""
+
+    @property
+    def changes(self) -> NoveltyChanges:
+        """What is neither."""
+
+    @property
+    def score(self) -> NoveltyScore:
+        """The paper's score."""
+
+    @property
+    def test(self) -> NoveltyTest:
+        """The p-values."""
+
+    @property
+    def near_level(self) -> list[str]:
+        """Sides whose verdict another seed could change."""
+
+
+def headline_of(result: WhatWasFound) -> str:
     """Return what is new, what is missing, and what else changed, in words.
 
     Parameters
     ----------
-    result : NoveltyResult
+    result : WhatWasFound
         What was found.
     """
     alpha = 1.0 - result.test.confidence_level
@@ -55,7 +89,7 @@ def headline_of(result: NoveltyResult) -> str:
     return " ".join(sentences)
 
 
-def _new_in_words(result: NoveltyResult, more: list[Mode]) -> str:
+def _new_in_words(result: WhatWasFound, more: list[Mode]) -> str:
     """Say whether anything is new, and in which modes; ``more`` are those that are not confirmed as new."""
     test = result.test
     alpha = 1.0 - test.confidence_level
@@ -92,7 +126,7 @@ def _unconfirmed(mode: Mode) -> str:
     return f"a group of {own}, {other} in the reference, {verdict}: {mode.in_words()}"
 
 
-def _first_rows(result: NoveltyResult) -> str:
+def _first_rows(result: WhatWasFound) -> str:
     """Name the samples that look most new."""
     names = result.test.first_names or tuple(map(str, result.test.first_rows))
     return ", ".join(names[:_SHOWN])
