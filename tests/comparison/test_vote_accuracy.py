@@ -71,7 +71,7 @@ def matches_with_others(predictions: np.ndarray) -> list[float]:
 
 
 def test_it_is_how_often_a_model_agrees_with_the_vote_of_the_others() -> None:
-    labels, predictions = pool(400, (0.05, 0.1, 0.2, 0.4))
+    labels, predictions = pool(400, (0.01, 0.02, 0.03, 0.4))
     expected = matches_with_others(predictions)
     assert estimates(predictions) == pytest.approx(expected)
     found = compare_agreement(models(predictions), resampling=FEW)
