@@ -90,3 +90,29 @@ def test_groups_of_costs_and_outputs_have_their_differences() -> None:
             half = 2.2 * values[rows].std(ddof=1) / np.sqrt(rows.sum())
             assert part.interval.high - part.interval.low > 2.0 * half
             assert any(f"{part.kind} {part.name}: " in note for note in result.notes())
+
+
+def test_groups_without_labels_have_their_changes_and_what_is_certain() -> None:
+    groups = np.array(["a", "b", "c", "d"])[np.arange(400) // 100]
+    result = diff_models(OLD, NEW, groups=groups)
+    assert [part.name for part in result.parts] == ["a", "b", "c", "d"]
+    notes = " ".join(result.notes())
+    for part in result.parts:
+        changed = int((CHANGED & (groups == part.name)).sum())
+        assert (part.n_changed, part.n_labelled) == (changed, 0)
+        assert part.interval is not None
+        assert part.interval.high == pytest.approx(changed / 100)
+        assert part.interval.confidence_level == 1.0
+        assert f"group {part.name}: {changed} of 100 rows changed, by at most {changed}" in notes
+    assert "No clear difference" not in notes
+
+
+def test_some_labels_narrow_what_is_certain_in_a_group() -> None:
+    old = np.array(["x"] * 40)
+    new = np.array(["y"] * 10 + ["x"] * 30)
+    labels = np.array(["x"] * 4 + [None] * 36, dtype=object)
+    groups = np.array(["a"] * 5 + ["b"] * 5 + ["c"] * 30)
+    parts = diff_models(old, new, labels=labels, groups=groups).parts
+    limits = [(part.interval.low, part.interval.high) for part in parts if part.interval]
+    assert limits == [(-1.0, pytest.approx(-0.6)), (-1.0, 1.0), (0.0, 0.0)]
+    assert [part.verdict for part in parts] == ["worse", "too few to tell", "no clear difference"]

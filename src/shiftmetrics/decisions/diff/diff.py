@@ -27,7 +27,7 @@ from shiftmetrics.decisions.diff.gains import (
     gains_of_outputs,
     sampled_difference,
 )
-from shiftmetrics.decisions.diff.parts import differences_by_part
+from shiftmetrics.decisions.diff.parts import bounds_by_group, differences_by_part
 from shiftmetrics.decisions.diff.records import PartDifference
 from shiftmetrics.decisions.diff.result import (
     BOUNDED,
@@ -283,6 +283,8 @@ def _result(
         parts = differences_by_part(
             pair, gains, plan if is_planned else None, is_complete=is_complete
         )
+    elif pair.rows.group is not None:
+        parts = bounds_by_group(pair, gains)
     verdict = verdict_on_difference(allow, bound, interval)
     if allow is None and not len(rows):
         verdict = verdicts.SAME

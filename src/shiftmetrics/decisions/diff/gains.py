@@ -86,6 +86,10 @@ class Gains:
         """Limits of the mean gain, whatever the labels that are not known."""
         return _certain(self.low, self.high)
 
+    def certain_in(self, members: BoolArray) -> Interval:
+        """Return the limits of the mean gain in some rows, whatever the labels that are not known."""
+        return _certain(self.low[members], self.high[members])
+
     def outcomes(self, rows: IntArray) -> Outcomes:
         """Return how many of some rows are fixed, broken, neither, or not known."""
         known = self.known[rows]

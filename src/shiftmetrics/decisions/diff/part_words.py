@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from shiftmetrics._core.result import format_percent, plain_figure
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions import verdicts
@@ -12,6 +14,7 @@ from shiftmetrics.decisions.diff.words import (
     interval_words,
     is_regression,
     plural,
+    standing,
 )
 
 MOST_GROUPS = 20
@@ -57,37 +60,53 @@ def part_sentences(result: DiffFigures) -> list[str]:
     classes = [part for part in clear if part.kind == "class"]
     groups = [part for part in result.parts if part.kind != "class"]
     shown = groups
+    # without labels only what is certain is known of them
+    is_bounded = result.interval is None
     if len(groups) > MOST_GROUPS:
         shown = sorted(groups, key=_by_loss)[:MOST_GROUPS]
     sentences = [_part_words(result, part) for part in [*classes[:MOST_SHOWN], *shown]]
     if len(shown) < len(groups):
         left = plural(len(groups) - len(shown), "more group")
-        sentences.append(
-            f"{left} with smaller losses or gains: all {len(groups):,} are in the JSON, under parts."
-        )
-    if result.parts and not clear:
+        others = "fewer changes" if is_bounded else "smaller losses or gains"
+        sentences.append(f"{left} with {others}: all {len(groups):,} are in the JSON, under parts.")
+    if result.parts and not clear and not is_bounded:
         few = sum(part.verdict == verdicts.TOO_FEW_TO_TELL for part in result.parts)
         text = f"No clear difference in any of {len(result.parts)} classes or groups"
         sentences.append(f"{text} ({few} with too few rows to tell)." if few else f"{text}.")
     return sentences
 
 
-def _by_loss(part: PartDifference) -> tuple[bool, int]:
-    """Order groups: those that are clearly worse, then by how many more rows broke than were fixed.
+def _by_loss(part: PartDifference) -> tuple[bool, int, int]:
+    """Order groups: those that are clearly worse, then by how many more rows broke than were fixed, or changed.
 
     The rate of a group of three rows would come first by chance.
     """
-    return part.verdict != verdicts.PART_IS_WORSE, part.fixed - part.broken
+    return part.verdict != verdicts.PART_IS_WORSE, part.fixed - part.broken, -part.n_changed
 
 
 def _part_words(result: DiffFigures, part: PartDifference) -> str:
     limits = ""
+    if result.interval is None:
+        return _bounded_words(result, part)
     if part.interval is not None:
         limits = f" ({interval_words(result, part.interval)})"
     counts = f"{part.fixed:,} fixed, {plural(part.broken, 'new error')} in {plural(part.n_samples, 'row')}"
     if is_regression(result):
         counts = f"closer in {part.fixed:,}, farther in {part.broken:,} of {plural(part.n_samples, 'row')}"
     return f"{part.kind} {part.name}: {part.verdict}{limits}, {counts}."
+
+
+def _bounded_words(result: DiffFigures, part: PartDifference) -> str:
+    """Say how many answers of a group change, and between which limits its difference lies for certain."""
+    assert part.interval is not None
+    low = part.interval.low
+    high = part.interval.high
+    text = f"{part.kind} {part.name}: {part.n_changed:,} of {plural(part.n_samples, 'row')} changed"
+    if low == high == 0.0:
+        return f"{text}."
+    if math.isclose(low, -high):
+        return f"{text}, by at most {amount(result, high)}, up or down."
+    return f"{text}, between {standing(result, low)} and {standing(result, high)}."
 
 
 def evidence_sentences(result: DiffFigures) -> list[str]:

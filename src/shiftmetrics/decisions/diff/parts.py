@@ -69,6 +69,38 @@ def differences_by_part(
     return tuple(parts)
 
 
+def bounds_by_group(pair: ClassPair | OutputPair, gains: Gains) -> tuple[PartDifference, ...]:
+    """Return how many answers change in each group, and what that bounds for certain: it takes no label."""
+    parts = []
+    for kind, name, members in _parts(pair):
+        if kind == "class":
+            continue
+        changed = np.flatnonzero(members & pair.changed)
+        seen = gains.outcomes(changed)
+        interval = gains.certain_in(members)
+        verdict = verdicts.TOO_FEW_TO_TELL
+        if interval.low > 0.0:
+            verdict = verdicts.PART_IS_BETTER
+        elif interval.high < 0.0:
+            verdict = verdicts.PART_IS_WORSE
+        elif interval.low == interval.high:
+            verdict = verdicts.NO_CLEAR_DIFFERENCE
+        parts.append(
+            PartDifference(
+                kind=kind,
+                name=name,
+                n_samples=int(members.sum()),
+                n_changed=len(changed),
+                n_labelled=seen.n_drawn - seen.missing,
+                fixed=seen.fixed,
+                broken=seen.broken,
+                interval=interval,
+                verdict=verdict,
+            )
+        )
+    return tuple(parts)
+
+
 def _parts(pair: ClassPair | OutputPair) -> Iterator[Part]:
     """Yield the kind, the name and the rows of each part."""
     if isinstance(pair, ClassPair) and pair.rows.known.all():
