@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
-from shiftmetrics._core.result import Status, settings_of
+from shiftmetrics._core.result import Interval, Status, settings_of
 from shiftmetrics._core.validation import check_choice, check_number
 from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.diff.diff import verdict_on_difference
@@ -27,6 +27,12 @@ from shiftmetrics.decisions.metrics.inputs import (
     own_inputs,
 )
 from shiftmetrics.decisions.metrics.interval import metric_interval, shortage
+from shiftmetrics.decisions.metrics.label_sets import (
+    LabelSets,
+    effects_on_sets,
+    moving_sets,
+    read_label_sets,
+)
 from shiftmetrics.decisions.metrics.names import POINTS, NamedMetric, named_metric
 from shiftmetrics.decisions.metrics.outputs import effects_on_outputs
 from shiftmetrics.decisions.metrics.own import effects_on_own_metric
@@ -66,7 +72,9 @@ def diff_metric(
         with ``@5`` behind it for another number of classes than 2; of outputs ``r2``, ``explained_variance``,
         ``neg_mean_absolute_error`` and all others that are means, and ``neg_mean_pinball_loss``, with ``@0.9``
         behind it for another quantile than the median.
-        ``quadratic_kappa`` is Cohen's kappa of grades with squared distances. Or a function of true values and
+        ``quadratic_kappa`` is Cohen's kappa of grades with squared distances. Of several labels a row, with tables of
+        0 and 1 that have one column a label: ``exact_match``, ``neg_hamming_loss``, ``jaccard_samples``,
+        ``f1_samples``, ``precision_samples`` and ``recall_samples``. Or a function of true values and
         predictions whose larger values are better, smooth enough that no single row decides.
     labels : str, array or DataFrame, optional
         True classes or values of all rows; found as in `diff_models`.
@@ -123,6 +131,12 @@ def diff_metric(
     if is_fraction and allow is not None and allow >= 1.0:
         remedy = "One point is 0.01."
         raise ArgumentValueError("allow", f"less than 1 for {name}", value=allow, remedy=remedy)
+    if named is not None and named.needs == "sets":
+        others = {"classes": classes, "threshold": threshold, "positive": positive}
+        for argument, value in others.items():
+            if value is not None:
+                raise ArgumentValueError(argument, f"None for {name}", value=value)
+        return _diff_of_sets(name, read_label_sets(old, new, labels, ids, groups), allow)
     arguments = PairArguments(
         labels=labels, ids=ids, classes=classes, groups=groups, threshold=threshold
     )
@@ -146,12 +160,7 @@ def diff_metric(
             )
         of = effects_on_answers if named.needs == "answers" else effects_on_probabilities
         effects = of(named, inputs)
-    lack = shortage(effects, clusters)
-    interval = None
-    verdict = verdicts.CANNOT_TELL_YET
-    if lack is None:
-        interval = metric_interval(effects, clusters, LEVEL)
-        verdict = verdict_on_difference(allow, None, interval)
+    lack, interval, verdict = _decided(effects, clusters, allow)
     doubts = pair.rows.reading.warnings
     if doubts and verdict != verdicts.WORSE:
         verdict = verdicts.CANNOT_TELL_YET
@@ -183,6 +192,47 @@ def diff_metric(
         rarest=effects.rarest,
         n_groups=None if pair.rows.group is None else len(np.unique(pair.rows.group)),
         rows=_moving_rows(pair, effects, inputs, uses_scores=uses_scores),
+    )
+
+
+def _decided(
+    effects: MetricEffects, clusters: IntArray | None, allow: float | None
+) -> tuple[str | None, Interval | None, str]:
+    """Return why nothing can be said of future rows, or the interval, and the verdict."""
+    lack = shortage(effects, clusters)
+    if lack is not None:
+        return lack, None, verdicts.CANNOT_TELL_YET
+    interval = metric_interval(effects, clusters, LEVEL)
+    return None, interval, verdict_on_difference(allow, None, interval)
+
+
+def _diff_of_sets(name: str, sets: LabelSets, allow: float | None) -> MetricDiffResult:
+    """Compare two models that give each row several labels."""
+    effects = effects_on_sets(name, sets)
+    clusters = sets.clusters
+    lack, interval, verdict = _decided(effects, clusters, allow)
+    return MetricDiffResult(
+        value=effects.difference,
+        error_bound=0.0,
+        interval=interval,
+        status=_status(lack),
+        n_samples=len(sets.truth),
+        settings=settings_of(
+            metric=name,
+            allow=allow,
+            groups=clusters is not None,
+            is_fraction=name in POINTS,
+            lack=lack,
+            found=sets.found,
+        ),
+        verdict=verdict,
+        allow=allow,
+        metric=name,
+        old_score=effects.old.score,
+        new_score=effects.new.score,
+        rarest=effects.rarest,
+        n_groups=None if clusters is None else len(np.unique(clusters)),
+        rows=moving_sets(sets, effects),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.validation import first_few
 
-MetricNeed = Literal["answers", "probabilities", "outputs"]
+MetricNeed = Literal["answers", "probabilities", "outputs", "sets"]
 
 _AVERAGES = ("macro", "micro", "weighted")
 _RATES = ("f1", "jaccard", "precision", "recall")
@@ -34,7 +34,14 @@ OF_OUTPUTS = (
     "neg_mean_pinball_loss",
 )  # fmt: skip
 
-POINTS = (*OF_ANSWERS, "roc_auc", "average_precision", *AREAS, "top_k_accuracy")
+OF_SETS = (
+    "exact_match", "jaccard_samples", "f1_samples", "precision_samples", "recall_samples", "neg_hamming_loss",
+)  # fmt: skip
+"""Means over rows of several labels each."""
+
+POINTS = (
+    *OF_ANSWERS, "roc_auc", "average_precision", *AREAS, "top_k_accuracy", *OF_SETS[:-1],
+)  # fmt: skip
 """Metrics of at most 1, which are said in per cent and points; but kappa and correlations, which may be negative."""
 
 PINBALL = "neg_mean_pinball_loss"
@@ -66,8 +73,8 @@ class NamedMetric:
     Attributes
     ----------
     name : str
-    needs : {"answers", "probabilities", "outputs"}
-        Which predictions it takes.
+    needs : {"answers", "probabilities", "outputs", "sets"}
+        Which predictions it takes; sets are several labels a row.
     quantile : float
         Of a pinball loss.
     n_top : int
@@ -107,12 +114,13 @@ def named_metric(text: str) -> NamedMetric:
         "answers": OF_ANSWERS,
         "probabilities": OF_PROBABILITIES,
         "outputs": OF_OUTPUTS,
+        "sets": OF_SETS,
     }
     for needs, names in groups.items():
         if name in names:
             quantile, n_top = _numbers(text, name, suffix)
             return NamedMetric(name=name, needs=needs, quantile=quantile, n_top=n_top)
-    known = sorted({*OF_ANSWERS, *OF_PROBABILITIES, *OF_OUTPUTS})
+    known = sorted({*OF_ANSWERS, *OF_PROBABILITIES, *OF_OUTPUTS, *OF_SETS})
     close = [other for other in known if name and (name in other or other in name)]
     expected = f"one of {first_few(close or known, 50, show=str)}"
     remedy = _instead(text)
@@ -131,8 +139,6 @@ def _instead(name: str) -> str | None:
         return None
     if name in INSTEAD:
         return INSTEAD[name]
-    if name.endswith("_samples"):
-        return "It is a mean over rows with several labels each: score each row, and compare by --scores."
     module = str(getattr(getattr(get_scorer(name), "_score_func", None), "__module__", ""))
     if ".cluster" in module:
         return "It compares clusterings, whose names mean nothing: of classes there are f1_macro and others."
