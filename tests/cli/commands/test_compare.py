@@ -220,3 +220,41 @@ def test_predictions_in_json_are_no_results(run, folder):
     right = clean[["cat", "dog", "eel"]].idxmax(axis=1) == clean["truth"]
     models = {m["name"]: m["value"] for m in json.loads((folder / "c.json").read_text())["models"]}
     assert models["clean"] == pytest.approx(right.mean())
+
+
+@pytest.fixture
+def answers(folder):
+    """Write the answers of three models alone, and return them with the truth."""
+    rng = np.random.default_rng(6)
+    truth = rng.choice(["cat", "dog", "eel"], 90)
+    words = {}
+    for name, rate in (("a", 0.1), ("b", 0.3), ("c", 0.5)):
+        other = rng.choice(["cat", "dog", "eel"], 90)
+        words[name] = np.where(rng.random(90) < rate, other, truth)
+        frame = pd.DataFrame({"image": np.arange(90) + 100, "answer": words[name], "truth": truth})
+        # rows in another order are matched by their ids
+        frame.sample(frac=1.0, random_state=1).to_csv(folder / f"{name}.csv", index=False)
+    return words, truth
+
+
+def test_answers_alone_are_ranked_by_accuracy_and_by_vote(run, folder, answers):
+    words, truth = answers
+    files = [folder / f"{name}.csv" for name in words]
+    typed = ["compare", *files, "--label", "truth", "--criterion", "accuracy", "--json", "-"]
+    found = json.loads(run(*typed).stdout)
+    got = {model["name"]: model["value"] for model in found["models"]}
+    assert got == pytest.approx(
+        {f"{name}.csv": np.mean(part == truth) for name, part in words.items()}
+    )
+    # each predicts what at least two of three do, or what the first of the best does
+    voted = run("compare", *files, "--exclude", "truth")
+    assert "a.csv is the best of 3 models by match with the models' weighted vote" in voted.stdout
+
+
+def test_answers_alone_are_no_probabilities(fails, folder, answers):
+    files = [folder / f"{name}.csv" for name in answers[0]]
+    typed = ["compare", *files, "--label", "truth"]
+    for other in (["--criterion", "neg_log_loss"], ["--reference", files[0]]):
+        message = fails(*typed, *other)
+        assert "must hold scores of classes, got answers alone" in message
+        assert "by vote or accuracy, without --reference" in message

@@ -17,6 +17,8 @@ from shiftmetrics.cli.options import ColumnOptions
 from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.comparison import compare_agreement, compare_results
+from shiftmetrics.comparison.criteria import SCORES
+from shiftmetrics.comparison.selection_criteria import VOTE
 from shiftmetrics.views import Context
 
 _MOST_ROLES = 6
@@ -65,7 +67,8 @@ def compare(
     Parameters
     ----------
     shifted : [NAME=]SHIFTED
-        Scores of each model on the shifted sample, two files or more; or results, written with --json.
+        Scores of each model on the shifted sample, two files or more, or its answers alone where they are ranked by
+        vote or accuracy; or results, written with --json.
     data : FILE
         Shifted rows that SHIFTED predict on, which are classifiers then: joblib or skops files, or module:attribute.
     reference : FILE
@@ -112,8 +115,16 @@ def compare(
         models = models * (2 if typed else 1)
     # labels of other rows are not in these files
     own = replace(roles, label=None, labels=None) if labelled else roles
+    # agreement with what was before goes by probabilities; votes and accuracies need none
+    by_classes = not typed and not labelled and call["criterion"] in ("auto", VOTE, *SCORES)
     files = read_score_files(
-        [*shifts, *typed], own, weight=weight, groups=groups, models=models, **options
+        [*shifts, *typed],
+        own,
+        weight=weight,
+        groups=groups,
+        models=models,
+        answers=by_classes,
+        **options,
     )
     known: ScoreFiles | None = None
     if labelled:

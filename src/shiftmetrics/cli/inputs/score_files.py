@@ -49,6 +49,8 @@ class ScoreFiles:
     labels : ndarray of str or None
         True classes, empty where not known.
     weights, groups : ndarray or None
+    answers : tuple of str
+        Files that hold answers alone: 1 for the class that was predicted.
     said : tuple of str
         What was taken for what.
     notes : tuple of str
@@ -61,6 +63,7 @@ class ScoreFiles:
     labels: npt.NDArray[Any] | None = None
     weights: npt.NDArray[Any] | None = None
     groups: npt.NDArray[Any] | None = None
+    answers: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
@@ -113,6 +116,7 @@ def read_score_files(
     align: Align = "labels",
     models: Sequence[Any] = (),
     must_know: bool = True,
+    answers: bool = False,
 ) -> ScoreFiles:
     """Read files of scores of the same rows, in the order of the first one.
 
@@ -130,6 +134,8 @@ def read_score_files(
         For each file the model that is asked for its probabilities at the rows of the file.
     must_know : bool, default True
         Whether labels that are found and do not fit are refused, rather than left out.
+    answers : bool, default False
+        Whether files may hold answers alone.
 
     Raises
     ------
@@ -167,7 +173,8 @@ def read_score_files(
     files, options = scores_of_arrays(files, options)
     found = None if truth is not None or in_files else _plain_arrays(files, options)
     if found is None:
-        found = _of_tables(_tables(files, truth, options, must_know=must_know))
+        tables = _tables(files, truth, options, must_know=must_know)
+        found = _of_tables(tables, answers=answers)
     others = {name: text for name, text in beside.items() if text and name not in in_files}
     if "weight" not in in_files:
         found = replace(found, weights=None)
@@ -261,10 +268,13 @@ def _plain_arrays(files: Sequence[Cells], options: RoleOptions) -> ScoreFiles | 
     )
 
 
-def _of_tables(tables: PredictionTables) -> ScoreFiles:
-    """Return the scores of what was read, in the classes of the first file."""
-    first = tables.files[0]
-    scores = [_scores(file, first.classes) for file in tables.files]
+def _of_tables(tables: PredictionTables, *, answers: bool = False) -> ScoreFiles:
+    """Return the scores of what was read, in the classes of the first file; where some hold answers alone, in all."""
+    alone = [file for file in tables.files if file.form == "answers"] if answers else []
+    classes = tables.classes if alone else tables.files[0].classes
+    scores = [
+        _ones(file, classes) if file in alone else _scores(file, classes) for file in tables.files
+    ]
     if all(len(part.shape) == 2 and _are_percentages(part) for part in scores):
         scores = [part / SUM_OF_PERCENTAGES for part in scores]
     _refuse_rows_of_data(tables, scores[0])
@@ -277,7 +287,8 @@ def _of_tables(tables: PredictionTables) -> ScoreFiles:
     return ScoreFiles(
         sources=(),
         scores=tuple(scores),
-        classes=first.classes,
+        classes=classes,
+        answers=tuple(file.name or file.argument for file in alone),
         ids=list(map(str, tables.ids)) if has_ids else None,
         labels=labels,
         weights=tables.weight,
@@ -286,13 +297,19 @@ def _of_tables(tables: PredictionTables) -> ScoreFiles:
     )
 
 
+def _ones(file: PredictionTable, classes: tuple[str, ...]) -> FloatArray:
+    """Return 1 for the answer of each row and 0 for the other classes: right for whatever goes by classes alone."""
+    return np.asarray(file.answers()[:, None] == np.array(classes, dtype=object), dtype=np.float64)
+
+
 def _scores(file: PredictionTable, classes: tuple[str, ...]) -> FloatArray:
     """Return the scores of one file, its columns in the order of the classes."""
     name = file.name or file.argument
     if file.scores is None or file.form == "answers":
         raise ValueError(
             f"{name} must hold scores of classes, got answers alone. For predicted classes without scores there is "
-            "`shiftmetrics diff REFERENCE SHIFTED`."
+            "`shiftmetrics diff REFERENCE SHIFTED`, and of several models `shiftmetrics compare` by vote or "
+            "accuracy, without --reference."
         )
     if file.form == "outputs":
         raise ValueError(
