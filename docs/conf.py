@@ -2,9 +2,13 @@
 
 import datetime
 import os
+import sys
 import warnings
+from pathlib import Path
 
 import shiftmetrics
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 warnings.filterwarnings(
@@ -19,7 +23,7 @@ version = release = shiftmetrics.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "formulas",
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
@@ -61,9 +65,11 @@ suppress_warnings = ["ref.term"]
 
 # --- look ------------------------------------------------------------------------------------------------
 html_theme = "furo"
+html_math_renderer = "drawn"  # no script and no network
 html_title = f"shiftmetrics {release}"
 html_static_path = ["_static"]
 html_css_files = ["shiftmetrics.css"]
+html_js_files = ["copy.js"]
 html_copy_source = False
 html_show_sourcelink = False
 pygments_style = "friendly"

@@ -94,3 +94,9 @@ def test_the_page_lists_the_kinds_of_every_class():
             kinds = list(kinds_of(cls))
             assert listed.get(cls.__name__, [])[:1] == kinds[:1], cls.__name__
             assert sorted(listed.get(cls.__name__, [])) == sorted(kinds), cls.__name__
+
+
+def test_a_kind_in_the_place_of_axes_is_told_where_it_goes():
+    with pytest.raises(TypeError, match="kind='beta'") as error:
+        plot(AGREEMENT, "beta")
+    assert error.value.argument == "ax"

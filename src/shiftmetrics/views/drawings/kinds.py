@@ -91,6 +91,9 @@ def plot(result: Any, ax: Any = None, *, kind: str | None = None, **options: Any
     """
     if not isinstance(result, Result | Drawn):
         raise ArgumentTypeError("result", "a result of a measure", type(result).__name__)
+    if isinstance(ax, str):
+        remedy = f"Name a drawing with kind={ax!r}."
+        raise ArgumentTypeError("ax", "axes of matplotlib", f"the string {ax!r}", remedy)
     kinds = kinds_of(type(result))
     if not kinds:
         raise ArgumentTypeError("result", "of a class that has a drawing", type(result).__name__)
