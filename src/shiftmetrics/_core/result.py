@@ -142,7 +142,7 @@ class Result(Record):
     def details(self) -> list[str]:
         """Return sentences on the figures behind the answer, which the command line prints with --verbose."""
         direction = "Higher is better" if self.higher_is_better else "Lower is better"
-        sentences = [f"{direction}. The numerical error is at most {self.error_bound:.1e}."]
+        sentences = [f"{direction}. {error_in_words(self.error_bound)}"]
         if self.interval is not None:
             sentences.append(f"Interval: {self.interval}.")
         return sentences
@@ -225,6 +225,19 @@ def settings_of(**arguments: Any) -> dict[str, Any]:
         "python": platform.python_version(),
     }
     return {**arguments, "versions": versions}
+
+
+def error_in_words(bound: float) -> str:
+    """Return a sentence on the numerical error.
+
+    Examples
+    --------
+    >>> error_in_words(1e-9), error_in_words(0.0)
+    ('The numerical error is at most 1.0e-09.', 'There is no numerical error.')
+    """
+    if bound == 0.0:
+        return "There is no numerical error."
+    return f"The numerical error is at most {bound:.1e}."
 
 
 def format_number(value: float) -> str:

@@ -143,7 +143,9 @@ class Job:
     def _write(self, answer: CommandAnswer) -> None:
         from shiftmetrics.views import write_report
 
-        context = replace(answer.context, command=command_line())
+        context = replace(
+            answer.context, command=command_line(), files=files_by_argument(self.inputs)
+        )
         if self.report is not None:
             write_report(answer.results, self.report, title=answer.title, context=context)
         if self.json is not None and not is_stdout(self.json):
@@ -178,11 +180,7 @@ def roles_in_words(inputs: Iterable[Source]) -> list[str]:
     What options name is not said again: it stands beside its option. Of several files in one place, which have names
     of their own or are the parts of one, their number is said.
     """
-    files: dict[str, list[str]] = {}
-    for source in inputs:
-        # a word of its own in the usage, such as REFERENCE
-        if source.argument.isalpha() and source.argument.isupper():
-            files.setdefault(source.argument, []).append(str(source))
+    files = _by_argument(inputs)
     if len(files) < 2:
         return []
     roles = []
@@ -190,6 +188,22 @@ def roles_in_words(inputs: Iterable[Source]) -> list[str]:
         name = names[0] if len(names) == 1 else f"{len(names)} files"
         roles.append(f"{argument} is {name}")
     return [f"{', '.join(roles)}."]
+
+
+def files_by_argument(inputs: Iterable[Source]) -> dict[str, str]:
+    """Return the file of each argument that was given one file."""
+    return {
+        argument: names[0] for argument, names in _by_argument(inputs).items() if len(names) == 1
+    }
+
+
+def _by_argument(inputs: Iterable[Source]) -> dict[str, list[str]]:
+    files: dict[str, list[str]] = {}
+    for source in inputs:
+        # a word of its own in the usage, such as REFERENCE
+        if source.argument.isalpha() and source.argument.isupper():
+            files.setdefault(source.argument, []).append(str(source))
+    return files
 
 
 def command_line() -> str:

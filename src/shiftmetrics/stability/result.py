@@ -162,7 +162,8 @@ class StabilityResult(Drawn, Result):
     def reference_values(self) -> list[str]:
         """Return sentences to compare the shift with: how far random halves of the sample are apart."""
         losses = self.plan.base_losses
-        if losses is None or self.n_samples < 2:
+        # halves of samples of one loss do not differ at all, which says nothing
+        if losses is None or self.n_samples < 2 or losses.min() == losses.max():
             return []
         return [halves_in_words(losses, self.settings)]
 

@@ -52,7 +52,7 @@ def findings(result: DiffFigures) -> list[str]:
         sentences.append(f"{changed_rows(result)}. {scope(result)}")
     changes = result.changes
     # Which classes are mixed up, and whether ties had to be decided.
-    frequent = [f"{part.old} > {part.new} {part.n}" for part in changes.frequent[:MOST_SHOWN]]
+    frequent = [f"{part.old} > {part.new} ({part.n})" for part in changes.frequent[:MOST_SHOWN]]
     if frequent:
         n_tied = changes.n_tied_old + changes.n_tied_new
         sentences.append(

@@ -1,4 +1,4 @@
-"""The drawing of novelty: its spectrum. How frequent each mode is stands on the cards of the report."""
+"""The drawings of novelty: its spectrum, and how frequent each mode is on either side."""
 
 from __future__ import annotations
 
@@ -13,8 +13,14 @@ from shiftmetrics.views.drawings.style import (
     REFERENCE,
     TEST,
     integer_ticks,
+    legend_beside_bars,
+    name_rows,
     new_axes,
+    percent_axes,
 )
+
+MOST_MODES = 6
+"""Modes of either side that are drawn."""
 
 
 @drawing(NoveltyResult, kind="spectrum")
@@ -43,4 +49,25 @@ def draw_spectrum(result: Any, ax: Any = None, *, n_eigenvalues: int = 20) -> An
     if len(new) or len(missing):
         ax.legend(loc="upper right")
     ax.set_title("Spectrum of what is new")
+    return ax
+
+
+@drawing(NoveltyResult, kind="modes")
+def draw_mode_fractions(result: Any, ax: Any = None) -> Any:
+    """Draw how frequent each new and each missing mode is, in the test sample and in the reference."""
+    shown = [*result.new[:MOST_MODES], *result.missing[:MOST_MODES]]
+    ax = new_axes(ax, height=1.2 + 0.35 * max(len(shown), 1))
+    names = [f"{'missing' if mode.missing else 'mode'} {mode.index + 1}" for mode in shown]
+    places = name_rows(ax, names)
+    sides = {
+        "test sample": ([mode.fraction for mode in shown], TEST, -0.2),
+        "reference": ([mode.reference_fraction for mode in shown], REFERENCE, 0.2),
+    }
+    for name, (fractions, color, shift) in sides.items():
+        ax.barh(places + shift, fractions, color=color, height=0.38, label=name)
+    percent_axes(ax, "x")
+    ax.set_xlabel("fraction of the samples")
+    ax.set_title("Modes, beside what is known", loc="left")
+    if shown:
+        legend_beside_bars(ax)
     return ax

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from shiftmetrics._core.result import error_in_words
 from shiftmetrics.agreement import AgreementCurvesResult, PosteriorAgreementResult
 from shiftmetrics.views.drawings.agreement import posteriors_of_both
 from shiftmetrics.views.report.parts import Entry, Fact, cell_of, number, percent, reports
 from shiftmetrics.views.report.sides import Side
+from shiftmetrics.views.report.verdict import KeyFigure, Verdict, answers
 
 MOST_LEVELS = 40
 
@@ -39,6 +41,83 @@ def agreement_facts(result: Any) -> list[Fact]:
     return [*(Fact(*parts, said=True) for parts in said), log_pa]
 
 
+@answers(PosteriorAgreementResult)
+def agreement_answer(result: Any) -> Verdict:
+    """Return how many predictions changed; whether that is good or bad, labels would have to say."""
+    changes = result.changes
+    n = f"{result.n_samples:,}"
+    if changes.disagreement == 0.0:
+        return Verdict(
+            word="UNCHANGED",
+            tone="plain",
+            sentence=f"None of the {n} predictions changed.",
+            figures=tuple(_figures(result)),
+            chart=_chart_of(result),
+        )
+    sentence = f"{percent(changes.disagreement)} of {n} predictions changed"
+    if changes.confident is not None:
+        sentence += f", {percent(changes.confident)} of these with high confidence on both sides"
+    return Verdict(
+        word="CHANGED",
+        tone="plain",
+        sentence=f"{sentence}.",
+        steps=(
+            "Write the changed rows, in the order to label them: shiftmetrics diff REFERENCE SHIFTED "
+            "--changed changed.csv",
+            "With labels, see whether the changes are for the better: shiftmetrics diff REFERENCE SHIFTED "
+            "--labels LABELS",
+            "See how sure these numbers are: shiftmetrics agreement SHIFTED REFERENCE --confidence-level 0.95",
+        ),
+        figures=tuple(_figures(result)),
+        chart=_chart_of(result),
+    )
+
+
+def _chart_of(result: Any) -> str:
+    """Return the kind of the drawing: pairs that passed by only once are not there to be drawn."""
+    return "beta" if result.per_sample is None else "pairs"
+
+
+def _figures(result: Any) -> list[KeyFigure]:
+    """Return the figures of the first screen, each with its interval where there is one."""
+    changes = result.changes
+    figures = [
+        KeyFigure(
+            name="Changed",
+            value=percent(changes.disagreement),
+            meaning=_ends(changes.disagreement_interval),
+        )
+    ]
+    if changes.confident is not None and changes.disagreement > 0.0:
+        figures.append(
+            KeyFigure(
+                name="Confident changes", value=percent(changes.confident), meaning="of the changed"
+            )
+        )
+    meaning = "1 is no change, 0 is chance"
+    figures.append(KeyFigure(name="Kappa", value=f"{changes.kappa:.2f}", meaning=meaning))
+    meaning = (
+        _ends(result.normalized_interval)
+        or f"{number(result.value)} of {number(result.ceiling)} nats"
+    )
+    figures.append(KeyFigure(name="Agreement", value=percent(result.normalized), meaning=meaning))
+    meaning = _ends(changes.equivalent_error_interval) or "of the predictions"
+    figures.append(
+        KeyFigure(
+            name="Like random flips of", value=percent(result.equivalent_error), meaning=meaning
+        )
+    )
+    return figures
+
+
+def _ends(interval: Any) -> str:
+    """Return the ends of an interval of fractions in per cent; nothing where there is none."""
+    if interval is None:
+        return ""
+    level = f"{100 * interval.confidence_level:g} %"
+    return f"{level}: {percent(interval.low)} to {percent(interval.high)}"
+
+
 @reports("agreement", PosteriorAgreementResult, facts=agreement_facts)
 def fill_agreement(entry: Entry) -> None:
     """Show what changed, the agreement of the pairs and over beta, and the pairs that agree least."""
@@ -62,7 +141,7 @@ def fill_agreement(entry: Entry) -> None:
         entry.draw("pairs")
         if is_known and entry.detail:
             _add_least(entry)
-    note = f"The numerical error is at most {result.error_bound:.0e} nats."
+    note = error_in_words(result.error_bound)
     entry.draw("beta", note, folded=True)
 
 

@@ -8,15 +8,15 @@ from shiftmetrics._core.result import Result
 from shiftmetrics.views.drawings.kinds import kinds_of
 from shiftmetrics.views.report.parts import render
 from shiftmetrics.views.report.pictures import THEME, inline_figure
-from shiftmetrics.views.report.verdict import Verdict, verdict_of
+from shiftmetrics.views.report.verdict import Verdict, answer_of, verdict_of
 
-COLOURS = THEME | {"open": "#8a5a00", "sans": "system-ui, sans-serif"}
+COLOURS = THEME | {"open": "#8a5a00", "plain": THEME["reference"], "sans": "system-ui, sans-serif"}
 """Variables of drawings, which a notebook does not have; cards are on white in dark notebooks too."""
 
 
 def chart_of(result: Result, verdict: Verdict | None, name: str) -> Markup | None:
     """Return the drawing of the first screen; None where the class has no drawing."""
-    if not kinds_of(type(result)):
+    if not kinds_of(type(result)) or (verdict is not None and verdict.chart == ""):
         return None
     if verdict is None:
         return inline_figure(result, None, name=name, height=2.6)
@@ -34,10 +34,12 @@ def html_card(result: Result) -> str:
     >>> "<svg" in page, "Posterior agreement" in page
     (True, True)
     """
-    # a decision leads with its word, a measure with its headline
-    verdict = verdict_of(result)
-    sentences = [*result.notes(), *result.details()]
-    if verdict is not None:
+    # what a decision says is in its verdict; a measure has a headline beside its first screen
+    verdict = answer_of(result)
+    sentences = [result.headline(), *result.notes(), *result.details()]
+    if verdict is None:
+        sentences = sentences[1:]
+    elif verdict_of(result) is not None:
         sentences = [*verdict.findings, *verdict.evidence, *result.warnings]
     values = {
         "colours": COLOURS,

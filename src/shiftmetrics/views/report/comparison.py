@@ -7,7 +7,9 @@ from typing import Any
 
 from shiftmetrics._core.result import format_number
 from shiftmetrics.comparison.result import ComparisonResult
+from shiftmetrics.views.drawings.style import cut
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
+from shiftmetrics.views.report.verdict import KeyFigure, Tone, Verdict, answers
 
 SECONDARY_METRICS: dict[str, tuple[str, Callable[[float | None], str]]] = {
     "accuracy": ("Accuracy", percent),
@@ -31,6 +33,90 @@ SECONDARY_METRICS: dict[str, tuple[str, Callable[[float | None], str]]] = {
     "worst_case_risk": ("Risk within the budget", number),
 }
 """Readable figures of some measures: the heading of their column, and how they are printed."""
+
+
+MOST_TILES = 4
+"""Models on the first screen."""
+
+
+@answers(ComparisonResult)
+def comparison_answer(result: ComparisonResult) -> Verdict:
+    """Return which model is the best, and whether that is clear."""
+    best = result.best
+    things, first, higher = result.wording
+    rivals = [model.name for model in result.contenders if model is not best]
+    value = number(best.value, result.compared_unit)
+    word, tone = _word_of(result)
+    sentence = f"{cut(best.name)} is the {first} of {len(result.models)} {things}: {value}"
+    sentence += (
+        f", and clearly {higher}." if not rivals else f", but {_rivals(rivals)} may be as good."
+    )
+    steps = []
+    if best.collapsed:
+        sentence = f"Each of the {len(result.models)} {things} predicts (almost) a single class."
+        steps.append(f"Compare {things} that use their classes.")
+    elif rivals:
+        steps.append("Give more rows, or choose among the tied ones by cost, size or speed.")
+    else:
+        steps.append(f"Take {best.name}.")
+    if not best.collapsed and len(result.models) > 1:
+        steps.append(
+            "See whether it is safe to ship, with labels of the changed rows: shiftmetrics diff OLD NEW --allow 0.01"
+        )
+    return Verdict(
+        word=word,
+        tone=tone,
+        sentence=sentence,
+        steps=tuple(steps),
+        figures=tuple(_tiles(result)),
+        chart="models",
+    )
+
+
+def _word_of(result: ComparisonResult) -> tuple[str, Tone]:
+    if result.status.code == "separated":
+        return "CLEAR", "good"
+    if result.status.code == "collapsed":
+        return "COLLAPSED", "bad"
+    return "TIED", "open"
+
+
+def _rivals(names: list[str]) -> str:
+    if len(names) == 1:
+        return cut(names[0])
+    return f"{len(names)} others"
+
+
+def _tiles(result: ComparisonResult) -> list[KeyFigure]:
+    """Return the first models with their intervals, and by how much the best one leads."""
+    figures = []
+    for model in result.models[:MOST_TILES]:
+        low, high = format_number(model.interval.low), format_number(model.interval.high)
+        figures.append(
+            KeyFigure(
+                name=f"{model.ranks}  {cut(model.name)}",
+                value=number(model.value),
+                meaning=f"{100 * model.interval.confidence_level:g} %: {low} to {high}",
+            )
+        )
+    if len(result.models) > 1:
+        second = result.models[1].name
+        lead = next(
+            pair
+            for pair in result.differences
+            if {pair.first, pair.second} == {result.best.name, second}
+        )
+        if lead.first != result.best.name:
+            lead = lead.reversed()
+        low, high = format_number(lead.interval.low), format_number(lead.interval.high)
+        figures.append(
+            KeyFigure(
+                name=f"Lead over {cut(second)}",
+                value=number(lead.difference),
+                meaning=f"{100 * lead.interval.confidence_level:g} %: {low} to {high}",
+            )
+        )
+    return figures
 
 
 def comparison_facts(result: Any) -> list[Fact]:

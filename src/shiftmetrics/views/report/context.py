@@ -69,6 +69,8 @@ class Context:
         A sentence for the section of the result of each name: how its numbers came about.
     command : str
         The command line that made the page.
+    files : mapping of str to str
+        The file that was given for each argument of the command, such as REFERENCE: what to do next names them.
     rules : RulesResult, optional
         How rules on the results ended, from `shiftmetrics.rules.check_results`.
     """
@@ -78,4 +80,5 @@ class Context:
     rows: Mapping[str, Rows] = field(default_factory=dict)
     remarks: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
     rules: RulesResult | None = None

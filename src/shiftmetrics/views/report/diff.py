@@ -9,7 +9,7 @@ from shiftmetrics._core.result import Interval, plain_figure
 from shiftmetrics.decisions.diff.part_words import evidence_sentences
 from shiftmetrics.decisions.diff.records import EFFECTS
 from shiftmetrics.decisions.diff.result import DiffResult
-from shiftmetrics.decisions.diff.words import decimals
+from shiftmetrics.decisions.diff.words import decimals, interval_words
 from shiftmetrics.views.report.parts import Entry, Fact, Number, percent, reports
 from shiftmetrics.views.report.verdict import KeyFigure, Verdict, plain_verdict, verdicts
 
@@ -98,12 +98,10 @@ def _points(result: DiffResult, value: float) -> str:
 
 
 def _ends(result: DiffResult, interval: Interval) -> str:
-    low, high = _points(result, interval.low), _points(result, interval.high)
+    """Return an interval with the digits of the sentence above it."""
+    words = interval_words(result, interval)
     # a bound that holds whatever the labels has no level
-    level = f"{100 * interval.confidence_level:g} %"
-    if interval.confidence_level == 1.0:
-        level = "for certain"
-    return f"{level}: {low.removesuffix(' points')} to {high}"
+    return words.replace("100 %", "for certain", 1) if interval.confidence_level == 1.0 else words
 
 
 def diff_facts(result: DiffResult) -> list[Fact]:

@@ -7,6 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.files import write_text
-from shiftmetrics._core.result import Result, format_number
+from shiftmetrics._core.result import Result, error_in_words, format_number
 from shiftmetrics._version import __version__
 from shiftmetrics.views.report.card import chart_of
 from shiftmetrics.views.report.context import Context, Rows
@@ -28,7 +29,7 @@ from shiftmetrics.views.report.parts import (
     stylesheet,
     view_of,
 )
-from shiftmetrics.views.report.verdict import verdict_of
+from shiftmetrics.views.report.verdict import answer_of, verdict_of, with_files
 
 SECTIONS = ("diff", "scores", "audit", "comparison", "agreement", "stability", "novelty", "other")
 MAXIMUM_BYTES = 1_000_000
@@ -141,14 +142,19 @@ def _page(named: Mapping[str, Result], title: str, context: Context, detail: int
     entries = [_entry(name, result, context, detail) for name, result in named.items()]
     sections = {name: [entry for entry in entries if entry.section == name] for name in SECTIONS}
     shown = {name: part for name, part in sections.items() if part}
-    # a decision is the first screen; what only measures has a card below
+    # a decision is the first screen, and so is a measure alone; of several measures each has a card below
+    first_screen = answer_of if len(entries) == 1 and context.rules is None else verdict_of
     answers = []
     cards = []
     for entry in entries:
-        verdict = verdict_of(entry.result)
+        verdict = first_screen(entry.result)
         if verdict is None:
             cards.append((entry, _foot(entry.result)))
         else:
+            verdict = replace(verdict, steps=with_files(verdict.steps, context.files))
+            if verdict_of(entry.result) is None and entry.result.headline() not in entry.sentences:
+                # the first screen of a measure is shorter than its headline
+                entry.sentences.insert(0, entry.result.headline())
             answers.append((entry, verdict, chart_of(entry.result, verdict, entry.name)))
     page = render(
         "page.html.j2",
@@ -263,10 +269,14 @@ def _methods(named: Mapping[str, Result], sections: Sequence[str]) -> str:
         settings[_full_name(name, result)] = {
             "samples": f"{result.n_samples:,}",
             "status": f"{result.status}: {result.status.text}",
-            "numerical error": f"{result.error_bound:.1e}",
+            "numerical error": f"{result.error_bound:.1e}" if result.error_bound else "none",
             **{key: _short(value) for key, value in result.settings.items()},
         }
-    values = {"sections": sections, "error": max(bounds, default=0.0), "settings": settings}
+    values = {
+        "sections": sections,
+        "error": error_in_words(max(bounds, default=0.0)),
+        "settings": settings,
+    }
     return render("methods.html.j2", values)
 
 

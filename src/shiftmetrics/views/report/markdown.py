@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from shiftmetrics._core.drawing import printable
 from shiftmetrics._core.files import MARK
 from shiftmetrics._core.result import Result
-from shiftmetrics.views.report.verdict import verdict_of
+from shiftmetrics.views.report.verdict import answer_of, verdict_of
 
 _MARKUP = re.compile(r"([\\`*_\[\]#|~$@])")
 """Signs that Markdown, or the site that shows it, may read as more than text."""
@@ -48,7 +48,12 @@ def render_markdown(
 def _section(result: Result, heading: str) -> list[str]:
     verdict = verdict_of(result)
     if verdict is None:
-        lines = [f"## {plain_text(heading)}", "", *_above(result)]
+        # a measure leads with the word and the sentence of its page, where it has them
+        answer = answer_of(result)
+        leads = heading if answer is None else f"{answer.word}: {heading}"
+        lines = [f"## {plain_text(leads)}", "", *_above(result)]
+        if answer is not None:
+            lines += [plain_text(answer.sentence), ""]
         return [*lines, plain_text(result.headline()), "", *_bullets(result.notes())]
     lines = [f"## {plain_text(f'{verdict.word}: {heading}')}", "", *_above(result)]
     lines += [plain_text(verdict.sentence), ""]

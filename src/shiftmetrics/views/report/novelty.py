@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics.decisions.audit.result import p_words
 from shiftmetrics.novelty import NoveltyResult
 from shiftmetrics.views.report.context import Rows
 from shiftmetrics.views.report.parts import Entry, Fact, number, percent, render, reports
 from shiftmetrics.views.report.pictures import is_image_batch
 from shiftmetrics.views.report.typical import TypicalSide, typical_columns, typical_rows
+from shiftmetrics.views.report.verdict import KeyFigure, Verdict, answers
 
 MOST_MODES = 7
 FEW_MODES = 3
@@ -24,6 +26,68 @@ MOST_PICTURES = 6
 MOST_COLUMNS = 5
 FEW_COLUMNS = 2
 """Columns of the typical rows in a narrow card."""
+
+
+_NOTHING = "NOTHING NEW"
+
+
+@answers(NoveltyResult)
+def novelty_answer(result: NoveltyResult) -> Verdict:
+    """Return whether anything is new or missing, and how much."""
+    word, sentence = _in_short(result)
+    has_modes = bool(result.new or result.missing)
+    steps: tuple[str, ...] = ()
+    if word != _NOTHING:
+        steps = ("See since when, and which columns: shiftmetrics audit REFERENCE TEST",)
+    if result.new:
+        steps += ("Look at the typical rows of each mode, and label some before a model is used.",)
+    return Verdict(
+        word=word,
+        tone="plain" if word == _NOTHING else "open",
+        sentence=f"{sentence[0].upper()}{sentence[1:]}.",
+        steps=steps,
+        figures=tuple(_figures(result)),
+        chart="modes" if has_modes else "spectrum",
+    )
+
+
+def _in_short(result: NoveltyResult) -> tuple[str, str]:
+    """Return the word and the sentence, in the order of the headline: modes, a gradual change, no clear mode."""
+    alpha = 1.0 - result.test.confidence_level
+    n = f"{result.n_samples:,}"
+    missing = f"about {percent(result.missing_fraction)} of the reference is missing"
+    if result.new:
+        new = f"about {percent(result.fraction)} of {n} samples are new, in {_modes(result.new)}"
+        return ("NEW, MISSING", f"{new}; {missing}") if result.missing else ("NEW", new)
+    if result.missing:
+        return "MISSING", f"{missing}, in {_modes(result.missing)}"
+    if result.changes.are_gradual:
+        return "CHANGED", f"the {n} samples have changed gradually, and no mode of them is new"
+    more_frequent = any(not mode.missing for mode in result.changes.modes)
+    if result.score.eta <= 1.0 and result.test.p_value <= alpha and not more_frequent:
+        return "NEW", f"something in the {n} samples is new, without one clear mode"
+    if more_frequent:
+        return _NOTHING, f"none of the {n} samples is shown to be new; some are more frequent"
+    return _NOTHING, f"none of the {n} samples is shown to be new"
+
+
+def _modes(modes: Any) -> str:
+    return "one mode" if len(modes) == 1 else f"{len(modes)} modes"
+
+
+def _figures(result: NoveltyResult) -> list[KeyFigure]:
+    """Return the fractions that are new and missing, and how clear it is."""
+    bound = result.fraction_interval
+    level = f"{100 * bound.confidence_level:g} %"
+    meaning = f"at least {percent(bound.low)} ({level})" if result.fraction > 0.0 else "shown"
+    return [
+        KeyFigure(name="New", value=percent(result.fraction), meaning=meaning),
+        KeyFigure(name="New modes", value=str(len(result.new)), meaning=p_words(result.p_value)),
+        KeyFigure(
+            name="Missing", value=percent(result.missing_fraction), meaning="of the reference"
+        ),
+        KeyFigure(name="Novelty", value=number(result.value), meaning="nats; more with each mode"),
+    ]
 
 
 _TITLES = {

@@ -11,7 +11,7 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from shiftmetrics._core.result import Result, format_number, format_percent
 from shiftmetrics.views.drawings.style import cut
@@ -56,6 +56,42 @@ def short(text: Any) -> Any:
     if isinstance(text, Markup) or max(map(len, text.split()), default=0) <= LONGEST_WORD:
         return text
     return Markup('<span title="{}">{}</span>').format(text, cut(text, LONGEST_WORD))
+
+
+def command_in(step: str) -> tuple[str, str, str]:
+    """Split a step into what stands before a command, the command, and what follows it.
+
+    Examples
+    --------
+    >>> command_in("Find what changed: shiftmetrics audit may.csv june.csv.")
+    ('Find what changed: ', 'shiftmetrics audit may.csv june.csv', '.')
+    >>> command_in("Ship it.")
+    ('Ship it.', '', '')
+    """
+    # a command ends the sentence, or comes before one that begins with a capital
+    found = re.fullmatch(
+        r"(.*?)(shiftmetrics [a-z]+ .*?)(\.?(?:\s+[A-Z][a-z].*)?)", step, re.DOTALL
+    )
+    return (found[1], found[2], found[3]) if found else (step, "", "")
+
+
+def with_code(step: str) -> Markup:
+    """Return a step whose command looks as one, and is selected as a whole by a click."""
+    before, command, after = command_in(step)
+    if not command:
+        return with_names(step)
+    return Markup('{}<code class="command">{}</code>{}').format(with_names(before), command, after)
+
+
+def with_names(text: str) -> Markup:
+    """Return a text in which names between backticks, such as those of columns, look as code.
+
+    Examples
+    --------
+    >>> print(with_names("Left out `a<b`."))
+    Left out <code>a&lt;b</code>.
+    """
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def cell_of(value: Any) -> str:
@@ -204,9 +240,7 @@ def facts_of(result: Result) -> list[Fact]:
     value = format_number(result.value)
     in_headline = _holds(result.headline(), value)
     said = in_headline or _holds(" ".join(result.details()), value)
-    facts = [
-        Fact(result.title.lower(), number(result.value, result.unit), direction_of(result), said)
-    ]
+    facts = [Fact(_lowered(result.title), _value_of(result), direction_of(result), said)]
     interval = result.interval
     if interval is not None:
         ends = f"{format_number(interval.low)} to {format_number(interval.high)}"
@@ -224,13 +258,26 @@ def facts_of(result: Result) -> list[Fact]:
     return facts + view_of(result).facts(result)
 
 
+def _lowered(title: str) -> str:
+    return title[:1].lower() + title[1:]
+
+
+def _value_of(result: Result) -> Number:
+    """Print the value: a probability that is nearly 0 has no digits that mean anything."""
+    if result.title.startswith("p-value") and result.value < 0.001:
+        return Number("< 0.001")
+    return number(result.value, result.unit)
+
+
 def _holds(text: str, value: str) -> bool:
     """Return True if a text has a number as a whole: no 0 is in 0.94."""
     return re.search(rf"(?<![\w.]){re.escape(value)}(?!\w|\.\d)", text) is not None
 
 
 def direction_of(result: Result) -> str:
-    """Say in which direction a value is better; novelty is neither good nor bad."""
+    """Say in which direction a value is better; novelty is neither good nor bad, and a decision says it itself."""
+    if hasattr(result, "verdict"):
+        return ""
     if hasattr(result, "ranked_as"):
         return f"higher is {result.ranked_as[2]}"
     return "higher is better" if result.higher_is_better else "lower is better"
@@ -254,6 +301,8 @@ def _environment() -> Any:
         lstrip_blocks=True,
     )
     environment.filters["short"] = short
+    environment.filters["with_code"] = with_code
+    environment.filters["with_names"] = with_names
     return environment
 
 

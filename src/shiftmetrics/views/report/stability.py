@@ -11,9 +11,10 @@ from shiftmetrics.models.measures.feature_result import EVERYTHING, FeatureStabi
 from shiftmetrics.stability import StabilityResult
 from shiftmetrics.stability.curve_result import StabilityCurve
 from shiftmetrics.stability.frames import is_numeric
-from shiftmetrics.stability.words import NEARLY_EVEN
+from shiftmetrics.stability.words import NEARLY_EVEN, risk_name, risk_number, two_digits
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
 from shiftmetrics.views.report.shifted_rows import add_row_tables
+from shiftmetrics.views.report.verdict import KeyFigure, Tone, Verdict, answers
 
 MOST_FACTS = 10
 """Facts for the features of a model, and for groups of its rows."""
@@ -21,6 +22,89 @@ MOST_BARS = 15
 MOST_DRAWN = 250
 """Rows in the picture of the sample: each takes a few hundred bytes of the page."""
 MOST_COLOURS = 8
+
+
+@answers(StabilityResult)
+def stability_answer(result: StabilityResult) -> Verdict:
+    """Return the least shift that breaks the model, or that none is found within what may change."""
+    word, tone, sentence = _in_short(result)
+    steps: tuple[str, ...] = ()
+    if word == "BREAKS":
+        steps = (
+            "Look below at the columns and rows that the least shift changes: are such changes likely?",
+            "Forbid what cannot happen, such as a change of an id: --immutable, --bounds",
+        )
+    return Verdict(
+        word=word,
+        tone=tone,
+        sentence=sentence,
+        steps=steps,
+        figures=tuple(_tiles(result)),
+        # a result without its rows has nothing to draw, nor has one without a shift
+        chart=None if math.isfinite(result.value) and result.plan.weights is not None else "",
+    )
+
+
+def _in_short(result: StabilityResult) -> tuple[str, Tone, str]:
+    """Return the word, its colour and the sentence."""
+    settings = result.settings
+    name = risk_name(settings)
+    code = result.status.code
+    reached = risk_number(result.plan.risk, settings)
+    if code == "already_at_risk":
+        now = risk_number(result.base_risk, settings)
+        return "BROKEN", "bad", f"The {name} is {now} already, without any shift."
+    if code == "unattainable":
+        return "HOLDS", "good", f"No allowed shift raises the {name} above {reached}."
+    if code == "unbounded_loss":
+        return (
+            "NO LIMIT",
+            "open",
+            "Any risk is reached at no cost: the loss grows faster than the cost.",
+        )
+    change = "once some samples count more than others"
+    if result.plan.rms_distance > 0.0:
+        change = f"if {percent(result.plan.changed_fraction)} of the samples change"
+    if "budget" in settings:
+        return "AT WORST", "plain", f"The {name} is {reached} at worst within the budget, {change}."
+    return "BREAKS", "plain", f"The {name} reaches {reached} {change}."
+
+
+def _tiles(result: StabilityResult) -> list[KeyFigure]:
+    """Return the risk now and at the threshold, and the size of the shift between them."""
+    settings = result.settings
+    plan = result.plan
+    now = risk_number(result.base_risk, settings)
+    figures = [KeyFigure(name="Now", value=now, meaning=risk_name(settings))]
+    if not math.isfinite(result.value) or result.status.code == "already_at_risk":
+        return figures
+    figures.append(
+        KeyFigure(
+            name="After the shift",
+            value=risk_number(plan.risk, settings),
+            meaning=risk_name(settings),
+        )
+    )
+    if plan.rms_distance > 0.0:
+        meaning = f"by {two_digits(plan.rms_distance)}{result.distance_unit}"
+        figures.append(
+            KeyFigure(name="Samples changed", value=percent(plan.changed_fraction), meaning=meaning)
+        )
+    figures.append(
+        KeyFigure(
+            name="Effective sample",
+            value=percent(plan.effective_sample_fraction),
+            meaning="100 % is even weights",
+        )
+    )
+    if "budget" not in settings:
+        meaning = result.kind.replace("_", " ")
+        if result.interval is not None:
+            level = f"{100 * result.interval.confidence_level:g} %"
+            ends = f"{level}: {_ends(result.interval.low, result.interval.high)}"
+            meaning = ends if result.kind == "exact" else f"{meaning}; {ends}"
+        figures.append(KeyFigure(name="Stability", value=number(result.value), meaning=meaning))
+    return figures
 
 
 def shift_facts(result: Any) -> list[Fact]:
