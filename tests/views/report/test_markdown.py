@@ -20,7 +20,7 @@ def test_the_verdict_leads(decided):
 def test_a_measure_has_its_headline():
     measured = stability_criterion(FixedLoss([0.0, 0.0, 1.0, 0.0]), 0.5)
     text = render_markdown({"stability": measured})
-    assert "## stability" in text
+    assert "## BREAKS: stability" in text
     assert plain_text(measured.headline()) in text
 
 
