@@ -13,7 +13,10 @@ from sklearn.tree import DecisionTreeClassifier
 from rows_with_holes import assert_reached
 from shiftmetrics import Computing
 from shiftmetrics.models import Perturbation, model_stability
+from shiftmetrics.models.domain.arguments import domain_of
+from shiftmetrics.models.domain.table import CodedTable
 from shiftmetrics.models.forests import forest_of
+from shiftmetrics.models.forests.axes import PieceAxis
 from shiftmetrics.models.measures.routes import find_worst_case
 from shiftmetrics.models.reading.model import problem_of
 
@@ -133,3 +136,13 @@ def test_whole_numbers_move_by_whole_steps(moons) -> None:
     assert (steps.changed_rows() == np.rint(steps.changed_rows())).all()
     fractions = model_stability(model, rounded, y, 0.6, perturbation=Perturbation(integer=()))
     assert steps.value > fractions.value
+
+
+def test_a_column_in_pieces_has_a_point_of_each_cell() -> None:
+    X = np.array([[0.0, 5.0], [2.0, np.nan]])
+    domain = domain_of(CodedTable.of(X), Perturbation(bounds=None, integer=()))
+    axis = PieceAxis(1, np.array([1.0, 3.0]), domain, True, some_missing=True)
+    points = axis.samples(X[:1])
+    np.testing.assert_array_equal(axis.cells(points), [0, 1, 2, 3])
+    np.testing.assert_array_equal(points[:, 0], 0.0)
+    assert axis.by_state

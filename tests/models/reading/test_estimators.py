@@ -1,11 +1,15 @@
 """Boosters of XGBoost and LightGBM are read as the models of their libraries."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from shiftmetrics import model_stability
 from shiftmetrics.models import Decision, Search
+from shiftmetrics.models.reading.estimators import check_fitted
 
 QUIET = Search(progress=False)
 
@@ -83,3 +87,25 @@ def test_a_booster_of_xgboost_is_measured_with_all_its_rounds() -> None:
     changed = np.asarray(result.plan.distances)[:50] > 0
     moved = booster.predict(xgboost.DMatrix(result.changed_rows())) > 0.5
     assert (moved != y[150:])[changed].all()
+
+
+def test_an_estimator_with_other_names_for_what_it_has_learnt_counts_as_fitted() -> None:
+    class Boosted:
+        def get_params(self, deep: bool = True) -> dict[str, Any]:
+            return {"depth": 3}
+
+        def fit(self, X: Any, y: Any) -> "Boosted":
+            self.base_models = [1]
+            return self
+
+        def predict(self, X: Any) -> Any:
+            return np.zeros(len(X))
+
+        def __sklearn_tags__(self) -> Any:
+            return LogisticRegression().__sklearn_tags__()
+
+    with pytest.raises(ValueError, match="Call fit first"):
+        check_fitted(Boosted())
+    check_fitted(Boosted().fit(None, None))
+    with pytest.raises(ValueError, match="Call fit first"):
+        check_fitted(LogisticRegression())

@@ -97,3 +97,14 @@ def test_the_bounds_that_the_error_names_do_work() -> None:
         model_stability(Limited(), X, y, 0.3, perturbation=Perturbation(bounds=None))
     within = Perturbation(bounds={"x0": (0.0, 1.0)})
     assert model_stability(Limited(), X, y, 0.3, perturbation=within).value > 0.0
+
+
+def test_probabilities_that_a_model_without_classes_predicts_are_read_by_the_highest() -> None:
+    matrix = np.array([[0.2, 0.5, 0.3], [0.7, 0.2, 0.1]])
+    silent = SimpleNamespace(predict=lambda rows: matrix)
+    np.testing.assert_array_equal(predicted_labels(silent, matrix), [1, 0])
+    # Several labels of each row are left as they are, to be refused.
+    several = SimpleNamespace(predict=lambda rows: matrix, classes_=[0, 1])
+    assert predicted_labels(several, matrix).shape == (2, 3)
+    counts = SimpleNamespace(predict=lambda rows: 2.0 * matrix)
+    assert predicted_labels(counts, matrix).shape == (2, 3)

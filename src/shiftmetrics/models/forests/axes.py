@@ -8,7 +8,7 @@ that the model sees. Missing values have a separate cell, which nothing enters o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -28,6 +28,7 @@ class NumberAxis:
     domain: Domain
     may_change: bool
     some_missing: bool = False
+    by_state: ClassVar[bool] = False
 
     @property
     def columns(self) -> IntArray:
@@ -91,16 +92,20 @@ class NumberAxis:
         place, _ = self._places(start, open_cells[:, None])
         points[:, self.column] = place[:, 0]
 
+    def after(self, edge: FloatArray) -> FloatArray:
+        """Return the first numbers behind edges that the column may hold."""
+        if self.is_whole:
+            return edge + 1.0
+        following = np.nextafter(edge, np.inf)
+        if self.narrow is not None:
+            return next_of(following, self.narrow, np.inf)
+        return following
+
     def _places(self, start: FloatArray, cells: IntArray) -> tuple[FloatArray, BoolArray]:
         """Return the nearest place in each cell, and whether the row may go there; a missing value stays missing."""
         x = start[:, self.column, None]
         # A cell begins right behind the edge before it.
-        after_edge = np.nextafter(self.edges, np.inf)
-        if self.narrow is not None:
-            after_edge = next_of(after_edge, self.narrow, np.inf)
-        if self.is_whole:
-            after_edge = self.edges + 1.0
-        first = np.concatenate([[-np.inf], after_edge])[cells]
+        first = np.concatenate([[-np.inf], self.after(self.edges)])[cells]
         last = np.append(self.edges, np.inf)[cells]
         if not self.may_change:
             inside = (first <= x) & (x <= last)
@@ -114,6 +119,19 @@ class NumberAxis:
         return place, fits
 
 
+class PieceAxis(NumberAxis):
+    """A column of numbers that a step before the trees takes apart: its cells are in no order for them, as states."""
+
+    by_state: ClassVar[bool] = True
+
+    def samples(self, row: FloatArray) -> FloatArray:
+        """Return a point of each cell, with all else as in a row of shape (1, n_features)."""
+        points = np.repeat(row, self.n_cells, axis=0)
+        points[:, self.column] = np.nan  # the last, where some are missing
+        points[: self.n_open, self.column] = np.append(self.edges, self.after(self.edges[-1:]))
+        return points
+
+
 @dataclass(frozen=True, eq=False)
 class StateAxis:
     """Columns that flip together: each cell is a state. States from ``n_open`` on occur, but nothing enters them."""
@@ -122,6 +140,7 @@ class StateAxis:
     n_open: int
     may_change: bool
     some_missing = False
+    by_state: ClassVar[bool] = True
 
     @property
     def columns(self) -> IntArray:
@@ -154,6 +173,12 @@ class StateAxis:
     ) -> None:
         """Set the state of each row, in place."""
         self.flip.put(points, cells)
+
+    def samples(self, row: FloatArray) -> FloatArray:
+        """Return a point of each state, with all else as in a row of shape (1, n_features)."""
+        points = np.repeat(row, self.n_cells, axis=0)
+        self.flip.put(points, np.arange(self.n_cells))
+        return points
 
 
 Axis: TypeAlias = NumberAxis | StateAxis

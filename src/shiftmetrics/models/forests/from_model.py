@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.domain.domain import Domain, differs
-from shiftmetrics.models.forests.axes import Axis, NumberAxis, StateAxis, axes_without_edges
+from shiftmetrics.models.forests.axes import (
+    Axis,
+    NumberAxis,
+    PieceAxis,
+    StateAxis,
+    axes_without_edges,
+)
 from shiftmetrics.models.forests.forest import LEAF, Forest
 from shiftmetrics.models.forests.grid import Grid
-from shiftmetrics.models.forests.pipeline_edges import Encode, edges_before, ranges
+from shiftmetrics.models.forests.pipeline_edges import (
+    Encode,
+    edges_before,
+    edges_in_pieces,
+    ranges,
+    turning_edges,
+)
 from shiftmetrics.models.forests.reading import category_codes, forest_of
 from shiftmetrics.models.reading.estimators import last_step, steps_of
 from shiftmetrics.models.reading.model import ModelProblem
 from shiftmetrics.models.reading.outputs import matrix_of
+from shiftmetrics.models.reading.pieces import Turn
 from shiftmetrics.models.reading.rules import Cut
-from shiftmetrics.models.reading.steps import is_monotone, needs_range
+from shiftmetrics.models.reading.steps import is_monotone, needs_range, turns_before
 
 _PROBES = 12
+_MOST_PIECES = 2000  # cells of numbers in no order, which take more time than others
 _N_CHECKED = 256
 _LOSS_ERROR = 1e-4
 """Relative error of losses: models that compute probabilities in float32 are this far off."""
@@ -41,7 +55,8 @@ def grid_of_problem(problem: ModelProblem) -> Grid | None:
     if problem.cut is not None:
         forest = _cut_at(forest, problem.cut)
     encode = _encoder(problem)
-    grid = grid_of(forest, problem.domain, problem.codes, encode)
+    turns = turns_before(problem)
+    grid = grid_of(forest, problem.domain, problem.codes, encode, turns)
     if grid is None:
         return None
     if not _agrees(problem, grid):
@@ -99,6 +114,7 @@ def grid_of(
     domain: Domain,
     X: FloatArray,
     encode: Encode | None = None,
+    turns: Mapping[int, Sequence[Turn]] | None = None,
 ) -> Grid | None:
     """Cut the axes of a domain at the thresholds of a forest.
 
@@ -112,7 +128,9 @@ def grid_of(
         The rows, coded.
     encode : callable, optional
         The steps of a pipeline before the trees. Each of its columns must depend on one axis alone, and on a number
-        monotonically.
+        monotonically between its turns.
+    turns : dict of int to sequence of Turn, optional
+        Where the steps turn, by the column.
 
     Returns
     -------
@@ -126,6 +144,9 @@ def grid_of(
     stepping = stepping[~np.isnan(stepping)]
     if (stepping != np.rint(stepping)).any():
         return None
+    for position, axis in enumerate(axes):
+        if isinstance(axis, NumberAxis) and turns and axis.column in turns:
+            axes[position] = _in_pieces(axis, turning_edges(turns[axis.column], axis, X))
     inner = np.flatnonzero(forest.feature >= 0)
     owner = _owners(forest, axes, X, encode)
     if owner is None:
@@ -135,7 +156,7 @@ def grid_of(
     if forest.subset is not None:
         at_sets = axis_of[forest.subset >= 0]
         for place in np.unique(at_sets):
-            if place != LEAF and isinstance(axes[place], NumberAxis):
+            if place != LEAF and not axes[place].by_state:
                 return None
     edge = forest.threshold.copy()
     swapped = np.zeros(len(edge), dtype=np.bool_)
@@ -146,8 +167,12 @@ def grid_of(
     missing_left = forest.missing_left.copy()
     for position, axis in enumerate(axes):
         nodes = np.flatnonzero(axis_of == position)
-        if isinstance(axis, StateAxis):
+        if isinstance(axis, PieceAxis) and encode is not None:
+            more = edges_in_pieces(forest, nodes, axis, X, encode)
+            axes[position] = _in_pieces(axis, np.concatenate([axis.edges, more]))
+        if axis.by_state:
             continue
+        assert isinstance(axis, NumberAxis)
         edge[nodes] = axis.grounded(edge[nodes])
         edges = np.unique(edge[nodes])
         edges = edges[np.isfinite(edges)]
@@ -162,6 +187,9 @@ def grid_of(
             inputs = encode(without)[0]
             encoded = inputs[forest.feature[nodes]]
             missing_left[nodes] = forest.goes_left(nodes, encoded)
+    n_pieces = sum(axis.n_cells for axis in axes if isinstance(axis, PieceAxis))
+    if n_pieces > _MOST_PIECES:
+        return None
     subset, left_categories = _states_left(forest, axes, axis_of, X, encode)
     # Nodes that split what nothing changes are passed over: all rows go the same way.
     fixed = inner[axis_of[inner] < 0]
@@ -189,6 +217,15 @@ def grid_of(
         left_categories=left_categories,
     )
     return Grid(tuple(axes), on_cells)
+
+
+def _in_pieces(axis: NumberAxis, edges: FloatArray) -> PieceAxis:
+    """Return a column of numbers cut at places between which the steps before the trees are monotone."""
+    held = axis.grounded(edges)
+    held = np.unique(held[np.isfinite(held)])
+    if not held.size:
+        held = np.zeros(1)  # one at least, which stands for nothing
+    return PieceAxis(axis.column, held, axis.domain, axis.may_change, axis.some_missing)
 
 
 def _owners(
@@ -250,7 +287,15 @@ def _dependence(axes: Sequence[Axis], X: FloatArray, encode: Encode) -> BoolArra
     smallest, largest = ranges(X)
     tried = [rows]
     for axis in axes:
-        if isinstance(axis, StateAxis):
+        if isinstance(axis, PieceAxis):
+            # All pieces, each row in two of them.
+            n_rounds = -(-axis.n_cells // len(rows))
+            changed = np.tile(rows, (2 * n_rounds, 1))
+            place = np.arange(len(changed))
+            held = axis.samples(rows[:1])[:, axis.column]
+            state = (place + place // (len(rows) * n_rounds)) % axis.n_cells
+            changed[:, axis.column] = held[state]
+        elif isinstance(axis, StateAxis):
             # Every state, since its encoded column may be that of no other; each row in two states, one of which is
             # not that of the row.
             n_rounds = -(-axis.n_cells // len(rows))  # rounded up
@@ -299,10 +344,8 @@ def _encoded_states(
     """Return the inputs of the trees at each state, by the position of the axis."""
     points = {}
     for position, axis in enumerate(axes):
-        if isinstance(axis, StateAxis):
-            at_states = np.repeat(X[:1], axis.n_cells, axis=0)
-            axis.flip.put(at_states, np.arange(axis.n_cells))
-            points[position] = at_states
+        if isinstance(axis, StateAxis | PieceAxis):
+            points[position] = axis.samples(X[:1])
     if encode is None or not points:
         return points
     encoded = _encoded_parts(list(points.values()), encode)

@@ -83,7 +83,7 @@ class Grid:
     @cached_property
     def by_state(self) -> BoolArray:
         """Which axes are those of states."""
-        return np.array([isinstance(axis, StateAxis) for axis in self.axes])
+        return np.array([axis.by_state for axis in self.axes])
 
     @cached_property
     def axis_of_cell(self) -> IntArray:
@@ -281,7 +281,7 @@ class Grid:
         """Return cells as the forest takes them: numbers, with NaN for missing values."""
         inputs = cells.astype(np.float64)
         for position, axis in enumerate(self.axes):
-            if axis.some_missing:
+            if axis.some_missing and not axis.by_state:
                 missing = cells[:, position] == axis.n_open
                 inputs[missing, position] = np.nan
         return inputs

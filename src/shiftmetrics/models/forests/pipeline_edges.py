@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.domain.domain import Domain
-from shiftmetrics.models.forests.axes import Axis, NumberAxis
+from shiftmetrics.models.forests.axes import Axis, NumberAxis, PieceAxis
 from shiftmetrics.models.forests.forest import LEAF, Forest
+from shiftmetrics.models.reading.outputs import matrix_of
+from shiftmetrics.models.reading.pieces import Before, Turn
 
 Encode = Callable[[FloatArray], FloatArray]
 """From coded rows to the inputs of the forest, of shape (n_rows, forest.n_features)."""
@@ -40,7 +43,7 @@ def edges_before(
     # The column of the number that each node splits, none for states and for what nothing moves.
     columns = np.full(len(axes) + 1, LEAF)
     for position, axis in enumerate(axes):
-        if isinstance(axis, NumberAxis):
+        if isinstance(axis, NumberAxis) and not axis.by_state:
             columns[position] = axis.column
             domain = axis.domain
     axis_of = owner[forest.feature[nodes]]
@@ -54,10 +57,77 @@ def edges_before(
         place = place.ravel()
         column, feature, bits = keys
         threshold = bits.view(np.float64)
-        edges, falling = _bisect(column, feature, threshold, X, encode, domain)
+        low, high = _ends(column, X, domain)
+        edges, falling = _bisect(column, feature, threshold, X, encode, low, high)
         edge[sought] = edges[place]
         falls[sought] = falling[place]
     return edge, falls
+
+
+def turning_edges(turns: Sequence[Turn], axis: NumberAxis, X: FloatArray) -> FloatArray:
+    """Return the last number of a raw column before each turn of the steps behind it."""
+    found = []
+    for before in {turn.before for turn in turns}:
+        held = [turn for turn in turns if turn.before == before]
+        column = np.full(len(held), axis.column)
+        place = np.array([turn.place for turn in held])
+        threshold = np.array([turn.threshold for turn in held])
+        low, high = _ends(column, X, axis.domain)
+        encode = functools.partial(_matrix_before, before)
+        edges, _ = _bisect(column, place, threshold, X, encode, low, high)
+        found.append(edges)
+    return np.concatenate(found)
+
+
+def _matrix_before(before: Before, points: FloatArray) -> FloatArray:
+    return matrix_of(before(points))
+
+
+def edges_in_pieces(
+    forest: Forest, nodes: IntArray, axis: PieceAxis, X: FloatArray, encode: Encode
+) -> FloatArray:
+    """Return where the encoded columns pass the thresholds of nodes within the pieces of an axis.
+
+    A column is monotone in a piece, so that it passes a threshold at most once there: the two ends say whether.
+    """
+    splits = np.stack([forest.feature[nodes], forest.threshold[nodes].view(np.int64)])
+    feature, bits = np.unique(splits, axis=1)
+    threshold = bits.view(np.float64)
+    one = np.array([axis.column])
+    low, high = _ends(one, X, axis.domain)
+    cuts = axis.edges[(axis.edges > low) & (axis.edges < high)]
+    first = np.concatenate([low, axis.after(cuts)])
+    last = np.append(cuts, high)
+    holds_some = first <= last
+    first = first[holds_some]
+    last = last[holds_some]
+
+    def is_below(numbers: FloatArray) -> BoolArray:
+        points = np.repeat(X[:1], len(numbers), axis=0)
+        points[:, axis.column] = numbers
+        with np.errstate(all="ignore"):
+            encoded = encode(points)
+        return np.asarray(encoded[:, feature] <= threshold)
+
+    piece, split = np.nonzero(is_below(first) != is_below(last))
+    if not piece.size:
+        return np.zeros(0)
+    column = np.full(len(piece), axis.column)
+    edges, _ = _bisect(
+        column, feature[split], threshold[split], X, encode, first[piece], last[piece]
+    )
+    return edges
+
+
+def _ends(column: IntArray, X: FloatArray, domain: Domain) -> tuple[FloatArray, FloatArray]:
+    """Return numbers below, and above, all places that the numbers of columns may take."""
+    smallest, largest = ranges(X)
+    width = np.maximum(largest - smallest, 1.0)
+    lowest = np.maximum(domain.lower, -_FARTHEST) - width
+    highest = np.minimum(domain.upper, _FARTHEST) + width
+    low = np.minimum(smallest - 16.0 * width, lowest)
+    high = np.maximum(largest + 16.0 * width, highest)
+    return low[column], high[column]
 
 
 # Floats in their order are integers (see `_ordered`), so bisection between two of them ends at neighbours: the edge
@@ -69,9 +139,10 @@ def _bisect(
     threshold: FloatArray,
     X: FloatArray,
     encode: Encode,
-    domain: Domain,
+    low: FloatArray,
+    high: FloatArray,
 ) -> tuple[FloatArray, BoolArray]:
-    """Return the last number before each encoded feature passes its threshold, and whether it falls."""
+    """Return the last number between two before each encoded feature passes its threshold, and whether it falls."""
     # One row of the probe holds a number for each column at once: the k-th threshold of each.
     first = np.searchsorted(column, column)
     slot = np.arange(len(column)) - first
@@ -85,16 +156,10 @@ def _bisect(
         with np.errstate(all="ignore"):
             return np.asarray(encode(probe)[slot, feature])
 
-    # From below all places that a number may take to above them.
-    smallest, largest = ranges(X)
-    width = np.maximum(largest - smallest, 1.0)
-    lowest = np.maximum(domain.lower, -_FARTHEST) - width
-    highest = np.minimum(domain.upper, _FARTHEST) + width
-    low = np.minimum(smallest - 16.0 * width, lowest)[column]
-    high = np.maximum(largest + 16.0 * width, highest)[column]
     # A logarithm has no value there; it is only taken where numbers stay within those of the rows.
     no_value = np.isnan(encoded(_ordered(low)))
-    low = np.where(no_value, smallest[column], low)
+    smallest, _ = ranges(X)
+    low = np.where(no_value, np.maximum(smallest[column], low), low)
     a = _ordered(low)
     b = _ordered(high)
     first_value = encoded(a)

@@ -194,7 +194,7 @@ def estimator_of(model: Any) -> Any:
         dump = model.dump_model(num_iteration=1)
         # Its options follow the name of the objective.
         objective, _, _ = dump["objective"].partition(" ")
-        if objective in ("binary", "multiclass"):
+        if objective in ("binary", "multiclass", "multiclassova"):
             return LightGBMClassifier(model)
         return LightGBMRegressor(model)
     import xgboost
@@ -236,6 +236,10 @@ def check_fitted(model: Any) -> None:
         try:
             check_is_fitted(model)
         except NotFittedError as error:
+            # By the names of its attributes; another library may have other names, and its predictions say it.
+            held = set(vars(model)) - set(model.get_params(deep=False))
+            if held and not type(model).__module__.startswith("sklearn."):
+                return
             got = f"a {type(model).__name__} that is not"
             raise ArgumentValueError("model", "fitted", got, "Call fit first.") from error
         except Exception:  # whatever its tags raise: its predictions say whether it is fitted

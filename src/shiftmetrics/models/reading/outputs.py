@@ -130,6 +130,10 @@ def predicted_labels(model: Any, X: Any) -> npt.NDArray[Any]:
             labels = np.asarray(to_numpy(model.predict(X)))
         if labels.ndim == 2 and labels.shape[1] == 1:
             return labels.ravel()
+        # A model that names no classes may predict the probability of each.
+        is_matrix = labels.ndim == 2 and labels.dtype.kind == "f" and labels.size > 0
+        if is_matrix and not hasattr(model, "classes_") and are_probabilities(labels):
+            return np.asarray(labels.argmax(axis=1))
         return labels
     # A matrix of scores: the first of the highest ones counts, as in NumPy.
     output = call(model, X)

@@ -9,49 +9,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics.models.reading.estimators import is_sampler
 from shiftmetrics.models.reading.model import ModelProblem
+from shiftmetrics.models.reading.pieces import Before, Turn, turns_of
+from shiftmetrics.models.reading.step_forms import (
+    REGISTER,
+    RISING_IN_RANGE,
+    ColumnForm,
+    FormName,
+    Forms,
+    UnknownForm,
+)
 
-FormName = Literal["constant", "states", "affine", "monotone"]
 _LIBRARIES = ("sklearn.", "imblearn.pipeline")
-
-
-@dataclass(frozen=True)
-class ColumnForm:
-    """How one column depends on the raw columns.
-
-    Attributes
-    ----------
-    name : {"constant", "states", "affine", "monotone"}
-        A constant depends on nothing that may change; "states" is any function of one column of categories; "affine"
-        a sum over raw columns, with any function of each column of categories; "monotone" a function of one raw
-        number that never falls, or never rises.
-    sources : frozenset of int
-        The raw columns.
-    may_miss : bool
-        Whether cells may be missing.
-    """
-
-    name: FormName
-    sources: frozenset[int]
-    may_miss: bool = False
-
-    @property
-    def is_number(self) -> bool:
-        """Whether it changes smoothly."""
-        return self.name in ("affine", "monotone")
-
-
-Forms = list[ColumnForm]
-
-
-class UnknownForm(Exception):  # noqa: N818 - no error of the caller: a search answers
-    """A step has no form that is known; the text says which, and why."""
 
 
 def forms_before(problem: ModelProblem) -> Forms | str:
@@ -66,7 +42,24 @@ def is_additive(problem: ModelProblem) -> bool:
 
 def is_monotone(problem: ModelProblem) -> bool:
     """Return True if every column before the last step is a function of raw numbers that trees can cut."""
-    return _all_named(problem, ("constant", "states", "affine", "monotone"), "monotone")
+    return _all_named(
+        problem, ("constant", "states", "affine", "monotone", "pieces"), "monotone in pieces"
+    )
+
+
+def turns_before(problem: ModelProblem) -> dict[int, list[Turn]]:
+    """Return where the steps before trees turn, by the raw column of numbers."""
+    found: dict[int, list[Turn]] = {}
+    forms = forms_before(problem)
+    if isinstance(forms, str):
+        return found
+    for form in forms:
+        for turn in form.turns:
+            (column,) = form.sources
+            held = found.setdefault(column, [])
+            if turn not in held:
+                held.append(turn)
+    return found
 
 
 def _all_named(problem: ModelProblem, names: Sequence[FormName], in_words: str) -> bool:
@@ -94,8 +87,10 @@ def _forms_before(problem: ModelProblem) -> Forms | str:
     if not hasattr(model, "steps"):
         return forms
     try:
+        before: Before = problem.table.decode
         for step in _steps(model)[:-1]:
-            forms = _after(step, forms)
+            forms = _after(step, forms, before)
+            before = _then(before, step)
         _check_width(model, forms)
     except UnknownForm as unknown:
         return str(unknown)
@@ -129,165 +124,52 @@ def _check_width(model: Any, forms: Forms) -> None:
         raise UnknownForm("The columns between the steps of the pipeline could not be told apart.")
 
 
-def _after(step: Any, forms: Forms) -> Forms:
-    """Return the forms after a step."""
+def _then(before: Before, step: Any) -> Before:
+    """Return what comes out of a step."""
+    return lambda points: step.transform(before(points))
+
+
+def _after(step: Any, forms: Forms, before: Before) -> Forms:
+    """Return the forms after a step, by those before it and what gives it its columns."""
     if isinstance(step, str):
         return forms
     _check_library(step)
     name = type(step).__name__
     if name == "FrozenEstimator":
-        return _after(step.estimator, forms)
+        return _after(step.estimator, forms, before)
     if hasattr(step, "get_support") and type(step).__module__.startswith("sklearn.feature_sel"):
         return [forms[place] for place in step.get_support(indices=True)]
+    several = _SEVERAL.get(name)
+    if several is not None:
+        return several(step, forms, before)
     rule = REGISTER.get(name)
     if rule is None:
         raise UnknownForm(f"The form of the step {name} is not known.")
+    turns = turns_of(step, len(forms))
+    if turns is not None:
+        forms = _in_pieces(step, forms, turns, before)
     return rule(step, forms)
 
 
-# One rule for each kind of step.
-
-
-def _same(step: Any, forms: Forms) -> Forms:
-    """Scale each column by itself."""
-    if getattr(step, "clip", False):
-        return _monotone(step, forms)
-    return forms
-
-
-def _monotone(step: Any, forms: Forms) -> Forms:
-    """Map each column by a function that never falls; of a sum of several columns that is no form."""
+def _in_pieces(step: Any, forms: Forms, turns: list[list[float]], before: Before) -> Forms:
+    """Return the forms of columns that a step takes apart: numbers, each a function of one raw number."""
     after = []
-    for form in forms:
+    for place, (form, thresholds) in enumerate(zip(forms, turns, strict=True)):
         if form.is_number and len(form.sources) > 1:
             raise UnknownForm(f"The step {type(step).__name__} bends a sum of several columns.")
+        if form.name == "pieces":
+            raise UnknownForm(f"The step {type(step).__name__} bends what another one bends.")
         if form.is_number:
-            form = replace(form, name="monotone")
+            own = tuple(Turn(before, place, threshold) for threshold in thresholds)
+            form = replace(form, name="pieces", turns=own)
         after.append(form)
     return after
 
 
-def _mixed(step: Any, forms: Forms) -> Forms:
-    """Project: every new column is a sum over all."""
-    if any(form.name == "monotone" for form in forms):
-        raise UnknownForm(f"The step {type(step).__name__} adds columns that are not affine.")
-    sources: frozenset[int] = frozenset().union(*(form.sources for form in forms))
-    n_columns = len(step.get_feature_names_out())
-    return [ColumnForm("affine", sources)] * n_columns
+# Steps of several steps.
 
 
-def _imputed(step: Any, forms: Forms) -> Forms:
-    """Fill missing cells, which stay missing: present ones stay as they are, unless a number stands for missing."""
-    _refuse_sentinel(step, forms)
-    kept = []
-    dropped = _are_missing(step.statistics_) & (not step.keep_empty_features)
-    for form, is_dropped in zip(forms, dropped, strict=True):
-        if not is_dropped:
-            kept.append(replace(form, may_miss=False))
-    return kept + _indicators(step)
-
-
-def _imputed_together(step: Any, forms: Forms) -> Forms:
-    """Fill missing cells by the other columns: without any, all stays as it is."""
-    _refuse_sentinel(step, forms)
-    if any(form.may_miss for form in forms):
-        raise UnknownForm(f"The step {type(step).__name__} fills cells by other columns.")
-    return forms + _indicators(step)
-
-
-def _missing_flags(step: Any, forms: Forms) -> Forms:
-    _refuse_sentinel(step, forms)
-    return [ColumnForm("constant", frozenset())] * len(step.features_)
-
-
-def _indicators(step: Any) -> Forms:
-    indicator = getattr(step, "indicator_", None)
-    if indicator is None:
-        return []
-    return [ColumnForm("constant", frozenset())] * len(indicator.features_)
-
-
-def _refuse_sentinel(step: Any, forms: Forms) -> None:
-    """Refuse a number that stands for missing: there the step jumps."""
-    mark = step.missing_values
-    if bool(_are_missing([mark])[0]):
-        return
-    if any(form.is_number for form in forms):
-        name = type(step).__name__
-        raise UnknownForm(f"The step {name} jumps at {mark!r}, which stands for a missing cell.")
-
-
-def _are_missing(values: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    import pandas as pd
-
-    return np.asarray(pd.isna(np.asarray(values, dtype=object)))
-
-
-def _one_hot(step: Any, forms: Forms) -> Forms:
-    _refuse_numbers(step, forms)
-    infrequent = getattr(step, "infrequent_categories_", None) or [None] * len(forms)
-    dropped = getattr(step, "drop_idx_", None)
-    after = []
-    for place, form in enumerate(forms):
-        width = len(step.categories_[place])
-        if infrequent[place] is not None:
-            width += 1 - len(infrequent[place])
-        if dropped is not None and dropped[place] is not None:
-            width -= 1
-        after.extend([form] * width)
-    return after
-
-
-def _level_numbers(step: Any, forms: Forms) -> Forms:
-    _refuse_numbers(step, forms)
-    return forms
-
-
-def _target_means(step: Any, forms: Forms) -> Forms:
-    _refuse_numbers(step, forms)
-    each = len(step.encodings_) // len(forms)  # one a class, where there are more than two
-    return [form for form in forms for _ in range(each)]
-
-
-def _refuse_numbers(step: Any, forms: Forms) -> None:
-    if any(form.is_number for form in forms):
-        raise UnknownForm(f"The step {type(step).__name__} takes a column of numbers apart.")
-
-
-def _bins(step: Any, forms: Forms) -> Forms:
-    if step.encode == "ordinal":
-        return _monotone(step, forms)
-    _refuse_numbers(step, forms)
-    return [form for form, n in zip(forms, step.n_bins_, strict=True) for _ in range(n)]
-
-
-def _function(step: Any, forms: Forms) -> Forms:
-    """Map by a function on the list; nothing is known of any other."""
-    if step.func is None:
-        return forms
-    if step.kw_args or not any(step.func is known for known in (*_RISING, *_RISING_IN_RANGE)):
-        name = getattr(step.func, "__name__", "its function")
-        raise UnknownForm(f"The form of the step FunctionTransformer({name}) is not known.")
-    return _monotone(step, forms)
-
-
-_RISING = (
-    np.arcsinh,
-    np.arctan,
-    np.cbrt,
-    np.ceil,
-    np.exp,
-    np.expm1,
-    np.floor,
-    np.rint,
-    np.sign,
-    np.tanh,
-)
-_RISING_IN_RANGE = (np.log, np.log10, np.log1p, np.log2, np.sqrt)
-"""They have no value below some number."""
-
-
-def _chosen(step: Any, forms: Forms) -> Forms:
+def _chosen(step: Any, forms: Forms, before: Before) -> Forms:
     """Follow the columns of a `ColumnTransformer` through its parts, in the order in which these come out."""
     pieces: list[tuple[int, Forms]] = []
     inputs = step._transformer_to_input_indices
@@ -296,7 +178,7 @@ def _chosen(step: Any, forms: Forms) -> Forms:
         if span is None or span.start == span.stop:
             continue
         held = [forms[place] for place in inputs[name]]
-        after = _after(transformer, held)
+        after = _after(transformer, held, _taken(before, inputs[name]))
         if len(after) != span.stop - span.start:
             raise UnknownForm("The columns of a ColumnTransformer could not be told apart.")
         pieces.append((span.start, after))
@@ -304,52 +186,39 @@ def _chosen(step: Any, forms: Forms) -> Forms:
     return [form for _, part in pieces for form in part]
 
 
-def _united(step: Any, forms: Forms) -> Forms:
+def _taken(before: Before, places: Sequence[int]) -> Before:
+    """Return some columns of what a step takes."""
+
+    def chosen(points: FloatArray) -> Any:
+        rows = before(points)
+        if hasattr(rows, "iloc"):
+            return rows.iloc[:, list(places)]
+        return rows[:, list(places)]
+
+    return chosen
+
+
+def _united(step: Any, forms: Forms, before: Before) -> Forms:
     after = []
     for _, transformer in step.transformer_list:
         if transformer != "drop":
-            after.extend(_after(transformer, forms))
+            after.extend(_after(transformer, forms, before))
     return after
 
 
-def _piped(step: Any, forms: Forms) -> Forms:
+def _piped(step: Any, forms: Forms, before: Before) -> Forms:
     for part in _steps(step):
-        forms = _after(part, forms)
+        forms = _after(part, forms, before)
+        before = _then(before, part)
     return forms
 
 
-REGISTER: dict[str, Callable[[Any, Forms], Forms]] = {
-    "StandardScaler": _same,
-    "MinMaxScaler": _same,
-    "MaxAbsScaler": _same,
-    "RobustScaler": _same,
-    "Binarizer": _monotone,
-    "PowerTransformer": _monotone,
-    "QuantileTransformer": _monotone,
-    "KBinsDiscretizer": _bins,
-    "FunctionTransformer": _function,
-    "PCA": _mixed,
-    "IncrementalPCA": _mixed,
-    "TruncatedSVD": _mixed,
-    "FactorAnalysis": _mixed,
-    "FastICA": _mixed,
-    "LinearDiscriminantAnalysis": _mixed,
-    "NeighborhoodComponentsAnalysis": _mixed,
-    "GaussianRandomProjection": _mixed,
-    "SparseRandomProjection": _mixed,
-    "SimpleImputer": _imputed,
-    "KNNImputer": _imputed_together,
-    "IterativeImputer": _imputed_together,
-    "MissingIndicator": _missing_flags,
-    "OneHotEncoder": _one_hot,
-    "OrdinalEncoder": _level_numbers,
-    "TargetEncoder": _target_means,
+_SEVERAL: dict[str, Callable[[Any, Forms, Before], Forms]] = {
     "ColumnTransformer": _chosen,
     "FeatureUnion": _united,
     "Pipeline": _piped,
 }
-"""The steps of scikit-learn whose forms are known, by the names of their classes."""
-
+"""Steps of several steps."""
 
 # Functions that have no value below some number.
 
@@ -359,7 +228,7 @@ def needs_range(model: Any) -> bool:
     for step in _all_parts(model):
         function = getattr(step, "func", None)
         power = getattr(step, "method", None)
-        if function in _RISING_IN_RANGE or power == "box-cox":
+        if function in RISING_IN_RANGE or power == "box-cox":
             return True
     return False
 
