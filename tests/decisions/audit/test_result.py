@@ -160,9 +160,13 @@ def test_a_mode_that_went_away_is_there_until_a_day(gated):
         before=0.4,
         after=0.1,
         p_value=0.001,
+        first="",
+        last="2024-03-01",
+        inside=0.4,
     )
     mode = replace(gated.changes.new[0], change=change)
     gone = told(gated, p_value=0.0, new=(mode,))
-    assert "until 2024-03-02 (40 % > 10 %)" in gone.mode_line(0)
-    come = told(gated, p_value=0.0, new=(replace(mode, change=replace(change, after=0.5)),))
+    assert "until 2024-03-01 (40 % > 10 %)" in gone.mode_line(0)
+    risen = replace(change, after=0.5, first="2024-03-02", last="")
+    come = told(gated, p_value=0.0, new=(replace(mode, change=risen),))
     assert "since 2024-03-02 (40 % > 50 %)" in come.mode_line(0)

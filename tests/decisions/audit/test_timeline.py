@@ -128,3 +128,22 @@ def test_intervals_of_change_points_cover():
         false_alarms += same.p_value <= 0.05
     assert covered >= 180
     assert false_alarms <= 18
+
+
+@pytest.mark.parametrize(
+    ("days", "first", "last", "words"),
+    [
+        (range(12, 30), "2024-10-13", "", "since 2024-10-13 (0 % > 50 %)"),
+        (range(12), "", "2024-10-12", "until 2024-10-12 (50 % > 0 %)"),
+        (range(12, 18), "2024-10-13", "2024-10-18", "from 2024-10-13 to 2024-10-18 (50 %)"),
+        (range(2, 8), "2024-10-03", "2024-10-08", "from 2024-10-03 to 2024-10-08 (50 %)"),
+        ([20], "2024-10-21", "2024-10-21", "in 2024-10-21 (50 %)"),
+    ],
+)
+def test_a_mode_that_has_ended_is_said_to_have(days, first, last, words):
+    times = pd.Series(np.repeat(pd.date_range("2024-10-01", periods=30), 20), name="t")
+    is_member = np.isin(np.repeat(np.arange(30), 20), list(days)) & (np.arange(600) % 2 == 0)
+    found = change_point(periods_of(times), is_member, np.random.default_rng(0))
+    assert (found.first, found.last) == (first, last)
+    assert found.inside == pytest.approx(0.5)
+    assert found.in_words == words

@@ -1,5 +1,6 @@
 """Passports: what they count, what they refuse, and how their alarms share the level."""
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -83,3 +84,29 @@ def test_few_labels_in_other_words_are_no_errors(rng):
     new = table(rng, 60)
     new["label"] = np.where(np.arange(60) < 10, 2, new["label"].astype(int))
     assert passport.count(new, model=model).errors.hits >= 10
+
+
+def test_another_model_is_warned_of(rng, tmp_path):
+    frame = table(rng, 300)
+    model = LogisticRegression().fit(frame[["x", "y"]], frame["label"])
+    passport = make_passport(frame, model=model, label="label")
+    batch = table(rng, 60)
+    joblib.dump(model, tmp_path / "m.joblib")
+    read = joblib.load(tmp_path / "m.joblib")
+    assert passport.count(batch, model=read).above == ()
+    other = LogisticRegression(C=0.1).fit(frame[["x", "y"]], frame["label"])
+    (warning,) = passport.count(batch, model=other).above
+    assert "not the one that the passport was made with" in warning
+    result = monitor_batch(passport, batch, model=other)
+    assert result.above == (warning,)
+
+
+def test_a_model_that_cannot_be_written_is_not_compared(rng):
+    class Local(LogisticRegression):
+        """Of a function: pickle finds no such class."""
+
+    frame = table(rng, 300)
+    model = Local().fit(frame[["x", "y"]], frame["label"])
+    passport = make_passport(frame, model=model, label="label")
+    assert passport.model == ""
+    assert passport.count(table(rng, 60), model=model).above == ()

@@ -299,10 +299,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         # A date is said where the fraction is shown to have changed at all.
         since = ""
         if mode.change is not None and mode.change.p_value <= 0.05:
-            change = mode.change
-            # Such as a mode of one week: what stands after it is less.
-            word = "since" if change.after >= change.before else "until"
-            since = f"{word} {change.period} ({format_percent(change.before)} > {format_percent(change.after)})  "
+            since = f"{mode.change.in_words}  "
         # The headline counts what exceeds the reference: a mode that stands there too is larger.
         before = ""
         if mode.other_fraction > 0.0:

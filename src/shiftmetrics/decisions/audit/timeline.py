@@ -12,6 +12,7 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
+from shiftmetrics._core.result import format_percent
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.kinds import decide_kinds
 
@@ -36,6 +37,8 @@ The limit of twice the difference has the distribution function (1 - exp(-x / 2)
 _PARTS = 20
 """Parts of a column of many distinct numbers."""
 _PERMUTATIONS = 999
+_SHOWN = 0.05
+"""Level at which a change of the fraction is said."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -78,6 +81,10 @@ class ChangePoint(Record):
         The fraction of members in the periods before, and from that period on.
     p_value : float
         Of "the fraction is the same in all periods", from permuted samples.
+    first, last : str
+        The periods between which the fraction was higher; empty where it was from the start, or is to the end.
+    inside : float
+        The fraction between them.
     """
 
     period: str
@@ -86,6 +93,24 @@ class ChangePoint(Record):
     before: float
     after: float
     p_value: float
+    first: str
+    last: str
+    inside: float
+
+    @property
+    def in_words(self) -> str:
+        """Since when; for a mode that has ended, until when: "since 2024-10-16 (0 % > 16 %)"."""
+        if self.first and self.last:
+            span = (
+                f"from {self.first} to {self.last}"
+                if self.first != self.last
+                else f"in {self.first}"
+            )
+            return f"{span} ({format_percent(self.inside)})"
+        before_and_after = f"({format_percent(self.before)} > {format_percent(self.after)})"
+        if self.last:
+            return f"until {self.last} {before_and_after}"
+        return f"since {self.period} {before_and_after}"
 
 
 def periods_of(times: pd.Series) -> Periods:
@@ -176,7 +201,8 @@ def change_point(
 
     For every split of the periods the log-likelihood of two fractions is compared with that of one; the best split
     is the change point, and its interval holds the splits whose likelihood is not much lower. The same scan on
-    permuted samples gives the p-value.
+    permuted samples gives the p-value. The side of the higher fraction is scanned once more: a mode that came may
+    have ended, and one that ended may have come.
 
     Parameters
     ----------
@@ -202,23 +228,65 @@ def change_point(
         return None
     gains = split_gains(counts, sizes)
     best = int(np.argmax(gains))
-    # Permuting samples over the periods keeps both margins: each set of counts is one multivariate hypergeometric
-    # sample.
-    permuted = rng.multivariate_hypergeometric(sizes, total, size=_PERMUTATIONS, method="marginals")
-    highest = split_gains(permuted, sizes).max(axis=-1)
-    p_value = (1 + int((highest >= gains[best] - 1e-9).sum())) / (1 + _PERMUTATIONS)
+    p_value = _p_value_of_split(counts, sizes, rng)
     # The interval holds the splits whose likelihood is not much lower. Split i lies before period i + 1.
     after = best + 1
     near = np.flatnonzero(gains >= gains[best] - _ACCEPTED)
-    labels = [periods.labels[place] for place in filled[1:]]
+    names = [periods.labels[place] for place in filled]
+    first, last = _span(counts, sizes, after, rng) if p_value <= _SHOWN else (after, len(names))
     return ChangePoint(
-        period=labels[best],
-        earliest=labels[int(near[0])],
-        latest=labels[int(near[-1])],
+        period=names[after],
+        earliest=names[int(near[0]) + 1],
+        latest=names[int(near[-1]) + 1],
         before=float(counts[:after].sum() / sizes[:after].sum()),
         after=float(counts[after:].sum() / sizes[after:].sum()),
         p_value=p_value,
+        first=names[first] if first > 0 else "",
+        last=names[last - 1] if last < len(names) else "",
+        inside=float(counts[first:last].sum() / sizes[first:last].sum()),
     )
+
+
+def _span(
+    counts: IntArray, sizes: IntArray, split: int, rng: np.random.Generator
+) -> tuple[int, int]:
+    """Return the first period of the higher fraction, and the one after the last.
+
+    A heuristic, binary segmentation: the higher side of the split is split again where that gains enough, and its
+    higher part has to lie at the first split.
+    """
+    start = 0
+    end = len(counts)
+    rises = counts[split:].sum() * sizes[:split].sum() > counts[:split].sum() * sizes[split:].sum()
+    if rises:
+        start = split
+    else:
+        end = split
+    k = counts[start:end]
+    n = sizes[start:end]
+    # One period cannot be split, and samples that all are members have one fraction.
+    if len(k) < 2 or k.sum() == n.sum():
+        return start, end
+    again = 1 + int(np.argmax(split_gains(k, n)))
+    is_shown = _p_value_of_split(k, n, rng) <= _SHOWN
+    falls = k[again:].sum() * n[:again].sum() < k[:again].sum() * n[again:].sum()
+    if is_shown and falls == rises:
+        if rises:
+            end = start + again
+        else:
+            start = start + again
+    return start, end
+
+
+def _p_value_of_split(counts: IntArray, sizes: IntArray, rng: np.random.Generator) -> float:
+    """Return the p-value of "the fraction is the same in all periods", by the best split."""
+    # Permuting samples over the periods keeps both margins: each set of counts is one multivariate hypergeometric
+    # sample.
+    highest = split_gains(counts, sizes).max()
+    total = int(counts.sum())
+    permuted = rng.multivariate_hypergeometric(sizes, total, size=_PERMUTATIONS, method="marginals")
+    reached = split_gains(permuted, sizes).max(axis=-1) >= highest - 1e-9
+    return (1 + int(reached.sum())) / (1 + _PERMUTATIONS)
 
 
 def split_gains(counts: npt.NDArray[Any], sizes: npt.NDArray[Any]) -> FloatArray:

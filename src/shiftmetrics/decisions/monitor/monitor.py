@@ -12,6 +12,7 @@ from shiftmetrics.decisions import verdicts
 from shiftmetrics.decisions.leading_verdict import LeadingVerdict
 from shiftmetrics.decisions.monitor.alarm import Alarm
 from shiftmetrics.decisions.monitor.passport import BatchCounts, Passport
+from shiftmetrics.decisions.monitor.repeats import repeated_rows
 from shiftmetrics.decisions.monitor.state import MonitorState, check_state
 
 _WATCHING = Status("watching", "All batches so far were counted.")
@@ -20,12 +21,6 @@ _NOTHING_WATCHED = Status(
     "Neither labelled errors nor the samples are watched.",
     "Give the passport labels, or a reference whose order does not matter.",
     ok=False,
-)
-
-_TOLD_APART = 50
-_REPEATED = (
-    "This batch has all counts of the one before: given twice, it counts twice. Go back to the state "
-    "before it."
 )
 
 
@@ -167,20 +162,16 @@ def monitor_batch(
         raise ArgumentValueError("state", f"that of passport {passport.digest}", got, remedy)
     check_state(state, passport)
     counts = batch if isinstance(batch, BatchCounts) else passport.count(batch, model=model)
-    n_samples = counts.rows[0].n if counts.rows else counts.errors.n
-    warnings: tuple[str, ...] = ()
-    # Few samples have the same counts by chance; of fifty they rarely have those of all tests.
-    if n_samples >= _TOLD_APART and state.last is not None and counts.equals(state.last):
-        warnings = (_REPEATED,)
     state = state.update(counts)
+    repeated = repeated_rows(state.seen, state.n_batches)
     return MonitorResult(
         value=_p_value(state, passport.alpha),
         error_bound=0.0,
         status=_WATCHING if state.alarms else _NOTHING_WATCHED,
-        n_samples=n_samples,
+        n_samples=counts.n_samples,
         settings=settings_of(alpha=passport.alpha, passport=passport.digest),
-        warnings=warnings,
-        above=counts.order,
+        warnings=(repeated,) if repeated else (),
+        above=counts.above,
         verdict=_verdict(state),
         state=state,
         note=passport.note,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,6 +18,7 @@ from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions.calibration import Calibration
 from shiftmetrics.decisions.monitor.alarm import Alarm
 from shiftmetrics.decisions.monitor.records import FileRecord
+from shiftmetrics.decisions.monitor.repeats import add_digests, rows_digest
 from shiftmetrics.decisions.predictions.model_outputs import ModelOutputs, model_outputs
 from shiftmetrics.decisions.right_or_wrong import right_or_wrong
 from shiftmetrics.tables.cells import Cells
@@ -104,6 +106,8 @@ class Passport(FileRecord):
         When its samples were taken, by each of its columns of dates.
     kinds : mapping of str to ColumnKind
         What its columns are: a batch is read by them.
+    model : str
+        A hash of the model, by which another one is found out; empty where it cannot be hashed.
     """
 
     argument: ClassVar[str] = "passport"
@@ -122,6 +126,7 @@ class Passport(FileRecord):
     n_reference: int
     dates: tuple[DateRange, ...] = ()
     kinds: Mapping[str, ColumnKind] = field(default_factory=dict)
+    model: str = ""
 
     def count(self, batch: Any, *, model: Any = None) -> BatchCounts:
         """Count one batch, or one part of it: the counts of the parts add up.
@@ -149,7 +154,20 @@ class Passport(FileRecord):
         counts = tuple(test.count(readings) for test in self.tests)
         ranges = self._ranges(cells, typed.frames[0])
         order = in_wrong_order(self.dates, ranges, called="the batch")
-        return BatchCounts(counts, errors_of(outputs, given, self.label), order)
+        errors = errors_of(outputs, given, self.label)
+        above = (*self._other_model(model), *order)
+        # Without labels, which may have come meanwhile.
+        names = [name for name in typed.frames[0] if name in self.kinds and name != self.label]
+        return BatchCounts(counts, errors, above, rows_digest(typed.frames[0][names]))
+
+    def _other_model(self, model: Any) -> tuple[str, ...]:
+        """Warn of a model that is not the one of the passport."""
+        if model is None or not self.model or model_digest(model) in (self.model, ""):
+            return ()
+        return (
+            "The model is not the one that the passport was made with, or was fitted again: its confidence "
+            "and errors are held against those of another.",
+        )
 
     def _ranges(self, cells: Cells, frame: pd.DataFrame) -> tuple[DateRange, ...]:
         """Return when the samples of a batch were taken."""
@@ -203,18 +221,27 @@ class BatchCounts(Record):
         Of each test of the samples.
     errors : Count
         Of labelled errors.
-    order : tuple of str
-        Warnings of a batch that was taken before the reference.
+    above : tuple of str
+        Warnings of a batch that was taken before the reference, or of another model.
+    digest : int
+        A sum of hashes of its rows, by which a batch is known again; 0 where none is known.
     """
 
     rows: tuple[Count, ...]
     errors: Count
-    order: tuple[str, ...] = ()
+    above: tuple[str, ...] = ()
+    digest: int = 0
 
     def __add__(self, other: BatchCounts) -> BatchCounts:
         rows = tuple(mine + theirs for mine, theirs in zip(self.rows, other.rows, strict=True))
-        order = tuple(dict.fromkeys((*self.order, *other.order)))
-        return BatchCounts(rows, self.errors + other.errors, order)
+        above = tuple(dict.fromkeys((*self.above, *other.above)))
+        digest = add_digests(self.digest, other.digest)
+        return BatchCounts(rows, self.errors + other.errors, above, digest)
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples it has; without tests of the samples, how many labels."""
+        return max([count.n for count in self.rows], default=self.errors.n)
 
 
 def readings_of(
@@ -233,6 +260,20 @@ def readings_of(
         # The negative confidence, so that what is unusual lies beyond a quantile as distances do.
         readings["unsure"] = -calibration.confidence(outputs.probabilities)
     return readings
+
+
+def model_digest(model: Any) -> str:
+    """Return a hash of a model; empty where it cannot be written, and for the name of a column of predictions."""
+    if isinstance(model, str):
+        return ""
+    try:
+        import joblib
+
+        # Of a copy: arrays may lie otherwise in memory after they were read from a file.
+        again = pickle.loads(pickle.dumps(model))
+        return str(joblib.hash(again))
+    except Exception:  # whatever the classes of the model raise: then it is not compared
+        return ""
 
 
 def errors_of(outputs: ModelOutputs | None, frame: pd.DataFrame, label: str | None) -> Count:

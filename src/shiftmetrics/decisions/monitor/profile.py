@@ -18,6 +18,7 @@ from shiftmetrics.decisions.monitor.passport import (
     Readings,
     RowTest,
     errors_of,
+    model_digest,
     readings_of,
 )
 from shiftmetrics.decisions.predictions.model_outputs import model_outputs
@@ -151,6 +152,7 @@ def make_passport(
             typed.frames[0], [name for name, kind in typed.kinds.items() if kind.kind == "date"]
         ),
         kinds=typed.kinds,
+        model="" if model is None else model_digest(model),
     )
     return _replayed(passport, readings)
 

@@ -7,15 +7,17 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics.decisions.monitor.alarm import Alarm
 from shiftmetrics.decisions.monitor.passport import BatchCounts, Passport
 from shiftmetrics.decisions.monitor.records import FileRecord, canonical
+from shiftmetrics.decisions.monitor.repeats import MOST_KEPT, add_batch
 
 _REMEDY = "Go back to a copy of it, or start a new state: nothing was counted."
 
@@ -38,6 +40,9 @@ class MonitorState(FileRecord):
         The counts of the last batch.
     history : str
         The digest of the last line of its history; empty where none is kept.
+    seen : array of int of shape (n_kept, 2)
+        For up to 200 batches the number of rows, and a sum of hashes of 20 or more rows, by which one that is given
+        again is found.
     """
 
     argument: ClassVar[str] = "state"
@@ -50,6 +55,7 @@ class MonitorState(FileRecord):
     n_samples: int = 0
     last: BatchCounts | None = None
     history: str = ""
+    seen: IntArray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
 
     @classmethod
     def start(cls, passport: Passport) -> MonitorState:
@@ -67,15 +73,14 @@ class MonitorState(FileRecord):
             alarm.update(count.hits, count.n)
             for alarm, count in zip(self.rows, counts.rows, strict=False)
         )
-        # A passport that watches no samples has no counts of them, only those of labels.
-        seen = max([count.n for count in counts.rows], default=counts.errors.n)
         return replace(
             self,
             errors=errors,
             rows=rows,
             n_batches=self.n_batches + 1,
-            n_samples=self.n_samples + seen,
-            last=counts,
+            n_samples=self.n_samples + counts.n_samples,
+            last=replace(counts, above=(), digest=0),
+            seen=add_batch(self.seen, counts.n_samples, counts.digest),
         )
 
     @property
@@ -115,7 +120,7 @@ class MonitorState(FileRecord):
 
 def _check_file(state: Any, content: Mapping[str, Any], passport: Passport | None) -> None:
     """Name the first place of a file that cannot be right; then compare its checksum."""
-    for name in ("sequence", "checksum", *(field.name for field in fields(MonitorState))):
+    for name in ("sequence", "checksum", *(each.name for each in fields(MonitorState))):
         _check(name in content, name, "there", "none")
     for place, alarm in zip(_places(state), state.alarms, strict=True):
         _check_alarm(alarm, place)
@@ -173,6 +178,11 @@ def _check_counts(state: MonitorState) -> None:
     if state.errors is not None:
         n = state.errors.n_samples
         _check(n <= state.n_samples, "errors.n_samples", f"at most {state.n_samples}", n)
+    shape = (min(state.n_batches, MOST_KEPT), 2)
+    right = (
+        state.seen.shape == shape and state.seen.dtype == np.int64 and bool((state.seen >= 0).all())
+    )
+    _check(right, "seen", f"integers of shape {shape}, of at least 0", state.seen.tolist())
     expected = "the counts of a batch" if state.n_batches else "None"
     _check((state.last is None) == (state.n_batches == 0), "last", expected, state.last)
 

@@ -215,6 +215,7 @@ def _line(result: MonitorResult, previous: str) -> str:
             "passport": state.passport,
             "rows": [[count.hits, count.n] for count in last.rows],
             "errors": [last.errors.hits, last.errors.n],
+            "digest": int(state.seen[-1, 1]),
             "verdict": result.verdict,
             "raised": raised,
             "p_value": result.value,
@@ -226,7 +227,7 @@ def _line(result: MonitorResult, previous: str) -> str:
 def _counts(entry: Mapping[str, Any]) -> BatchCounts:
     """Return the counts of a line of the history."""
     rows = tuple(Count(hits, n) for hits, n in entry["rows"])
-    return BatchCounts(rows, Count(*entry["errors"]))
+    return BatchCounts(rows, Count(*entry["errors"]), digest=entry["digest"])
 
 
 def _digest(line: str) -> str:
