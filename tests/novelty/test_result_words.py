@@ -69,3 +69,27 @@ def test_a_gradual_change_names_the_rows_that_stand_out_where_something_is_new(
     assert said.startswith("Something differs (p = ")
     assert "gradual shift in column age by +0.5 sd" in said
     assert ("the rows that stand out most are 20, 21, 22, ..." in said) == rows
+
+
+@pytest.mark.parametrize(("fraction", "said"), [(0.4, True), (0.9, False)])
+def test_members_that_are_not_borne_out_are_counted(result, fraction: float, said: bool) -> None:
+    test = replace(result.test, p_value=0.005, missing_p_value=0.5, borne_out=(fraction,))
+    found = replace(result, new=(group(0.5, 0.0),), fraction=0.3, test=test)
+    text = "of whose 20 members 8 are borne out and the others may be ordinary"
+    assert (text in headline_of(found)) == said
+
+
+def test_what_is_borne_out_is_about_what_is_new() -> None:
+    """Whatever is found beside a mode of 40 samples far away is no mode, and its members are not borne out."""
+    rng = np.random.default_rng(1)
+    reference = rng.normal(size=(250, 2))
+    far = np.concatenate([rng.normal(size=(210, 2)), 0.4 * rng.normal(size=(40, 2)) + 6.0])
+    found = novelty(far, reference, n_resamples=99)
+    assert len(found.new) == len(found.test.borne_out)
+    for mode, fraction in zip(found.new, found.test.borne_out, strict=True):
+        truth = np.mean(mode.members() >= 210)
+        assert fraction == pytest.approx(truth, abs=0.1)
+        doubt = (
+            f"of whose {mode.n_members} members {round(fraction * mode.n_members)} are borne out"
+        )
+        assert (doubt in found.headline()) == (fraction < 0.7)

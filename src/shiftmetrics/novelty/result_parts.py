@@ -79,6 +79,9 @@ class NoveltyTest(Record):
         Positions of the samples that look most new, for where no mode is clear.
     first_names : tuple of str
         Their names, where the rows of a table have them.
+    borne_out : tuple of float
+        Of the members of each new mode, the fraction that scores bear out which they had no part in: about how many
+        of them are new. Empty at eta > 1.
     """
 
     p_value: float
@@ -89,6 +92,7 @@ class NoveltyTest(Record):
     dependence: tuple[str, ...] = ()
     first_rows: IntArray
     first_names: tuple[str, ...] = ()
+    borne_out: tuple[float, ...] = ()
 
     @property
     def smallest_mode(self) -> int:

@@ -12,6 +12,9 @@ from shiftmetrics.novelty.result_parts import NoveltyChanges, NoveltyScore, Nove
 _SHOWN = 3
 """Modes, and samples, that are named."""
 
+_PURE = 0.7
+"""Fraction of the members of a mode that held-out samples bear out, below which it is said how many these are."""
+
 _NEARLY_ALL = 0.85
 """Fraction that is new, beside which the rest of the sample is too little to miss anything in it."""
 
@@ -96,7 +99,7 @@ def _new_in_words(result: WhatWasFound, more: list[Mode]) -> str:
     # The clearest answer first: modes, then a gradual change, then groups, something without any, then nothing.
     if result.new:
         amount = f"New: about {format_percent(result.fraction)} of the sample"
-        return f"{amount}, {_listed(result.new, test.p_value)}"
+        return f"{amount}, {_listed(result.new, test.p_value, test.borne_out)}"
     least = min(test.p_value, test.missing_p_value)
     if result.changes.are_gradual:
         text = f"Something differs (p = {least:.2g}): {result.changes.in_words()}."
@@ -132,10 +135,16 @@ def _first_rows(result: WhatWasFound) -> str:
     return ", ".join(names[:_SHOWN])
 
 
-def _listed(modes: tuple[Mode, ...], p_value: float) -> str:
-    """Say how many modes there are, and which samples are in them."""
+def _listed(modes: tuple[Mode, ...], p_value: float, borne_out: tuple[float, ...] = ()) -> str:
+    """Say how many modes there are, which samples are in them, and where many of these may be ordinary."""
     count = "one mode" if len(modes) == 1 else f"{len(modes)} modes"
     words = [mode.in_words() for mode in modes[:_SHOWN]]
+    for place, fraction in enumerate(borne_out[:_SHOWN]):
+        if fraction < _PURE:
+            n = modes[place].n_members
+            words[place] += (
+                f", of whose {n} members {round(fraction * n)} are borne out and the others may be ordinary"
+            )
     if len(modes) > _SHOWN:
         words.append("...")
     return _ended(f"{count} (p = {p_value:.2g}): {'; '.join(words)}")
