@@ -11,7 +11,7 @@ from shiftmetrics.stability import (
     stability_criterion,
     worst_case_risk,
 )
-from shiftmetrics.stability.named_change import change_of_losses
+from shiftmetrics.stability.named_change import _needed_range, change_of_losses
 
 QUIET = Computing(progress=False)
 
@@ -54,9 +54,9 @@ def test_the_rates_are_those_of_samples_that_the_search_has_not_seen() -> None:
     rng = np.random.default_rng(0)
     gaps = []
     for seed in range(30):
-        frame = pd.DataFrame(rng.normal(size=(400, 6)))
-        losses = rng.exponential(size=400)
-        change = change_of_losses(losses, frame, 1.2 * losses.mean(), np.ones(400), seed)
+        frame = pd.DataFrame(rng.normal(size=(1000, 6)))
+        losses = rng.exponential(size=1000)
+        change = change_of_losses(losses, frame, 1.2 * losses.mean(), np.ones(1000), seed)
         gaps.append(change.risk - change.rest_risk)
     assert abs(np.mean(gaps)) < 3.0 * np.std(gaps) / np.sqrt(len(gaps)) + 0.02
 
@@ -78,8 +78,8 @@ def test_permuted_losses_name_a_group_at_most_at_the_level(kind: str) -> None:
 
 def test_no_group_is_said_to_be_none() -> None:
     rng = np.random.default_rng(3)
-    table = pd.DataFrame(rng.normal(size=(600, 4)))
-    result = stability_criterion(FixedLoss(rng.random(600) < 0.1), 0.5, computing=QUIET)
+    table = pd.DataFrame(rng.normal(size=(1200, 4)))
+    result = stability_criterion(FixedLoss(rng.random(1200) < 0.1), 0.5, computing=QUIET)
     change = least_named_change(result, table)
     assert not change.is_found
     assert "no group" in change.in_words()
@@ -107,3 +107,35 @@ def test_what_cannot_be_searched_is_refused() -> None:
         least_named_change(result, table.iloc[:10])
     with pytest.raises(ValueError, match="threshold"):
         least_named_change(worst_case_risk(FixedLoss(wrong), 0.01, computing=QUIET), table)
+
+
+def test_few_samples_name_no_group() -> None:
+    table, _, wrong = planted(0, 999)
+    change = change_of_losses(wrong.astype(float), table, 0.3, np.ones(999), 0)
+    assert not change.is_found
+    assert change.in_words().startswith("no group is named from fewer than 1,000 samples")
+
+
+def test_the_range_holds_the_fraction_that_is_needed() -> None:
+    """One known group, whose true fraction is (0.3 - 0.05) / (0.5 - 0.05)."""
+    rng = np.random.default_rng(0)
+    held = []
+    for _ in range(400):
+        inside = rng.random(1000) < 0.15
+        wrong = (rng.random(1000) < np.where(inside, 0.5, 0.05)).astype(float)
+        found = _needed_range(inside, wrong, np.ones(1000), 0.3, float(inside.mean()))
+        assert found.confidence_level == 0.9
+        held.append(found.low <= 0.25 / 0.45 <= found.high)
+    assert 0.87 <= np.mean(held) <= 0.95
+
+
+def test_a_group_that_may_lie_below_the_threshold_is_not_named() -> None:
+    rng = np.random.default_rng(1)
+    inside = np.arange(1000) < 60
+    wrong = np.where(inside, rng.random(1000) < 0.5, rng.random(1000) < 0.05).astype(float)
+    risk = wrong[inside].mean()
+    near = _needed_range(inside, wrong, np.ones(1000), risk - 0.02, 0.06)
+    assert near.high == np.inf
+    assert near.low < 1.0
+    far = _needed_range(inside, wrong, np.ones(1000), 0.1, 0.06)
+    assert far.low < far.high < 0.6

@@ -8,6 +8,7 @@ of whether its losses are higher at all, come from the other half: the search do
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,13 +17,17 @@ import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.exceptions import ArgumentValueError
+from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import check_weights
 from shiftmetrics.stability.frames import MISSING, frame_of, is_numeric, numbers_of, strings_of
 from shiftmetrics.stability.result import StabilityResult
-from shiftmetrics.stability.shift import NO_ROWS, NamedChange
+from shiftmetrics.stability.shift import LEAST_NAMED, NO_ROWS, NamedChange
 
 # Permutations of the test.
 N_PERMUTATIONS = 999
+# Confidence level of the fraction that a group needs, and how many fractions are tried.
+RANGE_LEVEL = 0.9
+_FRACTIONS = 1001
 # Quantiles of a column of numbers at which it is cut.
 _CUTS = np.linspace(0.05, 0.95, 19)
 # Categories of a column that are tried, the most frequent ones.
@@ -63,7 +68,7 @@ def least_named_change(
     -------
     NamedChange
         Its rates are those of held-out samples. ``is_found`` is False where the best group does not pass its
-        permutation test at 5 %, or does not reach the threshold.
+        permutation test at 5 %, or is not shown to reach the threshold. Of fewer than 1,000 samples none is named.
 
     Raises
     ------
@@ -88,7 +93,7 @@ def least_named_change(
     >>> wrong = rng.random(2000) < np.where((table["age"] > 60) & (table["ward"] == "B"), 0.5, 0.05)
     >>> change = least_named_change(stability_criterion(FixedLoss(wrong), 0.3), table)
     >>> print(change.in_words())
-    once samples with ward = B and age > 61 grow from 16 % to 51 %
+    once samples with ward = B and age > 61 grow from 16 % to between 45 % and 59 % (90 %)
     """
     losses = result.plan.base_losses
     if losses is None:
@@ -139,6 +144,8 @@ def change_of_losses(
     losses: FloatArray, frame: Any, threshold: float, weights: FloatArray, rng: int
 ) -> NamedChange:
     """Search groups in one half of the samples, and return the first that proves itself in the other one."""
+    if len(losses) < LEAST_NAMED:
+        return _nothing(losses, weights, n_samples=len(losses) // 2)
     generator = np.random.default_rng(rng)
     order = generator.permutation(len(losses))
     searched = order[: len(order) // 2][:_MOST_SEARCHED]
@@ -159,7 +166,7 @@ def change_of_losses(
     return found[0] if found else changes[-1]
 
 
-def _nothing(losses: FloatArray, weights: FloatArray) -> NamedChange:
+def _nothing(losses: FloatArray, weights: FloatArray, n_samples: int | None = None) -> NamedChange:
     """Return what stands for no group at all."""
     risk = float(np.average(losses, weights=weights))
     return NamedChange(
@@ -169,7 +176,7 @@ def _nothing(losses: FloatArray, weights: FloatArray) -> NamedChange:
         risk=risk,
         rest_risk=risk,
         p_value=1.0,
-        n_samples=len(losses),
+        n_samples=len(losses) if n_samples is None else n_samples,
     )
 
 
@@ -196,7 +203,47 @@ def _measured(
         rest_risk=rest,
         p_value=p_value,
         n_samples=len(losses),
+        needed_range=_needed_range(inside, losses, weights, threshold, fraction),
     )
+
+
+def _needed_range(
+    inside: BoolArray, losses: FloatArray, weights: FloatArray, threshold: float, fraction: float
+) -> Interval:
+    """Return where the fraction lies at which the risk is at the threshold.
+
+    At a fraction f the risk is f a + (1 - f) b, of the risks a inside and b outside, which are independent: those f
+    are in the range at which its interval holds the threshold (E. C. Fieller, 1954).
+    """
+    from scipy.special import ndtri
+
+    sides = [_mean_and_variance(losses[part], weights[part]) for part in (inside, ~inside)]
+    (risk, variance), (rest, rest_variance) = sides
+    fractions = np.linspace(fraction, 1.0, _FRACTIONS)
+    mean = fractions * risk + (1.0 - fractions) * rest - threshold
+    error = np.sqrt(fractions**2 * variance + (1.0 - fractions) ** 2 * rest_variance)
+    reach = float(ndtri(0.5 + 0.5 * RANGE_LEVEL)) * error
+    may = mean + reach >= 0.0
+    must = mean - reach >= 0.0
+    low = float(fractions[int(np.argmax(may))]) if may.any() else math.inf
+    # From the last fraction on at which it is open, the risk is above the threshold.
+    is_open = np.flatnonzero(~must)
+    high = fraction
+    if len(is_open):
+        last = int(is_open[-1])
+        high = float(fractions[last + 1]) if last + 1 < len(fractions) else math.inf
+    return Interval(low=low, high=high, confidence_level=RANGE_LEVEL, method="Fieller")
+
+
+def _mean_and_variance(losses: FloatArray, weights: FloatArray) -> tuple[float, float]:
+    """Return the weighted mean of losses, and its sampling variance with one more sample on either side."""
+    total = weights.sum()
+    mean = float(weights @ losses / total)
+    # A group without a single error has a variance all the same.
+    spread = float(weights @ (losses - mean) ** 2 / total)
+    effective = float(total**2 / (weights @ weights))
+    spread += float(np.ptp(losses)) ** 2 / (effective + 1.0)
+    return mean, spread / effective
 
 
 def _p_value(

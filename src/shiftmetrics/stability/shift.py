@@ -10,10 +10,12 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.record import Record
-from shiftmetrics._core.result import format_percent
+from shiftmetrics._core.result import Interval, format_percent
 
 # Level of the permutation test of a group.
 LEVEL = 0.05
+# Samples from which on a group is named: of 400 the fraction that it needs is off by .2 on average, of 1,000 by .13.
+LEAST_NAMED = 1000
 NO_ROWS = "result must hold its rows, got one without_rows(). Use the result as it was computed."
 
 
@@ -120,6 +122,9 @@ class NamedChange(Record):
         Of a permutation test that losses inside the group are not higher than outside.
     n_samples : int
         Held-out samples that these numbers come from.
+    needed_range : Interval or None
+        Where the fraction lies at which the risk is at the threshold, with its confidence level. The upper end is
+        inf where the samples do not show that the group has so high a risk.
     """
 
     conditions: tuple[str, ...]
@@ -129,18 +134,28 @@ class NamedChange(Record):
     rest_risk: float
     p_value: float
     n_samples: int
+    needed_range: Interval | None = None
 
     @property
     def is_found(self) -> bool:
-        """Whether the group passes its test and reaches the threshold."""
-        return self.p_value <= LEVEL and self.needed_fraction <= 1.0
+        """Whether the group passes its test and is shown to reach the threshold."""
+        most = self.needed_fraction
+        if self.needed_range is not None:
+            most = self.needed_range.high
+        return self.p_value <= LEVEL and most <= 1.0
 
     def in_words(self) -> str:
         """Say which group has to grow to which fraction, or that there is none."""
+        if not self.conditions and 2 * self.n_samples < LEAST_NAMED:
+            return f"no group is named from fewer than {LEAST_NAMED:,} samples"
         if not self.is_found:
             return "no group of at most two conditions has been shown to reach it by growing"
         group = " and ".join(self.conditions)
         growth = f"{format_percent(self.fraction)} to {format_percent(self.needed_fraction)}"
+        if self.needed_range is not None:
+            low, high = self.needed_range.low, self.needed_range.high
+            growth = f"{format_percent(self.fraction)} to between {format_percent(low)} and {format_percent(high)}"
+            growth += f" ({100.0 * self.needed_range.confidence_level:g} %)"
         return f"once samples with {group} grow from {growth}"
 
 

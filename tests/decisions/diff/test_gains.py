@@ -7,6 +7,8 @@ from sklearn.metrics import (
 )
 
 from shiftmetrics import diff_models
+from shiftmetrics.decisions.labelling.anytime import mean_sequence
+from shiftmetrics.decisions.labelling.plan import plan_from_text
 from two_predictions import (
     CHANGED,
     GAINS,
@@ -72,7 +74,12 @@ def test_costs_weigh_the_errors() -> None:
     assert bound.low <= old - new <= bound.high
     sampled = diff_models(OLD, NEW, costs=costs, rng=1)
     assert sampled.plan is not None
-    assert sampled.plan.mode == "anytime"
+    # Rows that cost nothing come last, and those that may cost 5 are five times as likely as others.
+    places = sampled.plan.order
+    stake = np.maximum(
+        *(np.array([1.0, 5.0, 1.0, 0.0])[side.argmax(axis=1)[places]] for side in (OLD, NEW))
+    )
+    np.testing.assert_array_equal(sampled.plan.sizes, stake)
     answer = diff_models(OLD, NEW, labels=filled(sampled, 30), costs=costs)
     assert answer.interval is not None
     assert answer.interval.low <= old - new <= answer.interval.high
@@ -93,6 +100,58 @@ def test_outputs_of_a_regression_are_compared_by_absolute_error() -> None:
     assert measure.new == pytest.approx(((truth - new) ** 2).mean())
 
 
+@pytest.mark.parametrize("mode", ["exact", "anytime"])
+def test_outputs_are_sampled_by_what_is_at_stake(mode: str) -> None:
+    """Few labels of rows of large changes: intervals that hold, narrower than those of uniform sampling."""
+    rng = np.random.default_rng(5)
+    truth = rng.normal(size=400)
+    old = truth + rng.normal(size=400)
+    new = old + rng.normal(size=400) * rng.exponential(size=400) ** 2
+    value = (np.abs(truth - old) - np.abs(truth - new)).mean()
+    held = []
+    widths = []
+    errors = []
+    for seed in range(40):
+        asked = diff_models(
+            old, new, plan="anytime" if mode == "anytime" else 50, tolerance=0.0, rng=seed
+        )
+        labels = np.full(400, np.nan)
+        labels[asked.plan.order[:50]] = truth[asked.plan.order[:50]]
+        found = diff_models(old, new, labels=labels, plan=asked.plan, tolerance=0.0)
+        assert found.interval.method == mode
+        assert found.labelled.n_labelled == 50
+        held.append(found.interval.low <= value <= found.interval.high)
+        widths.append(found.interval.high - found.interval.low)
+        errors.append(found.value - value)
+    # Uniformly, each row may gain as much as the most extreme one.
+    most = np.abs(new - old).max()
+    gains = np.abs(truth - old) - np.abs(truth - new)
+    values = 0.5 * (gains[rng.permutation(400)[:50]] / most + 1.0)
+    low, high = mean_sequence(values, values, 400)
+    uniform = 2.0 * most * (high[-1] - low[-1])
+    assert np.mean(held) >= 0.95
+    assert np.mean(widths) < 0.5 * uniform
+    # The estimate is unbiased: its mean error is within three standard errors of 0.
+    assert abs(np.mean(errors)) <= 3.0 * np.std(errors) / np.sqrt(40)
+
+
+def test_a_filled_table_of_a_plan_by_size_is_known_again() -> None:
+    truth, old, new = prices()
+    asked = diff_models(old, new, plan=12, rng=3)
+    assert "exact by size 12 of" in asked.plan.text
+    table = asked.to_frame()
+    table.loc[:11, "label"] = truth[table["id"].to_numpy()[:12]]
+    found = diff_models(old, new, labels=table)
+    np.testing.assert_array_equal(found.plan.order, asked.plan.order)
+    assert found.interval.method == "exact"
+    # A plan of before, whose rows were sampled uniformly, keeps its interval.
+    table["plan"] = asked.plan.text.replace(" by size", "").replace("exact", "anytime")
+    rows = plan_from_text(
+        table["plan"][0], np.sort(asked.plan.order), n_samples=len(old), digest=asked.plan.digest
+    )
+    assert rows.sizes is None
+
+
 def test_outputs_are_bounded_without_true_values() -> None:
     truth, old, new = prices()
     result = diff_models(old, new, rng=0)
@@ -104,5 +163,5 @@ def test_outputs_are_bounded_without_true_values() -> None:
         table.loc[: n - 1, "label"] = truth[table["id"].to_numpy()[:n]]
         answer = diff_models(old, new, labels=table)
         assert answer.interval is not None
-        assert answer.interval.method == "anytime"
+        assert answer.interval.method == ("exact" if n >= result.plan.n_labels else "anytime")
         assert answer.interval.low <= value <= answer.interval.high

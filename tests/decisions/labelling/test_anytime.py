@@ -9,6 +9,8 @@ from shiftmetrics.decisions.labelling.anytime import (
     STAKES,
     difference_sequence,
     mean_sequence,
+    planned_bets,
+    weighted_sequence,
 )
 
 Values = npt.NDArray[np.float64]
@@ -102,3 +104,57 @@ def test_whoever_stops_at_a_known_sign_is_rarely_wrong() -> None:
         known = (low > 0.0) | (high < 0.0)
         wrong += bool(known.any() and high[np.argmax(known)] < 0.0)
     assert wrong <= 0.05 * 400
+
+
+def by_size(sizes: Values, n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Sample rows one by one from those that are left, in proportion to their sizes."""
+    left = np.arange(len(sizes))
+    drawn = []
+    for _ in range(n):
+        place = rng.choice(len(left), p=sizes[left] / sizes[left].sum())
+        drawn.append(left[place])
+        left = np.delete(left, place)
+    return np.array(drawn)
+
+
+@pytest.mark.parametrize("planned", [False, True])
+def test_limits_of_rows_sampled_by_size_hold(planned: bool) -> None:
+    rng = np.random.default_rng(0)
+    sizes = rng.exponential(size=80)
+    values = np.where(rng.random(80) < 0.7, 1.0, 0.2)
+    truth = sizes @ values / sizes.sum()
+    held = 0
+    for _ in range(200):
+        drawn = by_size(sizes, 30, rng)
+        bets = planned_bets(values[drawn], np.ones(30, bool), 30) if planned else None
+        low, high = weighted_sequence(
+            values[drawn], values[drawn], sizes[drawn], sizes.sum(), bets=bets
+        )
+        held += bool((low <= truth + 1e-12).all() and (high >= truth - 1e-12).all())
+    assert held >= 0.95 * 200
+
+
+def test_all_rows_by_size_give_the_weighted_mean() -> None:
+    rng = np.random.default_rng(1)
+    sizes = rng.exponential(size=40)
+    values = rng.random(40)
+    low, high = weighted_sequence(values, values, sizes, float(sizes.sum()))
+    truth = sizes @ values / sizes.sum()
+    assert low[-1] == pytest.approx(truth, abs=1e-9)
+    assert high[-1] == pytest.approx(truth, abs=1e-9)
+
+
+def test_a_bet_knows_nothing_of_its_own_value_nor_of_unknown_ones() -> None:
+    rng = np.random.default_rng(2)
+    values = rng.random(20)
+    known = np.ones(20, bool)
+    known[4] = False
+    bets = planned_bets(values, known, 20)
+    for place in range(20):
+        other = values.copy()
+        other[place] = 1.0 - other[place]
+        again = planned_bets(other, known, 20)
+        np.testing.assert_array_equal(again[: place + 1], bets[: place + 1])
+        assert (place == 4) == bool((again == bets).all()) or place == 19
+    # By hand: before any value the variance is 1/4.
+    assert bets[0] == pytest.approx(np.sqrt(2.0 * np.log(2.0 / 0.05) / (20 * 0.25)))

@@ -92,3 +92,22 @@ def test_a_digest_tells_arrays_apart() -> None:
     assert digest_of(first, np.arange(2)) == digest_of(first.copy(), np.arange(2))
     others = [(first[::-1], np.arange(2)), (first, np.arange(3)), (np.arange(2), first)]
     assert digest_of(first, np.arange(2)) not in {digest_of(*parts) for parts in others}
+
+
+def test_rows_are_sampled_in_proportion_to_their_sizes() -> None:
+    """The first row, and the second of those that are left, against their probabilities."""
+    sizes = np.array([1.0, 2.0, 3.0, 0.0])
+    first = np.zeros(4)
+    second = np.zeros(4)
+    n = 3000
+    for seed in range(n):
+        plan = draw_plan(
+            np.arange(4), n_samples=9, n_labels=2, mode="exact", digest="d", sizes=sizes, rng=seed
+        )
+        np.testing.assert_array_equal(plan.sizes, sizes[plan.order])
+        assert plan.order[3] == 3
+        first[plan.order[0]] += 1 / n
+        if plan.order[0] == 2:
+            second[plan.order[1]] += 1
+    np.testing.assert_allclose(first, sizes / 6.0, atol=0.03)
+    np.testing.assert_allclose(second / second.sum(), [1 / 3, 2 / 3, 0.0, 0.0], atol=0.04)

@@ -212,11 +212,17 @@ def _plan_of(
             raise ArgumentValueError("plan", "made for these predictions", got, remedy)
         return plan
     if pair.rows.plan is not None:
-        return plan_from_text(pair.rows.plan, rows, n_samples=n, digest=digest, scale=gains.scale)
+        return plan_from_text(
+            pair.rows.plan,
+            rows,
+            n_samples=n,
+            digest=digest,
+            scale=gains.scale,
+            sizes=gains.sizes,
+        )
     if not len(rows):
         return None
-    # Exact intervals exist for gains of -1, 0 and 1 alone.
-    mode: Mode = "exact" if gains.are_signs and plan != "anytime" else "anytime"
+    mode: Mode = "exact" if plan != "anytime" else "anytime"
     if isinstance(plan, str) and plan != "anytime":
         expected = 'a number of labels, "anytime" or a plan'
         raise ArgumentValueError("plan", expected, value=plan)
@@ -229,7 +235,14 @@ def _plan_of(
     else:
         n_labels = check_integer(plan, "plan", low=1)
     return draw_plan(
-        rows, n_samples=n, n_labels=n_labels, mode=mode, digest=digest, scale=gains.scale, rng=rng
+        rows,
+        n_samples=n,
+        n_labels=n_labels,
+        mode=mode,
+        digest=digest,
+        scale=gains.scale,
+        sizes=gains.sizes,
+        rng=rng,
     )
 
 

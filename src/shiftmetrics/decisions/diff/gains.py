@@ -20,7 +20,11 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.exceptions import ArgumentTypeError
 from shiftmetrics._core.result import Interval
 from shiftmetrics._core.validation import check_keys, check_number
-from shiftmetrics.decisions.labelling.anytime import mean_sequence
+from shiftmetrics.decisions.labelling.anytime import (
+    mean_sequence,
+    planned_bets,
+    weighted_sequence,
+)
 from shiftmetrics.decisions.labelling.exact import Outcomes, difference_interval
 from shiftmetrics.decisions.labelling.paired import future_interval
 from shiftmetrics.decisions.labelling.paired_mean import paired_mean_interval
@@ -49,7 +53,7 @@ class Gains:
     least, most : float
         Limits of the gain of every row that changes, without any label: -1 and 1 for accuracy.
     scale : float
-        Root mean square of the largest gains of the rows that change, without any label: 1 for accuracy.
+        Mean of the largest gains of the rows that change, without any label: 1 for accuracy.
     candidates : ndarray of int
         Rows that a plan samples from: those that change.
     are_signs : bool
@@ -58,6 +62,9 @@ class Gains:
         Whether one of the two models is right in each changed row.
     weights : ndarray of shape (n_classes,)
         Cost of an error on a row of each class: 1 for accuracy.
+    sizes : ndarray of shape (n_candidates,) or None
+        Largest gain or loss of each candidate, without any label, where they differ: rows are sampled in proportion
+        to it. None for accuracy.
     reach : float
         The largest gain or loss that a future row is taken to have: 1 for accuracy, the largest cost,
         or the largest absolute error that either model makes on a known row.
@@ -74,6 +81,7 @@ class Gains:
     are_signs: bool
     two_classes: bool
     weights: FloatArray
+    sizes: FloatArray | None = None
     reach: float
 
     @property
@@ -115,6 +123,8 @@ def gains_of_classes(pair: ClassPair, costs: Mapping[Any, float] | None) -> Gain
     truth = pair.labels[rows]
     gain = (pair.new_codes[rows] == truth).astype(np.float64)
     gain -= pair.old_codes[rows] == truth
+    are_signs = bool((weights == 1.0).all())
+    sizes = np.maximum(losses, wins)[changed]
     low = -losses
     low[rows] = weights[truth] * gain
     high = wins.copy()
@@ -126,11 +136,12 @@ def gains_of_classes(pair: ClassPair, costs: Mapping[Any, float] | None) -> Gain
         bound=bound,
         least=-float(losses.max()),
         most=float(wins.max()),
-        scale=_scale(np.maximum(losses, wins)[changed]),
+        scale=_scale(sizes),
         candidates=np.flatnonzero(changed),
-        are_signs=bool((weights == 1.0).all()),
+        are_signs=are_signs,
         two_classes=len(pair.classes) == 2,
         weights=weights,
+        sizes=None if are_signs else sizes,
         reach=float(weights.max()),
     )
 
@@ -154,13 +165,14 @@ def gains_of_outputs(pair: OutputPair) -> Gains:
         are_signs=False,
         two_classes=False,
         weights=np.ones(1),
+        sizes=reach[pair.changed],
         reach=float(errors[pair.rows.known].max(initial=0.0)),
     )
 
 
 def _scale(largest: FloatArray) -> float:
-    """Return the root mean square of the largest gains."""
-    return float(np.sqrt(np.mean(largest**2))) if len(largest) else 1.0
+    """Return the mean of the largest gains: what an interval from rows sampled in proportion to them is wide by."""
+    return float(np.mean(largest)) if len(largest) else 1.0
 
 
 def _certain(low: FloatArray, high: FloatArray) -> Interval:
@@ -208,8 +220,8 @@ def sampled_difference(gains: Gains, plan: LabelPlan) -> tuple[float, Interval, 
     """Return the estimate and the interval of the mean gain of these rows, from the labels of a plan.
 
     An exact interval is given once, when the planned rows are labelled; rows without a label count
-    as the worst case. Before that, and for costs and outputs, it is an anytime one, from the rows
-    up to the last labelled one.
+    as the worst case. Before that it is an anytime one, from the rows up to the last labelled one. Of
+    costs and outputs the first is a betting sequence as well, with bets for that number of labels.
 
     Returns
     -------
@@ -227,6 +239,10 @@ def sampled_difference(gains: Gains, plan: LabelPlan) -> tuple[float, Interval, 
         return value, point, plan.order
     # A row that nobody can label must not hold up the answer: from nine tenths on, gaps count as the worst case.
     is_finished = labelled[: plan.n_labels].mean() >= GONE_THROUGH
+    if plan.sizes is not None:
+        method = "exact" if plan.mode == "exact" and is_finished else "anytime"
+        n_drawn = plan.n_labels if method == "exact" else len(_looked_at(gains, plan))
+        return _estimate_by_size(gains, plan, n_drawn, method)
     if plan.mode == "exact" and gains.are_signs and is_finished:
         method = "exact"
         drawn = plan.rows
@@ -241,6 +257,48 @@ def sampled_difference(gains: Gains, plan: LabelPlan) -> tuple[float, Interval, 
         limits = _anytime_limits(gains, drawn)
     used = drawn[gains.known[drawn]]
     return _estimate(gains, limits, method, used)
+
+
+def _estimate_by_size(
+    gains: Gains, plan: LabelPlan, n_drawn: int, method: str
+) -> tuple[float, Interval, IntArray]:
+    """Return estimate and interval from the first rows of a plan that sampled them in proportion to their sizes."""
+    assert plan.sizes is not None
+    # Rows that nothing is at stake in come last, and gain nothing.
+    n_drawn = min(n_drawn, int(np.count_nonzero(plan.sizes)))
+    drawn = plan.order[:n_drawn]
+    sizes = plan.sizes[:n_drawn]
+    known = gains.known[drawn]
+    total = float(plan.sizes.sum())
+    # What a row gains over the most it could, from -1 to 1, as a value between 0 and 1.
+    lowest = 0.5 * (np.clip(gains.low[drawn] / sizes, -1.0, 1.0) + 1.0)
+    highest = 0.5 * (np.clip(gains.high[drawn] / sizes, -1.0, 1.0) + 1.0)
+    limits = -total, total
+    if n_drawn:
+        bets = None
+        if method == "exact":
+            bets = planned_bets(lowest, known, n_drawn, LEVEL)
+        low, high = weighted_sequence(lowest, highest, sizes, total, LEVEL, bets=bets)
+        limits = total * (2.0 * float(low[-1]) - 1.0), total * (2.0 * float(high[-1]) - 1.0)
+    used = drawn[known]
+    return _within_certain(gains, limits, method, used, _sum_by_size(gains, plan, n_drawn))
+
+
+def _sum_by_size(gains: Gains, plan: LabelPlan, n_drawn: int) -> float:
+    """Return the estimate of the sum of the gains of all candidates: that of D. Raj (JASA 51, 1956).
+
+    After each draw, what was seen before and the gain of the row over its probability are together an unbiased
+    estimate; their mean is taken. Rows without a label count as if they gained nothing.
+    """
+    assert plan.sizes is not None
+    if not n_drawn:
+        return 0.0
+    drawn = plan.order[:n_drawn]
+    gained = np.where(gains.known[drawn], gains.low[drawn], 0.0)
+    sizes = plan.sizes[:n_drawn]
+    before = np.cumsum(gained) - gained
+    left = float(plan.sizes.sum()) - (np.cumsum(sizes) - sizes)
+    return float(np.mean(before + gained / sizes * left))
 
 
 def _looked_at(gains: Gains, plan: LabelPlan) -> IntArray:
@@ -271,6 +329,15 @@ def _estimate(
     gains: Gains, limits: tuple[float, float], method: str, used: IntArray
 ) -> tuple[float, Interval, IntArray]:
     """Return estimate and interval of the mean gain from limits of the sum over the candidates."""
+    # The labelled candidates are a simple random sample, so that their mean stands for all of them.
+    mean = float(gains.low[used].mean()) if len(used) else 0.0
+    return _within_certain(gains, limits, method, used, mean * len(gains.candidates))
+
+
+def _within_certain(
+    gains: Gains, limits: tuple[float, float], method: str, used: IntArray, estimate: float
+) -> tuple[float, Interval, IntArray]:
+    """Return estimate and interval of the mean gain from those of the sum over the candidates."""
     n = gains.n_samples
     # Outputs that change by less than the tolerance are no candidates, and yet not known.
     others = np.ones(n, dtype=bool)
@@ -282,7 +349,5 @@ def _estimate(
     low = max((limits[0] + rest_low) / n, certain.low)
     high = min((limits[1] + rest_high) / n, certain.high)
     interval = Interval(low=low, high=high, confidence_level=LEVEL, method=method)
-    # The labelled candidates are a simple random sample, so that their mean stands for all of them.
-    mean = float(gains.low[used].mean()) if len(used) else 0.0
-    value = (mean * len(gains.candidates) + 0.5 * (rest_low + rest_high)) / n
+    value = (estimate + 0.5 * (rest_low + rest_high)) / n
     return min(max(value, low), high), interval, used

@@ -179,13 +179,20 @@ def _add_named_change(entry: Entry) -> None:
     line = {
         "Group": " and ".join(change.conditions),
         "Current fraction": percent(change.fraction),
-        "Fraction at the threshold": percent(change.needed_fraction),
+        "Fraction at the threshold": _needed(change),
         "Risk inside": number(change.risk),
         "Risk outside": number(change.rest_risk),
         "p": Number(f"{change.p_value:.2g}"),
     }
     caption = f"Upweighted group: the least named change, measured on {change.n_samples:,} held-out samples."
     entry.add_table([line], caption)
+
+
+def _needed(change: Any) -> str:
+    """Return the fraction that a group needs, as a range where it is known."""
+    if change.needed_range is None:
+        return percent(change.needed_fraction)
+    return f"{percent(change.needed_range.low)} to {percent(change.needed_range.high)}"
 
 
 def series_facts(result: Any) -> list[Fact]:
