@@ -182,17 +182,20 @@ class Domain:
                 squared[changed & stuck] = np.inf
         return np.asarray(np.sqrt(squared))
 
-    def limits(self, start: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the lowest and highest place of each sample in each column; for categories, where they stand.
+    def limits(
+        self, start: FloatArray, columns: IntArray | slice = slice(None)
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the lowest and highest place of each sample in some columns; for categories, where they stand.
 
         Both are NaN where a cell is missing.
         """
-        free = self.numeric
+        start = start[:, columns]
+        free = self.numeric[columns]
         # A sample outside the bounds may stay there, or come nearer.
-        low = np.where(free, np.minimum(self.lower, start), start)
-        high = np.where(free, np.maximum(self.upper, start), start)
+        low = np.where(free, np.minimum(self.lower[columns], start), start)
+        high = np.where(free, np.maximum(self.upper[columns], start), start)
         # Integers take the last step within the bounds; infinite bounds have none.
-        stepping = free & self.integer
+        stepping = free & self.integer[columns]
         if stepping.any():
             with np.errstate(invalid="ignore"):
                 lowest = start - np.floor(start - low)

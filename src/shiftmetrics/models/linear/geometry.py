@@ -105,13 +105,16 @@ class Geometry:
         self.numeric = domain.numeric
         weighty = np.abs(scores.weights).any(axis=1)
         self.whole = domain.numeric & domain.integer & weighty
-        low, high = domain.limits(problem.codes)
         self.missing = np.isnan(problem.codes)  # such a number stays as it is
         # How far each number may go down and up, in units of distance.
-        down = (problem.codes - low) / domain.unit
-        up = (high - problem.codes) / domain.unit
-        self.down = np.where(self.missing, 0.0, down)
-        self.up = np.where(self.missing, 0.0, up)
+        columns = np.flatnonzero(self.numeric)
+        low, high = domain.limits(problem.codes, columns)
+        here = problem.codes[:, columns]
+        gone = self.missing[:, columns]
+        self.down = np.zeros(problem.codes.shape)
+        self.up = np.zeros(problem.codes.shape)
+        self.down[:, columns] = np.where(gone, 0.0, (here - low) / domain.unit[columns])
+        self.up[:, columns] = np.where(gone, 0.0, (high - here) / domain.unit[columns])
         self._stuck = [flip.is_stuck(problem.codes) for flip in self.flips]
         distances = [flip.distance for flip in self.flips]
         most = max(most_plans, _MOST_ALTERNATIVES)
@@ -146,17 +149,20 @@ class Geometry:
     def _rival(self, gap: FloatArray, signs: FloatArray) -> Rival:
         """Lay out what raises ``signs . scores``."""
         domain = self.problem.domain
-        # Numbers: the slope of the gap for a change of one unit, and how far there is room in its direction.
-        unit = np.where(self.numeric, domain.unit, 0.0)
-        weights = self.scores.weights * unit[:, None]
-        slopes = np.where(self.missing, 0.0, signs @ weights.T)
-        room = np.where(slopes > 0.0, self.up, self.down)
+        # Numbers: the slope of the gap for a change of one unit, and how far there is room in its direction. Those
+        # that stay have slope 0, and no part in the work.
+        able = np.flatnonzero(self.numeric)
+        weights = self.scores.weights[able] * domain.unit[able, None]
+        slopes_there = np.where(self.missing[:, able], 0.0, signs @ weights.T)
+        slopes = np.zeros(self.missing.shape)
+        slopes[:, able] = slopes_there
         limited = np.isfinite(domain.lower) | np.isfinite(domain.upper)
 
         def path_of(columns: BoolArray) -> ScorePath:
-            steepness = np.abs(slopes[:, columns])
-            room_there = room[:, columns]
-            return ScorePath.of(steepness, room_there, limited[columns])
+            there = np.flatnonzero(columns)
+            steep = slopes[:, there]
+            room = np.where(steep > 0.0, self.up[:, there], self.down[:, there])
+            return ScorePath.of(np.abs(steep), room, limited[there])
 
         path = path_of(self.numeric)
         smooth = path

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.models.linear.geometry import Geometry, Rival
 from shiftmetrics.models.linear.integer_steps import IntegerSteps
@@ -17,7 +17,8 @@ from shiftmetrics.models.search.worst_case import WorstCase
 from shiftmetrics.stability.losses import ZeroOneLoss
 
 _CELL_BYTES = 200  # of a number of a row, for each score
-_BLOCK_BYTES = 1 << 24
+_FIXED_BYTES = 60  # of a cell that stays
+_BLOCK_BYTES = 1 << 25
 _MOST_PLANS = 1 << 14  # numbers of flips at each price
 _MOST_PLANS_OF_ROWS = 1 << 23  # the same, times all rows
 _ROWS_AT_ONCE = 128  # whose ways of integer steps are in memory
@@ -60,17 +61,31 @@ def nearest_errors(problem: ModelProblem, scores: AdditiveScores) -> WorstCase:
     """Return the distance of each row to the nearest error, and where that is."""
     distances = np.empty(problem.n_samples)
     lower = np.empty(problem.n_samples)
-    row_bytes = _CELL_BYTES * problem.domain.n_features * len(scores.intercept)
+    # What a row needs grows with the columns that may change.
+    n_able = int(problem.domain.numeric.sum()) + len(problem.domain.mutable_flips)
+    row_bytes = _CELL_BYTES * n_able * len(scores.intercept)
+    row_bytes += _FIXED_BYTES * problem.domain.n_features
+    errors = _errors_at_rows(problem)
     for block in row_blocks(problem.n_samples, row_bytes, block_bytes=_BLOCK_BYTES):
         ways = _nearest_ways(problem, scores, block)
-        wrong = ways.geometry.problem.is_wrong(problem.codes[block], slice(None))
+        wrong = errors[block]
         # The infimum of distances beyond the boundary may be 0, where an error is not yet.
         nearest = np.maximum(ways.best.distance, _NEAR)
         least = np.maximum(np.minimum(ways.floor, ways.best.distance), _NEAR)
         distances[block] = np.where(wrong, 0.0, nearest)
         lower[block] = np.where(wrong, 0.0, least)
 
+    known: list[FloatArray] = []  # the places of all rows, where one block holds them
+
     def points(rows: IntArray, _distances: FloatArray, _choices: IntArray | None) -> FloatArray:
+        if len(row_blocks(problem.n_samples, row_bytes, block_bytes=_BLOCK_BYTES)) == 1:
+            if not known:
+                movable = np.flatnonzero(np.isfinite(distances) & ~errors)
+                places = problem.codes.copy()
+                if movable.size:
+                    places[movable] = _beyond(_nearest_ways(problem, scores, movable))
+                known.append(places)
+            return known[0][rows]
         placed = np.empty((len(rows), problem.domain.n_features))
         for block in row_blocks(len(rows), row_bytes, block_bytes=_BLOCK_BYTES):
             placed[block] = _beyond(_nearest_ways(problem, scores, rows[block]))
@@ -81,6 +96,16 @@ def nearest_errors(problem: ModelProblem, scores: AdditiveScores) -> WorstCase:
     upper_loss = ZeroOneLoss(distances, kind="upper_bound")
     lower_loss = ZeroOneLoss(lower, kind="lower_bound")
     return WorstCase(upper_loss, points, lower=lower_loss)
+
+
+def _errors_at_rows(problem: ModelProblem) -> BoolArray:
+    """Return which rows are errors where they stand, asked for once for all columns."""
+    held = problem.known.get("errors at rows")
+    if held is None or held[0] is not problem.codes or held[1] is not problem.y:
+        wrong = problem.is_wrong(problem.codes, slice(None))
+        held = (problem.codes, problem.y, wrong)
+        problem.known["errors at rows"] = held
+    return np.asarray(held[2])
 
 
 def _nearest_ways(

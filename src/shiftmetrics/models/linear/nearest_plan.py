@@ -43,9 +43,11 @@ class NearestPlan:
     ) -> None:
         """Keep the shortest way of each row if it is shorter; ``squared`` is that of the changes of numbers."""
         distance = np.sqrt(squared + plan.distance[rows] ** 2)
-        order = np.argsort(distance, kind="stable")
-        _, first = np.unique(rows[order], return_index=True)
-        shortest = order[first]
+        shortest = np.arange(len(rows))
+        if not (np.diff(rows) > 0).all():  # several ways of a row
+            order = np.argsort(distance, kind="stable")
+            _, first = np.unique(rows[order], return_index=True)
+            shortest = order[first]
         better = shortest[distance[shortest] < self.distance[rows[shortest]]]
         row = rows[better]
         self.distance[row] = distance[better]

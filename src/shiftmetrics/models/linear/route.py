@@ -9,6 +9,7 @@ one.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,9 +20,11 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.linear.geometry import Geometry
 from shiftmetrics.models.linear.nearest import nearest_errors
 from shiftmetrics.models.linear.scores import AdditiveScores, points_to_check
+from shiftmetrics.models.linear.value_risks import additive_value_risks
 from shiftmetrics.models.reading.estimators import is_of_sklearn, last_step
 from shiftmetrics.models.reading.model import LossName, ModelProblem, losses_of_scores
 from shiftmetrics.models.reading.steps import is_additive
+from shiftmetrics.models.search.importance import Draws
 from shiftmetrics.models.search.worst_case import EVERYONE, Ascent, BestPoints, Route, WorstCase
 from shiftmetrics.stability.losses import (
     AlternativesLoss,
@@ -73,6 +76,21 @@ class LinearRoute(Route):
         if several or geometry.whole.any() or geometry.joined:
             return _searched(geometry)
         return closed_form(geometry)
+
+    def by_group(
+        self,
+        problem: ModelProblem,
+        groups: Sequence[Sequence[str | int]],
+        draws: Draws | None = None,
+    ) -> Iterator[tuple[int, WorstCase]]:
+        """Yield the worst cases of groups of columns, with the risks at all values, which are sums as well."""
+        for position, found in super().by_group(problem, groups, draws):
+            scores = problem.once("scores", AdditiveScores.of)
+            if draws is not None and scores is not None:
+                columns = problem.domain.positions(groups[position])
+                risks = additive_value_risks(problem, scores, columns, draws)
+                found = replace(found, value_risks=risks)
+            yield position, found
 
 
 def _is_loss(problem: ModelProblem, scores: AdditiveScores) -> bool:

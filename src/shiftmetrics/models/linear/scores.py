@@ -12,11 +12,11 @@ from typing import Self
 
 import numpy as np
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics.models.reading.model import ModelProblem
 
 _STEP = 64.0  # standard deviations
-_TOLERANCE = 1e-8  # of the largest score
+TOLERANCE = 1e-8  # of the largest score
 _CHECKED_ROWS = 500
 
 
@@ -104,14 +104,30 @@ class AdditiveScores:
     def __call__(self, points: FloatArray, problem: ModelProblem) -> FloatArray:
         """Return the scores of coded points, of shape (n, n_scores)."""
         gone = np.isnan(points)
-        held = np.where(gone, 0.0, points)
+        some_gone = gone.any()
+        held = points
+        if some_gone:
+            held = np.where(gone, 0.0, points)
         scores = self.intercept + held @ self.weights
-        if gone.any():
+        if some_gone:
             scores += gone @ self.missing
         for flip, table in zip(problem.domain.flips, self.tables, strict=True):
             states = flip.state_of(points)
             scores += table[states]
         return np.asarray(scores)
+
+    def part(self, points: FloatArray, problem: ModelProblem, columns: IntArray) -> FloatArray:
+        """Return what some columns add to the scores of coded points; a group that flips counts as a whole."""
+        numbers = columns[~problem.domain.categorical[columns]]
+        cells = points[:, numbers]
+        gone = np.isnan(cells)
+        added = np.where(gone, 0.0, cells) @ self.weights[numbers]
+        if gone.any():
+            added += gone @ self.missing[numbers]
+        for flip, table in zip(problem.domain.flips, self.tables, strict=True):
+            if np.isin(flip.columns, columns).any():
+                added += table[flip.state_of(points)]
+        return np.asarray(added)
 
     def reproduces(self, problem: ModelProblem) -> bool:
         """Return True if these are the model's scores, at rows and far from them, and whether it predicts by them."""
@@ -122,14 +138,14 @@ class AdditiveScores:
         of_intercept = float(np.abs(self.intercept).max())
         scale = max(1e-300, largest, of_intercept)
         wrong_by = np.abs(got - expected)
-        if not (wrong_by <= _TOLERANCE * scale).all():
+        if not (wrong_by <= TOLERANCE * scale).all():
             return False
         if problem.classes is None:
             return True
         # The highest score must be the prediction, where it is higher by more than rounding.
         ordered = np.sort(got, axis=1)
         lead = ordered[:, -1] - ordered[:, -2]
-        clear = lead > _TOLERANCE * scale
+        clear = lead > TOLERANCE * scale
         predicted = got.argmax(axis=1) == problem.predict(points)
         return bool(predicted[clear].all())
 

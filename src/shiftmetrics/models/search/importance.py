@@ -113,7 +113,7 @@ def value_risks_of(
         The samples that are averaged, and those whose values replace theirs.
     """
     n_samples = len(codes)
-    values, fractions, value_of = _values(draws, columns, n_samples)
+    values, fractions, value_of = values_of_draws(draws, columns, n_samples)
     risks = np.empty((len(draws.weights), len(values)))
     expected = np.zeros(n_samples)
     # A call of a model has its cost whatever the number of rows: several values share one.
@@ -129,12 +129,16 @@ def value_risks_of(
     return ValueRisks(fractions, risks, expected, value_of)
 
 
-def _values(
+def values_of_draws(
     draws: Draws, columns: IntArray, n_samples: int
 ) -> tuple[FloatArray, FloatArray, IntArray]:
     """Return the values, of shape (n_values, n_columns), how often each occurs, and which one each sample has."""
     held = draws.codes[:, columns]
-    values, value_of = np.unique(held, axis=0, return_inverse=True)
+    if len(columns) == 1:  # of one column this takes a fifth of the time
+        values, value_of = np.unique(held[:, 0], return_inverse=True)
+        values = values[:, None]
+    else:
+        values, value_of = np.unique(held, axis=0, return_inverse=True)
     value_of = value_of.ravel()
     most = max(_FEWEST_VALUES, _MOST_PREDICTIONS // n_samples)
     if len(values) > most:
