@@ -4,6 +4,7 @@ import json
 import xml.etree.ElementTree as ET
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from visits import visits
@@ -49,3 +50,22 @@ def test_a_batch_that_cannot_be_read_leaves_the_state(run, clinic, passport, tmp
     visits(rng, 40).to_csv(batch, index=False)
     assert run("monitor", passport, batch).exit_code == 2  # the model is missing
     assert state.read_text() == before
+
+
+def test_an_alarm_is_silent_once_it_is_acknowledged(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    pd.DataFrame(rng.normal(size=(400, 2)), columns=["a", "b"]).to_csv("was.csv", index=False)
+    pd.DataFrame(rng.normal(2, 1, size=(150, 2)), columns=["a", "b"]).to_csv("is.csv", index=False)
+    assert run("passport", "was.csv", "--output", "p.json").exit_code == 0
+    early = run("monitor", "p.json", "is.csv", "--acknowledge", "new station")
+    assert early.exit_code == 2
+    assert "--acknowledge" in early.output
+    assert run("monitor", "p.json", "is.csv").exit_code == 1
+    told = run("monitor", "p.json", "is.csv", "--acknowledge", "new station")
+    assert told.exit_code == 0
+    assert "Acknowledged after batch 1 (samples): new station." in told.output
+    assert run("monitor", "p.json", "is.csv").exit_code == 0
+    history = (tmp_path / "p.state.history.jsonl").read_text().splitlines()
+    lines = [json.loads(line) for line in history]
+    assert [line["acknowledged"] for line in lines] == [[], ["new station"], []]

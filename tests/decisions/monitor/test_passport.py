@@ -56,7 +56,8 @@ def test_alarms_share_the_level():
     passport = make_passport(frame.assign(guess=frame["x"] > 0), label="label", model="guess")
     errors, rows = passport.alarms()
     assert isinstance(errors, Alarm)
-    assert errors.alpha + sum(alarm.alpha for alarm in rows) == pytest.approx(0.05)
+    # One half is kept for alarms that are started again.
+    assert errors.alpha + sum(alarm.alpha for alarm in rows) == pytest.approx(0.025)
 
 
 @pytest.mark.parametrize("words", [("no", "yes"), (1, 2), (-1, 1), ("0", "right")])

@@ -49,6 +49,8 @@ DAMAGE = {
     "batches of an alarm": (["rows", 0, "n_batches"], -1, "n_batches"),
     "more hits than samples": (["rows", 0, "n_hits"], 1000, "n_hits"),
     "an alarm that is not": (["rows", 0, "raised_at"], 1, "raised_at"),
+    "a restart without a note": (["rows", 0, "n_restarts"], 1, "n_restarts"),
+    "a later start": (["rows", 0, "started_at"], 3, "started_at"),
     "a digit": (["rows", 0, "n_hits"], 1, "checksum"),
     "sequence": (["sequence"], 1, "sequence"),
     "no errors": (["errors"], {"text": "nan"}, "errors"),

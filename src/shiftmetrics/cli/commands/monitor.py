@@ -13,6 +13,7 @@ from shiftmetrics.cli.outputs import CommandAnswer, Job
 from shiftmetrics.cli.signature import Call, measuring
 from shiftmetrics.decisions import MonitorResult, Passport, monitor_batch
 from shiftmetrics.decisions.monitor.passport import BatchCounts
+from shiftmetrics.decisions.monitor.state import MonitorState
 from shiftmetrics.decisions.monitor.state_file import StateFile
 from shiftmetrics.rules import Rule, RulesResult
 from shiftmetrics.rules.outcomes import Ended, Outcome
@@ -26,7 +27,13 @@ def default_state(passport: str) -> Path:
 
 @measuring(
     {},
-    words={"passport": "PASSPORT", "batch": "BATCH", "model": "--model", "state": "--state"},
+    words={
+        "passport": "PASSPORT",
+        "batch": "BATCH",
+        "model": "--model",
+        "state": "--state",
+        "acknowledge": "--acknowledge",
+    },
     default_paths={"state": lambda values: default_state(values["passport"])},
 )
 def monitor(
@@ -36,6 +43,7 @@ def monitor(
     call: Call,
     model: str | None = None,
     state: Path | None = None,
+    acknowledge: str | None = None,
     junit: Path | None = None,
 ) -> Job:
     """Hold a batch against a passport: whether errors have risen, or the rows have changed.
@@ -45,9 +53,11 @@ def monitor(
     parts of one batch, such as those of workers. Beside the state, a history (.history.jsonl) keeps the counts of
     every batch, so that an alarm can be proven; a monitor waits up to 30 s for another one of the same state.
 
-    Exit codes: 0 no alarm, 1 an alarm, 2 an error; after an error the state is as before.
+    Exit codes: 0 no alarm, 1 an alarm that was not acknowledged, 2 an error; after an error the state is as before.
 
     Example: `shiftmetrics monitor passport.json monday.csv --state state.json`
+
+    Example: `shiftmetrics monitor passport.json tuesday.csv --acknowledge "new station"`
 
     Parameters
     ----------
@@ -59,6 +69,9 @@ def monitor(
         The classifier of the passport, where it watches one.
     state : FILE.json
         What is remembered between batches. Default: the name of the passport with .state.json.
+    acknowledge : NOTE
+        What the change is that raised an alarm before this batch: the alarm is then started again, against what was
+        seen since it was raised, and only later news raises it.
     junit : FILE.xml
         Write the alarms as JUnit XML, for CI to show.
     """
@@ -80,7 +93,7 @@ def monitor(
         for table in tables[1:]:
             counts += call(known.count, table, model=opened)
         # Between reading the state and replacing it no other monitor may count.
-        result = call(_moved_on, file, known, counts)
+        result = call(_moved_on, file, known, counts, acknowledge)
         if junit is not None:
             _as_outcomes(result).to_junit(junit)
         return CommandAnswer(
@@ -95,11 +108,16 @@ def monitor(
     return Job(inputs=[Source(argument="PASSPORT", path=Path(passport)), *sources], compute=compute)
 
 
-def _moved_on(file: StateFile, known: Passport, counts: BatchCounts) -> MonitorResult:
-    """Count a batch while no other process holds the state."""
+def _moved_on(
+    file: StateFile, known: Passport, counts: BatchCounts, acknowledge: str | None
+) -> MonitorResult:
+    """Count a batch while no other process holds the state; alarms of earlier ones may be acknowledged before."""
     with file.locked():
         before = file.read(known)
-        result = monitor_batch(known, counts, state=before)
+        state = before
+        if acknowledge is not None:
+            state = (before or MonitorState.start(known)).acknowledge(acknowledge)
+        result = monitor_batch(known, counts, state=state)
         return replace(result, state=file.write(result, before))
 
 

@@ -81,7 +81,12 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
         if state.n_batches == 1:
             samples = "sample" if state.n_samples == 1 else "samples"
             return f"The first batch, of {state.n_samples} {samples}, shows no change."
-        return f"{state.n_batches} batches of {state.n_samples} samples in all show no change."
+        beyond = ""
+        if state.acknowledged:
+            beyond = " beyond what was acknowledged"
+        return (
+            f"{state.n_batches} batches of {state.n_samples} samples in all show no change{beyond}."
+        )
 
     @property
     def next_steps(self) -> list[str]:
@@ -111,7 +116,10 @@ class MonitorResult(LeadingVerdict, Drawn, Result):
         if self.state.errors is None:
             sentences.append("Errors are not watched: the passport has no labels.")
         if self.exit_code:
-            sentences.append("The alarm stays: to watch on, start a new state.")
+            sentences.append(
+                "The alarm stays until it is acknowledged: with the next batch, --acknowledge NOTE."
+            )
+        sentences += [each.sentence() for each in self.state.acknowledged]
         return [*sentences, *self.warnings]
 
 

@@ -16,7 +16,7 @@ from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions.calibration import Calibration
-from shiftmetrics.decisions.monitor.alarm import Alarm
+from shiftmetrics.decisions.monitor.alarm import Alarm, part_of_start
 from shiftmetrics.decisions.monitor.records import FileRecord
 from shiftmetrics.decisions.monitor.repeats import add_digests, rows_digest
 from shiftmetrics.decisions.predictions.model_outputs import ModelOutputs, model_outputs
@@ -189,13 +189,14 @@ class Passport(FileRecord):
     def alarms(self) -> tuple[Alarm | None, tuple[Alarm, ...]]:
         """Return the alarms at their start: of labelled errors, and of each test of the samples.
 
-        Half of alpha goes to the errors, half to the samples, where both are watched.
+        Half of alpha goes to the errors, half to the samples, where both are watched; of each half, one half is kept
+        for alarms that are started again.
         """
         # Bonferroni: the parts of alpha sum to all of it, so that any alarm at all has that probability.
         rows = self.tests if self.rows_armed else ()
-        part = self.alpha
+        part = self.alpha * part_of_start(0)
         if rows and self.errors is not None:
-            part = 0.5 * self.alpha
+            part = 0.5 * part
         errors = None
         if self.errors is not None:
             errors = Alarm.against("errors", self.errors.hits, self.errors.n, alpha=part)

@@ -14,7 +14,8 @@ import numpy as np
 
 from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.exceptions import ArgumentValueError
-from shiftmetrics.decisions.monitor.alarm import Alarm
+from shiftmetrics.decisions.monitor.acknowledgement import Acknowledgement
+from shiftmetrics.decisions.monitor.alarm import Alarm, counted_since, part_of_start
 from shiftmetrics.decisions.monitor.passport import BatchCounts, Passport
 from shiftmetrics.decisions.monitor.records import FileRecord, canonical
 from shiftmetrics.decisions.monitor.repeats import MOST_KEPT, add_batch
@@ -43,6 +44,8 @@ class MonitorState(FileRecord):
     seen : array of int of shape (n_kept, 2)
         For up to 200 batches the number of rows, and a sum of hashes of 20 or more rows, by which one that is given
         again is found.
+    acknowledged : tuple of Acknowledgement
+        The alarms that somebody has seen and accepted, in order.
     """
 
     argument: ClassVar[str] = "state"
@@ -56,6 +59,7 @@ class MonitorState(FileRecord):
     last: BatchCounts | None = None
     history: str = ""
     seen: IntArray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
+    acknowledged: tuple[Acknowledgement, ...] = ()
 
     @classmethod
     def start(cls, passport: Passport) -> MonitorState:
@@ -73,6 +77,9 @@ class MonitorState(FileRecord):
             alarm.update(count.hits, count.n)
             for alarm, count in zip(self.rows, counts.rows, strict=False)
         )
+        if errors is not None:
+            (errors,) = counted_since((errors,), [(counts.errors.hits, counts.errors.n)])
+        rows = counted_since(rows, [(count.hits, count.n) for count in counts.rows])
         return replace(
             self,
             errors=errors,
@@ -82,6 +89,37 @@ class MonitorState(FileRecord):
             last=replace(counts, above=(), digest=0),
             seen=add_batch(self.seen, counts.n_samples, counts.digest),
         )
+
+    def acknowledge(self, note: str) -> MonitorState:
+        """Return the state in which all alarms that are raised are started again, for a change that is accepted.
+
+        Alarms of the samples are started again together: several of them see one change.
+
+        Parameters
+        ----------
+        note : str
+            What the change is, such as "new station".
+
+        Raises
+        ------
+        ValueError
+            If the note is empty, or no alarm is raised.
+        """
+        if not note.strip():
+            raise ArgumentValueError("acknowledge", "what the change is", value=note)
+        raised = tuple(alarm.name for alarm in self.alarms if alarm.raised)
+        if not raised:
+            remedy = "Give the batch without it."
+            expected = "a note on an alarm that is raised"
+            raise ArgumentValueError("acknowledge", expected, "no alarm that is raised", remedy)
+        errors = self.errors
+        if errors is not None and errors.raised:
+            errors = errors.restarted()
+        rows = self.rows
+        if any(alarm.raised for alarm in rows):
+            rows = tuple(alarm.restarted() for alarm in rows)
+        added = Acknowledgement(note=note.strip(), batch=self.n_batches, alarms=raised)
+        return replace(self, errors=errors, rows=rows, acknowledged=(*self.acknowledged, added))
 
     @property
     def alarms(self) -> tuple[Alarm, ...]:
@@ -157,8 +195,15 @@ def check_state(state: MonitorState, passport: Passport) -> None:
     has_errors = "an alarm" if start.errors is not None else "None"
     _check((state.errors is None) == (start.errors is None), "errors", has_errors, state.errors)
     for place, alarm, first in zip(_places(state), state.alarms, start.alarms, strict=True):
+        # One that was started again has a limit of its own, and the part of alpha of that start.
+        started = first
+        if alarm.n_restarts:
+            part = part_of_start(alarm.n_restarts) / part_of_start(0)
+            started = replace(first, allowed=alarm.allowed, alpha=part * first.alpha)
+            least = f"at least {first.allowed:.3g}"
+            _check(alarm.allowed >= first.allowed, f"{place}.allowed", least, alarm.allowed)
         for name in ("name", "allowed", "alpha"):
-            _check_same(getattr(alarm, name), getattr(first, name), f"{place}.{name}")
+            _check_same(getattr(alarm, name), getattr(started, name), f"{place}.{name}")
         _check_alarm(alarm, place)
     _check_counts(state)
     if state.last is not None:
@@ -175,6 +220,10 @@ def _check_counts(state: MonitorState) -> None:
         _check_same(alarm.n_batches, state.n_batches, f"{place}.n_batches")
     for number, alarm in enumerate(state.rows):
         _check_same(alarm.n_samples, state.n_samples, f"rows[{number}].n_samples")
+    n_known = len(state.acknowledged)
+    for place, alarm in zip(_places(state), state.alarms, strict=True):
+        n = alarm.n_restarts
+        _check(n <= n_known, f"{place}.n_restarts", f"at most {n_known}, as acknowledged", n)
     if state.errors is not None:
         n = state.errors.n_samples
         _check(n <= state.n_samples, "errors.n_samples", f"at most {state.n_samples}", n)
@@ -195,13 +244,25 @@ def _check_alarm(alarm: Alarm, place: str) -> None:
     _check(right, f"{place}.bets", f"{n_bets} finite numbers of at least 0", bets.tolist())
     _check(0.0 < alarm.alpha < 1.0, f"{place}.alpha", "between 0 and 1", alarm.alpha)
     _check(0.0 <= alarm.allowed <= 1.0, f"{place}.allowed", "between 0 and 1", alarm.allowed)
-    for name in ("n_batches", "n_samples", "n_hits", "raised_at"):
+    counts = (
+        "n_batches",
+        "n_samples",
+        "n_hits",
+        "raised_at",
+        "n_restarts",
+        "started_at",
+        "n_since",
+        "n_hits_since",
+    )
+    for name in counts:
         _check(getattr(alarm, name) >= 0, f"{place}.{name}", "at least 0", getattr(alarm, name))
     most = alarm.n_samples
     _check(alarm.n_hits <= most, f"{place}.n_hits", f"at most {most}", alarm.n_hits)
     latest = alarm.n_batches
     _check(alarm.raised_at <= latest, f"{place}.raised_at", f"at most {latest}", alarm.raised_at)
-    least = alarm.evidence if alarm.n_batches else 0.0
+    started = alarm.started_at
+    _check(started <= latest, f"{place}.started_at", f"at most {latest}", started)
+    least = alarm.evidence if alarm.n_batches > started else 0.0
     right = math.isfinite(alarm.highest) and alarm.highest >= least
     _check(right, f"{place}.highest", f"at least the evidence, {least:.3g}", alarm.highest)
     # An alarm is raised at this evidence, and stays.

@@ -123,7 +123,7 @@ class StateFile:
         MonitorState
             With the digest of its line in the history.
         """
-        line = _line(result, "" if before is None else before.history)
+        line = _line(result, before)
         state = replace(result.state, history=_digest(line))
         staging = current_staging()
         # A line whose state was not replaced, because the process was killed, is a batch that was not counted: it is
@@ -183,28 +183,31 @@ class StateFile:
         if state is None:
             raise ArgumentValueError("state", "an existing file", repr(str(self.path)))
         lines = {_digest(line): line for line in self._lines()} if self.history.exists() else {}
-        counts: list[BatchCounts] = []
+        entries: list[dict[str, Any]] = []
         digest = state.history
         while digest:
             if digest not in lines:
                 expected = f"all {state.n_batches} batches in its history"
-                got = f"the last {len(counts)}"
+                got = f"the last {len(entries)}"
                 raise ArgumentValueError("state", expected, got, verb="have")
             entry = json.loads(lines[digest])
-            counts.append(_counts(entry))
+            entries.append(entry)
             digest = entry["previous"]
         again = MonitorState.start(passport)
-        for batch in reversed(counts):
-            again = again.update(batch)
+        for entry in reversed(entries):
+            for note in entry.get("acknowledged", ()):
+                again = again.acknowledge(note)
+            again = again.update(_counts(entry))
         again = replace(again, history=state.history)
         if not again.equals(state):
             raise ArgumentValueError("state", "what its history gives", "other alarms or counts")
         return again
 
 
-def _line(result: MonitorResult, previous: str) -> str:
-    """Return what the history keeps of a batch: its counts, and what they led to."""
+def _line(result: MonitorResult, before: MonitorState | None) -> str:
+    """Return what the history keeps of a batch: what was acknowledged before, its counts, and what they led to."""
     state = result.state
+    known = 0 if before is None else len(before.acknowledged)
     last = state.last
     assert last is not None  # a batch was counted
     raised = [alarm.name for alarm in state.alarms if alarm.raised]
@@ -216,10 +219,11 @@ def _line(result: MonitorResult, previous: str) -> str:
             "rows": [[count.hits, count.n] for count in last.rows],
             "errors": [last.errors.hits, last.errors.n],
             "digest": int(state.seen[-1, 1]),
+            "acknowledged": [each.note for each in state.acknowledged[known:]],
             "verdict": result.verdict,
             "raised": raised,
             "p_value": result.value,
-            "previous": previous,
+            "previous": "" if before is None else before.history,
         }
     )
 
