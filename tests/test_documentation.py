@@ -95,6 +95,18 @@ def test_the_code_of_a_page_runs(
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
+def test_no_block_of_python_escapes_the_test(page: Path) -> None:
+    # a block marked "py" looks the same on the page, and would not be run
+    if (
+        page.name == "language_models.md"
+    ):  # they need files of other tools: test_evaluation_tables.py runs them
+        return
+    assert not re.search(
+        r"^ *```(py|python3|ipython|pycon)$", page.read_text("utf-8"), re.MULTILINE
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_within_the_repository_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         if "://" in target or target.startswith(("#", "mailto:")):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
-from shiftmetrics._core.options import Computing
+from shiftmetrics._core.options import Computing, ProgressBar, progress_bar
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.validation import check_integer
 from shiftmetrics.agreement import posterior_agreement
@@ -95,7 +95,11 @@ class Demonstration:
 
 
 def evaluate_digits(
-    *, seed: int = 0, withheld: int = WITHHELD, n_images: int | None = None
+    *,
+    seed: int = 0,
+    withheld: int = WITHHELD,
+    n_images: int | None = None,
+    progress: bool = True,
 ) -> Demonstration:
     """Fit a classifier of handwritten digits and put all three measures to it.
 
@@ -107,6 +111,8 @@ def evaluate_digits(
         The digit that is taken out of the reference, 0 to 9.
     n_images : int, optional
         Use only the first ``n_images`` of the 1,797 digits, for a quick look; at least 100.
+    progress : bool, default True
+        Whether a bar counts the steps, where output is a terminal.
 
     Returns
     -------
@@ -126,8 +132,15 @@ def evaluate_digits(
     check_integer(withheld, "withheld", low=0, high=9)
     if n_images is not None:
         check_integer(n_images, "n_images", low=100)
+    with progress_bar(progress, "demonstration", 5) as bar:
+        return _evaluated(seed, withheld, n_images, bar)
+
+
+def _evaluated(seed: int, withheld: int, n_images: int | None, bar: ProgressBar) -> Demonstration:
+    """Fit, then measure in four steps, each of which the bar counts."""
     data = digits.split_digits(seed, n_images)
     model = digits.fit_classifier(data.train_images, data.train_labels)
+    bar.update()
 
     results: dict[str, Result] = {}
     rows: dict[str, Rows] = {}
@@ -137,12 +150,15 @@ def evaluate_digits(
     }
     for name, shifted in shifts.items():
         results[name], rows[name] = _agreement(model, data, shifted)
+        bar.update()
     stability_name = f"up to {100 * BROKEN_RISK:g} % errors"
     distances = digits.distances_to_error(model, data.test_images, data.test_labels)
     results[stability_name], rows[stability_name] = _stability(distances, data)
+    bar.update()
     novelty_name = f"a reference without the digit {withheld}"
     novelty, rows[novelty_name] = _novelty(data, withheld, seed)
     results[novelty_name] = novelty
+    bar.update()
     found = _find_withheld(novelty, data, withheld)
 
     context = Context(

@@ -6,6 +6,7 @@ import pytest
 
 from shiftmetrics._core.documents import read_results
 from shiftmetrics._core.result import Result
+from shiftmetrics.cli.commands.demo import demo
 from shiftmetrics.examples.evaluate import evaluate_digits
 
 
@@ -82,3 +83,17 @@ def test_files_of_others_are_not_replaced(name, fails, small, tmp_path):
     assert f"{name} must not replace a file that shiftmetrics did not write" in message
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_text() == "mine = 1"
+
+
+def test_an_interrupt_leaves_no_empty_folder(monkeypatch, tmp_path):
+    def interrupted(**options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("shiftmetrics.examples.evaluate.evaluate_digits", interrupted)
+    new, own = tmp_path / "new", tmp_path / "own"
+    own.mkdir()
+    for folder in (new, own):
+        with pytest.raises(KeyboardInterrupt):
+            demo(output=folder, quiet=True)
+    # a folder that was there stays, though it is empty
+    assert (new.exists(), own.exists()) == (False, True)

@@ -34,7 +34,21 @@ def demo(
     check_integer(digit, "--digit", low=0, high=9)
     if output.exists() and not output.is_dir():
         raise ValueError(f"--output must be a folder, got the file {str(output)!r}.")
+    is_new = not output.exists()
     output.mkdir(parents=True, exist_ok=True)
+    try:
+        _write_demonstration(output, seed=seed, digit=digit, quiet=quiet, started=started)
+    except BaseException:
+        # whatever ended it, the interrupt of somebody who did not want to wait too, it leaves no empty folder
+        if is_new and not any(output.iterdir()):
+            output.rmdir()
+        raise
+
+
+def _write_demonstration(
+    output: Path, *, seed: int, digit: int, quiet: bool, started: float
+) -> None:
+    """Measure, and write everything into a folder that is there."""
     page, results = output / "report.html", output / "results.json"
     # what cannot be written is refused before anything is fitted
     check_outputs(
@@ -59,7 +73,7 @@ def demo(
     from shiftmetrics.examples.evaluate import evaluate_digits
     from shiftmetrics.examples.files import write_inputs
 
-    found = evaluate_digits(seed=seed, withheld=digit)
+    found = evaluate_digits(seed=seed, withheld=digit, progress=not quiet)
     # results and page, then the same as inputs of `run`
     write_results(found.results, results)
     write_report(
