@@ -24,12 +24,13 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "formulas",
+    "headings",
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_extra"]
 root_doc = "index"
 nitpicky = False
 default_role = "py:obj"
@@ -68,12 +69,14 @@ html_theme = "furo"
 html_math_renderer = "drawn"  # no script and no network
 html_title = f"shiftmetrics {release}"
 html_static_path = ["_static"]
+html_extra_path = ["_extra"]
+html_favicon = "_static/icon.svg"
 html_css_files = ["shiftmetrics.css"]
 html_js_files = ["copy.js"]
 html_copy_source = False
 html_show_sourcelink = False
-pygments_style = "friendly"
-pygments_dark_style = "monokai"
+pygments_style = "a11y-high-contrast-light"  # every colour readable on its ground
+pygments_dark_style = "a11y-dark"
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#1f5f8b", "color-brand-content": "#1f5f8b"},
     "dark_css_variables": {"color-brand-primary": "#7fb8de", "color-brand-content": "#7fb8de"},

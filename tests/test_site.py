@@ -87,3 +87,50 @@ def test_an_example_of_the_gallery_runs_from_a_clone_alone(file):
 def test_each_decision_has_an_example():
     for name in ("diff", "audit", "monitor"):
         assert ROOT / "examples" / f"plot_{name}.py" in EXAMPLES
+
+
+def test_every_page_is_reached_from_the_front_page():
+    front = (DOCS / "index.md").read_text(encoding="utf-8")
+    pages = {
+        line
+        for tree in re.findall(r"```{toctree}(.*?)```", front, re.DOTALL)
+        for line in tree.split()
+    }
+    left_out = {page.stem for page in DOCS.glob("*.md")} - pages - {"index"}
+    # pages of the papers hang below the page that leads to them
+    assert {name for name in left_out if not name.startswith("reproduction_")} == set()
+    reference = {f"api/{page.stem}" for page in (DOCS / "api").glob("*.rst")}
+    assert reference <= pages
+
+
+QUESTIONS = {
+    "compare two models": "diff.md",
+    "quantised model": "diff.md",
+    "language model": "language_models.md",
+    "pytest": "tests_and_jobs.md",
+    "GitHub Actions": "tests_and_jobs.md",
+    "label first": "diff.md",
+    "rank many models": "comparison.md",
+    "data drift": "audit.md",
+    "watch batch after batch": "audit.md",
+    "robustness": "stability_models.md",
+    "what is new": "novelty.md",
+    "training loop": "training-loops.md",
+    "larger than memory": "files.md",
+}
+
+
+@pytest.mark.parametrize("words", QUESTIONS)
+def test_the_words_of_users_lead_to_the_page(words):
+    lines = (DOCS / "which.md").read_text(encoding="utf-8").splitlines()
+    (line,) = [each for each in lines if each.startswith("|") and words.lower() in each.lower()]
+    assert f"]({QUESTIONS[words]})" in line
+    # the front page leads to this table, so that two clicks are enough
+    assert "(which.md)" in (DOCS / "index.md").read_text(encoding="utf-8")
+
+
+def test_the_list_for_language_models_names_pages_that_are_there():
+    text = (DOCS / "_extra" / "llms.txt").read_text(encoding="utf-8")
+    assert text.startswith("# shiftmetrics")
+    for target in re.findall(r"\]\(([^)]+)\.html\)", text):
+        assert (DOCS / f"{target}.md").exists() or (DOCS / f"{target}.rst").exists(), target
