@@ -13,20 +13,28 @@ Run = Mapping[str, Any]
 
 
 def income(record: Mapping[str, Any]) -> str:
-    """Return the tables of `stability_income`: one of the methods, one of the prices."""
+    """Return the table of `stability_income`."""
+    return by_price([one["values"] for one in record["runs"]])
+
+
+def infinity(record: Mapping[str, Any]) -> str:
+    """Return the table of `stability_infinity`: a row for each temperature."""
     runs = record["runs"]
-    if "penalties" not in runs[0]:
-        return ""
+    picked = Counter(str(one["temperature"]) for one in runs)
     lines = [
-        "| method | penalty picked by validation (seeds) | accuracy there, best minus worst penalty |"
+        "| temperature | picked by validation | R at theta = (inf, 0.2), median (range) |",
+        "|---|---|---|",
     ]
-    lines.append("|---|---|---|")
-    for method in METHODS[1:]:
-        picked = Counter(one["penalties"][method] for one in runs)
-        cells = ", ".join(f"{penalty:g} ({n})" for penalty, n in sorted(picked.items()))
-        spread = [max(one["scores"][method]) - min(one["scores"][method]) for one in runs]
-        lines.append(f"| {method} | {cells} | {100 * np.mean(spread):.1f} points |")
-    return "\n".join([*lines, "", by_price([one["values"] for one in runs])])
+    for name in runs[0]["tilted"]:
+        spread = _spread([one["tilted"][name] for one in runs])
+        lines.append(f"| {name} | in {picked[name]} of {len(runs)} seeds | {spread} |")
+    hundred = [one["tilted_hundred"] for one in runs if one["out_of_reach"]]
+    if hundred:
+        prices = f"{min(hundred):.3g} to {max(hundred):.3g}"
+        lines.append(
+            f"\nWhere the picked network is out of reach, theta1 = 100 gives an R of {prices}."
+        )
+    return "\n".join([*lines, ""])
 
 
 def training(record: Mapping[str, Any]) -> str:

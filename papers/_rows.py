@@ -15,7 +15,7 @@ HEAD = ("| Claim | Printed | Measured | n, seeds | Verdict | Why |", "|---|---|-
 NATURAL = (0.0, 1.0)
 """Bounds that need no source: no difference, and a ratio or a correlation of 1."""
 
-_NO_REMARK = {
+NO_REMARK = {
     "main": False,
     "kind": "",
     "printed": "",
@@ -30,7 +30,7 @@ def claims_of(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the claims of an experiment with what the remarks say about them."""
     remarks = REMARKS.get(record["script"], {})
     for key, claim in record["claims"].items():
-        found = {**_NO_REMARK, **claim, **remarks.get(key, {}), "values": _values(record, key)}
+        found = {**NO_REMARK, **claim, **remarks.get(key, {}), "values": _values(record, key)}
         # A number without any variance is a definition, or might as well be one.
         constant = claim["low"] is not None and claim["low"] == claim["high"]
         if "untestable" in found:

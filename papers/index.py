@@ -25,6 +25,8 @@ class Entry:
         Why there is none.
     size : str
         What a seed counts, such as "500 digits".
+    real : str
+        The command that runs it with the models and data of the document, where they cannot be had here.
     """
 
     labels: tuple[str, ...]
@@ -32,6 +34,7 @@ class Entry:
     script: str = ""
     reason: str = ""
     size: str = ""
+    real: str = ""
 
 
 @dataclass(frozen=True)

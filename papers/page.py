@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from _counts import income, training
+from _counts import income, infinity, training
 from _rows import HEAD, VERDICTS, cell, claims_of, row
 from _table_1 import table as table_1
 from index import DOCUMENTS, ENTRIES, ERRATA, FOLDER, Entry
@@ -32,6 +32,7 @@ SUBJECTS = {
 TABLES = {
     "selection_overlap": table_1,
     "stability_income": income,
+    "stability_infinity": infinity,
     "stability_training": training,
 }
 """What stands below the claims of an experiment, from its record."""
@@ -199,6 +200,9 @@ def _section(entry: Entry, record: dict[str, Any] | None) -> str:
     script = (FOLDER / f"{entry.script}.py").read_text(encoding="utf-8")
     about = ast.get_docstring(ast.parse(script)) or ""
     lines += [f"{paragraph}\n" for paragraph in about.split("\n\n")[1:]]
+    if entry.real:
+        about_real = "With the document's own models and data (`papers/DATA.md`), run it with"
+        lines.append(f"{about_real} `python {entry.real}`.\n")
     if record is None:
         return "\n".join([*lines, "Not reproduced yet.\n"])
     lines += [*HEAD, *(row(claim, entry, record, claim["sentence"]) for claim in claims_of(record))]

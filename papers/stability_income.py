@@ -1,13 +1,18 @@
 """Figure 6: stability of networks that predict income, by three training methods, over the prices.
 
 Adult in the place of ACS Income; 2,000 rows to train on and 2,000 to evaluate, networks of 16 hidden units, and a
-cross-entropy of 3 as broken, as in the paper.
+cross-entropy of 3 as broken, as in the paper. AT and tilted ERM pick one of three penalties, 0.1, 0.3 and 1; the
+paper's ten take some 25 minutes of a core more, all but 2 of them for AT (`PAPER_GRID` in `_tables.py`).
+
+At theta1 = 100 a threshold that no reweighting reaches gets an R that says how large 100 is: the table below has
+values of 77 to 2,913. The orders are therefore counts of seeds, judged by the exact binomial interval; the next
+experiment has theta1 = infinity and all ten temperatures.
 """
 
 import numpy as np
 from _claims import Claim
 from _experiment import run
-from _prices import METHODS
+from _prices import METHODS, ahead
 from _tables import classifier, draw_values, people, price_names, stabilities
 
 CLAIMS = {
@@ -31,27 +36,27 @@ CLAIMS = {
     ),
     "at_best": Claim(
         "Adversarial training is more stable than tilted ERM under corruption.",
-        "log of R at theta = (0.2, inf), AT over tilted",
+        "fraction of the seeds with the larger R at theta = (0.2, inf)",
         ">",
-        0.0,
+        0.5,
     ),
     "tilted_reweighting": Claim(
         "Tilted ERM is more stable than ERM under reweighting.",
-        "log of R at theta = (100, 0.2), tilted over ERM",
+        "fraction of the seeds with the larger R at theta = (100, 0.2)",
         ">",
-        0.0,
+        0.5,
     ),
     "tilted_best": Claim(
         "Tilted ERM is more stable than adversarial training under reweighting.",
-        "log of R at theta = (100, 0.2), tilted over AT",
+        "fraction of the seeds with the larger R at theta = (100, 0.2)",
         ">",
-        0.0,
+        0.5,
     ),
     "both": Claim(
         "Both are markedly more stable than ERM at all prices.",
-        "smallest log of R over that of ERM, over methods and prices",
+        "fraction of the seeds in which AT and tilted ERM have the larger R at all five prices",
         ">",
-        0.0,
+        0.5,
     ),
     "spread": Claim(
         "The uncertainty of R grows as theta1 does (section 4.1).",
@@ -94,6 +99,17 @@ def measure(seed: int, quick: bool) -> dict:
     }
 
 
+def conclude(one: dict) -> dict:
+    """Return which method has the larger R in a seed."""
+    erm, at, tilted = (one["values"][method] for method in METHODS)
+    return {
+        "at_best": ahead(at[0], tilted[0]),
+        "tilted_reweighting": ahead(tilted[-1], erm[-1]),
+        "tilted_best": ahead(tilted[-1], at[-1]),
+        "both": all(map(ahead, at, erm)) and all(map(ahead, tilted, erm)),
+    }
+
+
 def draw(runs: list[dict]):
     from matplotlib import pyplot
 
@@ -119,4 +135,4 @@ def draw(runs: list[dict]):
 
 
 if __name__ == "__main__":
-    run(__file__, CLAIMS, measure, draw, seeds=10)
+    run(__file__, CLAIMS, measure, draw, conclude=conclude, seeds=10)

@@ -3,4 +3,5 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "papers"))
+for folder in ("papers/real", "papers"):
+    sys.path.insert(0, str(Path(__file__).parents[2] / folder))
