@@ -259,7 +259,7 @@ class Forest(Tree):
         if link == "softmax" and value.shape[1] == 1:
             value = np.pad(value, ((0, 0), (1, 0)))
             base = np.pad(base, (1, 0))
-        subset, left_categories = _joined_subsets(trees)
+        subset, left_categories = joined_subsets(trees)
         return cls(
             feature=feature,
             threshold=column("threshold", np.float64),
@@ -287,7 +287,7 @@ def _taken(outputs: FloatArray, label: IntArray) -> FloatArray:
     return np.asarray(taken[..., 0])
 
 
-def _joined_subsets(trees: Sequence[Tree]) -> tuple[IntArray | None, BoolArray | None]:
+def joined_subsets(trees: Sequence[Tree]) -> tuple[IntArray | None, BoolArray | None]:
     """Put the sets of categories of all trees below each other, as wide as the widest."""
     rows = []
     tables = []

@@ -18,7 +18,8 @@ def forest_of(model: Any) -> Forest | None:
     ----------
     model : object
         A fitted decision tree, extra tree, random forest, extra trees, gradient boosting or histogram gradient
-        boosting of scikit-learn, or a scikit-learn wrapper of XGBoost or LightGBM. Splits are on numbers or on codes
+        boosting of scikit-learn, bagging, voting or adaptive boosting of these, also of imbalanced-learn, a model of
+        CatBoost, or a scikit-learn wrapper of XGBoost or LightGBM. Splits are on numbers or on codes
         of categories (see `category_codes`), each leaf has one value, and a classifier has one label.
 
     Returns
@@ -33,11 +34,20 @@ def forest_of(model: Any) -> Forest | None:
     >>> float(forest_of(model).threshold[0].round(6))
     0.5
     """
+    # Committees of trees, of which each is read.
+    if type(model).__module__.startswith(("sklearn.ensemble.", "imblearn.ensemble.")):
+        from shiftmetrics.models.forests.from_committees import read_committee
+
+        committee = read_committee(model, forest_of)
+        if committee is not None:
+            return committee
     libraries = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
     if "xgboost" in libraries and hasattr(model, "get_booster"):
         from shiftmetrics.models.forests.from_xgboost import read_xgboost as read
     elif hasattr(model, "booster_"):
         from shiftmetrics.models.forests.from_lightgbm import read_lightgbm as read
+    elif "catboost" in libraries and hasattr(model, "get_all_params"):
+        from shiftmetrics.models.forests.from_catboost import read_catboost as read
     elif "sklearn" in libraries:
         from shiftmetrics.models.forests.from_sklearn import read_sklearn as read
     else:

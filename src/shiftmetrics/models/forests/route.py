@@ -90,7 +90,14 @@ class TreeRoute(Route):
 class EnsembleRoute(TreeRoute):
     """Sums of trees: exact along one column and where the cells are few, else bounds."""
 
-    modules = ("sklearn.ensemble", "xgboost", "lightgbm", estimator_of.__module__)
+    modules = (
+        "sklearn.ensemble",
+        "imblearn.ensemble",
+        "xgboost",
+        "lightgbm",
+        "catboost",
+        estimator_of.__module__,
+    )
 
 
 def _worst_case(grid: Grid, problem: ModelProblem) -> WorstCase:
