@@ -11,6 +11,7 @@ import numpy as np
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.content import Content, Reader
+from shiftmetrics.tables.readers.named_arrays import table_of_arrays
 from shiftmetrics.tables.readers.packed import is_zip, zip_members
 
 if TYPE_CHECKING:
@@ -31,13 +32,24 @@ def _read_npy(content: Content) -> Cells:
 
 def _read_npz(content: Content) -> Cells:
     members = {member.filename.removesuffix(".npy"): member for member in zip_members(content)}
+    if content.options.key is None and len(members) > 1:
+        content.check_size(sum(member.file_size for member in members.values()))
+        found = {key: _read_member(content, member) for key, member in members.items()}
+        table = table_of_arrays(found)
+        if table is not None:
+            frame, notes = table
+            return Cells(argument=content.argument, name=content.name, table=frame, notes=notes)
     key = _choose_key(content, list(members))
     content.check_size(members[key].file_size)
+    return _cells(content, _read_member(content, members[key]))
+
+
+def _read_member(content: Content, member: zipfile.ZipInfo) -> Any:
     with content.open() as file, zipfile.ZipFile(file) as archive:
-        with archive.open(members[key]) as stored:
+        with archive.open(member) as stored:
             _check_header(content, stored)
-        with archive.open(members[key]) as stored:
-            return _cells(content, np.lib.format.read_array(stored, allow_pickle=False))
+        with archive.open(member) as stored:
+            return np.lib.format.read_array(stored, allow_pickle=False)
 
 
 def _check_header(content: Content, file: Any) -> None:
@@ -117,7 +129,7 @@ READERS = (
     Reader(
         name="an npz file",
         suffixes=(".npz",),
-        told_by="a zip archive of npy files",
+        told_by="a zip archive of npy files; arrays of as many rows each are one table",
         tells=_is_npz,
         read=_read_npz,
         write=_write_npz,

@@ -121,6 +121,11 @@ def _is_plain_list(value: Any) -> bool:
 
 def _from_shape(content: Content, found: dict[str, Any]) -> Cells | None:
     """Return the cells of the shapes that pandas calls split and table."""
+    if set(found) == {"name", "index", "data"} and isinstance(found["data"], list):
+        # a Series: one column, under its name
+        name = generated_name(0) if found["name"] is None else str(found["name"])
+        rows = [[value] for value in found["data"]]
+        return _from_shape(content, {"columns": [name], "index": found["index"], "data": rows})
     if isinstance(found.get("schema"), dict) and isinstance(found.get("data"), list):
         keys = found["schema"].get("primaryKey", [])
         keys = tuple(keys) if isinstance(keys, list) else (keys,)

@@ -55,14 +55,27 @@ def _choose_sheet(content: Content, book: Any) -> tuple[str, list[list[Any]]]:
             "a workbook with the sheet that is named",
             f"with {first_few(book.sheetnames, 5)} and no {asked!r}",
         )
+    tables = []
     for sheet in book.worksheets:
         if asked is not None and sheet.title != asked:
             continue
         rows = _rows(sheet)
         content.check_size(CELL_BYTES * sum(map(len, rows)))
-        if sum(any(cell is not None for cell in row) for row in rows) > 1:
-            return sheet.title, rows
-    raise content.refusal("a workbook with a table", "whose sheets hold none")
+        n_used = sum(any(cell is not None for cell in row) for row in rows)
+        if n_used > 1:
+            tables.append((n_used, sheet.title, rows))
+    if not tables:
+        raise content.refusal("a workbook with a table", "whose sheets hold none")
+    first = tables[0]
+    longest = max(tables, key=lambda table: table[0])
+    if longest[0] > first[0]:
+        # what is said of a table may stand on the sheet before it, or the sheets are two tables
+        raise content.refusal(
+            "a workbook whose first sheet is its longest table",
+            f"with {first[0]} rows on {first[1]!r} and {longest[0]} on {longest[1]!r}",
+            f"Name the sheet: {content.name}:{longest[1]}.",
+        )
+    return first[1], first[2]
 
 
 def _rows(sheet: Any) -> list[list[Any]]:
