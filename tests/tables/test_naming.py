@@ -105,3 +105,8 @@ def test_words_need_labels_that_bear_them_out():
 def test_all_classes():
     truth = np.array(["a", "z"], dtype=object)
     assert joint_classes([("b", "a"), ("a", "c")], truth, Complaints()) == ("b", "a", "c", "z")
+
+
+def test_classes_that_count_themselves_name_the_columns_by_their_number():
+    names = _names(["p.0", "p.1", "p.2"], ["3:cow", "1:ant"])
+    assert names == ("1:ant", "2", "3:cow")

@@ -48,3 +48,23 @@ def test_affixes_hold_known_words():
     assert affixes_of(["p_cat", "p_dog"], {"cat", "dog"}) == {("p_", "")}
     assert affixes_of(["p_cat", "q_dog"], {"cat", "dog"}) == set()
     assert distinct_words(_words("a", None, "a")) == {"a"}
+
+
+def test_the_prefix_that_two_models_share_goes_by_the_labels():
+    constant, model, truth = common_words(
+        [
+            _words("__label__cat", "__label__cat"),
+            _words("__label__cat", "__label__dog"),
+            _words("cat", "dog"),
+        ]
+    )
+    assert constant.tolist() == ["cat", "cat"]
+    assert model.tolist() == truth.tolist() == ["cat", "dog"]
+
+
+def test_names_that_were_cut_short_go_by_their_number():
+    truth, answers = common_words([_words("1:'a setos", "2:virgin"), _words("1:a setosa", None)])
+    assert truth[0] == answers[0] == "1:a setosa"
+    # a number with two names in one column is no number of a class
+    kept, _ = common_words([_words("1:am", "1:pm"), _words("1:am", "1:noon")])
+    assert kept.tolist() == ["1:am", "1:pm"]

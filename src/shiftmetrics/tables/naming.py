@@ -90,6 +90,9 @@ def names_of_columns(
     if not known:
         return own_names(columns)
     numbered = are_places(columns)
+    counted = _counted_classes(known, len(columns)) if numbered else None
+    if counted is not None:
+        return tuple(counted[place] for place in place_numbers(columns))
     readings = classes_by_name(columns, known)
     if numbered and labelled is not None:
         return _of_places(columns, known, labelled, readings, options, where)
@@ -110,6 +113,22 @@ def names_of_columns(
             return tuple(ordered[place] for place in place_numbers(columns))
         return own_names(columns)
     raise _no_names(columns, known, labelled, options, where)
+
+
+def _counted_classes(known: set[str], n_columns: int) -> tuple[str, ...] | None:
+    """Return the classes in the order that they count themselves, ``1:cat``, ``2:dog``; None for other words.
+
+    A class that no row has keeps its number as its name.
+    """
+    names: dict[int, str] = {}
+    for word in known:
+        number, colon, rest = word.partition(":")
+        if not colon or not rest or not number.isdigit() or not 1 <= int(number) <= n_columns:
+            return None
+        if int(number) in names:
+            return None
+        names[int(number)] = word
+    return tuple(names.get(place + 1, str(place + 1)) for place in range(n_columns))
 
 
 def _of_places(

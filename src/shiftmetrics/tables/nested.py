@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shiftmetrics.tables.best_labels import best_labels
 from shiftmetrics.tables.parallel_lists import pairs_of_object, with_pairs
 
 if TYPE_CHECKING:
@@ -61,6 +62,10 @@ def expanded(
             continue
         changed = True
         written.discard(name)
+        best = best_labels(parts)
+        if best is not None:
+            parts, note = best
+            notes.append(note)
         for key, values in parts.items():
             part = _add(columns, f"{name}.{key}", pd.Series(values))
             if pd.Series(values).dtype.kind not in "iufb":
@@ -101,7 +106,9 @@ def pairs_by_label(frame: pd.DataFrame, written: list[str]) -> pd.DataFrame | No
     for place, word in enumerate(words):
         row, column = np.nonzero(rows == word)
         table[row, place] = values[row, column]
-    return pd.DataFrame(table, columns=list(map(str, words)))
+    scores = pd.DataFrame(table, columns=list(map(str, words)))
+    best = best_labels({name: scores[name] for name in scores})
+    return scores if best is None else pd.DataFrame(best[0])
 
 
 def _add(columns: dict[str, Any], name: str, values: Any) -> str:

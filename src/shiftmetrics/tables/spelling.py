@@ -28,12 +28,21 @@ def common_words(columns: Sequence[Words]) -> list[Words]:
     """
     words = list(columns)
     distinct = [distinct_words(part) for part in words]
+    tables = _cut_names(distinct)
+    if tables is not None:
+        words = [respelled(part, table) for part, table in zip(words, tables, strict=True)]
+        distinct = [set(table.values()) for table in tables]
     for spell in (_numbers, _booleans, _numbered, _without_affixes, _small_letters):
         union = set().union(*distinct)
         tables = []
         for own in distinct:
             others = set().union(*(part for part in distinct if part is not own))
-            tables.append(spell(sorted(own), others) or {word: word for word in own})
+            table = spell(sorted(own), others)
+            if spell is _without_affixes:
+                # Columns that share a word are written alike: two models before the labels.
+                family = set().union(own, *(part for part in distinct if part & own))
+                table = spell(sorted(family), others - family)
+            tables.append({word: (table or {}).get(word, word) for word in own})
         joined = {word for table in tables for word in table.values()}
         if any(len(set(table.values())) < len(table) for table in tables):
             continue
@@ -103,6 +112,28 @@ def _numbered(words: Sequence[str], others: set[str]) -> Table | None:
     if not all(parts.values()):
         return None
     return {word: part[1] for word, part in parts.items() if part is not None}
+
+
+def _cut_names(columns: Sequence[set[str]]) -> list[Table] | None:
+    """Return one name for each number where columns of ``2:cat`` cut names short, each in its own way.
+
+    A table of a fixed width writes ``1:'a setos`` beside ``1:a setosa``. The number says which class it is.
+    """
+    found: dict[str, set[str]] = {}
+    for words in columns:
+        parts = [_NUMBERED.fullmatch(word) for word in words]
+        numbers = [word.partition(":")[0] for word in words]
+        if not words or not all(parts) or len(set(numbers)) < len(numbers):
+            return None
+        for word, number in zip(words, numbers, strict=True):
+            found.setdefault(number, set()).add(word)
+    longest = {number: max(sorted(words), key=_n_letters) for number, words in found.items()}
+    return [{word: longest[word.partition(":")[0]] for word in words} for words in columns]
+
+
+def _n_letters(word: str) -> int:
+    """Return the length of a word; a mark around it, of which one may be cut off, counts for nothing."""
+    return len(word.replace("'", "").replace('"', ""))
 
 
 def _without_affixes(words: Sequence[str], others: set[str]) -> Table | None:

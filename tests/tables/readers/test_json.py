@@ -100,3 +100,12 @@ def test_damage_is_refused(tmp_path, text):
 def test_a_mark_of_the_encoding_between_lines_is_none_of_a_cell(tmp_path):
     cells = read(tmp_path, '{"id": 1, "p": 0.5}\n\ufeff{"id": 2, "p": 0.25}\n')
     assert cells.frame["id"].tolist() == [1, 2]
+
+
+def test_a_series_is_one_column_under_its_name(tmp_path):
+    path = tmp_path / "labels.json"
+    FRAME["answer"].to_json(path, orient="split")
+    cells = read_file(path, "--labels")
+    assert cells.index == ("index",)
+    assert cells.frame["index"].tolist() == ["a17", "b2", "c9"]
+    assert cells.frame["answer"].tolist()[:2] == ["cat", "NA"]

@@ -65,3 +65,11 @@ def test_a_size_that_a_sheet_states_wrongly_is_left_alone(tmp_path):
         for name, content in parts.items():
             book.writestr(name, content)
     assert read_file(path, "OLD").frame["p"].tolist() == [0.5, 0.25, 1.0]
+
+
+def test_a_longer_table_on_a_later_sheet_is_asked_for(tmp_path):
+    path = save(tmp_path, {"about": [["key", "value"], ["model", "v1"]], "scores": ROWS})
+    with pytest.raises(UnreadableError, match="old.xlsx:scores"):
+        read_file(path, "OLD")
+    cells = read_file(path, "OLD", ReadOptions(key="scores"))
+    assert cells.frame["p"].tolist() == [0.5, 0.25, 1.0]

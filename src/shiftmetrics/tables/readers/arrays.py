@@ -129,7 +129,7 @@ READERS = (
     Reader(
         name="an npz file",
         suffixes=(".npz",),
-        told_by="a zip archive of npy files; arrays of as many rows each are one table",
+        told_by="a zip archive of npy files",
         tells=_is_npz,
         read=_read_npz,
         write=_write_npz,

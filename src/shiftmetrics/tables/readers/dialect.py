@@ -128,6 +128,8 @@ def find_dialect(lines: list[TextLine], content: Content) -> Dialect:
     if n_more:
         notes.append(counted_lines(n_more, "follows the names", "follow the names"))
     n_titles = min(names_at, place)
+    if header == "none":
+        _refuse_rows_above(rows[:n_titles], n_cells, content)
     if n_titles:
         notes.append(counted_lines(n_titles, "stands above the table", "stand above the table"))
     end = table[-1].start + len(table[-1].text)
@@ -145,6 +147,17 @@ def find_dialect(lines: list[TextLine], content: Content) -> Dialect:
         sample=equal if header != "none" else [above, *equal],
         notes=tuple(notes),
     )
+
+
+def _refuse_rows_above(rows: list[list[str]], n_cells: int, content: Content) -> None:
+    """Refuse to leave out lines above a table without names that begin as rows do, with other numbers of cells."""
+    for cells in rows:
+        if len(cells) > 1 and is_number(unquote(cells[0])):
+            raise content.refusal(
+                f"a text with {n_cells} cells in each row",
+                f"in which the line {' '.join(cells)!r} has {len(cells)}",
+                "Write it with a comma, or a tab, between the cells.",
+            )
 
 
 def _quote(rows: list[list[str]]) -> str:

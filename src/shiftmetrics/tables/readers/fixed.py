@@ -5,10 +5,15 @@ They are the stretches between positions that are blank in each line; the words 
 
 from __future__ import annotations
 
+import re
+
 from shiftmetrics.tables.readers.lines import BLANKS, TextLine, is_quoted, split_line
 
 MOST_TITLES = 10
 FEWEST_ROWS = 2
+
+_BRACKETS = re.compile(r"(?<=\s)\(([^()]*)\)\s*$")
+"""What stands in brackets at the end of each line: further cells, with commas between them."""
 
 
 def fixed_width_lines(lines: list[TextLine]) -> tuple[int, list[tuple[int, int]]] | None:
@@ -16,6 +21,8 @@ def fixed_width_lines(lines: list[TextLine]) -> tuple[int, list[tuple[int, int]]
     lines = [line for line in lines if line.text.strip()]
     for place in range(min(MOST_TITLES, len(lines) - FEWEST_ROWS)):
         table = [line.text.expandtabs() for line in lines[place:]]
+        if _all_in_brackets(table):
+            table = [_BRACKETS.sub("", line) for line in table]
         words = split_line(table[0], BLANKS)
         if len(words) < 2 or any(map(is_quoted, words)) or not all("  " in line for line in table):
             continue
@@ -30,12 +37,25 @@ def fixed_width_lines(lines: list[TextLine]) -> tuple[int, list[tuple[int, int]]
 
 def as_tabs(text: str, spans: list[tuple[int, int]]) -> str:
     """Return the lines with a tab between the columns."""
+    lines = [line.expandtabs() for line in text.splitlines() if line.strip()]
+    in_brackets = _all_in_brackets(lines)
+    # a line may be longer than those that the columns were found by
+    edges: list[tuple[int, int | None]] = [*spans[:-1], (spans[-1][0], None)]
     rows = []
-    for line in text.splitlines():
-        if line.strip():
-            line = line.expandtabs()
-            rows.append("\t".join(line[begin:end].strip() for begin, end in spans))
+    for line in lines:
+        more = []
+        if in_brackets:
+            more = _BRACKETS.findall(line)[0].split(",")
+            line = _BRACKETS.sub("", line)
+        cells = [line[begin:end].strip() for begin, end in edges]
+        rows.append("\t".join([*cells, *more]))
     return "\n".join(rows) + "\n"
+
+
+def _all_in_brackets(lines: list[str]) -> bool:
+    """Return True if each line ends with as many cells in brackets."""
+    found = [_BRACKETS.findall(line) for line in lines]
+    return all(found) and len({part[0].count(",") for part in found}) == 1
 
 
 def _spans(lines: list[str]) -> list[tuple[int, int]]:

@@ -22,7 +22,8 @@ def table_of_arrays(arrays: Mapping[str, Any]) -> tuple[pd.DataFrame, tuple[str,
     """Return the arrays of a file as one table, or None where they are none.
 
     The rows are as many as most arrays with the largest first dimension have. Single values, and one array that
-    names the columns of a matrix, are no rows; any other array of another length leaves the file to be asked about.
+    names the columns of the matrix, are no rows. Any other array of another length, and a second matrix, leave the
+    file to be asked about.
 
     Returns
     -------
@@ -39,20 +40,22 @@ def table_of_arrays(arrays: Mapping[str, Any]) -> tuple[pd.DataFrame, tuple[str,
     if len(rows) < 2 or n_rows < 2 or any(not _is_column(values) for values in rows.values()):
         return None
     matrices = {key: values for key, values in rows.items() if np.ndim(values) == 2}
-    others = {key: values for key, values in shaped.items() if key not in rows}
-    classes: dict[str, list[str]] = {}
-    for key, values in others.items():
-        named = [name for name, matrix in matrices.items() if _names_columns(values, matrix)]
-        if not named or any(name in classes for name in named):
+    if len(matrices) > 1:
+        # two samples, or logits beside probabilities: which is meant is asked
+        return None
+    names: list[str] | None = None
+    for key, values in shaped.items():
+        if key in rows:
+            continue
+        if names is not None or not any(_names_columns(values, part) for part in matrices.values()):
             return None
-        classes.update(dict.fromkeys(named, list(map(str, values.tolist()))))
+        names = list(map(str, values.tolist()))
     table: dict[str, Any] = {}
     for key, values in rows.items():
         if np.ndim(values) == 1:
             table[key] = values
             continue
-        names = classes.get(key, list(map(str, range(values.shape[1]))))
-        for place, name in enumerate(names):
+        for place, name in enumerate(names or map(str, range(values.shape[1]))):
             table[f"{key}.{name}"] = values[:, place]
     single = [key for key in arrays if key not in shaped]
     notes = (f"left out beside the arrays: {', '.join(single[:5])}",) if single else ()

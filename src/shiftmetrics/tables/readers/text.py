@@ -138,7 +138,7 @@ def read_text(content: Content) -> Cells:
         paired = pairs_by_label(frame, written)
         if paired is not None:
             frame = paired
-            written = []
+            written = [name for name in frame.columns if not _is_typed(frame[name])]
             header = "names"
     frame, texts, more = expanded(frame, written)
     return Cells(
