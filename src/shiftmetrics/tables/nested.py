@@ -106,9 +106,9 @@ def pairs_by_label(frame: pd.DataFrame, written: list[str]) -> pd.DataFrame | No
     for place, word in enumerate(words):
         row, column = np.nonzero(rows == word)
         table[row, place] = values[row, column]
-    scores = pd.DataFrame(table, columns=list(map(str, words)))
-    best = best_labels({name: scores[name] for name in scores})
-    return scores if best is None else pd.DataFrame(best[0])
+    by_label = pd.DataFrame(table, columns=list(map(str, words)))
+    best = best_labels({name: by_label[name] for name in by_label})
+    return by_label if best is None else pd.DataFrame(best[0])
 
 
 def _add(columns: dict[str, Any], name: str, values: Any) -> str:
