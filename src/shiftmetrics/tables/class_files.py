@@ -11,6 +11,8 @@ import numpy as np
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.ask import AmbiguousReadingError, PossibleReading, UnreadableTableError
+from shiftmetrics.tables.classes import are_places
+from shiftmetrics.tables.counted_answers import classes_of_largest, numbers_of_counted
 from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence, Words
 from shiftmetrics.tables.finding import free_columns
 from shiftmetrics.tables.naming import LabelledAnswers, names_of_columns, names_of_two
@@ -27,11 +29,13 @@ AGREEING = 0.9
 
 
 def answer_words(roles: FoundRoles) -> list[Words | None]:
-    """Return the answers of each file as text."""
-    return [
+    """Return the answers of each file as text; names that only count the classes, LABEL_0, as their numbers."""
+    words = [
         None if name is None else roles.column(place, name).words
         for place, name in enumerate(roles.answers)
     ]
+    truth = roles.truth_words()
+    return words if truth is None else numbers_of_counted(words, distinct_words(truth))
 
 
 def class_file(
@@ -54,8 +58,10 @@ def class_file(
         scores = table.numeric(names)
         _check_scores(scores, names, table)
         labelled = _labelled(roles, truth)
-        classes = _remembered(roles, place) or names_of_columns(
-            names, known, labelled, roles.options, table.label
+        classes = (
+            _remembered(roles, place)
+            or _classes_of_answers(roles, place, scores, own, known)
+            or names_of_columns(names, known, labelled, roles.options, table.label)
         )
         file = replace(base, form="classes", scores=scores, classes=classes, columns=names)
         return _with_served(roles, place, file, own, codes=codes)
@@ -77,6 +83,18 @@ def class_file(
         single = found
         _refuse_confidence(roles, place, single)
     return _single(roles, place, base, single, truth, known)
+
+
+def _classes_of_answers(
+    roles: FoundRoles, place: int, scores: FloatArray, own: Words | None, known: set[str]
+) -> tuple[str, ...] | None:
+    """Return the classes of numbered columns by the answers beside them; None where these do not tell."""
+    name = roles.answers[place]
+    if own is None or name is None or roles.options.classes is not None:
+        return None
+    if not has_name_of(name, "answer") or not are_places(roles.scores[place]):
+        return None
+    return classes_of_largest(scores, own, known)
 
 
 def _refuse_confidence(roles: FoundRoles, place: int, single: str) -> None:

@@ -35,6 +35,7 @@ _STARRED = re.compile(
 )
 _NUMPY_LIST = re.compile(r"\[[-+\d.eE\s]+\]")
 _WEIGHT = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_POSTGRES_ARRAY = re.compile(rf"\{{{_WEIGHT}(?:,{_WEIGHT})+\}}")
 _ALTERNATING = re.compile(rf"(?:(\S+)\s+{_WEIGHT})(?:\s+(\S+)\s+{_WEIGHT})*")
 
 
@@ -106,9 +107,9 @@ def pairs_by_label(frame: pd.DataFrame, written: list[str]) -> pd.DataFrame | No
     for place, word in enumerate(words):
         row, column = np.nonzero(rows == word)
         table[row, place] = values[row, column]
-    by_label = pd.DataFrame(table, columns=list(map(str, words)))
-    best = best_labels({name: by_label[name] for name in by_label})
-    return by_label if best is None else pd.DataFrame(best[0])
+    by_label = dict(zip(map(str, words), table.T, strict=True))
+    best = best_labels(by_label)
+    return pd.DataFrame(by_label if best is None else best[0])
 
 
 def _add(columns: dict[str, Any], name: str, values: Any) -> str:
@@ -284,6 +285,8 @@ def _from_brackets(text: str) -> dict[str, Any] | None:
         return _sparse(int(sparse[1]), json.loads(sparse[2]), json.loads(sparse[3]))
     if _NUMPY_LIST.fullmatch(text) and "," not in text:
         return {str(place): float(part) for place, part in enumerate(text[1:-1].split())}
+    if _POSTGRES_ARRAY.fullmatch(text):
+        return {str(place): float(part) for place, part in enumerate(text[1:-1].split(","))}
     try:
         found = json.loads(text)
     except ValueError:

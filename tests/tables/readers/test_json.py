@@ -109,3 +109,14 @@ def test_a_series_is_one_column_under_its_name(tmp_path):
     assert cells.index == ("index",)
     assert cells.frame["index"].tolist() == ["a17", "b2", "c9"]
     assert cells.frame["answer"].tolist()[:2] == ["cat", "NA"]
+
+
+def test_lists_beside_rows_of_numbers_are_columns(tmp_path):
+    found = {
+        "predictions": [[0.5, 0.25], [0.75, 0.125], [0.25, 0.5]],
+        "label_ids": [0, 1, 1],
+        "metrics": {"loss": 0.5},
+    }
+    cells = read(tmp_path, json.dumps(found))
+    assert list(cells.frame.columns) == ["predictions.0", "predictions.1", "label_ids"]
+    assert cells.frame["label_ids"].tolist() == [0, 1, 1]

@@ -98,6 +98,9 @@ def _read_json(content: Content) -> Cells:
         tables = [key for key, value in found.items() if _is_table(value)]
         if len(tables) != 1 or (len(found) == 1 and _is_plain_list(found[tables[0]])):
             return _from_columns(content, found)
+        joined = _with_lists(found, tables[0])
+        if joined is not None:
+            return _from_columns(content, joined)
         beside = [str(key) for key in found if key != tables[0]]
         if beside:
             notes = (f"left out beside {tables[0]}: {', '.join(beside[:5])}",)
@@ -113,6 +116,23 @@ def _is_table(value: Any) -> bool:
     if isinstance(value, list):
         return len(value) > 0 and isinstance(value[0], (dict, list))
     return isinstance(value, dict) and {"columns", "data"} <= set(value)
+
+
+def _with_lists(found: dict[str, Any], table: str) -> dict[str, Any] | None:
+    """Return rows of numbers with the lists of as many values that stand beside them, such as labels."""
+    rows = found[table]
+    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+        return None
+    lists = {
+        key: value
+        for key, value in found.items()
+        if isinstance(value, list) and value and len(value) == len(rows)
+    }
+    return lists if len(lists) > 1 and all(map(_is_plain_list, _others(lists, table))) else None
+
+
+def _others(lists: dict[str, Any], table: str) -> list[Any]:
+    return [value for key, value in lists.items() if key != table]
 
 
 def _is_plain_list(value: Any) -> bool:

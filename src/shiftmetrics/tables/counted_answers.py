@@ -1,0 +1,58 @@
+"""Answers that only count the classes, and answers that name the columns which count them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics.tables.evidence import Words
+from shiftmetrics.tables.spelling import distinct_words, respelled
+
+_COUNTED = re.compile(r"(.*\D)(\d+)")
+
+
+def numbers_of_counted(words: Sequence[Words | None], labels: set[str]) -> list[Words | None]:
+    """Return answers such as LABEL_0 and LABEL_1 as their numbers, where the labels have other names.
+
+    Nothing is changed where some answer, or its number, is a label.
+    """
+    distinct = set().union(*(distinct_words(part) for part in words if part is not None))
+    parts = {word: _COUNTED.fullmatch(word) for word in distinct}
+    if not distinct or not all(parts.values()):
+        return list(words)
+    numbers = {word: str(int(part[2])) for word, part in parts.items() if part is not None}
+    beginnings = {part[1] for part in parts.values() if part is not None}
+    is_named = distinct & labels or set(numbers.values()) & labels
+    # Rooms and codes are counted as well, among labels that are no plain words.
+    if len(beginnings) != 1 or is_named or any(re.search(r"\d", label) for label in labels):
+        return list(words)
+    return [None if part is None else respelled(part, numbers) for part in words]
+
+
+def classes_of_largest(
+    scores: FloatArray, answers: Words, known: set[str]
+) -> tuple[str, ...] | None:
+    """Return the class of each column, where the answer is one class for each place of the largest score.
+
+    None where a place goes with several answers, or where more than one column is never the largest.
+    """
+    import pandas as pd
+
+    if pd.isna(answers).any():
+        return None
+    largest = scores.max(axis=1, keepdims=True)
+    is_tied = (scores == largest).sum(axis=1) > 1
+    places = scores.argmax(axis=1)
+    names: dict[int, str] = {}
+    for place, answer in zip(places[~is_tied].tolist(), answers[~is_tied], strict=True):
+        if names.setdefault(place, str(answer)) != str(answer):
+            return None
+    if len(set(names.values())) < len(names):
+        return None
+    open_places = [place for place in range(scores.shape[1]) if place not in names]
+    rest = sorted(known - set(names.values()))
+    if len(open_places) != len(rest) or len(rest) > 1:
+        return None
+    names.update(zip(open_places, rest, strict=True))
+    return tuple(names[place] for place in range(scores.shape[1]))
