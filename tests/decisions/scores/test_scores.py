@@ -294,7 +294,7 @@ def test_a_run_that_was_stopped_is_named_where_its_questions_are_missing(tmp_pat
 def test_several_models_in_a_log_are_asked_for(tmp_path):
     results = [promptfoo_result(n, 1.0, provider=name) for n in range(3) for name in "ab"]
     log = read_file(promptfoo_json(tmp_path / "eval.json", results), "old")
-    with pytest.raises(ValueError, match="one model"):
+    with pytest.raises(ValueError, match="--old 'a'"):
         diff_scores(log, log)
     assert diff_scores(log.of_model("a"), log.of_model("b")).value == 0.0
 

@@ -36,6 +36,12 @@ def test_few_groups_are_named():
     frame = table([1.0] * 20).assign(group=list("aaaaabbbbbcccccddddd"))
     notes = " ".join(diff_scores(frame, frame, groups="group").notes())
     assert "4 groups are few" in notes
+    # no number of questions in these groups would decide
+    other = frame.assign(score=[0.0] * 3 + [1.0] * 17)
+    result = diff_scores(frame, other, groups="group", allow=0.05)
+    assert result.verdict == "CANNOT TELL YET"
+    assert "would decide" not in result.sentence
+    assert result.next_steps == ["Ask questions of more groups."]
 
 
 def test_one_run_each_tells_nothing_of_chance():

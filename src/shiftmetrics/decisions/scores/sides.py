@@ -182,7 +182,10 @@ def _check_model(frame: pd.DataFrame, argument: str, is_log: bool) -> None:
         return
     models = list(dict.fromkeys(frame[MODEL]))
     if len(models) > 1:
-        remedy = "Take one of them: read_file(...).of_model(name), or filter the log by provider."
+        option = "--new" if argument == "new" else "--old"
+        remedy = (
+            f"Name one, such as {option} {models[0]!r}; in Python, log.of_model({models[0]!r})."
+        )
         got = f"{len(models)}: {first_few(models, 5, show=str)}"
         raise ArgumentValueError(argument, "the answers of one model", got, remedy, verb="hold")
 

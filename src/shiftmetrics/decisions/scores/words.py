@@ -49,7 +49,11 @@ def score_sentence(result: ScoreDiffResult) -> str:
     if result.noise is not None and result.noise.method == "repeats":
         text += f"; {_noise(result)}"
     text += "."
-    if result.verdict == verdicts.CANNOT_TELL_YET and counts.decide is not None:
+    if (
+        result.verdict == verdicts.CANNOT_TELL_YET
+        and counts.decide is not None
+        and not has_few_groups(result)
+    ):
         assert result.allow is not None
         text += f" About {counts.decide:,} questions would decide on {score_amount(result, result.allow)}."
     return text
@@ -93,7 +97,7 @@ def score_findings(result: ScoreDiffResult) -> list[str]:
     fallen = [str(name) for name in result.questions.id[: counts.worse]]
     if fallen:
         sentences.append(f"Worst first: {first_few(fallen, 5, show=str)}.")
-    if counts.n_groups is not None and counts.n_groups < FEW_GROUPS:
+    if has_few_groups(result):
         sentences.append(
             f"{counts.n_groups} groups are few: more of them are needed, not more questions in each."
         )
@@ -129,6 +133,8 @@ def score_steps(result: ScoreDiffResult) -> list[str]:
             steps.append(
                 "The failed samples decide: run them again, or count them as wrong by --failed wrong."
             )
+        elif has_few_groups(result):
+            steps.append("Ask questions of more groups.")
         elif result.counts.decide is not None:
             steps.append("Ask more questions like these.")
         elif result.allow:
@@ -160,6 +166,12 @@ def score_details(result: ScoreDiffResult) -> list[str]:
             f"Whatever the failed samples would have scored, the difference moves by at most {most} here."
         )
     return sentences
+
+
+def has_few_groups(result: ScoreDiffResult) -> bool:
+    """Return True if the groups are too few: then more questions in each would not decide."""
+    n_groups = result.counts.n_groups
+    return n_groups is not None and n_groups < FEW_GROUPS
 
 
 def is_fraction(result: ScoreDiffResult) -> bool:
