@@ -4,12 +4,16 @@ import itertools
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_moons
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from rows_with_holes import assert_reached
-from shiftmetrics.models import Decision, Perturbation
+from shiftmetrics.models import Decision, Perturbation, feature_stability
 from shiftmetrics.models.forests import exact, forest_of
 from shiftmetrics.models.measures.routes import find_worst_case
 from shiftmetrics.models.reading.model import problem_of
@@ -95,3 +99,47 @@ def test_votes_with_fractions_are_asked_point_by_point() -> None:
     found = find_worst_case(problem)[1]
     expected = nearest_errors(model, X[:40], y[:40], values_of(model), problem.domain.unit, [0, 1])
     np.testing.assert_allclose(found.loss.distances, expected, rtol=1e-9, atol=1e-12)
+
+
+def _tied_models():
+    yield "forest", RandomForestClassifier(4, random_state=0)
+    yield "extra trees", ExtraTreesClassifier(4, random_state=0)
+    yield "bagging", BaggingClassifier(DecisionTreeClassifier(), 4, random_state=0)
+    yield (
+        "scaled forest",
+        make_pipeline(StandardScaler(), RandomForestClassifier(4, random_state=0)),
+    )
+    yield "shallow forest", RandomForestClassifier(4, max_depth=2, random_state=0)
+    yield "threshold", "one half"
+    yield "lightgbm", "lightgbm"
+    yield "xgboost", "xgboost"
+
+
+@pytest.mark.parametrize(("name", "model"), list(_tied_models()))
+def test_importance_breaks_ties_as_the_model_does(name, model) -> None:
+    """The mean over all pairs of a row and a value, which the model itself predicts."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 6, size=(60, 3)).astype(float), columns=list("abc"))
+    y = (X["a"] + rng.normal(size=60) > 2.5).astype(int).to_numpy()
+    if model == "lightgbm":
+        model = pytest.importorskip("lightgbm").LGBMClassifier(
+            n_estimators=3, min_child_samples=5, verbose=-1
+        )
+    if model == "xgboost":
+        model = pytest.importorskip("xgboost").XGBClassifier(n_estimators=3, max_depth=2)
+    if model == "one half":
+        fitted = RandomForestClassifier(4, random_state=0).fit(X[:30], y[:30])
+        model = Decision(fitted, threshold=0.5)
+        predict = lambda rows: (fitted.predict_proba(rows)[:, 1] >= 0.5).astype(int)  # noqa: E731
+    else:
+        model = model.fit(X[:30], y[:30])
+        predict = model.predict
+    rows, truth = X[30:].reset_index(drop=True), y[30:]
+    found = feature_stability(model, rows, truth, 0.9, resampling=None).to_frame()
+    found = found.set_index("feature")["permutation_importance"]
+    now = np.mean(predict(rows) != truth)
+    for column in "abc":
+        risks = [
+            np.mean(predict(rows.assign(**{column: value})) != truth) for value in rows[column]
+        ]
+        assert found[column] == pytest.approx(np.mean(risks) - now, abs=1e-9)
