@@ -71,3 +71,14 @@ def test_gaps_and_levels_of_one_place_are_named(samples):
     assert found["wind"].startswith("where carrier = DL: missing in 100 %, was 0 %")
     share = (reference.loc[reference["carrier"] == "DL", "origin"] == "LGA").mean()
     assert found["origin"].startswith(f"where carrier = DL: LGA 100 %, was {100 * share:.0f} %")
+
+
+def test_a_text_has_no_cause_beside_its_words(samples):
+    reference, current = samples
+    columns = [*COLUMNS, Column("remark", "text")]
+    frames = reference.assign(remark="on time"), current.assign(remark="late again")
+    changes = with_causes(compared_columns(*frames, columns), columns, *frames)
+    found = {change.column: change for change in changes}["remark"]
+    assert found.is_shown
+    assert "'late' in 100 %, was 0 %" in found.text
+    assert found.cause == ""

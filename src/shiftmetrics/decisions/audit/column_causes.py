@@ -11,6 +11,7 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray
 from shiftmetrics._core.result import format_percent
 from shiftmetrics.decisions.audit.column_changes import (
+    COMPARED,
     ColumnChange,
     in_words,
     ordered_values,
@@ -53,11 +54,12 @@ def with_causes(
     found = []
     n_left = _EXPLAINED
     for change in changes:
-        if not change.is_shown or n_left == 0:
+        column = roles[change.column]
+        # The words of a text say themselves what happened.
+        if not change.is_shown or n_left == 0 or column.role not in COMPARED:
             found.append(change)
             continue
         n_left -= 1
-        column = roles[change.column]
         sides = reference[column.name], current[column.name]
         cause = _at_one_level(column, categories, reference, current)
         if not cause:

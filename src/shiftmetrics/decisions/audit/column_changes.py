@@ -12,6 +12,7 @@ import numpy as np
 from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_number, format_percent
+from shiftmetrics.decisions.audit.text_changes import text_change
 from shiftmetrics.tables.encoder.categories import level_counts
 from shiftmetrics.tables.encoder.parts import to_numbers
 from shiftmetrics.tables.encoder.roles import Column
@@ -40,7 +41,8 @@ class ColumnChange(Record):
         Its name.
     effect : float
         From 0 to 1: the largest difference of the two distribution functions (numbers, dates; Kolmogorov and
-        Smirnov), or of the fractions of any set of levels (categories; total variation, rare levels as one); or the
+        Smirnov), of the fractions of any set of levels (categories; total variation, rare levels as one), or of the
+        fractions of texts that hold a word or a phrase of two; or the
         change of the fraction that is missing, or infinite, where that is larger.
     p_value : float
         Of "both samples have one distribution", adjusted for the number of columns (Holm).
@@ -78,7 +80,7 @@ def compared_columns(
 ) -> tuple[ColumnChange, ...]:
     """Compare two samples column by column; the largest effect comes first.
 
-    Ids, text and columns that are left out are passed over. Samples are taken as independent, within and across.
+    Ids and columns that are left out are passed over. Samples are taken as independent, within and across.
 
     Parameters
     ----------
@@ -91,6 +93,8 @@ def compared_columns(
     for column in columns:
         if column.role == "category":
             found.append(_levels_change(column, reference[column.name], current[column.name]))
+        elif column.role == "text":
+            found.append(_text_change(column, reference[column.name], current[column.name]))
         elif column.role in COMPARED:
             found.append(_numbers_change(column, reference[column.name], current[column.name]))
     # Many columns are asked at once: without this, one in twenty would "change" in any two samples.
@@ -111,6 +115,18 @@ def holm(p_values: FloatArray) -> FloatArray:
     adjusted = np.empty(n)
     adjusted[order] = np.minimum(stepped, 1.0)
     return adjusted
+
+
+def _text_change(column: Column, reference: pd.Series, current: pd.Series) -> ColumnChange:
+    """Compare how many texts hold each word or phrase."""
+    effect, p_value, text = text_change(reference, current)
+    return ColumnChange(
+        column=str(column.name),
+        effect=effect,
+        p_value=p_value,
+        missing=(float(reference.isna().mean()), float(current.isna().mean())),
+        text=text,
+    )
 
 
 def _numbers_change(column: Column, reference: pd.Series, current: pd.Series) -> ColumnChange:
