@@ -19,7 +19,8 @@ def forest_of(model: Any) -> Forest | None:
     model : object
         A fitted decision tree, extra tree, random forest, extra trees, gradient boosting or histogram gradient
         boosting of scikit-learn, bagging, voting or adaptive boosting of these, also of imbalanced-learn, a model of
-        CatBoost, or a scikit-learn wrapper of XGBoost or LightGBM. Splits are on numbers or on codes
+        CatBoost, an explainable boosting machine, or a scikit-learn wrapper of XGBoost or LightGBM. Splits are on
+        numbers or on codes
         of categories (see `category_codes`), each leaf has one value, and a classifier has one label.
 
     Returns
@@ -48,6 +49,8 @@ def forest_of(model: Any) -> Forest | None:
         from shiftmetrics.models.forests.from_lightgbm import read_lightgbm as read
     elif "catboost" in libraries and hasattr(model, "get_all_params"):
         from shiftmetrics.models.forests.from_catboost import read_catboost as read
+    elif type(model).__module__.startswith("interpret.") and hasattr(model, "term_scores_"):
+        from shiftmetrics.models.forests.from_interpret import read_interpret as read
     elif "sklearn" in libraries:
         from shiftmetrics.models.forests.from_sklearn import read_sklearn as read
     else:

@@ -96,6 +96,7 @@ class EnsembleRoute(TreeRoute):
         "xgboost",
         "lightgbm",
         "catboost",
+        "interpret.",
         estimator_of.__module__,
     )
 
