@@ -86,11 +86,12 @@ def parts(script: Path) -> dict[str, str]:
     """
     closure = _closure(script.resolve())
     own = [path for path in closure if path.parent == FOLDER]
+    closure.discard(script.resolve())  # a result has a hash of its own script anyway
     direct = [file for path in own for file in _imports(path) if file.parent != FOLDER]
     in_turn = [
         file for path in direct if path.is_relative_to(ROOTS[LIBRARY]) for file in _closure(path)
     ]
-    names = {_part(path) for path in own} | {
+    names = {_part(path) for path in own if path != script.resolve()} | {
         _part(path) for path in direct if _part(path) not in SHARED
     }
     names |= {_part(path) for path in in_turn} & MEASURES
@@ -132,8 +133,7 @@ def _part(path: Path) -> str:
         if path.is_relative_to(root):
             first = path.relative_to(root).parts[0]
             return package if first == "__init__.py" else f"{package}/{first.removesuffix('.py')}"
-    shared = path.stem.startswith("_") and path.stem not in NO_NUMBERS
-    return "papers" if shared else ""
+    return "" if path.stem in NO_NUMBERS else "papers"
 
 
 def _closure(script: Path) -> set[Path]:

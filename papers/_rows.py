@@ -68,11 +68,19 @@ def _size(size: float | list[float]) -> str:
 def bound_in_words(claim: Mapping[str, Any]) -> str:
     """Return what is claimed; where the bound has no source, for which bounds the verdict would be which."""
     text = f"claimed {claim['relation']} {claim['bound']:g}"
+    if counted(claim) and claim["bound"] == 0.5:
+        return text  # more seeds than not
     if claim["source"]:
         return f"{text} ({claim['source']})"
     if abs(claim["bound"]) in NATURAL or claim["low"] is None or claim["kind"]:
         return text
     return f"{text}; the bound is ours: {_region(claim)}"
+
+
+def counted(claim: Mapping[str, Any]) -> bool:
+    """Return whether each seed says yes or no."""
+    values = claim.get("values", [])
+    return bool(values) and all(isinstance(value, bool) for value in values)
 
 
 def _region(claim: Mapping[str, Any]) -> str:
@@ -92,7 +100,7 @@ def row(claim: Mapping[str, Any], entry: Entry, record: Mapping[str, Any], sente
     interval = "" if claim["low"] is None else f" [{claim['low']:.3g}, {claim['high']:.3g}]"
     against = f", against {claim['rival']}" if claim.get("rival") else ""
     found = f"{claim['mean']:.3g}"
-    if all(isinstance(value, bool) for value in claim["values"]):
+    if counted(claim):
         found = f"{sum(claim['values'])} of {len(claim['values'])} seeds, {found}"
     measured = f"{found}{interval}: {claim['statistic']}; {bound_in_words(claim)}{against}"
     words = f"**{sentence}**" if claim["main"] else sentence

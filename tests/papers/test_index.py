@@ -36,6 +36,7 @@ NUMBERED = {
     ],
     ("thesis", "table"): [*(f"4.{n}" for n in range(1, 11)), *SELECTION, *APPENDIX],
     ("stability", "figure"): range(1, 10),
+    ("stability", "section"): ["4.1"],  # what the text says beside figures 6 and 7
     ("novelty", "section"): ["4.1"],  # the interpretation as an entropy
     ("novelty", "figure"): range(1, 13),
     ("novelty", "table"): range(1, 6),
