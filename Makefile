@@ -16,10 +16,10 @@ test test-all test-oldest test-oldest-extras: export PYTHONDONTWRITEBYTECODE =
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test mutants test-all test-oldest test-oldest-extras lint format types docs bench papers changelog clean
+.PHONY: help demo test mutants test-all test-oldest test-oldest-extras lint format types audit-packages attack certificates docs bench papers changelog clean
 
 help: ## list the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "shiftmetrics needs Python 3.11 or later, got " + sys.version.split()[0] + ". Choose another with: make PYTHON=python3.11 ...")'
@@ -100,6 +100,18 @@ format: $(VENV)/.installed-lint ## let ruff rewrite the files
 
 types: $(VENV)/.installed-lint ## mypy, strict, on both sources
 	$(BIN)/mypy
+
+audit-packages: $(BIN)/python ## known weaknesses of the pinned packages, by pip-audit; asks a network
+	$(INSTALL) pip-audit
+	$(BIN)/pip-audit --strict --no-deps --disable-pip --progress-spinner off --requirement constraints.txt
+
+CASES ?= 20000
+attack: $(VENV)/.installed-test ## damaged files for every reader, and files that unpack to far more than they are: an hour; CASES=2000 for some
+	PYTHONPATH=tests $(BIN)/python tests/tables/test_damaged.py --cases $(CASES)
+	PYTHONPATH=tests $(BIN)/python tests/bombs.py
+
+certificates: $(VENV)/.installed-test ## results against their exact values, for hours; CASES=2000 for some
+	PYTHONPATH=tests $(BIN)/python tests/certificates.py all --cases $(CASES)
 
 docs: $(VENV)/.installed-docs ## the documentation, warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -4,12 +4,15 @@ The cases are directed at what floating-point numbers find hard: tiny thresholds
 hardly differ. A certificate is wrong where the exact value lies further from ``value`` than ``error_bound``.
 
     python tests/certificates.py stability --cases 20000
+
+``all`` searches every measure, and a tenth as many cases of each route of models; its last line counts what broke.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -447,18 +450,38 @@ SEARCHES = {"agreement": agreement_cases, "stability": stability_cases, "novelty
 
 
 def main() -> int:
-    """Search, and print what is wrong."""
+    """Search, print what is wrong, then one line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("measure", choices=SEARCHES)
+    parser.add_argument("measure", choices=[*SEARCHES, *ROUTES, "all"])
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    n_cases, found = wrong(SEARCHES[given.measure](given.cases, given.seed))
-    for case in sorted(found, key=lambda case: -case.excess)[:20]:
-        print(f"{case.excess:9.3g} times {case.error_bound:.3g}: {case.value!r} for {case.words}")
-    print(f"{len(found)} wrong of {n_cases} certificates")
-    return int(bool(found))
+    searches: dict[str, Iterator[Case]] = {}
+    for name, cases in SEARCHES.items():
+        if given.measure in (name, "all"):
+            searches[name] = cases(given.cases, given.seed)
+    for name in ROUTES:
+        n_cases = given.cases // 10 if given.measure == "all" else given.cases
+        if given.measure in (name, "all"):
+            searches[name] = route_cases(name, n_cases, given.seed)
+    n_all = 0
+    n_broken = 0
+    for name, search in searches.items():
+        n_cases, found = wrong(search)
+        n_all += n_cases
+        n_broken += len(found)
+        for case in sorted(found, key=lambda case: -case.excess)[:20]:
+            print(
+                f"{case.excess:9.3g} times {case.error_bound:.3g}: {case.value!r} for {case.words}"
+            )
+        print(f"{name}: {len(found)} of {n_cases}", flush=True)
+    print(f"{n_broken} wrong of {n_all} certificates")
+    return int(bool(n_broken))
 
 
 if __name__ == "__main__":
+    # So that the routes find the classes of this module, and not those of a copy of it.
+    sys.modules["certificates"] = sys.modules[__name__]
+    from route_certificates import ROUTES, route_cases
+
     raise SystemExit(main())

@@ -8,6 +8,7 @@ import mpmath
 import numpy as np
 
 from certificates import DIGITS, SEARCHES, Case, least_cost, wrong, zero_one_place
+from route_certificates import ROUTES, route_cases
 from shiftmetrics.stability import ZeroOneLoss, stability_criterion
 
 N_CASES = {"agreement": 1000, "stability": 1200, "novelty": 400}
@@ -36,3 +37,15 @@ def test_the_rounding_of_the_dual_counts() -> None:
             places, np.ones(5), threshold, **prices, guess=result.slopes.threshold, upper=np.inf
         )
     assert Case(result.value, result.error_bound, exact, "").excess <= 1.0
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_routes_agree_with_enumeration(route: str) -> None:
+    n_cases, found = wrong(route_cases(route, 4, seed=2))
+    assert n_cases >= 3
+    assert not found, found
+
+
+def test_a_wrong_route_would_be_found() -> None:
+    cases = [case._replace(value=0.99 * case.value) for case in route_cases("tree", 4, seed=2)]
+    assert all(case.excess > 1.0 for case in cases if case.exact > 0)

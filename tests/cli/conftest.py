@@ -1,6 +1,7 @@
 """A runner of the command line, and small files of scores, losses and features to run it on."""
 
 import contextvars
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,17 +13,31 @@ from typer.testing import CliRunner
 from shiftmetrics.cli.app import app
 from shiftmetrics.cli.inputs import objects
 
+UNSEEN = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
+"""Warnings that Python shows to developers alone."""
+
 
 @pytest.fixture
 def run() -> Callable:
-    """Return a function that runs a command line inside this process."""
+    """Return a function that runs a command line inside this process.
+
+    A warning of a library that a user of the command would see is an error.
+    """
     runner = CliRunner()
 
     def run(*arguments: object):
-        # In a context of its own: what a command sets for its inputs ends with it, as with its process.
-        return contextvars.copy_context().run(
-            runner.invoke, app, [str(argument) for argument in arguments]
-        )
+        with warnings.catch_warnings(record=True) as shown:
+            # As Python shows them by default, but each time.
+            warnings.resetwarnings()
+            warnings.simplefilter("always")
+            for category in UNSEEN:
+                warnings.simplefilter("ignore", category)
+            # In a context of its own: what a command sets for its inputs ends with it, as with its process.
+            result = contextvars.copy_context().run(
+                runner.invoke, app, [str(argument) for argument in arguments]
+            )
+        assert not shown, "\n".join(map(str, shown))
+        return result
 
     return run
 

@@ -42,7 +42,7 @@ def agreement(
 
     Example: `shiftmetrics agreement noisy.csv clean.csv --id image --confidence-level 0.95 --json agreement.json`
 
-    Example: `shiftmetrics agreement shifted_rows.csv rows.csv --model model.joblib --trust --label died`
+    Example: `shiftmetrics agreement shifted_rows.csv rows.csv --model model.skops --label died`
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def agreement(
     reference : REFERENCE
         Scores of the same rows, unshifted.
     model : MODEL
-        A fitted classifier: a joblib or skops file, or module:attribute. Both files hold rows then.
+        A fitted classifier: a file of skops or joblib, or module:attribute. Both files hold rows then.
     """
     asked = None
     warnings: list[str] = []

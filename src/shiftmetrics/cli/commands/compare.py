@@ -62,7 +62,7 @@ def compare(
 
     Example: `shiftmetrics compare forest=forest.json logistic=logistic.json --report report.html`
 
-    Example: `shiftmetrics compare a.joblib b.joblib c.joblib --data shifted_rows.csv --label paid --trust`
+    Example: `shiftmetrics compare a.skops b.skops c.skops --data shifted_rows.csv --label paid`
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def compare(
         Scores of each model on the shifted sample, two files or more, or its answers alone where they are ranked by
         vote or accuracy; or results, written with --json.
     data : FILE
-        Shifted rows that SHIFTED predict on, which are classifiers then: joblib or skops files, or module:attribute.
+        Shifted rows that SHIFTED predict on, which are classifiers then: skops or joblib files, or module:attribute.
     reference : FILE
         Scores of the same rows, unshifted: once for all models, or once for each, in their order. With --data the
         rows themselves.

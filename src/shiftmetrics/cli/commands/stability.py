@@ -105,7 +105,7 @@ def stability(
 
     Example: `shiftmetrics stability patients.csv --distances distance --threshold 0.4 --report report.html`
 
-    Example: `shiftmetrics stability patients.csv --model model.joblib --trust --target died --threshold 0.4`
+    Example: `shiftmetrics stability patients.csv --model model.skops --target died --threshold 0.4`
 
     Parameters
     ----------

@@ -43,12 +43,12 @@ def is_attribute(text: str) -> bool:
     return _ATTRIBUTE.fullmatch(text) is not None
 
 
-def require_trust(text: str, argument: str) -> None:
+def require_trust(text: str, argument: str, *, remedy: str = "") -> None:
     """Raise an UntrustedError unless the user has given --trust."""
     if not OPENING.get().trust:
         raise UntrustedError(
             f"Opening {argument}, {text}, runs the code inside it. "
-            "Give --trust, or trust = true in a configuration, if you trust its origin."
+            f"Give --trust, or trust = true in a configuration, if you trust its origin.{remedy}"
         )
 
 
@@ -68,10 +68,11 @@ def check_model(text: str, argument: str = "--model") -> None:
     elif not is_attribute(text):
         raise ValueError(
             f"{argument} must be a file of kind {', '.join(MODEL_SUFFIXES)}, or module:attribute, "
-            f"got {text!r}. Write a model with joblib.dump(model, path)."
+            f"got {text!r}. Write a model with skops.io.dump(model, 'model.skops')."
         )
     if not text.lower().endswith(SKOPS_SUFFIX):
-        require_trust(text, argument)
+        remedy = " A model that skops.io.dump has written needs no trust."
+        require_trust(text, argument, remedy="" if is_attribute(text) else remedy)
 
 
 def load_object(text: str, argument: str) -> tuple[Any, list[str]]:
