@@ -58,16 +58,21 @@ def axe_core() -> Path | None:
     return next((Path(place) for place in places if place and Path(place).is_file()), None)
 
 
-@pytest.fixture(scope="module")
-def probed(results, context, tmp_path_factory):
+# a page of all results, and of one measure alone, which leads with its answer
+PAGES = ["all", *(pytest.param(name, marks=pytest.mark.slow) for name in ("mild", "break", "new"))]
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def probed(request, results, context, tmp_path_factory):
     """The page with axe-core inside. The page itself forbids scripts, so that rule is taken out of the copy."""
     library = axe_core()
     if BROWSER is None or library is None:
         pytest.skip(
             "needs Chromium, and axe-core from npm (AXE_CORE=.../axe.min.js, or npm install --global)"
         )
+    shown = results if request.param == "all" else {request.param: results[request.param]}
     page = re.sub(
-        r"<meta http-equiv[^>]*>", "", render_report(results, title="Pets", context=context)
+        r"<meta http-equiv[^>]*>", "", render_report(shown, title="Pets", context=context)
     )
     path = tmp_path_factory.mktemp("page") / "page.html"
     path.write_text(

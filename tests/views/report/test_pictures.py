@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from shiftmetrics.views.report.pictures import LARGEST_SIDE, is_image_batch, range_of, thumbnail
+from shiftmetrics.views.drawings.style import name_rows
+from shiftmetrics.views.report.pictures import (
+    LARGEST_SIDE,
+    inline_figure,
+    is_image_batch,
+    range_of,
+    thumbnail,
+)
 
 
 def decode(markup: str) -> np.ndarray:
@@ -74,3 +81,31 @@ def test_a_constant_image_is_no_division_by_zero():
 )
 def test_batches_of_images_are_known_by_their_shape(shape, is_batch):
     assert is_image_batch(np.zeros(shape)) is is_batch
+
+
+@pytest.fixture
+def bars(monkeypatch):
+    """Draw names beside bars in place of a result."""
+
+    def draw(names, ax, *, kind=None):
+        places = name_rows(ax, names)
+        ax.barh(places, [1.0] * len(names))
+        ax.set_title("Some bars", loc="left")
+        return ax
+
+    monkeypatch.setattr("shiftmetrics.views.report.pictures.plot", draw)
+
+
+@pytest.mark.parametrize("n", [3, 30])
+def test_names_beside_a_drawing_have_room(n, bars):
+    names = [f"feature {place}" for place in range(n)]
+    svg = inline_figure(names, None, name="bars", height=2.0)
+    width, height = map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg).groups())
+    # in points: ten for each name, which is what its letters take
+    assert width == 288.0
+    assert height >= max(144.0, 10.0 * n)
+
+
+def test_a_drawing_is_not_called_twice_by_one_name(bars):
+    svg = inline_figure(["a"], None, name="Some bars", height=2.0)
+    assert 'aria-label="Some bars"' in svg

@@ -151,7 +151,7 @@ def _part_line(result: DiffResult, part: Any) -> dict[str, Any]:
         "Fixed": Number(f"{part.fixed:,}"),
         "Broken": Number(f"{part.broken:,}"),
         "Difference": Number(interval),
-        "": part.verdict,
+        "Verdict": part.verdict,
     }
 
 

@@ -31,6 +31,10 @@ THEME = {
 }
 """Colours of drawings by the variables of the style sheet, which has a dark theme too."""
 _COUNTER = itertools.count()
+ROOM_FOR_NAME = 0.2
+"""Inches that a name beside the axes takes."""
+ROOM_AROUND = 0.9
+"""Inches above and below the axes."""
 
 
 def inline_figure(
@@ -59,11 +63,25 @@ def inline_figure(
         figure = Figure(figsize=(4.0, height), layout="constrained")
         ax = plot(result, figure.add_subplot(), kind=kind, **options)
         ax.set_title(ax.get_title(loc="left"), loc="left", wrap=True)
+        # names beside the axes need room, or they are written over each other
+        n_names = sum(bool(label.get_text()) for label in _names_beside(ax))
+        figure.set_size_inches(4.0, max(height, ROOM_AROUND + ROOM_FOR_NAME * n_names))
         buffer = io.StringIO()
         figure.savefig(
             buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
         )
-    return Markup(_inline_svg(buffer.getvalue(), f"{ax.get_title(loc='left')}: {name}"))
+    # what is said aloud names the result once
+    title = ax.get_title(loc="left")
+    said = title if name in title else f"{title}: {name}"
+    return Markup(_inline_svg(buffer.getvalue(), said))
+
+
+def _names_beside(ax: Any) -> list[Any]:
+    """Return the labels at the left where they are names at fixed places, and no numbers of a scale."""
+    from matplotlib.ticker import FixedLocator
+
+    is_fixed = isinstance(ax.yaxis.get_major_locator(), FixedLocator)
+    return list(ax.get_yticklabels()) if is_fixed else []
 
 
 def _inline_svg(text: str, alt: str) -> str:
