@@ -86,6 +86,7 @@ def test_what_is_borne_out_is_about_what_is_new() -> None:
     far = np.concatenate([rng.normal(size=(210, 2)), 0.4 * rng.normal(size=(40, 2)) + 6.0])
     found = novelty(far, reference, n_resamples=99)
     assert len(found.new) == len(found.test.borne_out)
+    assert any("off by 5 points on average" in text for text in found.notes())
     for mode, fraction in zip(found.new, found.test.borne_out, strict=True):
         truth = np.mean(mode.members() >= 210)
         assert fraction == pytest.approx(truth, abs=0.1)

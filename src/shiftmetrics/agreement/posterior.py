@@ -71,8 +71,9 @@ def posterior_agreement(
         percentages, rounded probabilities or votes, are divided by their sum first.
     prior : array of shape (n_classes,), "uniform" or "predicted", optional
         Class prior inside the posteriors, scaled to sum 1; classes of prior 0 drop out, and may hold anything.
-        Default: uniform, for which a constant classifier is perfectly robust. "predicted" takes how often each
-        class is predicted, over both samples: then a constant classifier scores 0.
+        Default: uniform, as in the papers, for which a constant classifier is perfectly robust. "predicted" takes how
+        often each class is predicted, over both samples: then a constant classifier scores 0. It is the default of
+        the torchmetrics class, of `agreement_loss` and of `compare_agreement`, which select models.
     sample_weight : array of shape (n_samples,), optional
         Non-negative observation weights. Not for batches and Dask.
     floor : float, optional

@@ -336,3 +336,18 @@ def test_real_networks_in_batches(data_folder: Path) -> None:
         assert abs(values["pa"].item() - exact.value) < 7e-7
         assert values["afr_p"].item() == np.mean(first.argmax(axis=1) == second.argmax(axis=1))
         collection.reset()
+
+
+def test_the_repr_names_the_prior_and_the_function_agrees_with_it() -> None:
+    """One pair of samples has two values under two priors: which one a metric takes stands in its repr."""
+    rng = np.random.default_rng(0)
+    reference = rng.normal(size=(60, 3)) + np.array([2.0, 0.0, 0.0])
+    scores = reference + rng.normal(size=(60, 3))
+    for prior in ("predicted", "uniform"):
+        metric = PosteriorAgreement(prior=prior)
+        assert f"prior={prior!r}" in repr(metric)
+        metric.update(torch.from_numpy(scores), torch.from_numpy(reference))
+        expected = shiftmetrics.posterior_agreement(scores, reference, prior=prior).value
+        assert metric.compute().item() == pytest.approx(expected)
+    assert repr(PosteriorAgreement()) == repr(PosteriorAgreement(prior="predicted"))
+    assert "prior=given" in repr(PosteriorAgreement(prior=np.array([0.5, 0.3, 0.2])))

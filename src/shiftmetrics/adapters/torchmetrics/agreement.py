@@ -52,8 +52,8 @@ class PosteriorAgreement(LabelFreeMetric):
         Probabilities become scores by their logarithm.
     prior : array of shape (num_classes,), "uniform" or "predicted", default "predicted"
         Class prior. By the fractions of predictions a network that has collapsed to one class scores 0, by the
-        uniform prior log K, the maximum. Sums cannot have "predicted", which is known only when all rows are: name
-        another one for them.
+        uniform prior, the default of `shiftmetrics.posterior_agreement`, log K, the maximum. Sums cannot have
+        "predicted", which is known only when all rows are: name another one for them.
     floor : float, optional
         Smaller probabilities are raised to it.
     beta_range : (float, float), optional
@@ -263,6 +263,11 @@ class PosteriorAgreement(LabelFreeMetric):
         if self.num_classes is not None or not self.exact or not len(self.scores):
             return self.num_classes or 0
         return int(self.scores[0].shape[-1])
+
+    def extra_repr(self) -> str:
+        """Return what the value depends on, for ``repr``: the prior first, whose default is not the function's."""
+        prior = "given" if isinstance(self.prior, np.ndarray) else repr(self.prior or "uniform")
+        return f"prior={prior}, kind={self.kind!r}, exact={self.exact}"
 
     def _settings(self) -> dict[str, Any]:
         prior = None if self.prior is None else np.asarray(self.prior).tolist()
