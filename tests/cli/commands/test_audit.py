@@ -19,7 +19,8 @@ def test_the_answer_comes_first_and_the_files_hold_it(run, clinic, typed, tmp_pa
     result = run(*typed, "--time", "day", "--rows", tmp_path / "rows.csv", *outputs)
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("CHANGED  20 % of the samples are new, in one mode")
-    assert "since 2024-10-13" in result.stdout
+    # The rows of the mode are of four days, and there are later ones.
+    assert "from 2024-10-13 to 2024-10-16 (100 %)" in result.stdout
     assert "city = C" in result.stdout
     assert "Took `visit_id` as the id" in result.stdout
     (found,) = read_results(tmp_path / "a.json").values()
