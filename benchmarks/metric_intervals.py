@@ -34,7 +34,8 @@ SIZES = (200, 1000)
 RIVALS = ("library", "normal", "largest")
 CLASSES = [
     "f1_macro", "f1_weighted", "balanced_accuracy", "precision_macro", "matthews_corrcoef", "roc_auc_ovr",
-    "neg_log_loss", "neg_brier_score",
+    "roc_auc_ovo", "roc_auc_ovo_weighted", "top_k_accuracy", "neg_log_loss", "neg_brier_score", "d2_log_loss_score",
+    "d2_brier_score",
 ]  # fmt: skip
 METRICS = {
     "two classes": [
@@ -44,7 +45,8 @@ METRICS = {
     "classes": CLASSES,
     "grades": [*CLASSES, "quadratic_kappa"],
     "values": [
-        "r2", "neg_mean_absolute_error", "neg_root_mean_squared_error", "neg_mean_pinball_loss@0.9",
+        "r2", "explained_variance", "d2_absolute_error_score", "neg_mean_absolute_error",
+        "neg_root_mean_squared_error", "neg_mean_pinball_loss@0.9",
     ],
 }  # fmt: skip
 
@@ -112,6 +114,7 @@ def measured(pair: MetricPair, name: str, n: int, draws: int) -> dict[str, float
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=300)
+    parser.add_argument("--metrics", nargs="*", help="only these; all by default")
     arguments = parser.parse_args()
     print(header())
     start = time.perf_counter()
@@ -121,6 +124,8 @@ def main() -> None:
     cells: dict[tuple[str, int], list[dict[str, float]]] = defaultdict(list)
     for pair in pairs:
         for name in METRICS[pair.kind]:
+            if arguments.metrics and name not in arguments.metrics:
+                continue
             for n in SIZES:
                 cells[name, n].append(measured(pair, name, n, arguments.draws))
     lines = []

@@ -99,6 +99,7 @@ def test_the_junit_file_has_the_verdicts(project, pytester):
             assert_safe("old.csv", "bad.csv", labels="label", allow=0.02, name="second")
         """,
         "--junitxml=junit.xml",
+        "-Werror::pytest.PytestWarning",
     )
     done.assert_outcomes(failed=1)
     (case,) = ElementTree.parse(pytester.path / "junit.xml").iter("testcase")
