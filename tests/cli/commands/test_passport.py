@@ -1,8 +1,11 @@
 """Passports as they are typed."""
 
+import errno
+
 import joblib
 import numpy as np
 import pandas as pd
+import pytest
 
 from shiftmetrics.decisions import Passport, make_passport
 
@@ -48,3 +51,22 @@ def test_dates_of_two_readings_are_asked_for_and_the_remedy_works(run, tmp_path)
     for remedy in (["--date-order", "day"], ["--exclude", "when"]):
         found = run("passport", path, "--output", output, *remedy)
         assert found.exit_code == 0, found.output
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_an_output_that_cannot_be_written_leaves_the_file_as_it_was(
+    run, tmp_path, monkeypatch, is_there
+):
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "p.json"
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["a", "b"])
+    frame.to_csv(tmp_path / "r.csv", index=False)
+    if is_there:
+        assert run("passport", tmp_path / "r.csv", "--output", path, "--quiet").exit_code == 0
+    before = path.read_bytes() if is_there else None
+    frame[:30].to_csv(tmp_path / "r.csv", index=False)
+    monkeypatch.setattr("shiftmetrics.cli.commands.passport.say", full)
+    assert run("passport", tmp_path / "r.csv", "--output", path).exit_code != 0
+    assert (path.read_bytes() if path.exists() else None) == before

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-from shiftmetrics._core.files import atomic_path
+from shiftmetrics._core.staging import all_or_nothing
+from shiftmetrics.cli.errors import reader_may_leave
 from shiftmetrics.cli.inputs.objects import check_model, load_object
 from shiftmetrics.cli.inputs.prediction_files import listed, read_cells, typed_source
 from shiftmetrics.cli.options import OPENING, Opening
 from shiftmetrics.cli.outputs import say
 from shiftmetrics.cli.signature import command
-from shiftmetrics.decisions import make_passport
+from shiftmetrics.decisions import Passport, make_passport
 
 
 @command
@@ -93,23 +96,29 @@ def passport(
         alpha=alpha,
         rng=seed,
     )
-    with atomic_path(output) as temporary:
-        found.save(temporary)
-    if quiet:
-        return
+    # The file gets its name at the end: where the output cannot be written, it is as before.
+    with all_or_nothing():
+        found.save(output)
+        if not quiet:
+            # A reader of the output that leaves early, such as `head`, must not cost the file.
+            with reader_may_leave():
+                _say_what_is_watched(found, output, cells.notes)
+                sys.stdout.flush()
+
+
+def _say_what_is_watched(found: Passport, output: Path, notes: Iterable[str]) -> None:
     watched = [] if found.errors is None else [f"errors ({found.errors.hits} of {found.errors.n})"]
     if found.rows_armed:
         watched.append(f"the samples, by {len(found.tests)} tests")
-    say(f"Passport of {found.n_reference:,} rows, {output.stat().st_size / 1000:.0f} kB: {output}")
+    size = len(found.text.encode()) / 1000
+    say(f"Passport of {found.n_reference:,} rows, {size:.0f} kB: {output}")
     say(f"Watches {' and '.join(watched) or 'nothing'}.")
-    for note in [*cells.notes, *found.encoder.notes(), *([found.note] if found.note else [])]:
+    for note in [*notes, *found.encoder.notes(), *([found.note] if found.note else [])]:
         say(f"Note: {note}")
 
 
 def _is_passport(path: Path) -> bool:
     """Return True if a file that exists may be replaced: it is a passport."""
-    from shiftmetrics.decisions import Passport
-
     try:
         Passport.load(path)
     except ValueError:
