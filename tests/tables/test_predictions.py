@@ -300,3 +300,19 @@ def test_scores_of_one_model_and_answers_of_the_other():
     answers = pd.DataFrame({"id": new["id"], "prediction": words[models[1].argmax(1)]})
     changed = int((models[0].argmax(1) != models[1].argmax(1)).sum())
     assert numbers_of(_read(old, answers))[:2] == (N, changed)
+
+
+def test_columns_that_count_the_classes_of_the_other_file_are_asked_for():
+    old, new = _frames(["ant", "bee", "cow"])
+    new = new.rename(columns={"ant": "V1", "bee": "V2", "cow": "V3"})
+    with pytest.raises(AmbiguousReadingError, match="--classes ant,bee,cow") as caught:
+        _read(old, new)
+    assert "V1, V2, V3 of new.csv" in str(caught.value)
+    assert _read(old, new, classes=("ant", "bee", "cow")).classes == ("ant", "bee", "cow")
+
+
+def test_a_long_table_of_scores_is_read_as_a_wide_one():
+    old, new = _frames(["ant", "bee", "cow"])
+    long = new.melt("id", var_name="class", value_name="p").iloc[::-1].reset_index(drop=True)
+    wide = numbers_of(_read(old, new))
+    assert numbers_of(_read(old, long)) == pytest.approx(wide)

@@ -10,6 +10,7 @@ from shiftmetrics.tables.ask import UnreadableTableError
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.predictions import read_predictions
+from shiftmetrics.tables.tasks import refuse_pairs_of_classes
 from tables.variants import cells, numbers_of
 
 N = 24
@@ -122,3 +123,23 @@ def test_ordered_grades_by_the_schema_and_what_is_typed_for_them():
         read_predictions([old, new])
     found = read_predictions([old, new], options=RoleOptions(classes=("low", "mid", "high")))
     assert numbers_of(found)[1] == (old.frame["prediction"] != new.frame["prediction"]).sum()
+
+
+@pytest.mark.parametrize(
+    ("columns", "is_pairs"),
+    [
+        (["cat/dog", "cat/fox", "dog/fox"], True),
+        (["cat-dog", "fox-cat", "fox-dog"], True),
+        (["cat/dog", "cat/fox"], False),
+        (["cat/dog", "dog/cat", "dog/fox"], False),
+        (["cat", "dog", "fox"], False),
+        (["a-1", "a-2", "a-3"], False),
+        (["<=50K", ">50K"], False),
+    ],
+)
+def test_scores_of_pairs_of_classes_are_refused(columns, is_pairs):
+    if not is_pairs:
+        refuse_pairs_of_classes(columns, "old.csv")
+        return
+    with pytest.raises(UnreadableTableError, match="one class against another"):
+        refuse_pairs_of_classes(columns, "old.csv")

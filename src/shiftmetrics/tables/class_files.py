@@ -23,6 +23,7 @@ from shiftmetrics.tables.roles.beside import column_named
 from shiftmetrics.tables.roles.names import has_name_of
 from shiftmetrics.tables.roles.single import SingleForm, find_single, form_of_numbers
 from shiftmetrics.tables.spelling import distinct_words
+from shiftmetrics.tables.tasks import refuse_pairs_of_classes
 
 AGREEING = 0.9
 """Fraction of rows in which an answer without a name of its own is the class of the largest score."""
@@ -55,6 +56,8 @@ def class_file(
         argument=table.argument, name=table.name, form="answers", rows=roles.rows[place]
     )
     if len(names) > 1:
+        if own is None:
+            refuse_pairs_of_classes(names, table.label)
         scores = table.numeric(names)
         _check_scores(scores, names, table)
         labelled = _labelled(roles, truth)
@@ -360,4 +363,21 @@ def _single(
         classes=classes,
         columns=(name,),
         threshold=roles.options.threshold,
+    )
+
+
+def ask_for_counted(roles: FoundRoles, files: Sequence[PredictionTable]) -> None:
+    """Ask whether columns that count the classes stand in the order in which the other file names them."""
+    counted = [file for file in files if all(word.isdigit() for word in file.classes)]
+    named = {file.classes for file in files if file not in counted}
+    if len(named) != 1 or not counted:
+        return
+    (classes,) = named
+    if any(len(file.classes) != len(classes) for file in counted):
+        return
+    listed = " and ".join(file.name or file.argument for file in counted)
+    raise AmbiguousReadingError(
+        f"The columns {first_few(list(counted[0].columns), 6, show=str)} of {listed} count the classes that the other "
+        "file names.",
+        [PossibleReading("in the same order", roles.options.typed("--classes", classes))],
     )

@@ -13,6 +13,7 @@ from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.ask import Complaints, UnreadableTableError
 from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence, Words, evidence_of
 from shiftmetrics.tables.headers import choose_headers
+from shiftmetrics.tables.long_scores import with_one_row_a_sample
 from shiftmetrics.tables.matching import MANY_IDS, matched_rows, without_doubles
 from shiftmetrics.tables.one_hot import without_one_hot
 from shiftmetrics.tables.options import RoleOptions
@@ -85,6 +86,7 @@ def opened_files(files: Sequence[Cells], labels: Cells | None, options: RoleOpti
     everything = choose_headers(
         [*files, *([] if labels is None else [labels])], options, len(files)
     )
+    everything[: len(files)] = map(with_one_row_a_sample, everything[: len(files)])
     decided = decide_kinds(everything[: len(files)])
     frames = list(decided.frames)
     if labels is not None:

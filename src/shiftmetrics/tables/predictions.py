@@ -12,7 +12,7 @@ from shiftmetrics.tables.ask import (
     PossibleReading,
     UnreadableTableError,
 )
-from shiftmetrics.tables.class_files import answer_words, class_file
+from shiftmetrics.tables.class_files import answer_words, ask_for_counted, class_file
 from shiftmetrics.tables.evidence import Words
 from shiftmetrics.tables.finding import (
     find_answer_columns,
@@ -351,6 +351,7 @@ def _named(
     ]
     sets = {frozenset(part) for part in columns}
     if len(sets) > 1:
+        ask_for_counted(roles, files)
         first, second = list(sets)[:2]
         raise UnreadableTableError(
             f"All files must have the same classes, but only one has "

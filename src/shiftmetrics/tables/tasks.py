@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shiftmetrics._core.validation import first_few
+from shiftmetrics.tables.ask import UnreadableTableError
 from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.roles.ids import RowKey
@@ -221,3 +222,29 @@ def _ordered_grades(
                 f"says how far they are off yet. {typed}: compares them as classes without an order."
             )
     return None
+
+
+def refuse_pairs_of_classes(columns: Sequence[str], label: str) -> None:
+    """Refuse scores of one class against another one, ``cat/dog``, ``cat/fox``, ``dog/fox``: none is a class.
+
+    The answer is the class that wins most of its pairs; which one it is where two win as many is the tool's own rule.
+
+    Raises
+    ------
+    UnreadableTableError
+        If the columns are all pairs of some classes.
+    """
+    for mark in ("/", "_vs_", " vs ", "-", "|"):
+        pairs = [tuple(name.split(mark)) for name in columns]
+        if any(len(pair) != 2 or not all(pair) for pair in pairs):
+            continue
+        classes = sorted({word for pair in pairs for word in pair})
+        distinct = {frozenset(pair) for pair in pairs}
+        if (
+            len(classes) > 2
+            and len(distinct) == len(pairs) == len(classes) * (len(classes) - 1) // 2
+        ):
+            raise UnreadableTableError(
+                f"{label} must have a column for each class, or the answers, got scores of one class against another: "
+                f"{first_few(list(columns), 4)}. Write the answers of the model, a class in each row."
+            )
