@@ -377,7 +377,7 @@ def ask_for_counted(roles: FoundRoles, files: Sequence[PredictionTable]) -> None
         return
     listed = " and ".join(file.name or file.argument for file in counted)
     raise AmbiguousReadingError(
-        f"The columns {first_few(list(counted[0].columns), 6, show=str)} of {listed} count the classes that the other "
-        "file names.",
+        f"The columns {first_few(list(counted[0].columns), 6, show=str)} of {listed} count the classes that the "
+        "other file names.",
         [PossibleReading("in the same order", roles.options.typed("--classes", classes))],
     )

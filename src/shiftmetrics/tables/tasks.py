@@ -245,6 +245,6 @@ def refuse_pairs_of_classes(columns: Sequence[str], label: str) -> None:
             and len(distinct) == len(pairs) == len(classes) * (len(classes) - 1) // 2
         ):
             raise UnreadableTableError(
-                f"{label} must have a column for each class, or the answers, got scores of one class against another: "
-                f"{first_few(list(columns), 4)}. Write the answers of the model, a class in each row."
+                f"{label} must have a column for each class, or the answers, got scores of one class against "
+                f"another: {first_few(list(columns), 4)}. Write the answers of the model, a class in each row."
             )
