@@ -44,9 +44,19 @@ def test_a_row_for_each_class_becomes_a_column_for_each_class():
         _long().assign(image=[f"i{row}" for row in range(9)]),
         _long().drop(columns="p"),
         WIDE.reset_index(),
+        _long().assign(image=[None, *_long()["image"][1:]]),
         _long().rename(columns={"image": "cat"}),
     ],
-    ids=["totals of 2", "a row is missing", "two change", "no samples", "no score", "wide", "name"],
+    ids=[
+        "totals of 2",
+        "a row is missing",
+        "two change",
+        "no samples",
+        "no score",
+        "wide",
+        "a gap",
+        "name",
+    ],
 )
 def test_other_tables_stay_as_they_are(frame):
     cells = _cells(frame)

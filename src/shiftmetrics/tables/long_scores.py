@@ -71,8 +71,10 @@ def _found_columns(frame: pd.DataFrame) -> tuple[str, str, str] | None:
     counted = {}
     for name in frame.columns:
         codes, n_distinct = _codes(frame[name])
-        is_even = n_distinct > 1 and len(frame) == n_distinct * np.bincount(codes).max(initial=0)
-        if is_even and codes.min() >= 0:
+        if n_distinct < 2 or codes.min(initial=0) < 0:
+            # one value, or gaps: neither samples nor classes
+            continue
+        if len(frame) == n_distinct * int(np.bincount(codes).max()):
             counted[name] = (codes, n_distinct)
     found = []
     for label, (classes, n_classes) in counted.items():
