@@ -87,7 +87,8 @@ def run(
     kept, unfinished = folder / f"{name}.json", folder / f".{name}.unfinished.json"
     source, by = source_of(Path(script)), stamp(Path(script))
     if options.confirm:
-        _confirm(kept, source, by, measure(0, options.quick))
+        first = _concluded(measure(0, options.quick), claims, conclude, name)
+        _confirm(kept, source, by, first)
         return
     record = None if options.again else _read(unfinished, source) or _read(kept, source)
     record = record or {"script": name, "source": source, "seconds": 0.0, **by, "runs": []}
@@ -130,7 +131,7 @@ def _confirm(kept: Path, source: str, by: Mapping[str, Any], again: dict[str, An
     if record is None:
         print(f"{kept.stem}: nothing kept by this script; run it without --confirm.")
         sys.exit(ANOTHER)
-    other = different(_plain(again), record["runs"][0])
+    other = different(again, record["runs"][0])
     if other:
         print(f"{kept.stem}: the first seed gives another {', '.join(other)}; run it with --again.")
         sys.exit(ANOTHER)

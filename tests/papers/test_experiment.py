@@ -106,3 +106,18 @@ def test_a_confirmation_computes_the_first_seed_again(
     assert (after.get("confirmed"), after["parts"] == {"x": "1"}) == (
         ("abc", True) if agrees else (None, False)
     )
+
+
+def test_a_confirmation_draws_the_same_conclusions(
+    script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measure(seed: int, quick: bool) -> dict[str, float]:
+        return {"size": 1.0}
+
+    def double(one: dict) -> dict[str, float]:
+        return {"size": 2.0}
+
+    _experiment.run(str(script), CLAIMS, measure, conclude=double, seeds=2)
+    monkeypatch.setattr("sys.argv", ["experiment.py", "--confirm"])
+    _experiment.run(str(script), CLAIMS, measure, conclude=double, seeds=2)
+    assert "comes out as before" in capsys.readouterr().out
