@@ -74,7 +74,8 @@ def manifold_scores(
     -----
     Precision and recall: Kynkaanniemi et al. (arXiv:1904.06991). Density and coverage: Naeem et al.
     (arXiv:2002.09797). Rarity: Han et al. (arXiv:2206.08549). One outlier of the reference has a large ball, which
-    raises precision; density is robust to it.
+    raises precision; density is robust to it. Balls are closed, so that the density of a sample against itself is
+    ``(n_neighbours + 1) / n_neighbours`` where no distances tie; packages with open balls have 1.
 
     Examples
     --------
