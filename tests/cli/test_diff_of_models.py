@@ -141,3 +141,18 @@ def test_what_cannot_be_asked_is_one_sentence(run, wines, typed, said):
     assert done.exit_code == 2
     assert said in done.output
     assert "Traceback" not in done.output
+
+
+def test_boosters_as_their_libraries_train_them_are_asked_like_estimators() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    from shiftmetrics.decisions.predictions.model_outputs import prediction_table
+
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(80, 2)), columns=["a", "b"])
+    label = (table["a"] > 0.0).astype(int)
+    options = {"objective": "binary:logistic", "max_depth": 2, "nthread": 1}
+    booster = xgboost.train(options, xgboost.DMatrix(table, label), 3)
+    said = prediction_table(booster, table.assign(y=label), ["y"])
+    expected = booster.predict(xgboost.DMatrix(table))
+    np.testing.assert_allclose(said["1"], expected, atol=1e-6)
+    np.testing.assert_array_equal(said["y"], label)

@@ -13,6 +13,7 @@ from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.exceptions import ArgumentTypeError, ArgumentValueError
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.models.reading.checks import columns_of
+from shiftmetrics.models.reading.estimators import estimator_of
 from shiftmetrics.models.reading.outputs import predicted_labels
 from shiftmetrics.tables.label_cells import as_strings, positions
 from shiftmetrics.tables.roles.names import has_name_of
@@ -81,6 +82,7 @@ def model_outputs(
         predicted = table[model].to_numpy()
         _refuse_numbers(predicted)
         return ModelOutputs(predicted, None, np.unique(as_strings(predicted)))
+    model = estimator_of(model)
     predicted, given = _asked(model, table, not_features)
     # What came back must be classes, and one probability for each of them.
     _refuse_numbers(predicted)
@@ -105,6 +107,7 @@ def prediction_table(model: Any, table: pd.DataFrame, named: Iterable[str]) -> p
     """
     import pandas as pd
 
+    model = estimator_of(model)
     taken = set(getattr(model, "feature_names_in_", ()))
     kept = [
         name
@@ -140,7 +143,8 @@ def _asked(
         if hasattr(model, "predict_proba"):
             given = np.asarray(model.predict_proba(features), dtype=np.float64)
     except Exception as error:
-        got = f"{type(error).__name__}: {str(error)[:200]}"
+        cause = error.__cause__ or error  # what the model itself raised
+        got = f"{type(cause).__name__}: {str(cause)[:200]}"
         raise ArgumentValueError("model", "a model that takes these columns", got) from error
     if predicted.shape != (len(table),):
         got = f"predictions of shape {predicted.shape} for {len(table)} samples"
