@@ -56,6 +56,17 @@ def parts_of(data: Dataset, split: str, size: int, n: int, seed: int) -> list[Sa
     return [part(data, split, domain, size, n, seed) for domain in domains]
 
 
+def held_out(sources: list[Sample]) -> tuple[list[Sample], list[Sample]]:
+    """Return a fifth of the rows of each domain, and the others; rows of a part come in no order of their classes."""
+    first, others = [], []
+    for x, y in sources:
+        order = torch.from_numpy(np.random.default_rng(len(y)).permutation(len(y)))
+        few = len(y) // 5
+        first.append((x[order[:few]], y[order[:few]]))
+        others.append((x[order[few:]], y[order[few:]]))
+    return first, others
+
+
 def paired(model: nn.Sequential, first: Sample, second: Sample) -> tuple[Sample, Sample]:
     """Return two samples with each row of the first beside the nearest of its class in the second."""
     features = [predict_scores(model[:-1], x) for x, _ in (second, first)]
@@ -87,11 +98,9 @@ def one_seed(data: Dataset, options: argparse.Namespace, seed: int) -> np.ndarra
         split: parts_of(data, split, options.size, options.n, seed)
         for split in ("train", "val", "test")
     }
-    if (
-        len(read["val"]) < 2
-    ):  # camelyon17 validates on one hospital of its own: the sources validate
-        held = [(x[: len(x) // 5], y[: len(y) // 5]) for x, y in read["train"]]
-        read["val"] = held
+    # camelyon17 validates on one hospital of its own, which has no partner: a fifth of the sources does, held out
+    if len(read["val"]) < 2:
+        read["val"], read["train"] = held_out(read["train"])
     groups = [
         (x[torch.from_numpy(y == label)], y[y == label])
         for x, y in read["test"]

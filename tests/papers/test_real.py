@@ -218,6 +218,19 @@ def test_early_stopping_on_a_folder_of_waterbirds(
     assert "25 files" in shown
 
 
+def test_rows_that_validate_do_not_train() -> None:
+    sources = [(torch.arange(n).reshape(-1, 1), np.repeat([0, 1], n // 2)) for n in (20, 30)]
+    held, left = script("wilds").held_out(sources)
+    for (x, y), few, others in zip(sources, held, left, strict=True):
+        assert len(few[1]) == len(y) // 5
+        assert set(few[1].tolist()) == {0, 1}
+        assert sorted([*few[0].flatten().tolist(), *others[0].flatten().tolist()]) == list(
+            range(len(x))
+        )
+        for part in (few, others):
+            assert (y[part[0].flatten()] == part[1]).all()
+
+
 # --- novelty ------------------------------------------------------------
 
 

@@ -40,7 +40,15 @@ def test_a_column_of_0_and_1_for_each_label():
         marks[1] = 0
         return pd.DataFrame(marks, columns=["red", "round", "soft"]).assign(id=IDS)
 
-    _refused(*_two(make), "several of them 1 in a row")
+    old, new = _two(make)
+    _refused(
+        old, new, "several of them 1 in a row.*or compare one at a time, with --prediction red"
+    )
+    # the remedy to the letter
+    found = read_predictions(
+        [cells(old), cells(new, "NEW", "new.csv")], options=RoleOptions(prediction="red")
+    )
+    assert numbers_of(found)[:2] == (N, (old["red"] != new["red"]).sum())
 
 
 def test_one_column_of_0_and_1_a_class_is_no_such_task():

@@ -127,7 +127,8 @@ def _find_answers_and_task(roles: FoundRoles, complaints: Complaints) -> None:
         refuse_two_models(roles)
     # A column of 0 and 1 for each label would be asked for as one of several answers.
     several = several_labels(roles.tables, roles.labels, roles.equal)
-    if several is not None and roles.truth is None and roles.options.columns is None:
+    is_chosen = roles.options.columns is not None or roles.options.prediction is not None
+    if several is not None and roles.truth is None and not is_chosen:
         raise UnreadableTableError(several)
     if is_of_scores:
         _find_answers_beside_scores(roles)

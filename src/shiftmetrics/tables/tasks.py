@@ -52,6 +52,9 @@ SPAN_NAMES = ({"start", "end"}, {"onset", "offset"}, {"begin", "end"}, {"start_t
 
 TAG_MARKS = ",;|"
 
+AS_SETS = "`shiftmetrics diff OLD NEW --labels FILE --metric jaccard_samples` compares them"
+"""What serves several labels a row."""
+
 
 def refuse_other_tasks(
     tables: Sequence[TableEvidence],
@@ -135,8 +138,8 @@ def _tags(tables: Sequence[TableEvidence], answers: Sequence[str | None]) -> str
         if name is not None and _are_tags(table.columns[name]):
             cell = str(table.columns[name].words[0])[:60]
             return (
-                f"The column {name!r} of {table.label} holds several answers in a cell, such as {cell!r}: no command "
-                "compares models with several labels a row yet. Give one file for each label."
+                f"The column {name!r} of {table.label} holds several answers in a cell, such as {cell!r}: several "
+                f"labels a row. Write a column of 0 and 1 for each label, in the true ones too; then {AS_SETS}."
             )
     return None
 
@@ -170,8 +173,9 @@ def several_labels(
     if len(shared) < 2 or len(np.unique(holder.numeric(shared).sum(axis=1))) <= 1:
         return None
     return (
-        f"The columns {first_few(shared, 4)} of {holder.label} hold 0 and 1, several of them 1 in a row: no command "
-        f"compares models with several labels a row yet. Compare one of them at a time, with --columns {shared[0]}."
+        f"The columns {first_few(shared, 4)} of {holder.label} hold 0 and 1, several of them 1 in a row: several "
+        f"labels a row. With the true ones in a table of the same columns {AS_SETS}; or compare one at a time, "
+        f"with --prediction {shared[0]}."
     )
 
 

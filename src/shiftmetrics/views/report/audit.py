@@ -150,7 +150,7 @@ def monitor_verdict(result: MonitorResult) -> Verdict:
         tone=TONES.get(result.verdict, "open"),
         sentence=result.sentence,
         steps=tuple(result.next_steps),
-        findings=tuple(result.notes()),
+        findings=tuple(note for note in result.notes() if note not in result.warnings),
         figures=tuple(figures),
         chart="alarms",
     )
