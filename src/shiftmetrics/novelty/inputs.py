@@ -99,6 +99,10 @@ def check_samples(
     asked = kernel_of(kernel)
     asked.check(test, "features")
     asked.check(base, "reference")
+    # directions are the same at any length
+    if asked.knows_columns:
+        _check_size(test, "features")
+        _check_size(base, "reference")
     if test.shape[1] != base.shape[1]:
         expected = f"of as many columns as features, {test.shape[1]}"
         remedy = "Compute both by the same features, and drop columns of labels."
@@ -119,15 +123,19 @@ def _check_rows(value: Any, name: str) -> Array:
         remedy = f"Turn images into features first, by {_EMBED}."
         shape = f"shape {tuple(array.shape)}"
         raise ArgumentValueError(name, "an array of shape (n_samples, n_columns)", shape, remedy)
-    matrix = check_matrix(array, name, min_rows=2)
-    if not is_in_chunks(matrix) and matrix.shape[1]:
-        xp = namespace(matrix)
-        largest = max(abs(float(xp.min(matrix))), abs(float(xp.max(matrix))))
-        if largest > _LARGEST:
-            expected = f"of values up to {_LARGEST:g}, whose squared distances are finite"
-            remedy = "Divide the column by a number, or drop it."
-            raise ArgumentValueError(name, expected, f"{largest:g}", remedy)
-    return matrix
+    return check_matrix(array, name, min_rows=2)
+
+
+def _check_size(matrix: Array, name: str) -> None:
+    """Refuse values whose squared distances overflow; chunks are not read for it."""
+    if is_in_chunks(matrix) or not matrix.shape[1]:
+        return
+    xp = namespace(matrix)
+    largest = max(abs(float(xp.min(matrix))), abs(float(xp.max(matrix))))
+    if largest > _LARGEST:
+        expected = f"of values up to {_LARGEST:g}, whose squared distances are finite"
+        remedy = "Divide the column by a number, or drop it."
+        raise ArgumentValueError(name, expected, f"{largest:g}", remedy)
 
 
 def fractions(weights: Any, argument: str, array: Array) -> FloatArray:

@@ -63,7 +63,7 @@ def most_sensitive_sample(
        weight  changed  distance  age
     a     1.0    False       0.0   40
     b     1.0     True       0.5   50
-    c     1.0     True       0.5   60
+    c     1.0    False       0.0   60
     d     1.0    False       0.0   70
     """
     import pandas as pd

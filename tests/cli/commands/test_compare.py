@@ -248,7 +248,7 @@ def test_answers_alone_are_ranked_by_accuracy_and_by_vote(run, folder, answers):
     )
     # each predicts what at least two of three do, or what the first of the best does
     voted = run("compare", *files, "--exclude", "truth")
-    assert "a.csv is the best of 3 models by match with the models' weighted vote" in voted.stdout
+    assert "a.csv agrees most with the others of 3 models" in voted.stdout
 
 
 def test_answers_alone_are_no_probabilities(fails, folder, answers):

@@ -29,7 +29,8 @@ def test_a_result_is_drawn_by_the_function_of_its_class() -> None:
 
     shape, square = Shape(), Square()
     assert shape.plot() == (shape, None, "red")
-    assert square.plot("axes", color="blue") == (square, "axes", "blue")
+    axes = object()
+    assert square.plot(axes, color="blue") == (square, axes, "blue")
 
 
 def test_the_nearest_class_wins() -> None:

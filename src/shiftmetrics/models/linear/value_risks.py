@@ -81,13 +81,14 @@ def _of_two_classes(
     steps = np.cumsum(weights * signs, axis=1)
     steps = np.pad(steps, ((0, 0), (1, 0)))
     all_second = (weights * ~is_second[order]).sum(axis=1, keepdims=True)
-    risks = all_second + steps[:, first]
+    # A sum less its own parts may end a rounding below 0.
+    risks = np.maximum(all_second + steps[:, first], 0.0)
     # Of each sample, how often a value makes it of the second class.
     by_least = np.argsort(least)
     reached = np.searchsorted(least[by_least], lead, side="left")
     often = np.append(0.0, np.cumsum(fractions[by_least]))[reached]
     total = float(fractions.sum())
-    expected = costs * np.where(is_second, total - often, often)
+    expected = costs * np.maximum(np.where(is_second, total - often, often), 0.0)
     return risks, expected
 
 
