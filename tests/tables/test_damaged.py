@@ -6,6 +6,7 @@ As a script it tries more of them: ``python tests/tables/test_damaged.py --cases
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import re
 import tempfile
@@ -15,9 +16,20 @@ from pathlib import Path
 
 import pytest
 
+from evaluation_logs import (
+    inspect_archive,
+    inspect_json,
+    inspect_log,
+    inspect_sample,
+    lm_eval_file,
+    lm_eval_line,
+    promptfoo_json,
+    promptfoo_result,
+)  # fmt: skip
 from shiftmetrics.tables.content import ReadOptions, UnreadableError
 from shiftmetrics.tables.register import read_file
 from table_examples import WRITERS, is_installed, write_example
+from token_examples import TinyModel, generated_line, given_line, token_log
 
 FORM = re.compile(r"OLD must be .+, got .+\.(\s.+\.)?", re.DOTALL)
 FOREIGN = re.compile(
@@ -74,6 +86,44 @@ def read_damaged(data: bytes, suffix: str, folder: Path) -> str:
         path.unlink()
     assert time.process_time() - start < MOST_SECONDS
     return found
+
+
+def log_examples(folder: Path) -> dict[str, bytes]:
+    """Return one log of each tool whose logs are read, by the suffix of its file."""
+    samples = [inspect_sample(f"q{n}", {"match": "CIPN"[n], "score": 0.25 * n}) for n in range(4)]
+    results = [promptfoo_result(n, float(n % 2)) for n in range(4)]
+    model = TinyModel()
+    files = [
+        inspect_json(folder / "a.inspect.json", inspect_log(samples)),
+        inspect_archive(folder / "a.eval", inspect_log(samples)),
+        lm_eval_file(folder / "a.samples.jsonl", [lm_eval_line(n, {"acc": 1.0}) for n in range(4)]),
+        promptfoo_json(folder / "a.promptfoo.json", results),
+        token_log(folder / "a.given.jsonl", [given_line(model, "a", [3, 1, 4, 1], 4)]),
+        token_log(folder / "a.own.jsonl", [generated_line(model, "a", [3, 1, 4], 3, 4)]),
+    ]
+    lines = folder / "a.promptfoo.jsonl"
+    lines.write_text("".join(json.dumps(result) + "\n" for result in results), encoding="utf-8")
+    return {path.name[1:]: path.read_bytes() for path in [*files, lines]}
+
+
+LOGS = (
+    ".inspect.json",
+    ".eval",
+    ".samples.jsonl",
+    ".promptfoo.json",
+    ".given.jsonl",
+    ".own.jsonl",
+    ".promptfoo.jsonl",
+)
+
+
+@pytest.mark.parametrize("suffix", LOGS)
+def test_damaged_logs_are_read_or_refused_in_our_words(suffix, tmp_path):
+    data = log_examples(tmp_path)[suffix]
+    chance = random.Random(suffix)
+    found = Counter(read_damaged(damage(data, chance), suffix, tmp_path) for _ in range(60))
+    assert found.total() == 60
+    assert read_damaged(data, suffix, tmp_path) == "read"
 
 
 def cases_of(data: bytes, reader, n_cases: int, seed: int):
@@ -133,6 +183,16 @@ def main() -> None:
                         flush=True,
                     )
             print(reader.name, dict(found), flush=True)
+        for suffix, data in log_examples(folder).items():
+            chance = random.Random(f"{suffix} {given.seed}")
+            found = Counter()
+            for _ in range(given.cases // len(readers) + 1):
+                try:
+                    found[read_damaged(damage(data, chance), suffix, folder)] += 1
+                except AssertionError as error:
+                    failed += 1
+                    print(f"  log{suffix}: {str(error)[:300]}", flush=True)
+            print(f"log{suffix}", dict(found), flush=True)
     print(f"{failed} foreign messages")
     raise SystemExit(failed > 0)
 
