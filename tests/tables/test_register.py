@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -138,3 +139,15 @@ def test_the_register_loads_without_pandas_or_pyarrow():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_an_archive_whose_names_are_damaged_is_refused_in_words(tmp_path):
+    path = tmp_path / "old.xlsx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("é.csv", "a,b\n1,2\n")
+    # a byte that no name in UTF-8 has
+    path.write_bytes(path.read_bytes().replace("é".encode(), b"\xff\xa9"))
+    with pytest.raises(
+        UnreadableError, match="^OLD must be a zip archive of one file, got .* cannot be read"
+    ):
+        read_file(path, "OLD")

@@ -118,13 +118,23 @@ def _told(content: Content) -> Reader:
         if reader is text.READER:
             # what is no text is named, so that nothing unknown is read as one
             refuse_strangers(content)
-        if reader.tells(content):
+        if _tells(reader, content):
             return reader
     raise content.refusal(
         "a table",
         "a binary file of no kind that is known",
         "Save the table as csv or parquet.",
     )
+
+
+def _tells(reader: Reader, content: Content) -> bool:
+    """Return whether a file is of a reader's kind; one too damaged to be looked into is of no kind."""
+    try:
+        return reader.tells(content)
+    except (UnreadableError, ImportError):
+        raise
+    except Exception:
+        return False
 
 
 def _guarded(content: Content, do: Callable[[], Found], reader: Reader | None = None) -> Found:
