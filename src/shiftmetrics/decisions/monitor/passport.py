@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,6 +16,7 @@ from shiftmetrics._core.record import Record
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions.calibration import Calibration
 from shiftmetrics.decisions.monitor.alarm import Alarm, part_of_start
+from shiftmetrics.decisions.monitor.model_digest import model_digest
 from shiftmetrics.decisions.monitor.records import FileRecord
 from shiftmetrics.decisions.monitor.repeats import add_digests, rows_digest
 from shiftmetrics.decisions.predictions.model_outputs import ModelOutputs, model_outputs
@@ -261,20 +261,6 @@ def readings_of(
         # The negative confidence, so that what is unusual lies beyond a quantile as distances do.
         readings["unsure"] = -calibration.confidence(outputs.probabilities)
     return readings
-
-
-def model_digest(model: Any) -> str:
-    """Return a hash of a model; empty where it cannot be written, and for the name of a column of predictions."""
-    if isinstance(model, str):
-        return ""
-    try:
-        import joblib
-
-        # Of a copy: arrays may lie otherwise in memory after they were read from a file.
-        again = pickle.loads(pickle.dumps(model))
-        return str(joblib.hash(again))
-    except Exception:  # whatever the classes of the model raise: then it is not compared
-        return ""
 
 
 def errors_of(outputs: ModelOutputs | None, frame: pd.DataFrame, label: str | None) -> Count:

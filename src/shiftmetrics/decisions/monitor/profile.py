@@ -12,13 +12,13 @@ from shiftmetrics._core.arrays import BoolArray, FloatArray
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.validation import check_integer, check_number, check_rng
 from shiftmetrics.decisions.calibration import Calibration
+from shiftmetrics.decisions.monitor.model_digest import model_digest
 from shiftmetrics.decisions.monitor.passport import (
     Count,
     Passport,
     Readings,
     RowTest,
     errors_of,
-    model_digest,
     readings_of,
 )
 from shiftmetrics.decisions.predictions.model_outputs import model_outputs
@@ -116,8 +116,13 @@ def make_passport(
         encoder = encoder.without(dates, "the dates of later samples are later")
     features = encoder.encoded(typed.frames[0])
     outputs = None
+    digest = ""
     if model is not None:
+        digest = model_digest(model)
         outputs = model_outputs(model, frame, not_features=not_features)
+        # What counts its own questions is another one after each, and is not compared.
+        if model_digest(model) != digest:
+            digest = ""
     calibration = None
     if outputs is not None and outputs.probabilities is not None and label is not None:
         labels = outputs.codes(frame[label].to_numpy(), f"column {label!r}")
@@ -152,7 +157,7 @@ def make_passport(
             typed.frames[0], [name for name, kind in typed.kinds.items() if kind.kind == "date"]
         ),
         kinds=typed.kinds,
-        model="" if model is None else model_digest(model),
+        model=digest,
     )
     return _replayed(passport, readings)
 
