@@ -83,7 +83,8 @@ def measure(seed: int, quick: bool) -> dict:
     risks = [
         one.search.trace.risks[:-1] if one.search.trace else [one.plan.risk] for one in found["ERM"]
     ]
-    errors = [one.standard_error for one in found["ERM"]]
+    # a threshold out of reach has no standard error
+    errors = [one.standard_error or np.nan for one in found["ERM"]]
     return {
         "corruption": float(-np.diff(shares).max()),
         "converges": max(abs(one[-1] - 3.0) for one in risks),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -129,7 +130,10 @@ def _transformers(step: Any, names: Sequence[Any]) -> Iterator[tuple[Any, list[i
     for _, transformer, columns in step.transformers_:
         if isinstance(transformer, str):  # "drop", "passthrough"
             continue
-        ends = np.ravel(columns).tolist()
+        with warnings.catch_warnings():
+            # scikit-learn 1.6 announces another form of the columns that remain; both are read
+            warnings.simplefilter("ignore", FutureWarning)
+            ends = np.ravel(columns).tolist()
         if isinstance(columns, slice):
             ends = [columns.start, columns.stop]
         if any(isinstance(end, str) for end in ends):
