@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 from shiftmetrics._core.result import format_percent
 from shiftmetrics.novelty.modes.fraction_bound import RARE
@@ -17,6 +17,11 @@ _PURE = 0.7
 
 _NEARLY_ALL = 0.85
 """Fraction that is new, beside which the rest of the sample is too little to miss anything in it."""
+
+
+Finding = Literal["modes", "gradual", "times", "groups", "nothing", "something"]
+"""What is said of what is new: modes, a gradual change, no mode so many times as frequent, groups that are not
+confirmed as new, nothing, or something without a clear mode."""
 
 
 class WhatWasFound(Protocol):
@@ -55,6 +60,40 @@ class WhatWasFound(Protocol):
         """Sides whose verdict another seed could change."""
 
 
+def what_is_new(result: WhatWasFound) -> Finding:
+    """Return what is said of what is new, the clearest answer first: the headline and the first screen agree in it.
+
+    Parameters
+    ----------
+    result : WhatWasFound
+        What was found.
+    """
+    if result.new:
+        return "modes"
+    if result.changes.are_gradual:
+        return "gradual"
+    if result.score.eta > 1.0:
+        return "times"
+    if any(not mode.missing for mode in result.changes.modes):
+        return "groups"
+    if result.test.p_value > 1.0 - result.test.confidence_level:
+        return "nothing"
+    return "something"
+
+
+def something_is_missing(result: WhatWasFound) -> bool:
+    """Return True if something of the reference is missing, but no mode, and no group or change that says what.
+
+    Parameters
+    ----------
+    result : WhatWasFound
+        What was found.
+    """
+    named = result.missing or result.changes.are_gradual
+    named = named or any(mode.missing for mode in result.changes.modes)
+    return not named and result.test.missing_p_value <= 1.0 - result.test.confidence_level
+
+
 def headline_of(result: WhatWasFound) -> str:
     """Return what is new, what is missing, and what else changed, in words.
 
@@ -63,17 +102,15 @@ def headline_of(result: WhatWasFound) -> str:
     result : WhatWasFound
         What was found.
     """
-    alpha = 1.0 - result.test.confidence_level
     p_missing = result.test.missing_p_value
     more = [mode for mode in result.changes.modes if not mode.missing]
     less = [mode for mode in result.changes.modes if mode.missing]
-    changed = result.changes.are_gradual or bool(less)
     # What makes p-values void stands before them; then new, missing, changed, and how sure the verdicts are.
     sentences = [*result.test.dependence, _new_in_words(result, more)]
     if result.missing:
         amount = f"Missing: about {format_percent(result.missing_fraction)} of the reference"
         sentences.append(f"{amount}, {_listed(result.missing, p_missing)}")
-    elif p_missing <= alpha and not changed:
+    elif something_is_missing(result):
         sentences.append(f"Something is missing (p = {p_missing:.2g}); no single clear mode.")
     elif result.fraction >= _NEARLY_ALL:
         sentences.append("What is missing cannot be told beside so much that is new.")
@@ -95,24 +132,23 @@ def headline_of(result: WhatWasFound) -> str:
 def _new_in_words(result: WhatWasFound, more: list[Mode]) -> str:
     """Say whether anything is new, and in which modes; ``more`` are those that are not confirmed as new."""
     test = result.test
-    alpha = 1.0 - test.confidence_level
-    # The clearest answer first: modes, then a gradual change, then groups, something without any, then nothing.
-    if result.new:
+    found = what_is_new(result)
+    if found == "modes":
         amount = f"New: about {format_percent(result.fraction)} of the sample"
         return f"{amount}, {_listed(result.new, test.p_value, test.borne_out)}"
     least = min(test.p_value, test.missing_p_value)
-    if result.changes.are_gradual:
+    if found == "gradual":
         text = f"Something differs (p = {least:.2g}): {result.changes.in_words()}."
-        if test.p_value <= alpha:
+        if test.p_value <= 1.0 - test.confidence_level:
             text += f" No group is confirmed as new; the rows that stand out most are {_first_rows(result)}, ..."
         return text
-    if result.score.eta > 1.0:
+    if found == "times":
         times = f"more than {result.score.eta:g} times as frequent"
         return f"No mode {times} shown at this size (p = {test.p_value:.2g})."
-    if more:
+    if found == "groups":
         groups = [_unconfirmed(mode) for mode in more[:_SHOWN]]
         return _ended(f"Something differs (p = {least:.2g}): {'; '.join(groups)}")
-    if test.p_value > alpha:
+    if found == "nothing":
         return f"Nothing new shown at this size (p = {test.p_value:.2g})."
     rows = _first_rows(result)
     return f"Something is new (p = {test.p_value:.2g}); no single clear mode; look first at rows {rows}, ..."

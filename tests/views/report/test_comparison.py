@@ -1,6 +1,7 @@
 """A comparison on the page: a line for each model and for each pair, with the figures of the result."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from shiftmetrics import Resampling
 from shiftmetrics.comparison import compare_agreement
 from shiftmetrics.views.report import facts_of, render_report
+from shiftmetrics.views.report.verdict import answer_of
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +53,10 @@ def test_facts_name_each_model_with_its_rank(compared):
     for model in compared.models:
         assert f"rank {model.ranks}" in facts[model.name].meaning
         assert ("a single class" in facts[model.name].meaning) == model.collapsed
+
+
+def test_the_first_screen_asks_for_the_labels_that_the_headline_asks_for(compared):
+    open_choice = replace(compared, beside="Label 2 rows to decide.", to_label=("r7", "r3"))
+    steps = answer_of(open_choice).steps
+    assert steps[0] == "Label 2 rows to decide, in this order: r7, r3."
+    assert not any(step.startswith("Take ") for step in steps)

@@ -1,12 +1,16 @@
 """Novelty on the page: modes as cards, or none; rows that do not fit are refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from pages import Page
 from shiftmetrics.novelty import kernel_entropic_novelty
+from shiftmetrics.novelty.result_parts import NoveltyChanges
 from shiftmetrics.views.report import Context, Rows, render_report
+from shiftmetrics.views.report.verdict import answer_of
 
 
 def test_nothing_new():
@@ -67,3 +71,29 @@ def test_modes_are_shown_and_none_where_nothing_is_new(result, rows):
 def test_rows_that_do_not_fit_are_named(result, rows, message):
     with pytest.raises(ValueError, match=message):
         page(result, **rows)
+
+
+def differing(result, p_value=0.5, missing_p_value=0.5, modes=()):
+    test = replace(result.test, p_value=p_value, missing_p_value=missing_p_value)
+    changes = NoveltyChanges(modes=modes)
+    return replace(result, new=(), missing=(), fraction=0.0, test=test, changes=changes)
+
+
+def test_the_first_screen_says_what_the_headline_says(result):
+    group = replace(result.new[0], fraction=0.1, reference_fraction=0.0)
+    # a group that is not confirmed is no "nothing"
+    found = differing(result, p_value=0.005, modes=(group,))
+    assert found.headline().startswith("Something differs")
+    answer = answer_of(found)
+    assert answer.word == "CHANGED"
+    assert (
+        answer.sentence == "Something in the 50 samples differs, and no group is confirmed as new."
+    )
+    found = differing(result, missing_p_value=0.005)
+    assert "Something is missing" in found.headline()
+    answer = answer_of(found)
+    assert (answer.word, answer.tone) == ("MISSING", "open")
+    assert answer.sentence == "Something of the reference is missing, without one clear mode."
+    found = differing(result)
+    assert found.headline().startswith("Nothing new shown")
+    assert answer_of(found).word == "NOTHING NEW"

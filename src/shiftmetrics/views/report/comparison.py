@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shiftmetrics._core.result import format_number
+from shiftmetrics._core.validation import first_few
 from shiftmetrics.comparison.result import ComparisonResult
 from shiftmetrics.views.drawings.style import cut
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
@@ -55,6 +56,10 @@ def comparison_answer(result: ComparisonResult) -> Verdict:
     if best.collapsed:
         sentence = f"Each of the {len(result.models)} {things} predicts (almost) a single class."
         steps.append(f"Compare {things} that use their classes.")
+    elif result.to_label:
+        # what the headline asks for: the first one by this figure is not the first by another
+        rows = first_few(result.to_label, 5, show=str)
+        steps.append(f"Label {len(result.to_label)} rows to decide, in this order: {rows}.")
     elif rivals:
         steps.append("Give more rows, or choose among the tied ones by cost, size or speed.")
     else:

@@ -11,6 +11,7 @@ import numpy as np
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics.decisions.audit.result import p_words
 from shiftmetrics.novelty import NoveltyResult
+from shiftmetrics.novelty.result_words import something_is_missing, what_is_new
 from shiftmetrics.views.report.context import Rows
 from shiftmetrics.views.report.parts import Entry, Fact, number, percent, render, reports
 from shiftmetrics.views.report.pictures import is_image_batch
@@ -52,8 +53,7 @@ def novelty_answer(result: NoveltyResult) -> Verdict:
 
 
 def _in_short(result: NoveltyResult) -> tuple[str, str]:
-    """Return the word and the sentence, in the order of the headline: modes, a gradual change, no clear mode."""
-    alpha = 1.0 - result.test.confidence_level
+    """Return the word and the sentence, of what the headline says."""
     n = f"{result.n_samples:,}"
     missing = f"about {percent(result.missing_fraction)} of the reference is missing"
     if result.new:
@@ -61,12 +61,16 @@ def _in_short(result: NoveltyResult) -> tuple[str, str]:
         return ("NEW, MISSING", f"{new}; {missing}") if result.missing else ("NEW", new)
     if result.missing:
         return "MISSING", f"{missing}, in {_modes(result.missing)}"
-    if result.changes.are_gradual:
+    found = what_is_new(result)
+    if found == "gradual":
         return "CHANGED", f"the {n} samples have changed gradually, and no mode of them is new"
-    more_frequent = any(not mode.missing for mode in result.changes.modes)
-    if result.score.eta <= 1.0 and result.test.p_value <= alpha and not more_frequent:
+    if found == "groups":
+        return "CHANGED", f"something in the {n} samples differs, and no group is confirmed as new"
+    if found == "something":
         return "NEW", f"something in the {n} samples is new, without one clear mode"
-    if more_frequent:
+    if something_is_missing(result):
+        return "MISSING", "something of the reference is missing, without one clear mode"
+    if any(not mode.missing for mode in result.changes.modes):
         return _NOTHING, f"none of the {n} samples is shown to be new; some are more frequent"
     return _NOTHING, f"none of the {n} samples is shown to be new"
 
