@@ -23,7 +23,7 @@ from shiftmetrics.agreement.scores import (
     align_rows,
     prepare_pairs,
 )
-from shiftmetrics.comparison.agreement_words import SHARED, in_words, unknown_predictions
+from shiftmetrics.comparison.agreement_words import SHARED, criterion_in_words, unknown_predictions
 from shiftmetrics.comparison.camps import collapsed_by_classes, name_camps, rare_events
 from shiftmetrics.comparison.classes import Classes, read_model_classes, same_rows, same_scores
 from shiftmetrics.comparison.criteria import SCORES
@@ -218,7 +218,7 @@ def compare_agreement(
         ]  # of a constant model 0
         scale = 1.0 / np.array(ceilings) if criterion == OVER_CEILING else 1.0
         paired = PairedValues.of(list(results.values()), chosen.rng, chosen.confidence_level, scale)
-    title, basis = in_words(criterion, classes, paired=paired_rows)
+    title, basis = criterion_in_words(criterion, classes, paired=paired_rows)
     if ESTIMATED_ACCURACY in evaluated:
         basis = f"{basis} {SHARED}"
     secondary_metrics = []

@@ -66,7 +66,7 @@ def unknown_predictions(names: list[str], classes: Classes) -> Iterator[str]:
             )
 
 
-def in_words(criterion: str, classes: Classes, *, paired: bool) -> tuple[str, str]:
+def criterion_in_words(criterion: str, classes: Classes, *, paired: bool) -> tuple[str, str]:
     """Return what a criterion is called, and a sentence on what it rests on."""
     if criterion == VOTE and not paired:
         return WORDS[VOTE][0], (

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from shiftmetrics.decisions.audit.column_changes import compared_columns, holm
+from shiftmetrics.decisions.audit.column_changes import compared_columns, holm, ks_effect
 from shiftmetrics.tables.encoder import TableEncoder
 
 
@@ -90,3 +90,9 @@ def test_medians_of_the_largest_and_smallest_numbers_are_said(size):
     middle = 0.75 * size
     assert float(text.removeprefix("median ").split(",")[0]) == pytest.approx(-middle, rel=0.01)
     assert float(text.rpartition(" ")[2]) == pytest.approx(middle, rel=0.01)
+
+
+def test_the_effect_is_that_of_kolmogorov_and_smirnov():
+    rng = np.random.default_rng(5)
+    one, other = np.sort(rng.integers(0, 9, 40)), np.sort(rng.integers(2, 12, 30))
+    assert ks_effect(one, other) == pytest.approx(stats.ks_2samp(one, other).statistic)

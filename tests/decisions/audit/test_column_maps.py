@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import ks_2samp
 
-from shiftmetrics.decisions.audit.column_maps import explaining_map, ks_effect
+from shiftmetrics.decisions.audit.column_maps import explaining_map
 from shiftmetrics.tables.encoder.roles import Column
 
 NUMBER = Column("x", "number")
@@ -104,9 +104,3 @@ def test_two_levels_that_were_exchanged_are_named():
         == "as if no and yes were exchanged (effect 0.01 is left)"
     )
     assert explaining_map(LEVELS, before, pd.Series(["no"] * 50 + ["yes"] * 50)) == ""
-
-
-def test_the_effect_is_that_of_kolmogorov_and_smirnov():
-    rng = np.random.default_rng(5)
-    one, other = np.sort(rng.integers(0, 9, 40)), np.sort(rng.integers(2, 12, 30))
-    assert ks_effect(one, other) == pytest.approx(ks_2samp(one, other).statistic)

@@ -49,8 +49,6 @@ class ScoreFiles:
     labels : ndarray of str or None
         True classes, empty where not known.
     weights, groups : ndarray or None
-    answers : tuple of str
-        Files that hold answers alone: 1 for the class that was predicted.
     said : tuple of str
         What was taken for what.
     notes : tuple of str
@@ -63,7 +61,6 @@ class ScoreFiles:
     labels: npt.NDArray[Any] | None = None
     weights: npt.NDArray[Any] | None = None
     groups: npt.NDArray[Any] | None = None
-    answers: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
@@ -288,7 +285,6 @@ def _of_tables(tables: PredictionTables, *, answers: bool = False) -> ScoreFiles
         sources=(),
         scores=tuple(scores),
         classes=classes,
-        answers=tuple(file.name or file.argument for file in alone),
         ids=list(map(str, tables.ids)) if has_ids else None,
         labels=labels,
         weights=tables.weight,

@@ -14,9 +14,11 @@ from shiftmetrics.decisions.audit.column_changes import (
     COMPARED,
     ColumnChange,
     in_words,
+    ks_effect,
+    median_of,
     ordered_values,
 )
-from shiftmetrics.decisions.audit.column_maps import explaining_map, ks_effect
+from shiftmetrics.decisions.audit.column_maps import explaining_map
 from shiftmetrics.tables.encoder.categories import level_codes, level_counts
 from shiftmetrics.tables.encoder.roles import Column
 
@@ -89,7 +91,8 @@ def _at_one_level(
             before: BoolArray = codes == places.get(level, -1)
             if not _is_split(before, now):
                 continue
-            inside = _effect(column, reference[column.name][before], current[column.name][now])
+            cells = reference[column.name][before], current[column.name][now]
+            inside = _effect(column, *cells)
             if inside < _LEAST_INSIDE:
                 continue
             outside = _effect(column, reference[column.name][~before], current[column.name][~now])
@@ -97,7 +100,6 @@ def _at_one_level(
                 continue
             most = inside - outside
             n = int(now.sum())
-            cells = reference[column.name][before], current[column.name][now]
             best = f"where {other.name} = {level}: {_values(column, *cells)} ({n:,} samples, effect {inside:.2f})"
             if explained := explaining_map(column, *cells):
                 best += f", {explained}"
@@ -137,5 +139,5 @@ def _values(column: Column, reference: pd.Series, current: pd.Series) -> str:
     if not all(len(side) for side in sides):
         gaps = [format_percent(float(side.isna().mean())) for side in (current, reference)]
         return f"missing in {gaps[0]}, was {gaps[1]}"
-    medians = [in_words(column.role, float(np.median(side))) for side in sides]
+    medians = [in_words(column.role, median_of(side)) for side in sides]
     return f"median {medians[0]}, was {medians[1]}"

@@ -177,8 +177,8 @@ def _numbers_change(column: Column, reference: pd.Series, current: pd.Series) ->
 def _in_words(role: str, reference: FloatArray, current: FloatArray) -> str:
     """Name both medians; where they are one, such as those of flags, both means."""
     name = "median"
-    before = middle_of(reference)
-    now = middle_of(current)
+    before = median_of(reference)
+    now = median_of(current)
     if before == now:
         name = "mean"
         before = _mean(reference)
@@ -186,7 +186,7 @@ def _in_words(role: str, reference: FloatArray, current: FloatArray) -> str:
     return f"{name} {in_words(role, now)}, was {in_words(role, before)}"
 
 
-def middle_of(values: FloatArray) -> float:
+def median_of(values: FloatArray) -> float:
     """Return the median: of halves, because the sum of the middle two may overflow; halving is exact."""
     return 2.0 * float(np.median(0.5 * values))
 
@@ -203,6 +203,13 @@ def ordered_values(role: str, values: pd.Series) -> FloatArray:
         return np.asarray(values.to_numpy(dtype="datetime64[ns]").astype(np.int64) / 1e9)
     numbers = to_numbers(values)
     return numbers[np.isfinite(numbers)]
+
+
+def ks_effect(one: FloatArray, other: FloatArray) -> float:
+    """Return the largest difference of the distribution functions of two sorted samples."""
+    values = np.concatenate([one, other])
+    ranks = [np.searchsorted(side, values, side="right") / len(side) for side in (one, other)]
+    return float(np.abs(ranks[0] - ranks[1]).max())
 
 
 def infinite_cells(role: str, values: pd.Series) -> BoolArray:

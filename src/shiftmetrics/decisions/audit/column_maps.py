@@ -10,7 +10,7 @@ import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.result import format_percent
-from shiftmetrics.decisions.audit.column_changes import ordered_values
+from shiftmetrics.decisions.audit.column_changes import ks_effect, ordered_values
 from shiftmetrics.tables.encoder.categories import level_counts
 from shiftmetrics.tables.encoder.roles import Column
 
@@ -77,8 +77,7 @@ def explaining_map(column: Column, reference: pd.Series, current: pd.Series) -> 
     if effect >= _LEAST_CLOCK_EFFECT:
         candidates += _clocks(before, now)
     best = ""
-    allowed = _KOLMOGOROV * np.sqrt(1.0 / len(before) + 1.0 / len(now))
-    least = min(_LEFT * effect, max(_SMALL, allowed))
+    least = _most_left(effect, len(before), len(now))
     for words, mapped in candidates:
         left = ks_effect(np.sort(mapped(before)), now)
         if left < least:
@@ -87,11 +86,10 @@ def explaining_map(column: Column, reference: pd.Series, current: pd.Series) -> 
     return best
 
 
-def ks_effect(one: FloatArray, other: FloatArray) -> float:
-    """Return the largest difference of the distribution functions of two sorted samples."""
-    values = np.concatenate([one, other])
-    ranks = [np.searchsorted(side, values, side="right") / len(side) for side in (one, other)]
-    return float(np.abs(ranks[0] - ranks[1]).max())
+def _most_left(effect: float, n_before: int, n_now: int) -> float:
+    """Return the effect that a map must leave less than: a part of what there was, and no more than chance."""
+    by_chance = _KOLMOGOROV * float(np.sqrt(1.0 / n_before + 1.0 / n_now))
+    return min(_LEFT * effect, max(_SMALL, by_chance))
 
 
 Candidate = tuple[str, Callable[[FloatArray], FloatArray]]
@@ -190,7 +188,6 @@ def _exchanged(reference: pd.Series, current: pd.Series) -> str:
     before, now = (float(side.get(levels[0], 0)) / side.sum() for side in counts)
     effect = abs(now - before)
     left = abs(now - (1.0 - before))
-    allowed = _KOLMOGOROV * np.sqrt(1.0 / len(reference) + 1.0 / len(current))
-    if effect < _LEAST_EFFECT or left >= min(_LEFT * effect, max(_SMALL, allowed)):
+    if effect < _LEAST_EFFECT or left >= _most_left(effect, len(reference), len(current)):
         return ""
     return f"as if {levels[0]} and {levels[1]} were exchanged (effect {left:.2f} is left)"

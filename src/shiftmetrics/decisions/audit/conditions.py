@@ -18,7 +18,7 @@ from shiftmetrics.decisions.audit.column_changes import (
     COMPARED,
     in_words,
     infinite_cells,
-    middle_of,
+    median_of,
     ordered_values,
 )
 from shiftmetrics.decisions.audit.new_modes import Contrast, level_in_words
@@ -262,7 +262,7 @@ def _out_of_range(column: Column, own: pd.Series, other: pd.Series) -> list[Mode
                 f"{column.name} {word} {shown}",
                 beyond_rows,
                 known_rows,
-                inside=in_words(column.role, middle_of(values[sign * values > chosen])),
+                inside=in_words(column.role, median_of(values[sign * values > chosen])),
                 outside=outside,
             )
         )

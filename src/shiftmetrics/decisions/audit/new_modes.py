@@ -12,7 +12,13 @@ import numpy.typing as npt
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
 from shiftmetrics._core.record import Record
 from shiftmetrics._core.result import format_percent
-from shiftmetrics.decisions.audit.column_changes import in_words, infinite_cells, ordered_values
+from shiftmetrics.decisions.audit.column_changes import (
+    in_words,
+    infinite_cells,
+    ks_effect,
+    median_of,
+    ordered_values,
+)
 from shiftmetrics.decisions.audit.timeline import ChangePoint
 from shiftmetrics.tables.encoder.categories import level_counts, level_names
 from shiftmetrics.tables.encoder.roles import Column
@@ -223,12 +229,10 @@ def _of_words(column: Column, inside: pd.Series, near: pd.Series, other: pd.Seri
 
 def _of_numbers(column: Column, inside: pd.Series, near: pd.Series, other: pd.Series) -> Contrast:
     """Compare how many cells are missing, and the distribution functions; the median of the members is named."""
-    from scipy.stats import ks_2samp
-
     effect = 0.0
     sides = [ordered_values(column.role, part.dropna()) for part in (inside, near, other)]
     if all(len(side) for side in sides):
-        effect = float(ks_2samp(sides[0], sides[1], method="asymp").statistic)
+        effect = ks_effect(np.sort(sides[0]), np.sort(sides[1]))
     # A column whose cells are missing, or infinite, or no longer, differs by that, or not at all.
     parts = (inside, near, other)
     counted = [
@@ -245,7 +249,7 @@ def _of_numbers(column: Column, inside: pd.Series, near: pd.Series, other: pd.Se
             outside=f"{word} in {format_percent(rates[2])}",
             text=f"{column.name} {word if apart > 0.0 else f'not {word}'}",
         )
-    median, elsewhere = (in_words(column.role, float(np.median(sides[side]))) for side in (0, 2))
+    median, elsewhere = (in_words(column.role, median_of(sides[side])) for side in (0, 2))
     return Contrast(
         column=str(column.name),
         effect=effect,

@@ -298,7 +298,7 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         mode = self.changes.new[place]
         # A date is said where the fraction is shown to have changed at all.
         since = ""
-        if mode.change is not None and mode.change.p_value <= 0.05:
+        if mode.change is not None and mode.change.is_shown:
             since = f"{mode.change.in_words}  "
         # The headline counts what exceeds the reference: a mode that stands there too is larger.
         before = ""

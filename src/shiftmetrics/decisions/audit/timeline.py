@@ -98,14 +98,17 @@ class ChangePoint(Record):
     inside: float
 
     @property
+    def is_shown(self) -> bool:
+        """Whether the fraction changed by more than chance explains."""
+        return self.p_value <= _SHOWN
+
+    @property
     def in_words(self) -> str:
         """Since when; for a mode that has ended, until when: "since 2024-10-16 (0 % > 16 %)"."""
         if self.first and self.last:
-            span = (
-                f"from {self.first} to {self.last}"
-                if self.first != self.last
-                else f"in {self.first}"
-            )
+            span = f"in {self.first}"
+            if self.first != self.last:
+                span = f"from {self.first} to {self.last}"
             return f"{span} ({format_percent(self.inside)})"
         before_and_after = f"({format_percent(self.before)} > {format_percent(self.after)})"
         if self.last:

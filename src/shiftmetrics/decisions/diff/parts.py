@@ -53,19 +53,8 @@ def differences_by_part(
             # The rows of a group are in random order too.
             assert plan is not None
             seen, interval = _sampled(gains, plan, members, changed, confidence_level)
-        parts.append(
-            PartDifference(
-                kind=kind,
-                name=name,
-                n_samples=int(members.sum()),
-                n_changed=len(changed),
-                n_labelled=seen.n_drawn - seen.missing,
-                fixed=seen.fixed,
-                broken=seen.broken,
-                interval=interval,
-                verdict=_verdict(seen, interval, confidence_level),
-            )
-        )
+        verdict = _verdict(seen, interval, confidence_level)
+        parts.append(_difference((kind, name, members), changed, seen, interval, verdict))
     return tuple(parts)
 
 
@@ -85,20 +74,26 @@ def bounds_by_group(pair: ClassPair | OutputPair, gains: Gains) -> tuple[PartDif
             verdict = verdicts.PART_IS_WORSE
         elif interval.low == interval.high:
             verdict = verdicts.NO_CLEAR_DIFFERENCE
-        parts.append(
-            PartDifference(
-                kind=kind,
-                name=name,
-                n_samples=int(members.sum()),
-                n_changed=len(changed),
-                n_labelled=seen.n_drawn - seen.missing,
-                fixed=seen.fixed,
-                broken=seen.broken,
-                interval=interval,
-                verdict=verdict,
-            )
-        )
+        parts.append(_difference((kind, name, members), changed, seen, interval, verdict))
     return tuple(parts)
+
+
+def _difference(
+    part: Part, changed: IntArray, seen: Outcomes, interval: Interval | None, verdict: str
+) -> PartDifference:
+    """Return what is known of one part."""
+    kind, name, members = part
+    return PartDifference(
+        kind=kind,
+        name=name,
+        n_samples=int(members.sum()),
+        n_changed=len(changed),
+        n_labelled=seen.n_drawn - seen.missing,
+        fixed=seen.fixed,
+        broken=seen.broken,
+        interval=interval,
+        verdict=verdict,
+    )
 
 
 def _parts(pair: ClassPair | OutputPair) -> Iterator[Part]:

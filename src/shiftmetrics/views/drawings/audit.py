@@ -45,7 +45,7 @@ def draw_modes(result: AuditResult, ax: Any = None) -> Any:
         color = _COLOURS[place % len(_COLOURS)]
         fraction = np.where(timeline.n_samples > 0, timeline.n_members[place] / sizes, np.nan)
         ax.plot(places, fraction, "o-", color=color, markersize=3, label=f"mode {place + 1}")
-        if mode.change is not None and mode.change.p_value <= 0.05:
+        if mode.change is not None and mode.change.is_shown:
             at = timeline.periods.index(mode.change.period)
             ax.axvline(at - 0.5, color=color, linestyle=(0, (4, 3)), linewidth=1)
     step = -(-len(places) // _MOST_TICKS)

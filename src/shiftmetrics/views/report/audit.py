@@ -93,10 +93,9 @@ def _mode_lines(entry: Entry) -> list[dict[str, Any]]:
         line["Reference"] = percent(mode.other_fraction)
         line["First to label"] = ", ".join(mode.names[:most].tolist())
         if mode.change is not None:
-            is_shown = mode.change.p_value <= 0.05
-            line["When"] = (
-                mode.change.in_words if is_shown else "no change of its fraction is shown"
-            )
+            line["When"] = "no change of its fraction is shown"
+            if mode.change.is_shown:
+                line["When"] = mode.change.in_words
             line["Between"] = f"{mode.change.earliest} and {mode.change.latest}"
         lines.append(line)
     return lines
