@@ -8,6 +8,7 @@ import pytest
 
 from shiftmetrics import Resampling
 from shiftmetrics.comparison import compare_agreement
+from shiftmetrics.comparison.result import AGREES_MOST, SEPARATED
 from shiftmetrics.views.report import facts_of, render_report
 from shiftmetrics.views.report.verdict import answer_of
 
@@ -56,7 +57,16 @@ def test_facts_name_each_model_with_its_rank(compared):
 
 
 def test_the_first_screen_asks_for_the_labels_that_the_headline_asks_for(compared):
-    open_choice = replace(compared, beside="Label 2 rows to decide.", to_label=("r7", "r3"))
-    steps = answer_of(open_choice).steps
+    clear = replace(compared, status=SEPARATED)
+    assert answer_of(clear).word == "CLEAR"
+    answer = answer_of(replace(clear, beside="Label 2 rows.", to_label=("r7", "r3")))
+    assert (answer.word, answer.tone) == ("UNDECIDED", "open")
+    steps = answer.steps
     assert steps[0] == "Label 2 rows to decide, in this order: r7, r3."
     assert not any(step.startswith("Take ") for step in steps)
+
+
+def test_a_vote_is_called_agreement_on_the_first_screen(compared):
+    sentence = answer_of(replace(compared, wording=AGREES_MOST)).sentence
+    assert sentence.startswith(f"{compared.best.name} agrees most with the others of 3 models: ")
+    assert "best" not in sentence

@@ -7,7 +7,7 @@ from typing import Any
 
 from shiftmetrics._core.result import format_number
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.comparison.result import ComparisonResult
+from shiftmetrics.comparison.result import AGREES_MOST, ComparisonResult
 from shiftmetrics.views.drawings.style import cut
 from shiftmetrics.views.report.parts import Entry, Fact, Number, number, percent, reports
 from shiftmetrics.views.report.verdict import KeyFigure, Tone, Verdict, answers
@@ -48,10 +48,13 @@ def comparison_answer(result: ComparisonResult) -> Verdict:
     rivals = [model.name for model in result.contenders if model is not best]
     value = number(best.value, result.compared_unit)
     word, tone = _word_of(result)
-    sentence = f"{cut(best.name)} is the {first} of {len(result.models)} {things}: {value}"
-    sentence += (
-        f", and clearly {higher}." if not rivals else f", but {_rivals(rivals)} may be as good."
-    )
+    claim = f"is the {first} of"
+    clear = f", and clearly {higher}."
+    if result.wording == AGREES_MOST:
+        claim = "agrees most with the others of"
+        clear = ", clearly more than any other."
+    sentence = f"{cut(best.name)} {claim} {len(result.models)} {things}: {value}"
+    sentence += clear if not rivals else f", but {_rivals(rivals)} may be as good."
     steps = []
     if best.collapsed:
         sentence = f"Each of the {len(result.models)} {things} predicts (almost) a single class."
@@ -80,7 +83,8 @@ def comparison_answer(result: ComparisonResult) -> Verdict:
 
 def _word_of(result: ComparisonResult) -> tuple[str, Tone]:
     if result.status.code == "separated":
-        return "CLEAR", "good"
+        # clear by this figure, and another model is the first by another one
+        return ("UNDECIDED", "open") if result.to_label else ("CLEAR", "good")
     if result.status.code == "collapsed":
         return "COLLAPSED", "bad"
     return "TIED", "open"
