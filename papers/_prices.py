@@ -13,6 +13,9 @@ At infinity no row moves: a threshold above the largest loss is out of reach, an
 at a price that says how large 100 is.
 """
 
+PAPER_PRICES = PRICES[:-1]
+"""Those of the paper, of which the last stands for infinity."""
+
 
 def ahead(one: float | None, other: float | None) -> bool:
     """Return whether one R is above another; None is out of reach, and two that are so are equal."""

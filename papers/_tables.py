@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from _experiment import data_folder
-from _prices import AT, PRICES, TILTED
+from _prices import AT, PAPER_PRICES, TILTED
 
 from shiftmetrics import Perturbation, Search, feature_stability, model_stability
 from shiftmetrics_lab.datasets import load
@@ -117,13 +117,13 @@ def trained(
 
 
 def prices(quick: bool) -> tuple[tuple[float, float], ...]:
-    """Return the prices; in the quick form those of moves alone and of weights alone."""
-    return (PRICES[0], *PRICES[-2:]) if quick else PRICES
+    """Return the paper's prices; in the quick form those of moves alone and of weights alone."""
+    return PAPER_PRICES[:: len(PAPER_PRICES) - 1] if quick else PAPER_PRICES
 
 
 def price_names(found: Sequence[Any]) -> list[str]:
-    """Return what to write below as many values as there are prices: all, all but infinity, or the quick form."""
-    shown = PRICES[: len(found)] if len(found) >= len(PRICES) - 1 else prices(quick=True)
+    """Return what to write below as many values as there are prices, of the full or the quick form."""
+    shown = prices(quick=len(found) < len(PAPER_PRICES))
     return [f"{theta1:g}, {theta2:g}" for theta1, theta2 in shown]
 
 
@@ -149,7 +149,7 @@ def draw_values(ax: Any, values: Sequence[Sequence[float]], label: str) -> None:
 
 
 def stabilities(model: Any, X: np.ndarray, y: np.ndarray, *, quick: bool = False) -> list[Any]:
-    """Return the stability at each of the prices; the cross-entropy of 3 counts as broken, as in the paper."""
+    """Return the stability at each of the paper's prices; a cross-entropy of 3 counts as broken, as there."""
     return [stability(model, X, y, price) for price in prices(quick)]
 
 

@@ -216,7 +216,8 @@ class PlanRows:
         left = float(np.sum(fraction[tied] * whole[tied]))
         before = np.concatenate([[0.0], np.cumsum(whole[tied])[:-1]])
         fraction = fraction.copy()
-        fraction[tied] = np.clip((left - before) / whole[tied], 0.0, 1.0)
+        # Clipped before the division: what one sample gains may be as small as floats are.
+        fraction[tied] = np.clip(left - before, 0.0, whole[tied]) / whole[tied]
         fraction[fraction < _LEAST_AT_KINK] = 0.0
         fraction[fraction > 1.0 - _LEAST_AT_KINK] = 1.0
         moved = fraction == 1.0
