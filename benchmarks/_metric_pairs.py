@@ -30,10 +30,10 @@ N_TRAIN = 4_000
 
 @dataclass(frozen=True)
 class MetricPair:
-    """True values and what both models predict: probabilities of each class, or outputs."""
+    """True values and what both models predict: probabilities of each class, outputs, or a column for each label."""
 
     name: str
-    kind: Literal["two classes", "classes", "grades", "values"]
+    kind: Literal["two classes", "classes", "grades", "values", "sets"]
     y: np.ndarray
     old: np.ndarray
     new: np.ndarray
@@ -43,6 +43,8 @@ class MetricPair:
         """Fraction of rows whose answer changes."""
         if self.kind == "values":
             return float((self.old != self.new).mean())
+        if self.kind == "sets":
+            return float((self.old != self.new).any(axis=1).mean())
         return float((self.old.argmax(axis=1) != self.new.argmax(axis=1)).mean())
 
 
@@ -98,6 +100,8 @@ def _tables(folder: Path) -> Iterator[MetricPair]:
     patients = pd.read_csv(folder / "covid_sivep" / "covid_sivep.csv.gz")
     y = patients.pop("is_dead").to_numpy()
     patients = patients.drop(columns="Days_hospital_to_outcome")
+    yield from _of_sets("symptoms", patients, list(patients.columns[4:12]))
+    yield from _of_sets("diseases", patients, list(patients.columns[12:]))
     rare = _with_rate(y, 0.03)
     yield from _fitted("rare deaths", patients.iloc[rare], y[rare])
     with np.load(folder / "uci_beans_wine" / "beans.npz") as stored:
@@ -165,6 +169,24 @@ def _regressed(name: str, X: pd.DataFrame, y: np.ndarray) -> Iterator[MetricPair
         found[1],
         np.where(some, found[0], found[1]),
     )
+
+
+def _of_sets(name: str, table: pd.DataFrame, labels: list[str]) -> Iterator[MetricPair]:
+    """Yield models that give each row several labels, each of them above one threshold."""
+    everyone = np.random.default_rng(0).permutation(len(table))[: 3 * N_TRAIN]
+    table = table.iloc[everyone].reset_index(drop=True)
+    train, test = _split(table)
+    X = StandardScaler().fit_transform(table.drop(columns=labels))
+    y = table[labels].to_numpy() == 1
+    models = (LogisticRegression(max_iter=2000), HistGradientBoostingClassifier(max_iter=40))
+    found = []
+    for model in models:
+        columns = [model.fit(X[train], part).predict_proba(X[test])[:, 1] for part in y[train].T]
+        found.append(np.stack(columns, axis=1) > 0.3)
+    yield MetricPair(f"{name}: logistic > boosting", "sets", y[test], *found)
+    some = np.random.default_rng(1).random(len(test)) < 0.04
+    patched = np.where(some[:, None], found[0], found[1])
+    yield MetricPair(f"{name}: boosting, 4 % new", "sets", y[test], found[1], patched)
 
 
 def _networks(folder: Path) -> Iterator[MetricPair]:

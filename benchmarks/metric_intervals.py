@@ -27,35 +27,42 @@ from shiftmetrics.decisions.metrics.effects import (
     effects_on_probabilities,
 )
 from shiftmetrics.decisions.metrics.interval import metric_interval, shortage
-from shiftmetrics.decisions.metrics.names import named_metric
-from shiftmetrics.decisions.metrics.outputs import OutputInputs, effects_on_outputs
+from shiftmetrics.decisions.metrics.label_sets import effects_on_sets
+from shiftmetrics.decisions.metrics.names import AREAS, OF_OUTPUTS, OF_SETS, named_metric
+from shiftmetrics.decisions.metrics.outputs import LOGARITHMIC, OutputInputs, effects_on_outputs
 
 SIZES = (200, 1000)
 RIVALS = ("library", "normal", "largest")
+RATES = ["f1", "jaccard", "precision", "recall"]
+AVERAGES = [f"{rate}_{average}" for rate in RATES for average in ("macro", "micro", "weighted")]
 CLASSES = [
-    "f1_macro", "f1_weighted", "balanced_accuracy", "precision_macro", "matthews_corrcoef", "roc_auc_ovr",
-    "roc_auc_ovo", "roc_auc_ovo_weighted", "top_k_accuracy", "neg_log_loss", "neg_brier_score", "d2_log_loss_score",
-    "d2_brier_score",
+    *AVERAGES, "accuracy", "balanced_accuracy", "matthews_corrcoef", *AREAS, "top_k_accuracy", "neg_log_loss",
+    "neg_brier_score", "d2_log_loss_score", "d2_brier_score",
 ]  # fmt: skip
 METRICS = {
     "two classes": [
-        "f1", "precision", "recall", "balanced_accuracy", "matthews_corrcoef", "roc_auc", "average_precision",
-        "neg_log_loss", "neg_brier_score",
+        *RATES, "accuracy", "balanced_accuracy", "matthews_corrcoef", "f1_macro", "jaccard_macro", "roc_auc",
+        "average_precision", "neg_log_loss", "neg_brier_score", "d2_log_loss_score", "d2_brier_score",
     ],
     "classes": CLASSES,
     "grades": [*CLASSES, "quadratic_kappa"],
-    "values": [
-        "r2", "explained_variance", "d2_absolute_error_score", "neg_mean_absolute_error",
-        "neg_root_mean_squared_error", "neg_mean_pinball_loss@0.9",
-    ],
+    "values": [*OF_OUTPUTS, "neg_mean_pinball_loss@0.9"],
+    "sets": list(OF_SETS),
 }  # fmt: skip
+POSITIVE = ("neg_mean_poisson_deviance", "neg_mean_gamma_deviance", *LOGARITHMIC)
+"""Metrics of positive outputs: smaller ones are raised to the least true value, as who ships by them does."""
 
 
 def effects(pair: MetricPair, name: str, rows: np.ndarray) -> MetricEffects:
     """Return the effects of some rows of a pair."""
     metric = named_metric(name)
     y, old, new = pair.y[rows], pair.old[rows], pair.new[rows]
+    if metric.needs == "sets":
+        return effects_on_sets(name, y, old, new)
     if metric.needs == "outputs":
+        if name in POSITIVE:
+            least = pair.y.min()
+            old, new = np.maximum(old, least), np.maximum(new, least)
         return effects_on_outputs(metric, OutputInputs(labels=y, old=old, new=new))
     inputs = ClassInputs(
         labels=y, old=old.argmax(axis=1), new=new.argmax(axis=1), n_classes=old.shape[1],
@@ -91,7 +98,7 @@ def measured(pair: MetricPair, name: str, n: int, draws: int) -> dict[str, float
     for _ in range(draws):
         rows = rng.choice(everyone, n)
         if (
-            pair.kind != "values"
+            pair.kind not in ("values", "sets")
             and np.bincount(pair.y[rows], minlength=pair.old.shape[1]).min() < 2
         ):
             n_few += 1

@@ -94,9 +94,14 @@ def opened_files(files: Sequence[Cells], labels: Cells | None, options: RoleOpti
         frames += decide_kinds(everything[len(files) :]).frames
     tables = [evidence_of(cells, frame) for cells, frame in zip(everything, frames, strict=True)]
     own = tables[: len(files)]
+    true_labels = None
+    if labels is not None:
+        true_labels = tables[len(files)]
+        if options.task != "sets":
+            true_labels = without_one_hot(true_labels)
     roles = FoundRoles(
         tables=own,
-        labels=without_one_hot(tables[len(files)]) if labels is not None else None,
+        labels=true_labels,
         options=options,
     )
     for cells in everything:

@@ -37,8 +37,9 @@ class RoleOptions:
         A reading that was saved, such as `load_reading` gives: nothing is guessed then.
     header : str or None
         "names" or "none": whether first lines are names, where that cannot be told.
-    task : {"scores"} or None
-        "scores" where only scores of classes are asked for, so that one column of both signs is a margin.
+    task : {"scores", "sets"} or None
+        "scores" where only scores of classes are asked for, so that one column of both signs is a margin; "sets"
+        where rows have several labels, so that no columns of 0 and 1 are one label.
     without_truth : bool
         Whether true labels are not looked for.
     style : {"command", "python"}
@@ -60,7 +61,7 @@ class RoleOptions:
     tolerance: float | None = None
     header: str | None = None
     reading: TableReading | None = None
-    task: Literal["scores"] | None = None
+    task: Literal["scores", "sets"] | None = None
     without_truth: bool = False
     style: Style = "command"
 

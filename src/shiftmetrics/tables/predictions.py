@@ -110,6 +110,8 @@ def _read(roles: FoundRoles, reading: TableReading | None) -> PredictionTables:
     bring_together(roles)
     roles.equal = equal_columns(roles.tables, roles.rows) if len(roles.tables) > 1 else set()
     find_weight_and_group(roles)
+    if roles.labels is not None and roles.options.label is None:
+        _refuse_several_labels(roles)
     find_truth(roles, complaints)
     complaints.raise_any()
     if reading is None:
@@ -126,10 +128,8 @@ def _find_answers_and_task(roles: FoundRoles, complaints: Complaints) -> None:
     if not is_of_scores:
         refuse_two_models(roles)
     # A column of 0 and 1 for each label would be asked for as one of several answers.
-    several = several_labels(roles.tables, roles.labels, roles.equal)
-    is_chosen = roles.options.columns is not None or roles.options.prediction is not None
-    if several is not None and roles.truth is None and not is_chosen:
-        raise UnreadableTableError(several)
+    if roles.truth is None:
+        _refuse_several_labels(roles)
     if is_of_scores:
         _find_answers_beside_scores(roles)
     else:
@@ -139,6 +139,15 @@ def _find_answers_and_task(roles: FoundRoles, complaints: Complaints) -> None:
     )
     if refused is not None:
         raise UnreadableTableError(refused)
+
+
+def _refuse_several_labels(roles: FoundRoles) -> None:
+    """Refuse a column of 0 and 1 for each label, unless one is named."""
+    if roles.options.columns is not None or roles.options.prediction is not None:
+        return
+    several = several_labels(roles.tables, roles.labels, roles.equal)
+    if several is not None:
+        raise UnreadableTableError(several)
 
 
 def _find_answers_beside_scores(roles: FoundRoles) -> None:

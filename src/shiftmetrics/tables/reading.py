@@ -26,11 +26,12 @@ class FileReading:
     name : str
         The file, or the argument where it is no file.
     form : str
-        "classes", "answers", "probability", "percentage", "margin", "outputs", or "labels" for a file of labels.
+        "classes", "answers", "probability", "percentage", "margin", "outputs", "sets" for several labels a row, or
+        "labels" for a file of labels.
     id : tuple of str
         Columns that name the rows; empty where rows go by their place.
     classes : mapping of str to str
-        Columns of scores, and their classes.
+        Columns of scores, and their classes; of several labels a row, these.
     answer, confidence, truth, weight, group : str or None
     between : tuple of str
         The two classes of a single column of numbers, which speaks for the second one.
@@ -58,7 +59,8 @@ class FileReading:
             else "rows by their place"
         ]
         if self.classes:
-            found.append(f"classes {self._classes()}")
+            what = "labels" if self.form == "sets" else "classes"
+            found.append(f"{what} {self._classes()}")
         single = self.between or self.form == "outputs"
         words = {
             self.form if single else "answer": self.answer,

@@ -9,6 +9,7 @@ from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics.decisions import diff_metric
 from shiftmetrics.decisions.metrics.label_sets import read_label_sets, set_scores
 from shiftmetrics.decisions.metrics.names import OF_SETS
+from shiftmetrics.tables.ask import AmbiguousReadingError, UnreadableTableError
 from shiftmetrics.tables.options import RoleOptions
 
 NAMES = ["red", "green", "blue"]
@@ -90,7 +91,7 @@ def test_empty_sets_score_as_in_scikit_learn():
 
 def test_rows_of_one_table_alone_are_refused_or_left_out():
     old, new, truth = tables()
-    with pytest.raises(ArgumentValueError, match="1 more in old, 1 more in labels"):
+    with pytest.raises(AmbiguousReadingError, match="79 are in both"):
         read_label_sets(old, new.iloc[1:], truth, None, None)
     sets = read_label_sets(old, new.iloc[1:], truth, RoleOptions(inner=True), np.arange(80))
     assert sets.ids[0] == "row 1"
@@ -102,9 +103,8 @@ def test_rows_of_one_table_alone_are_refused_or_left_out():
     ("change", "argument"),
     [
         (lambda frame: frame.replace({"red": {1: 2}}), "new['red']"),
-        (lambda frame: frame.drop(columns="red"), "new"),
-        (lambda frame: frame.assign(more=1), "new"),
-        (lambda frame: pd.concat([frame, frame.iloc[:1]]), "new"),
+        (lambda frame: frame.drop(columns="red"), "labels"),
+        (lambda frame: frame.assign(more=1), "labels"),
         (lambda frame: None, "new"),
     ],
 )
@@ -118,5 +118,30 @@ def test_other_tables_are_refused(change, argument):
 def test_frames_in_another_order_go_by_their_index_or_not_at_all():
     old, new, truth = (frame[NAMES] for frame in tables())
     shuffled = [frame.sample(frac=1.0, random_state=seed) for seed, frame in enumerate((old, new))]
-    with pytest.raises(ArgumentValueError, match="index"):
+    with pytest.raises(UnreadableTableError, match="index"):
         read_label_sets(*shuffled, truth, None, None)
+
+
+def test_a_row_without_true_labels_is_refused():
+    old, new, truth = tables()
+    with pytest.raises(ArgumentValueError, match="none for 2 of 80 rows"):
+        diff_metric(old, new, "exact_match", labels=truth.iloc[2:])
+
+
+def test_what_has_no_use_is_refused():
+    old, new, truth = tables()
+    with pytest.raises(ArgumentValueError) as caught:
+        read_label_sets(old, new, truth, RoleOptions(prediction="red"), None)
+    assert caught.value.argument == "prediction"
+    with pytest.raises(ArgumentValueError, match="groups"):
+        read_label_sets(old, new, truth, None, np.arange(79))
+    with pytest.raises(ArgumentValueError, match="1 without one"):
+        read_label_sets(old, new, truth, None, [None, *range(79)])
+
+
+def test_ids_beside_arrays():
+    old, new, truth = (frame[NAMES].to_numpy() for frame in tables())
+    names = np.array([f"x{place}" for place in range(80)])
+    sets = read_label_sets(old, new, truth, names, None)
+    assert sets.ids[3] == "x3"
+    assert (sets.truth == truth).all()

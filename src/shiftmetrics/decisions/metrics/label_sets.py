@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray, to_numpy
 from shiftmetrics._core.exceptions import ArgumentValueError
-from shiftmetrics._core.validation import first_few
 from shiftmetrics.decisions.metrics.effects import MetricEffects, effects_on_mean
 from shiftmetrics.decisions.metrics.records import MovingRows
+from shiftmetrics.decisions.predictions.reading import PairArguments, with_ids
+from shiftmetrics.tables.cells import Cells
+from shiftmetrics.tables.label_columns import LabelColumns, read_label_columns
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.python import cells_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-BOOLEANS = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
-
-INDEX = "index"
-
-ID_NAMES = ("id", "row_id", "sample_id", "key", INDEX)
-"""Columns that name the rows, the first that all tables have."""
-
-BY_PLACE = "none"
-"""How rows by their place are typed in place of a column of ids."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -44,6 +33,8 @@ class LabelSets:
         Which rows depend on each other.
     found : tuple of str
         What was taken for what.
+    warnings : tuple of str
+        What speaks against this reading.
     """
 
     ids: npt.NDArray[Any]
@@ -53,6 +44,7 @@ class LabelSets:
     new: BoolArray
     groups: npt.NDArray[Any] | None
     found: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
     @property
     def clusters(self) -> IntArray | None:
@@ -64,7 +56,7 @@ class LabelSets:
 
 
 def read_label_sets(old: Any, new: Any, labels: Any, ids: Any, groups: Any) -> LabelSets:
-    """Return three tables of 0 and 1, row by row.
+    """Return three tables of 0 and 1, row by row, matched as all other files.
 
     Raises
     ------
@@ -76,135 +68,58 @@ def read_label_sets(old: Any, new: Any, labels: Any, ids: Any, groups: Any) -> L
         if value is None or isinstance(value, str):
             expected = "a table with a column of 0 and 1 for each label"
             raise ArgumentValueError(argument, expected, value=value)
-    frames = {argument: cells_of(value, argument).frame for argument, value in given.items()}
-    for argument, frame in frames.items():
-        frames[argument] = frame.set_axis([str(name) for name in frame.columns], axis=1)
-    options = RoleOptions(id=ids) if ids is None or isinstance(ids, str) else ids
-    group: str | None = options.group
-    if isinstance(groups, str):
-        group = groups
-    key = _key(frames, options.id)
-    kept = None
-    if key is not None:
-        frames, kept = _matched(frames, key, inner=options.inner)
-    elif len({len(frame) for frame in frames.values()}) > 1:
-        got = first_few([f"{len(frame):,}" for frame in frames.values()], 3, show=str)
-        raise ArgumentValueError("old, new and labels", "of equal length without ids", got)
-    others = {key, group, *options.exclude}
-    if key is not None:
-        # the index of a frame whose rows stand in another order
-        others.add(INDEX)
-    names = _names(frames, others, options.columns)
-    first = frames["labels"]
-    sides = {argument: _booleans(frame, names, argument) for argument, frame in frames.items()}
-    id_words = f"id {key}" if key is not None else "rows by their place"
-    ids_found = first.index.to_numpy() if key is None else first[key].to_numpy(object)
+    arguments = PairArguments(ids=ids, groups=groups)
+    options = arguments.options(is_command=isinstance(old, Cells))
+    _check_options(options)
+    files = [cells_of(value, argument) for argument, value in given.items()]
+    if ids is not None and not isinstance(ids, str | RoleOptions):
+        own = np.asarray(to_numpy(ids))
+        files = [with_ids(cells, own) for cells in files]
+    read = read_label_columns(files[:2], files[2], options)
+    n_unknown = int((~read.known).sum())
+    if n_unknown:
+        got = f"none for {n_unknown:,} of {len(read.known):,} rows"
+        raise ArgumentValueError("labels", "given for each row, as a metric needs", got)
     return LabelSets(
-        ids=ids_found,
-        names=tuple(names),
-        truth=sides["labels"],
-        old=sides["old"],
-        new=sides["new"],
-        groups=_groups(frames, groups, group, kept),
-        found=(f"Read label sets: {id_words}, labels {first_few(names, 8, show=str)}.",),
+        ids=read.ids,
+        names=read.names,
+        truth=read.truth,
+        old=read.files[0],
+        new=read.files[1],
+        groups=_groups(read, groups, len(files[0].frame)),
+        found=tuple(read.reading.sentences()),
+        warnings=read.reading.warnings,
     )
 
 
-def _key(frames: dict[str, pd.DataFrame], name: str | None) -> str | None:
-    """Return the column of ids: that which is named, or the first known name in all tables."""
-    if name == BY_PLACE:
+def _check_options(options: RoleOptions) -> None:
+    """Check that nothing was typed that several labels a row have no use for."""
+    fields = ("label", "prediction", "weight", "old", "new", "reading", "classes", "threshold")
+    for name in fields:
+        value = getattr(options, name)
+        if value is not None:
+            typed = options.typed("--columns", ("A", "B"))
+            remedy = f"The labels are the columns of 0 and 1 that all three tables have: {typed} names some."
+            expected = "left out where rows have several labels"
+            raise ArgumentValueError(name, expected, value=value, remedy=remedy)
+
+
+def _groups(read: LabelColumns, groups: Any, n_rows: int) -> npt.NDArray[Any] | None:
+    """Return the group of each matched row, as text."""
+    values = read.group
+    if groups is not None and not isinstance(groups, str):
+        given = np.asarray(to_numpy(groups), dtype=object)
+        if given.shape != (n_rows,):
+            expected = f"one for each of the {n_rows:,} rows of old"
+            raise ArgumentValueError("groups", expected, f"shape {given.shape}")
+        values = given[read.first_rows]
+    if values is None:
         return None
-    known = ID_NAMES if name is None else (name,)
-    for column in known:
-        if all(column in frame for frame in frames.values()):
-            return column
-    if name is not None:
-        lacking = [argument for argument, frame in frames.items() if name not in frame]
-        got = f"{name!r}, which {first_few(lacking, 3, show=str)} lacks"
-        raise ArgumentValueError("ids", "a column of all tables", got)
-    return None
-
-
-def _matched(
-    frames: dict[str, pd.DataFrame], key: str, *, inner: bool
-) -> tuple[dict[str, pd.DataFrame], IntArray]:
-    """Return the rows of each table in one order, and where they stand in the labels."""
-    places = {}
-    for argument, frame in frames.items():
-        names = frame[key].map(str)
-        doubled = names[names.duplicated()]
-        if len(doubled):
-            got = f"{doubled.iloc[0]!r} twice"
-            raise ArgumentValueError(argument, f"one row for each {key}", got, verb="have")
-        places[argument] = {name: place for place, name in enumerate(names)}
-    shared = [name for name in places["labels"] if name in places["old"] and name in places["new"]]
-    alone = {argument: len(found) - len(shared) for argument, found in places.items()}
-    if any(alone.values()) and not inner:
-        text = [f"{n:,} more in {argument}" for argument, n in alone.items() if n]
-        remedy = "--inner compares the rows of all."
-        raise ArgumentValueError(
-            "old, new and labels", "of the same rows", first_few(text, 3, show=str), remedy
-        )
-    if not shared:
-        raise ArgumentValueError("old, new and labels", "of the same rows", "none in all of them")
-    rows = {argument: [found[name] for name in shared] for argument, found in places.items()}
-    matched = {argument: frames[argument].iloc[rows[argument]] for argument in frames}
-    return matched, np.array(rows["labels"])
-
-
-def _names(
-    frames: dict[str, pd.DataFrame], others: set[str | None], named: tuple[str, ...] | None
-) -> list[str]:
-    """Return the columns of the labels."""
-    sides = {
-        argument: [name for name in frame.columns if name not in others]
-        for argument, frame in frames.items()
-    }
-    names = list(named) if named is not None else sides["labels"]
-    for argument, columns in sides.items():
-        lacking = [name for name in names if name not in columns]
-        more = [name for name in columns if name not in names] if named is None else []
-        if lacking or more:
-            got = f"{first_few(lacking or more, 3, show=str)} {'missing' if lacking else 'more'}"
-            remedy = "Besides ids, groups and labels a table has nothing else."
-            raise ArgumentValueError(argument, "of the columns of the labels", got, remedy)
-    if len(names) < 2:
-        got = f"{len(names)}: {first_few(names, 3, show=str)}"
-        raise ArgumentValueError("labels", "several columns, one for each label", got, verb="have")
-    return names
-
-
-def _booleans(frame: pd.DataFrame, names: list[str], argument: str) -> BoolArray:
-    found = np.empty((len(frame), len(names)), dtype=bool)
-    for place, name in enumerate(names):
-        words = frame[name].map(lambda value: BOOLEANS.get(str(value).strip().lower()))
-        wrong = words.isna().to_numpy()
-        if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            got = f"{str(frame[name].iloc[row])[:40]!r} in row {row}"
-            raise ArgumentValueError(f"{argument}[{name!r}]", "0 and 1", got, verb="hold")
-        found[:, place] = words.to_numpy(bool)
-    return found
-
-
-def _groups(
-    frames: dict[str, pd.DataFrame], given: Any, column: str | None, kept: IntArray | None
-) -> npt.NDArray[Any] | None:
-    if column is not None:
-        for frame in frames.values():
-            if column in frame:
-                return np.asarray(frame[column].map(str), dtype=object)
-        raise ArgumentValueError("groups", "a column of one of the tables", value=column)
-    if given is None:
-        return None
-    values = np.array([str(value) for value in np.asarray(given).ravel()], dtype=object)
-    n = len(frames["labels"])
-    # as the labels stand, of which some rows may be left out
-    if kept is not None and len(values) > int(kept.max()):
-        return np.asarray(values[kept])
-    if len(values) != n:
-        raise ArgumentValueError("groups", f"one value for each of {n:,} rows", f"{len(values):,}")
-    return values
+    missing = np.array([value is None or value != value for value in values], dtype=bool)
+    if missing.any():
+        got = f"{int(missing.sum()):,} without one, the first at row {int(np.argmax(missing))}"
+        raise ArgumentValueError("groups", "given in each row", got)
+    return np.array([str(value) for value in values], dtype=object)
 
 
 def set_scores(name: str, truth: BoolArray, answers: BoolArray) -> FloatArray:
@@ -225,12 +140,10 @@ def set_scores(name: str, truth: BoolArray, answers: BoolArray) -> FloatArray:
     return np.asarray(np.divide(hits, below, out=np.zeros_like(hits), where=below > 0.0))
 
 
-def effects_on_sets(name: str, sets: LabelSets) -> MetricEffects:
+def effects_on_sets(name: str, truth: BoolArray, old: BoolArray, new: BoolArray) -> MetricEffects:
     """Return the effects on the mean score of the rows: one more row may gain or lose all of it."""
-    old, new = (
-        effects_on_mean(set_scores(name, sets.truth, answers)) for answers in (sets.old, sets.new)
-    )
-    return MetricEffects(old=old, new=new, reach=1.0, rarest=len(sets.truth))
+    sides = [effects_on_mean(set_scores(name, truth, answers)) for answers in (old, new)]
+    return MetricEffects(old=sides[0], new=sides[1], reach=1.0, rarest=len(truth))
 
 
 def moving_sets(sets: LabelSets, effects: MetricEffects) -> MovingRows:

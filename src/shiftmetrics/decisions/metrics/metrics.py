@@ -208,9 +208,12 @@ def _decided(
 
 def _diff_of_sets(name: str, sets: LabelSets, allow: float | None) -> MetricDiffResult:
     """Compare two models that give each row several labels."""
-    effects = effects_on_sets(name, sets)
+    effects = effects_on_sets(name, sets.truth, sets.old, sets.new)
     clusters = sets.clusters
     lack, interval, verdict = _decided(effects, clusters, allow)
+    doubts = sets.warnings
+    if doubts and verdict != verdicts.WORSE:
+        verdict = verdicts.CANNOT_TELL_YET
     return MetricDiffResult(
         value=effects.difference,
         error_bound=0.0,
@@ -223,6 +226,7 @@ def _diff_of_sets(name: str, sets: LabelSets, allow: float | None) -> MetricDiff
             groups=clusters is not None,
             is_fraction=name in POINTS,
             lack=lack,
+            doubts=doubts,
             found=sets.found,
         ),
         verdict=verdict,

@@ -101,7 +101,7 @@ def read_pair(old: Any, new: Any, arguments: PairArguments) -> ClassPair | Outpu
         labels = None
     if arguments.ids is not None and not isinstance(arguments.ids, str | RoleOptions):
         given = np.asarray(to_numpy(arguments.ids))
-        files = [_with_ids(cells, given) for cells in files]
+        files = [with_ids(cells, given) for cells in files]
         options = replace(options, id=IDS)
     tables = read_predictions(files, labels=labels, options=options, reading=options.reading)
     rows = _matched(tables, arguments.groups)
@@ -144,7 +144,7 @@ def _as_names(classes: Any) -> tuple[str, ...]:
     return tuple(str(value) for value in values)
 
 
-def _with_ids(cells: Cells, ids: npt.NDArray[Any]) -> Cells:
+def with_ids(cells: Cells, ids: npt.NDArray[Any]) -> Cells:
     """Return a table with a column of ids in front.
 
     Raises

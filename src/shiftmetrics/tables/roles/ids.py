@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
 
+import numpy as np
+
 from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.ask import AmbiguousReadingError, Complaints, PossibleReading
@@ -247,6 +249,14 @@ def _repeated(
         ):
             names.append(other)
             break
+    for table, part in zip(tables, one.names, strict=True):
+        empty = np.flatnonzero(table.columns[part[0]].is_missing)
+        if len(empty):
+            complaints.add(
+                f"{table.label} must have a value of {part[0]!r} in each row, which names the rows, got none in row "
+                f"{empty[0]}. Fill it in, or leave the row out."
+            )
+            complaints.raise_any()
     again = first_few(_repeated_values(tables[0].columns[one.names[0][0]]), 3)
     sentence = (
         f"{tables[0].label} and {tables[1].label} must have one row for each {one.name}, but {again} "
