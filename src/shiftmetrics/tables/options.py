@@ -37,9 +37,10 @@ class RoleOptions:
         A reading that was saved, such as `load_reading` gives: nothing is guessed then.
     header : str or None
         "names" or "none": whether first lines are names, where that cannot be told.
-    task : {"scores", "sets"} or None
+    task : {"scores", "sets", "rankings"} or None
         "scores" where only scores of classes are asked for, so that one column of both signs is a margin; "sets"
-        where rows have several labels, so that no columns of 0 and 1 are one label.
+        where rows have several labels, so that no columns of 0 and 1 are one label; "rankings" where scores order the
+        documents of a query.
     without_truth : bool
         Whether true labels are not looked for.
     style : {"command", "python"}
@@ -61,7 +62,7 @@ class RoleOptions:
     tolerance: float | None = None
     header: str | None = None
     reading: TableReading | None = None
-    task: Literal["scores", "sets"] | None = None
+    task: Literal["scores", "sets", "rankings"] | None = None
     without_truth: bool = False
     style: Style = "command"
 

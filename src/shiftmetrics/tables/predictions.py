@@ -32,6 +32,7 @@ from shiftmetrics.tables.opening import (
     opened_files,
 )
 from shiftmetrics.tables.options import RoleOptions
+from shiftmetrics.tables.output_files import output_tables, typed_answers
 from shiftmetrics.tables.prediction_tables import PredictionTable, PredictionTables
 from shiftmetrics.tables.reading import TableReading
 from shiftmetrics.tables.remembered import apply_reading
@@ -39,8 +40,8 @@ from shiftmetrics.tables.roles.answers import may_be_answer
 from shiftmetrics.tables.roles.beside import equal_columns
 from shiftmetrics.tables.roles.ids import find_row_key
 from shiftmetrics.tables.roles.names import has_name_of
+from shiftmetrics.tables.roles.queries import of_rankings
 from shiftmetrics.tables.roles.scores import find_scores
-from shiftmetrics.tables.roles.single import find_single
 from shiftmetrics.tables.sanity import doubts_of_classes, doubts_of_ranks
 from shiftmetrics.tables.spelling import common_words, distinct_words
 from shiftmetrics.tables.tasks import refuse_other_tasks, several_labels
@@ -101,6 +102,8 @@ def read_predictions(
 def _read(roles: FoundRoles, reading: TableReading | None) -> PredictionTables:
     """Find all roles in files that are opened."""
     complaints = Complaints()
+    if roles.options.task == "rankings":
+        roles.options = of_rankings(roles.tables, roles.labels, roles.options)
     roles.has_truth = not roles.options.without_truth
     if reading is not None:
         apply_reading(roles, reading, complaints)
@@ -110,15 +113,19 @@ def _read(roles: FoundRoles, reading: TableReading | None) -> PredictionTables:
     bring_together(roles)
     roles.equal = equal_columns(roles.tables, roles.rows) if len(roles.tables) > 1 else set()
     find_weight_and_group(roles)
-    if roles.labels is not None and roles.options.label is None:
+    is_ranking = roles.options.task == "rankings"
+    if roles.labels is not None and roles.options.label is None and not is_ranking:
         _refuse_several_labels(roles)
     find_truth(roles, complaints)
     complaints.raise_any()
+    if is_ranking:
+        roles.answers = typed_answers(roles)
+        return output_tables(roles)
     if reading is None:
         _find_answers_and_task(roles, complaints)
     complaints.raise_any()
     if "outputs" in roles.forms or (not roles.forms and is_regression_task(roles)):
-        return _regression(roles)
+        return output_tables(roles)
     return _classes(roles, complaints)
 
 
@@ -130,6 +137,10 @@ def _find_answers_and_task(roles: FoundRoles, complaints: Complaints) -> None:
     # A column of 0 and 1 for each label would be asked for as one of several answers.
     if roles.truth is None:
         _refuse_several_labels(roles)
+    unknown = [None] * len(roles.tables)
+    refused = refuse_other_tasks(roles.tables, roles.labels, roles.key, unknown, roles.options)
+    if refused is not None:
+        raise UnreadableTableError(refused)
     if is_of_scores:
         _find_answers_beside_scores(roles)
     else:
@@ -158,48 +169,6 @@ def _find_answers_beside_scores(roles: FoundRoles) -> None:
         roles.answers = []
     if len(roles.answers) != len(roles.tables):
         roles.answers = [None] * len(roles.tables)
-
-
-def _regression(roles: FoundRoles) -> PredictionTables:
-    """Read one column of numbers of each model."""
-    n_files = len(roles.tables)
-    names = [one[0] if one else None for one in roles.scores] or list(roles.answers)
-    if any(
-        name is None or not roles.column(place, name).is_number for place, name in enumerate(names)
-    ):
-        free = [free_columns(roles, place) for place in range(n_files)]
-        names = find_single(roles.tables, free, roles.equal, roles.options)
-    found = []
-    for place, name in enumerate(names):
-        table = roles.tables[place]
-        if name is None or not table.columns[name].is_number:
-            known = first_few(list(table.columns), 8)
-            raise UnreadableTableError(
-                f"{table.label} must have a column of numbers, the outputs of a regression; it has {known}. Name it "
-                f"with {roles.options.typed('--prediction', 'COLUMN')}."
-            )
-        if roles.options.tolerance is None:
-            refuse_large_integers(table, [name])
-        found.append(
-            PredictionTable(
-                argument=table.argument,
-                name=table.name,
-                form="outputs",
-                rows=roles.rows[place],
-                scores=table.columns[name].numbers,
-                columns=(name,),
-            )
-        )
-    roles.scores = [(one.columns[0],) for one in found]
-    roles.answers = [None] * n_files
-    truth = roles.truth_numbers()
-    if roles.truth is not None and truth is None:
-        cell = roles.truth.column.words[0]
-        raise UnreadableTableError(
-            f"The true values must be numbers for outputs of a regression, got {str(cell)[:60]!r} in the column "
-            f"{roles.truth.column.name!r} of {roles.truth.source}."
-        )
-    return finished_tables(roles, found, (), truth, "regression")
 
 
 def _classes(roles: FoundRoles, complaints: Complaints) -> PredictionTables:

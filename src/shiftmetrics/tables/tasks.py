@@ -12,6 +12,7 @@ from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.roles.ids import RowKey
 from shiftmetrics.tables.roles.names import has_name_of, plain_name
+from shiftmetrics.tables.roles.queries import QUERY_NAMES, RELEVANCE_NAMES
 
 BOX_SIDES = (
     {"xmin", "ymin", "xmax", "ymax"}, {"x1", "y1", "x2", "y2"}, {"left", "top", "right", "bottom"},
@@ -20,26 +21,6 @@ BOX_SIDES = (
 )  # fmt: skip
 """Names of the sides of boxes."""
 
-QUERY_NAMES = {
-    "qid",
-    "query",
-    "query_id",
-    "queryid",
-    "q_id",
-    "topic",
-    "topic_id",
-    "group_id",
-    "session_id",
-}
-RELEVANCE_NAMES = {
-    "relevance",
-    "rel",
-    "rank",
-    "relevance_label",
-    "position",
-    "ranking",
-    "graded_relevance",
-}
 CENSOR_NAMES = {
     "event", "censored", "censor", "status", "event_observed", "death", "died", "event_indicator", "is_censored",
     "delta", "failure",
@@ -92,10 +73,13 @@ def refuse_other_tasks(
             "The files hold survival times beside a column that says which are censored: no command compares such "
             "models yet."
         )
-    if names & QUERY_NAMES and names & RELEVANCE_NAMES and _has_queries(tables):
-        return (
-            "The files hold rankings, several rows of one query: no command compares rankings yet."
-        )
+    if names & QUERY_NAMES and names & RELEVANCE_NAMES:
+        query = _query_column(tables)
+        if query is not None:
+            return (
+                "The files hold rankings, several rows of one query: `shiftmetrics diff OLD NEW --metric ndcg "
+                f"--group {query}` compares them by the relevances of the documents."
+            )
     return _tags(tables, answers) or _ordered_grades(tables, labels, answers, options)
 
 
@@ -122,14 +106,14 @@ def _has_censoring(tables: Sequence[TableEvidence]) -> bool:
     return marks and times
 
 
-def _has_queries(tables: Sequence[TableEvidence]) -> bool:
-    """Return True if a query has several rows."""
+def _query_column(tables: Sequence[TableEvidence]) -> str | None:
+    """Return the column of a query that has several rows."""
     for table in tables:
         for column in table.columns.values():
             is_query = plain_name(column.name) in QUERY_NAMES
             if is_query and 1 < column.n_distinct <= 0.5 * column.n_rows:
-                return True
-    return False
+                return column.name
+    return None
 
 
 def _tags(tables: Sequence[TableEvidence], answers: Sequence[str | None]) -> str | None:

@@ -5,6 +5,7 @@ from sklearn.metrics import get_scorer_names
 
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics.decisions.metrics.names import (
+    NDCG,
     OF_ANSWERS,
     OF_OUTPUTS,
     OF_PROBABILITIES,
@@ -21,7 +22,7 @@ NEW = {"d2_brier_score", "d2_log_loss_score"}
 def test_names_are_those_of_scikit_learn():
     names = {*OF_ANSWERS, *OF_PROBABILITIES, *OF_OUTPUTS, *OF_SETS}
     assert names - set(get_scorer_names()) - NEW == OWN
-    assert set(POINTS) <= names
+    assert set(POINTS) <= {*names, NDCG}
 
 
 @pytest.mark.parametrize(

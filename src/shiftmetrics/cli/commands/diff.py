@@ -93,8 +93,9 @@ def diff(
         Column of groups: the difference in each is given too.
     metric : NAME
         Compare by a scorer of scikit-learn in place of the accuracy: f1, f1_macro, balanced_accuracy, recall,
-        roc_auc, average_precision, neg_log_loss, quadratic_kappa, r2, neg_mean_pinball_loss@0.9, ... All labels are
-        needed; rows of one --group count as a cluster.
+        roc_auc, average_precision, neg_log_loss, quadratic_kappa, r2, neg_mean_pinball_loss@0.9, ...; of several
+        labels a row jaccard_samples and others; of rankings ndcg@10, with --group QUERY. All labels are needed; rows
+        of one --group count as a cluster.
     positive : CLASS
         Positive class of --metric. Default: that of a single column of probabilities, or the true one of 0 and 1.
     scores : COLUMN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -67,12 +68,15 @@ class MetricEffects:
         By how much a single row may move the difference, times n: that of one more row on either side.
     rarest : int
         Rows of the smallest class that the metric rests on; all rows of a mean.
+    unit : {"row", "query"}
+        What each effect is of.
     """
 
     old: RowEffects
     new: RowEffects
     reach: float
     rarest: int
+    unit: Literal["row", "query"] = "row"
 
     @property
     def difference(self) -> float:

@@ -20,7 +20,13 @@ LEAST_CLUSTERS = 10
 def shortage(effects: MetricEffects, clusters: IntArray | None) -> str | None:
     """Return why nothing can be said of future rows, or None."""
     if effects.rarest < LEAST_ROWS:
-        return f"{effects.rarest} rows of the smallest class, and at least {LEAST_ROWS} are needed"
+        # a mean is of all rows
+        what = "rows"
+        if effects.unit == "query":
+            what = "queries"
+        elif effects.rarest < len(effects.moved):
+            what = "rows of the smallest class"
+        return f"{effects.rarest} {what}, and at least {LEAST_ROWS} are needed"
     if clusters is not None:
         n_clusters = len(set(clusters.tolist()))
         if n_clusters < LEAST_CLUSTERS:

@@ -36,6 +36,12 @@ from shiftmetrics.decisions.metrics.label_sets import (
 from shiftmetrics.decisions.metrics.names import POINTS, NamedMetric, named_metric
 from shiftmetrics.decisions.metrics.outputs import effects_on_outputs
 from shiftmetrics.decisions.metrics.own import effects_on_own_metric
+from shiftmetrics.decisions.metrics.queries import (
+    check_whole_rankings,
+    effects_on_queries,
+    moving_queries,
+    query_scores,
+)
 from shiftmetrics.decisions.metrics.records import MovingRows
 from shiftmetrics.decisions.metrics.result import MEASURED, TOO_FEW, MetricDiffResult
 from shiftmetrics.decisions.predictions.pairs import ClassPair, OutputPair
@@ -74,7 +80,8 @@ def diff_metric(
         behind it for another quantile than the median.
         ``quadratic_kappa`` is Cohen's kappa of grades with squared distances. Of several labels a row, with tables of
         0 and 1 that have one column a label: ``exact_match``, ``neg_hamming_loss``, ``jaccard_samples``,
-        ``f1_samples``, ``precision_samples`` and ``recall_samples``. Or a function of true values and
+        ``f1_samples``, ``precision_samples`` and ``recall_samples``. Of rankings ``ndcg``, with ``@10`` behind it for
+        the first documents alone: labels are relevances, groups the queries. Or a function of true values and
         predictions whose larger values are better, smooth enough that no single row decides.
     labels : str, array or DataFrame, optional
         True classes or values of all rows; found as in `diff_models`.
@@ -83,7 +90,8 @@ def diff_metric(
     ids, classes, threshold : optional
         As in `diff_models`.
     groups : str or array, optional
-        A column, or one value for each row: rows of one group depend on each other, and count as a cluster.
+        A column, or one value for each row: rows of one group depend on each other, and count as a cluster. Of
+        ``ndcg``, the query.
     positive : optional
         The positive class of a metric of two. By default that of a single column of probabilities, or the true one
         of 0 and 1, yes and no, and the like.
@@ -137,11 +145,21 @@ def diff_metric(
             if value is not None:
                 raise ArgumentValueError(argument, f"None for {name}", value=value)
         return _diff_of_sets(name, read_label_sets(old, new, labels, ids, groups), allow)
+    is_ranking = named is not None and named.needs == "queries"
+    if is_ranking:
+        check_whole_rankings(ids)
     arguments = PairArguments(
-        labels=labels, ids=ids, classes=classes, groups=groups, threshold=threshold
+        labels=labels,
+        ids=ids,
+        classes=classes,
+        groups=groups,
+        threshold=threshold,
+        task="rankings" if is_ranking else None,
     )
     pair = read_pair(old, new, arguments)
     check_all_labelled(pair)
+    if named is not None and is_ranking:
+        return _diff_of_queries(metric_name=str(metric), pair=pair, named=named, allow=allow)
     clusters = _clusters(pair)
     positive_name: str | None = None
     inputs: ClassInputs | None = None
@@ -237,6 +255,44 @@ def _diff_of_sets(name: str, sets: LabelSets, allow: float | None) -> MetricDiff
         rarest=effects.rarest,
         n_groups=None if clusters is None else len(np.unique(clusters)),
         rows=moving_sets(sets, effects),
+    )
+
+
+def _diff_of_queries(
+    metric_name: str, pair: ClassPair | OutputPair, named: NamedMetric, allow: float | None
+) -> MetricDiffResult:
+    """Compare two models that order the documents of queries, by the mean over queries."""
+    queries = query_scores(pair, named.n_top)
+    effects = effects_on_queries(queries)
+    lack, interval, verdict = _decided(effects, None, allow)
+    doubts = pair.rows.reading.warnings
+    if doubts and verdict != verdicts.WORSE:
+        verdict = verdicts.CANNOT_TELL_YET
+    found = (*pair.rows.reading.sentences(), *(f"{text}." for text in queries.notes))
+    return MetricDiffResult(
+        value=effects.difference,
+        error_bound=0.0,
+        interval=interval,
+        status=_status(lack),
+        n_samples=len(queries.names),
+        settings=settings_of(
+            metric=metric_name,
+            allow=allow,
+            groups=False,
+            unit="query",
+            is_fraction=True,
+            lack=lack,
+            doubts=doubts,
+            found=found,
+        ),
+        warnings=pair.rows.warnings,
+        verdict=verdict,
+        allow=allow,
+        metric=named.name,
+        old_score=effects.old.score,
+        new_score=effects.new.score,
+        rarest=effects.rarest,
+        rows=moving_queries(queries, effects),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 from shiftmetrics._core.exceptions import ArgumentValueError
 from shiftmetrics._core.validation import first_few
 
-MetricNeed = Literal["answers", "probabilities", "outputs", "sets"]
+MetricNeed = Literal["answers", "probabilities", "outputs", "sets", "queries"]
 
 _AVERAGES = ("macro", "micro", "weighted")
 _RATES = ("f1", "jaccard", "precision", "recall")
@@ -39,8 +39,11 @@ OF_SETS = (
 )  # fmt: skip
 """Means over rows of several labels each."""
 
+NDCG = "ndcg"
+"""The mean over queries of how high the relevant documents stand."""
+
 POINTS = (
-    *OF_ANSWERS, "roc_auc", "average_precision", *AREAS, "top_k_accuracy", *OF_SETS[:-1],
+    *OF_ANSWERS, "roc_auc", "average_precision", *AREAS, "top_k_accuracy", *OF_SETS[:-1], NDCG,
 )  # fmt: skip
 """Metrics of at most 1, which are said in per cent and points; but kappa and correlations, which may be negative."""
 
@@ -73,12 +76,12 @@ class NamedMetric:
     Attributes
     ----------
     name : str
-    needs : {"answers", "probabilities", "outputs", "sets"}
-        Which predictions it takes; sets are several labels a row.
+    needs : {"answers", "probabilities", "outputs", "sets", "queries"}
+        Which predictions it takes; sets are several labels a row, queries several rows each.
     quantile : float
         Of a pinball loss.
     n_top : int
-        The likeliest classes of a top-k accuracy.
+        The likeliest classes of a top-k accuracy; the first documents of an NDCG, 0 for all.
     """
 
     name: str
@@ -95,7 +98,8 @@ class NamedMetric:
 def named_metric(text: str) -> NamedMetric:
     """Return the metric of a name.
 
-    ``neg_mean_pinball_loss@0.9`` names its quantile, and ``top_k_accuracy@5`` the number of classes.
+    ``neg_mean_pinball_loss@0.9`` names its quantile, ``top_k_accuracy@5`` the number of classes, ``ndcg@10`` that of
+    documents.
 
     Raises
     ------
@@ -115,12 +119,13 @@ def named_metric(text: str) -> NamedMetric:
         "probabilities": OF_PROBABILITIES,
         "outputs": OF_OUTPUTS,
         "sets": OF_SETS,
+        "queries": (NDCG,),
     }
     for needs, names in groups.items():
         if name in names:
             quantile, n_top = _numbers(text, name, suffix)
             return NamedMetric(name=name, needs=needs, quantile=quantile, n_top=n_top)
-    known = sorted({*OF_ANSWERS, *OF_PROBABILITIES, *OF_OUTPUTS, *OF_SETS})
+    known = sorted({*OF_ANSWERS, *OF_PROBABILITIES, *OF_OUTPUTS, *OF_SETS, NDCG})
     close = [other for other in known if name and (name in other or other in name)]
     expected = f"one of {first_few(close or known, 50, show=str)}"
     remedy = _instead(text)
@@ -148,8 +153,8 @@ def _instead(name: str) -> str | None:
 def _numbers(text: str, name: str, suffix: str) -> tuple[float, int]:
     """Return the quantile and the number of classes that stand behind a name."""
     if "@" not in text:
-        return QUANTILE, N_TOP
-    if name == TOP and suffix.isdecimal() and int(suffix) >= 1:
+        return QUANTILE, 0 if name == NDCG else N_TOP
+    if name in (TOP, NDCG) and suffix.isdecimal() and int(suffix) >= 1:
         return QUANTILE, int(suffix)
     try:
         quantile = float(suffix)
@@ -158,6 +163,7 @@ def _numbers(text: str, name: str, suffix: str) -> tuple[float, int]:
     if name == PINBALL and 0.0 < quantile < 1.0:
         return quantile, N_TOP
     expected = (
-        f"a name, {PINBALL}@ and a quantile between 0 and 1, or {TOP}@ and a number of classes"
+        f"a name, {PINBALL}@ and a quantile between 0 and 1, {TOP}@ and a number of classes, or {NDCG}@ and a number "
+        "of documents"
     )
     raise ArgumentValueError("metric", expected, value=text)

@@ -29,7 +29,7 @@ def metric_sentence(result: MetricDiffResult) -> str:
 
 
 def _figures(result: MetricDiffResult) -> str:
-    rows = plural(result.n_samples, "row")
+    rows = things(result, result.n_samples)
     if result.n_groups is not None:
         rows += f" in {plural(result.n_groups, 'group')}"
     scores = f"{_score(result, result.old_score)} to {_score(result, result.new_score)}"
@@ -41,6 +41,13 @@ def _figures(result: MetricDiffResult) -> str:
     return f"{called(result)} is {_standing(result, result.value)} on {rows} ({scores}; {interval}): {changed}."
 
 
+def things(result: MetricDiffResult, n: int) -> str:
+    """Return a number of rows, or of queries."""
+    if result.settings.get("unit") != "query":
+        return plural(n, "row")
+    return f"{n:,} query" if n == 1 else f"{n:,} queries"
+
+
 def called(result: MetricDiffResult) -> str:
     """Return the metric, with the positive class."""
     name = str(result.settings.get("metric", result.metric))
@@ -50,8 +57,10 @@ def called(result: MetricDiffResult) -> str:
 
 def _changes(result: MetricDiffResult) -> str:
     rows = result.rows
-    things = "answer" if rows.old.dtype.kind not in "fiu" else "prediction"
-    return f"{plural(len(rows.id), things)} changed"
+    if result.settings.get("unit") == "query":
+        return f"{things(result, len(rows.id))} changed"
+    thing = "answer" if rows.old.dtype.kind not in "fiu" else "prediction"
+    return f"{plural(len(rows.id), thing)} changed"
 
 
 def metric_findings(result: MetricDiffResult) -> list[str]:
@@ -59,7 +68,8 @@ def metric_findings(result: MetricDiffResult) -> list[str]:
     sentences = []
     if result.interval is not None:
         sentences.append(
-            f"In these {result.n_samples:,} rows the difference is known; the interval is for future rows like them."
+            f"In these {things(result, result.n_samples)} the difference is known; the interval is for future ones "
+            "like them."
         )
     rows = result.rows
     n_shown = min(MOST_SHOWN, int((rows.effect < 0.0).sum()))
@@ -71,15 +81,18 @@ def metric_findings(result: MetricDiffResult) -> list[str]:
             else f"{rows.id[place]} ({_signed(result, float(rows.effect[place]))})"
             for place in range(n_shown)
         ]
-        sentences.append(f"Rows that cost most: {', '.join(named)}.")
+        noun = "Queries" if result.settings.get("unit") == "query" else "Rows"
+        sentences.append(f"{noun} that cost most: {', '.join(named)}.")
     return sentences
 
 
 def metric_details(result: MetricDiffResult) -> list[str]:
     """Say how the interval was made, and of what."""
-    sentences = [f"Rows of the smallest class that counts: {result.rarest:,}."]
+    sentences = []
+    if result.rarest < result.n_samples:
+        sentences.append(f"Rows of the smallest class that counts: {result.rarest:,}.")
     if result.interval is not None:
-        sentences.insert(0, "The interval is a jackknife's, with one more row on either side.")
+        sentences.insert(0, "The interval is a jackknife's, with one more on either side.")
     gains = int((result.rows.effect > 0.0).sum())
     costs = int((result.rows.effect < 0.0).sum())
     sentences.append(
@@ -114,8 +127,8 @@ def _rows_that_decide(result: MetricDiffResult) -> str:
         return (
             "The difference is too close to the limit: more rows like these would not soon decide."
         )
-    n = rounded(result.n_samples * factor)
-    return f"If the difference stays as it is, about {n:,} rows would decide; these are {result.n_samples:,}."
+    needed = things(result, rounded(result.n_samples * factor))
+    return f"If the difference stays as it is, about {needed} would decide; these are {result.n_samples:,}."
 
 
 def _is_fraction(result: MetricDiffResult) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,7 @@ class PairArguments:
     groups: Any = None
     threshold: float | None = None
     tolerance: float | None = None
+    task: Literal["rankings"] | None = None
 
     def __post_init__(self) -> None:
         if self.threshold is not None:
@@ -61,6 +62,8 @@ class PairArguments:
             known["label"] = self.labels
         if isinstance(self.groups, str):
             known["group"] = self.groups
+        if self.task is not None:
+            known["task"] = self.task
         for name in ("threshold", "tolerance"):
             if getattr(self, name) is not None:
                 known[name] = float(getattr(self, name))
@@ -89,7 +92,8 @@ def read_pair(old: Any, new: Any, arguments: PairArguments) -> ClassPair | Outpu
             raise ArgumentValueError(argument, expected, f"shape {cells.values.shape}")
         files.append(under_names(cells, own if len(set(names)) > 1 else None))
     has_own_rows = arguments.ids is None or isinstance(arguments.ids, RoleOptions)
-    if has_own_rows and arguments.labels is None and arguments.groups is None:
+    is_plain = arguments.labels is None and arguments.groups is None and arguments.task is None
+    if has_own_rows and is_plain:
         quick = array_predictions(files, options)
         if quick is not None:
             return class_pair(_matched(quick, None), quick, options.threshold)
