@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shiftmetrics.tables.ask import UnreadableTableError
-from shiftmetrics.tables.reading import FileReading, TableReading, load_reading
+from shiftmetrics.tables.reading import FileReading, TableReading, as_sentence, load_reading
 
 
 def _reading():
@@ -27,13 +27,20 @@ def test_sentence():
     text = _reading().files[0].sentence()
     assert text.startswith("Read old.csv: id image_id, classes cat (p_cat)")
     assert text.endswith("answer pred; left out latency_ms.")
-    assert "two rows are left out." in _reading().sentence()
+    assert "Two rows are left out." in _reading().sentence()
+
+
+def test_names_keep_their_letters():
+    assert as_sentence("n.csv is right in 40% of the rows") == "n.csv is right in 40% of the rows."
+    assert as_sentence("two rows are left out") == "Two rows are left out."
 
 
 def test_equal_readings_are_said_once():
     file = FileReading(name="old.csv", form="answers", answer="pred")
     both = TableReading(files=(file, FileReading(name="new.csv", form="answers", answer="pred")))
     assert both.sentence() == "Read old.csv and new.csv: rows by their place, answer pred."
+    # A file stands twice where two models were asked about its rows.
+    assert TableReading(files=(*both.files, file)).sentence() == both.sentence()
     assert not both.doubtful
     assert TableReading(files=(file,), warnings=("worse than chance",)).doubtful
 

@@ -362,7 +362,9 @@ def show_verdict(verdict: Verdict, result: Result, console: Any) -> None:
     for step in verdict.steps:
         console.print(line_of(step, "bold"))
     for warning in result.warnings:
-        console.print(line_of(f"Warning: {warning}", "yellow"))
+        # A doubt that decides stands in the sentence above.
+        if warning.rstrip(".") not in verdict.sentence:
+            console.print(line_of(f"Warning: {warning}", "yellow"))
 
 
 def print_table(

@@ -17,6 +17,13 @@ MOST_NAMED = 6
 """Classes and columns that a sentence lists."""
 
 
+def as_sentence(text: str) -> str:
+    """Return words with a capital and a full stop; a name, such as of a file, stays as it is written."""
+    first = text.partition(" ")[0]
+    start = text[:1].upper() if first.isalpha() else text[:1]
+    return f"{start}{text[1:]}."
+
+
 @dataclass(frozen=True, kw_only=True)
 class FileReading:
     """What the columns of one file were taken for.
@@ -131,8 +138,10 @@ class TableReading:
         for file in self.files:
             text = file.sentence().removeprefix(f"Read {file.name}: ")
             by_text.setdefault(text, []).append(file.name)
-        sentences = [f"Read {' and '.join(names)}: {text}" for text, names in by_text.items()]
-        sentences += [f"{note}." for note in self.notes]
+        # One file stands twice where two models were asked about its rows.
+        named = {text: " and ".join(dict.fromkeys(names)) for text, names in by_text.items()}
+        sentences = [f"Read {names}: {text}" for text, names in named.items()]
+        sentences += [as_sentence(note) for note in self.notes]
         return sentences
 
     def to_toml(self) -> str:

@@ -63,6 +63,11 @@ def test_it_is_said_which_reference_was_taken_for_which_model() -> None:
     assert "5.csv" in many
     assert "6.csv" not in many
     assert "20" in many
+    files = {"one.csv": "one.csv", "two.csv": "folder/two.csv"}
+    assert which_was_which(files, []) == []
+    (against,) = which_was_which(files, ["r1.csv"])
+    assert "one.csv" not in against
+    assert "r1.csv" in against
 
 
 def test_each_model_may_have_its_reference(run, folder, models):

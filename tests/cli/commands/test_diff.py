@@ -237,3 +237,19 @@ def test_markdown_of_scores(run, place):
     done = run(*typed, "--markdown", "-")
     assert done.exit_code == 1
     assert "## WORSE: From old.csv to new.csv" in done.stdout
+
+
+def test_a_doubt_that_decides_is_said_once(run, place: Path) -> None:
+    rng = np.random.default_rng(0)
+    truth = np.arange(50) % 2
+    for name, n_wrong in (("old", 24), ("new", 30)):
+        says = truth ^ rng.permutation(np.arange(50) < n_wrong)
+        chance = np.where(says == 1, 0.8, 0.2)
+        frame = pd.DataFrame({"a": 1 - chance, "b": chance})
+        frame.to_csv(f"{name}.csv", index=False)
+    pd.DataFrame({"label": np.array(["a", "b"])[truth]}).to_csv("labels.csv", index=False)
+    done = run("diff", "old.csv", "new.csv", "--labels", "labels.csv", "--allow", "0.1")
+    assert done.exit_code == 3
+    assert "new.csv is right in " in done.stdout
+    assert "New.csv" not in done.output
+    assert done.output.count("fewer than the") == 1

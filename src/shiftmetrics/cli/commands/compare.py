@@ -179,6 +179,8 @@ def which_was_which(
     sentence = f"{'; '.join(roles[:_MOST_ROLES])}."
     if len(roles) > _MOST_ROLES:
         sentence = f"{sentence[:-1]}; and so on, of {len(roles)} files."
+    if roles == [*paths.values()]:  # what is named as its file needs no list
+        return [f"All are set against {references[0]}."] if references else []
     if len(references) == 1:
         sentence = f"{sentence[:-1]}; all are set against {references[0]}."
     return [sentence]

@@ -30,6 +30,7 @@ from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.prediction_tables import PredictionTable, PredictionTables
 from shiftmetrics.tables.predictions import read_predictions
+from shiftmetrics.tables.reading import as_sentence
 
 SUM_OF_PERCENTAGES = 100.0
 
@@ -280,7 +281,7 @@ def _of_tables(tables: PredictionTables, *, answers: bool = False) -> ScoreFiles
         labels = np.where(tables.known, tables.truth, "").astype(str)
     has_ids = bool(tables.reading.files[0].id)
     reading = tables.reading
-    warnings = [f"Warning: {text[:1].upper()}{text[1:]}." for text in reading.warnings]
+    warnings = [f"Warning: {as_sentence(text)}" for text in reading.warnings]
     return ScoreFiles(
         sources=(),
         scores=tuple(scores),

@@ -21,6 +21,7 @@ from shiftmetrics.tables.plain_arrays import array_predictions
 from shiftmetrics.tables.prediction_tables import PredictionTables
 from shiftmetrics.tables.predictions import read_predictions
 from shiftmetrics.tables.python import cells_of
+from shiftmetrics.tables.reading import as_sentence
 
 ROUNDING = 1e-9
 """Change of an output, relative to the largest one, that is taken for rounding."""
@@ -182,7 +183,7 @@ def _matched(tables: PredictionTables, groups: Any) -> MatchedRows:
         group_name=_group_name(tables),
         plan=tables.plan,
         reading=tables.reading,
-        warnings=tuple(f"{text[:1].upper()}{text[1:]}." for text in tables.reading.warnings),
+        warnings=tuple(as_sentence(text) for text in tables.reading.warnings),
     )
 
 

@@ -101,7 +101,6 @@ def truth_of_labels(
             places=places,
             source=labels.label,
             plan=plan,
-            notes=("labels by their place",),
         )
     return _by_id(labels, tables, own_names, rows, id_names, name, plan, complaints)
 
