@@ -18,6 +18,7 @@ from shiftmetrics.cli.errors import (
     reader_may_leave,
 )
 from shiftmetrics.cli.options import SETTINGS
+from shiftmetrics.cli.values import as_plain_flag
 
 COMMANDS = {
     "diff": "Say whether a new model is safe to ship, from the predictions of both on the same rows.",
@@ -51,11 +52,8 @@ class CommandGroup(TyperGroup):
     """A group of commands that are loaded on first use, and whose errors are one line."""
 
     def get_help_option(self, ctx: Any) -> Any:
-        """Return ``--help`` as a flag that is off; typer loads pydantic to convert no value at all."""
-        option = super().get_help_option(ctx)
-        if option is not None:
-            option.default = False
-        return option
+        """Return ``--help``, which needs no conversion."""
+        return as_plain_flag(super().get_help_option(ctx))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Replace the stand-in of a command by the command."""

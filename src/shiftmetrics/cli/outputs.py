@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shiftmetrics._core.documents import has_foreign_archive, write_results
-from shiftmetrics._core.drawing import printable
 from shiftmetrics._core.files import is_ours, is_stream, write_text
 from shiftmetrics._core.result import Result
 from shiftmetrics._core.staging import all_or_nothing
+from shiftmetrics.cli.console import Console, new_console, say
 from shiftmetrics.cli.errors import reader_may_leave
 from shiftmetrics.cli.inputs.sources import DATA_SUFFIXES, Source
 from shiftmetrics.views import Context
@@ -290,12 +290,6 @@ def is_stdout(path: Path | None) -> bool:
         return False
 
 
-def say(line: str) -> None:
-    """Print one line, at once."""
-    sys.stdout.write(printable(line) + "\n")
-    sys.stdout.flush()
-
-
 def say_files(written: Mapping[str, Path | None]) -> None:
     """Print where the files are."""
     for what, path in written.items():
@@ -319,82 +313,40 @@ def show(
             show_verdict(verdict, result, console)
         else:
             if len(results) > 1:
-                console.print(line_of(name, "bold"))
+                console.line((name, "bold"))
             show_above(result, console)
-            console.print(line_of(result.headline()))
+            console.line((result.headline(), ""))
         facts = [fact for fact in facts_of(result) if verbose or fact.is_answer]
         lines = [(fact.name, fact.value, fact.meaning) for fact in facts if not fact.said]
-        print_table(console, ("", "value", "meaning"), lines)
+        console.table(("", "value", "meaning"), lines)
         if verdict is None:
             for sentence in result.notes():
                 warns = sentence.startswith(("Warning", "Status"))
-                console.print(line_of(sentence, "yellow" if warns else ""))
+                console.line((sentence, "yellow" if warns else ""))
         for sentence in result.details() if verbose else ():
             if not sentence.startswith("Interval:"):  # the table has it
-                console.print(line_of(sentence, "dim"))
+                console.line((sentence, "dim"))
     # two files say the same of a column of one name
     for note in dict.fromkeys(notes):
-        console.print(line_of(f"Note: {note}", "dim"))
+        console.line((f"Note: {note}", "dim"))
 
 
-def line_of(text: str, style: str = "") -> Any:
-    """Return a line for a console: whatever a file or a name holds in it is text, and no command."""
-    from rich.text import Text
-
-    return Text(printable(text), style=style)
-
-
-def show_above(result: Result, console: Any) -> None:
+def show_above(result: Result, console: Console) -> None:
     """Print what stands above an answer, such as that the reference is the later one of both samples."""
     for warning in getattr(result, "above", ()):
-        console.print(line_of(f"Warning: {warning}", "yellow"))
+        console.line((f"Warning: {warning}", "yellow"))
 
 
-def show_verdict(verdict: Verdict, result: Result, console: Any) -> None:
+def show_verdict(verdict: Verdict, result: Result, console: Console) -> None:
     """Print a decision: the verdict in its colour with one sentence, what was found, and what to do now."""
-    from rich.text import Text
-
     style = {"good": "bold green", "bad": "bold red", "open": "bold yellow"}[verdict.tone]
     show_above(result, console)
-    console.print(Text.assemble((verdict.word, style), printable(f"  {verdict.sentence}")))
+    console.line((verdict.word, style), (f"  {verdict.sentence}", ""))
     for sentence in verdict.findings:
-        console.print(line_of(sentence, "dim"))
+        console.line((sentence, "dim"))
     for step in verdict.steps:
-        console.print(line_of(step, "bold"))
+        console.line((step, "bold"))
     for warning in result.warnings:
         # A doubt that decides stands in the sentence above.
         if warning.rstrip(".") not in verdict.sentence:
-            console.print(line_of(f"Warning: {warning}", "yellow"))
-
-
-def print_table(
-    console: Any,
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    styles: Mapping[str, str] | None = None,
-) -> None:
-    """Print a table; when the output is a file or a pipe, tab-separated lines without any decoration.
-
-    ``styles`` colours cells of the first column by their text.
-    """
-    if not console.is_terminal:
-        for row in rows:  # not by rich, which would turn tabs into spaces
-            say("\t".join(" ".join(cell.split()) for cell in row).rstrip())
-    elif rows:
-        from rich.box import SIMPLE_HEAD
-        from rich.table import Column, Table
-
-        columns = [Column(name, overflow="fold") for name in header]
-        table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False, show_header=any(header))
-        for first, *others in rows:
-            table.add_row(line_of(first, (styles or {}).get(first, "")), *map(line_of, others))
-        console.print(table)
-
-
-def new_console() -> Any:
-    """Return a console on stdout: colours on a terminal only, and no wrapping in a pipe."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    console.soft_wrap = not console.is_terminal
-    return console
+            console.line((f"Warning: {warning}", "yellow"))

@@ -10,7 +10,6 @@ from typing import Any, Literal
 from shiftmetrics.cli.label_tables import write_table
 from shiftmetrics.cli.outputs import CommandAnswer
 from shiftmetrics.cli.signature import Call
-from shiftmetrics.decisions.scores.scores import diff_scores
 from shiftmetrics.tables.cells import Cells
 from shiftmetrics.tables.logs import LogCells
 from shiftmetrics.views import Context
@@ -70,6 +69,9 @@ def score_answer(
     ValueError
         If questions or scores do not match, or an option cannot be read.
     """
+    # here, so that a comparison of predictions does not wait for it
+    from shiftmetrics.decisions import diff_scores
+
     old = contents[0]
     new = contents[-1]
     if isinstance(old, LogCells) and typed.old is not None:

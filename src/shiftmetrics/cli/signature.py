@@ -36,6 +36,7 @@ from shiftmetrics.cli.options import (
 )
 from shiftmetrics.cli.outputs import Job, check_outputs
 from shiftmetrics.cli.paths import DefaultPaths, check_paths
+from shiftmetrics.cli.values import as_plain_flag, convert_plainly
 
 NEVER = {"executor", "rng", "progress", "align", "pairing", "keep_rows"}
 """Parameters of the library that are no options: set by --seed, --quiet and --align, or of no use to a command."""
@@ -366,6 +367,10 @@ class SectionedCommand(TyperCommand):
     Typer has sections where rich prints the help, which takes three times as long as all else that the help needs.
     """
 
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return ``--help``, which needs no conversion."""
+        return as_plain_flag(super().get_help_option(ctx))
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, the options without a heading, then those of each heading."""
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
@@ -388,4 +393,6 @@ def click_command(function: Callable[..., Any]) -> Any:
     # typer makes commands for applications only
     single = typer.Typer(**SETTINGS)
     single.command(function.__name__, cls=SectionedCommand)(function)
-    return typer.main.get_command(single)
+    command = typer.main.get_command(single)
+    convert_plainly(command, function.options)  # type: ignore[attr-defined]
+    return command

@@ -9,7 +9,6 @@ from typing import Any
 from shiftmetrics.cli.label_tables import write_table
 from shiftmetrics.cli.outputs import CommandAnswer
 from shiftmetrics.cli.signature import Call
-from shiftmetrics.decisions.tokens.tokens import diff_tokens
 from shiftmetrics.tables.token_logs import TokenCells
 from shiftmetrics.views import Context
 
@@ -37,6 +36,9 @@ def token_answer(
     """
     if len(contents) < 2:
         raise ValueError("NEW must be given: a log of log-probabilities holds one model.")
+    # here, so that a comparison of predictions does not wait for it
+    from shiftmetrics.decisions import diff_tokens
+
     result = call(diff_tokens, contents[0], contents[1], inner=inner)
     if changed is not None:
         write_table(result.to_frame(), changed, guard=not as_is)

@@ -2,8 +2,6 @@
 
 import dataclasses
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -184,29 +182,6 @@ def test_bad_input_is_one_line_and_writes_nothing(fails, place, typed, words):
     for word in words:
         assert word in message, message
     assert {path: path.read_bytes() for path in place.iterdir()} == before
-
-
-def test_two_files_load_no_other_decision_and_no_solver(tmp_path):
-    # most of the time of a small comparison goes into imports
-    rng = np.random.default_rng(0)
-    for name in ("old", "new"):
-        table = pd.DataFrame(rng.dirichlet(np.ones(10), size=200), columns=list("abcdefghij"))
-        table.to_csv(tmp_path / f"{name}.csv", index_label="id")
-    code = (
-        "import sys; sys.argv = ['shiftmetrics', 'diff', 'old.csv', 'new.csv']\n"
-        "from shiftmetrics.cli import main\n"
-        "try: main()\n"
-        "except SystemExit: pass\n"
-        "print(*sys.modules, file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split("\n")[1].startswith("CANNOT TELL YET")
-    loaded = set(done.stderr.split())
-    heavy = {"scipy.optimize", "scipy.stats", "sklearn", "torch", "dask", "matplotlib.pyplot"}
-    others = {f"shiftmetrics.decisions.{name}" for name in ("audit.audit", "monitor.monitor")}
-    assert loaded & (heavy | others | {"shiftmetrics.models"}) == set()
 
 
 def test_markdown_is_written_or_printed_alone(run, fails, place):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from shiftmetrics.cli.console import new_console
 from shiftmetrics.cli.errors import fail, reader_may_leave
 from shiftmetrics.cli.inputs.results import read_result_files
 from shiftmetrics.cli.inputs.sources import Source
@@ -13,9 +14,6 @@ from shiftmetrics.cli.outputs import (
     check_outputs,
     command_line,
     is_stdout,
-    line_of,
-    new_console,
-    print_table,
     say,
     say_files,
 )
@@ -96,8 +94,8 @@ def show_outcomes(checked: RulesResult, *, notes: tuple[str, ...] = ()) -> None:
     rows = [
         (part.ended, part.rule.name, part.result, part.with_reason) for part in checked.outcomes
     ]
-    print_table(console, ("", "rule", "result", "what was found"), rows, STYLES)
+    console.table(("", "rule", "result", "what was found"), rows, STYLES)
     unchecked = [f"No rule looks at {name}." for name in checked.unchecked]
     for note in (*notes, *unchecked):
-        console.print(line_of(f"Note: {note}", "dim"))
-    console.print(line_of(checked.headline(), "bold"))
+        console.line((f"Note: {note}", "dim"))
+    console.line((checked.headline(), "bold"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from shiftmetrics.cli.outputs import say
+from shiftmetrics.cli.console import say
 from shiftmetrics.cli.signature import command
 
 NEXT = {

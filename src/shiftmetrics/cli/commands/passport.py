@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from shiftmetrics._core.staging import all_or_nothing
+from shiftmetrics.cli.console import say
 from shiftmetrics.cli.errors import reader_may_leave
 from shiftmetrics.cli.inputs.objects import check_model, load_object
 from shiftmetrics.cli.inputs.prediction_files import listed, read_cells, typed_source
 from shiftmetrics.cli.options import OPENING, Opening
-from shiftmetrics.cli.outputs import say
 from shiftmetrics.cli.signature import command
 from shiftmetrics.decisions import Passport, make_passport
 

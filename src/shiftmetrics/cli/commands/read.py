@@ -8,9 +8,9 @@ from typing import Literal
 
 from shiftmetrics._core.files import atomic_path
 from shiftmetrics._core.validation import first_few
+from shiftmetrics.cli.console import say
 from shiftmetrics.cli.inputs.prediction_files import read_cells, typed_roles, typed_source
 from shiftmetrics.cli.options import OPENING, ColumnOptions, Opening
-from shiftmetrics.cli.outputs import say
 from shiftmetrics.cli.signature import command
 from shiftmetrics.tables.ask import AmbiguousReadingError, UnreadableTableError
 from shiftmetrics.tables.cells import Cells

@@ -1,0 +1,124 @@
+"""Lines and tables on the terminal, by rich; in a file or a pipe they are plain text, and rich is not loaded."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from shiftmetrics._core.drawing import printable
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+TAB = 8
+"""Columns between two stops of a tab, as rich has them."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Parts of one line with their styles: whatever a file or a name holds in it is text, and no command."""
+
+    parts: Sequence[tuple[str, str]]
+
+    @property
+    def plain(self) -> str:
+        """The text alone."""
+        return "".join(printable(text) for text, _ in self.parts)
+
+    def rich(self) -> Text:
+        """Return the line as rich prints it."""
+        from rich.text import Text
+
+        if len(self.parts) == 1:
+            [(text, style)] = self.parts
+            return Text(printable(text), style=style)
+        return Text.assemble(*((printable(text), style) for text, style in self.parts))
+
+
+class Console(Protocol):
+    """Where lines and tables are printed."""
+
+    def line(self, *parts: tuple[str, str]) -> None:
+        """Print one line of texts with their styles."""
+
+    def table(
+        self,
+        header: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        styles: Mapping[str, str] | None = None,
+    ) -> None:
+        """Print a table; ``styles`` colours cells of the first column by their text."""
+
+
+class PlainConsole:
+    """A file or a pipe: no colours, no wrapping, and tables as tab-separated lines."""
+
+    def line(self, *parts: tuple[str, str]) -> None:
+        """Print one line of texts."""
+        say(Line(parts).plain.expandtabs(TAB))
+
+    def table(
+        self,
+        header: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        styles: Mapping[str, str] | None = None,
+    ) -> None:
+        """Print the rows without any decoration."""
+        for row in rows:
+            say("\t".join(" ".join(cell.split()) for cell in row).rstrip())
+
+
+class RichConsole:
+    """A terminal."""
+
+    def __init__(self) -> None:
+        from rich.console import Console as Terminal
+
+        self._terminal = Terminal(highlight=False)
+        self._terminal.soft_wrap = not self._terminal.is_terminal
+
+    def line(self, *parts: tuple[str, str]) -> None:
+        """Print one line of texts with their styles."""
+        self._terminal.print(Line(parts).rich())
+
+    def table(
+        self,
+        header: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        styles: Mapping[str, str] | None = None,
+    ) -> None:
+        """Print a table; ``styles`` colours cells of the first column by their text."""
+        if not self._terminal.is_terminal:
+            PlainConsole().table(header, rows)
+            return
+        if not rows:
+            return
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Column, Table
+
+        columns = [Column(name, overflow="fold") for name in header]
+        table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False, show_header=any(header))
+        for first, *others in rows:
+            style = (styles or {}).get(first, "")
+            cells: list[Any] = [Line([(first, style)]).rich()]
+            cells += [Line([(cell, "")]).rich() for cell in others]
+            table.add_row(*cells)
+        self._terminal.print(table)
+
+
+def new_console() -> Console:
+    """Return a console on stdout: colours on a terminal, or where the environment asks for them."""
+    # names that rich reads too
+    wanted = os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE") == "1"
+    if wanted or sys.stdout.isatty():
+        return RichConsole()
+    return PlainConsole()
+
+
+def say(line: str) -> None:
+    """Print one line, at once."""
+    sys.stdout.write(printable(line) + "\n")
+    sys.stdout.flush()
