@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from shiftmetrics.cli.console import new_console
+from shiftmetrics.cli.console import new_console, say
 from shiftmetrics.cli.errors import fail, reader_may_leave
 from shiftmetrics.cli.inputs.results import read_result_files
 from shiftmetrics.cli.inputs.sources import Source
@@ -14,7 +14,6 @@ from shiftmetrics.cli.outputs import (
     check_outputs,
     command_line,
     is_stdout,
-    say,
     say_files,
 )
 from shiftmetrics.cli.signature import command

@@ -9,7 +9,8 @@ from pathlib import Path
 from shiftmetrics._core.documents import write_results
 from shiftmetrics._core.files import is_ours
 from shiftmetrics._core.validation import check_integer
-from shiftmetrics.cli.outputs import check_outputs, say, show
+from shiftmetrics.cli.console import say
+from shiftmetrics.cli.outputs import check_outputs, show
 from shiftmetrics.cli.signature import command
 from shiftmetrics.views import write_report
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from shiftmetrics.cli.console import say
 from shiftmetrics.cli.inputs.results import read_result_files
 from shiftmetrics.cli.options import TITLE
-from shiftmetrics.cli.outputs import check_outputs, say
+from shiftmetrics.cli.outputs import check_outputs
 from shiftmetrics.cli.signature import command
 from shiftmetrics.views import Context, write_report
 

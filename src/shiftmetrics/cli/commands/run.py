@@ -13,10 +13,11 @@ import typer
 from shiftmetrics._core.result import Result
 from shiftmetrics.cli.commands.check import show_outcomes
 from shiftmetrics.cli.commands.config import Config, Measurement, prepare, read_config
+from shiftmetrics.cli.console import say
 from shiftmetrics.cli.errors import EXIT_ERROR, message_of, reader_may_leave, say_error
 from shiftmetrics.cli.inputs.sources import Source
 from shiftmetrics.cli.label_tables import RUNS_AGAIN
-from shiftmetrics.cli.outputs import CommandAnswer, check_outputs, command_line, say
+from shiftmetrics.cli.outputs import CommandAnswer, check_outputs, command_line
 from shiftmetrics.cli.signature import command
 from shiftmetrics.rules import check_results
 from shiftmetrics.views import Context, Rows, write_report
