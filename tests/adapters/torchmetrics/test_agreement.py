@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import json
 import math
 import pickle
 import warnings
@@ -351,3 +352,54 @@ def test_the_repr_names_the_prior_and_the_function_agrees_with_it() -> None:
         assert metric.compute().item() == pytest.approx(expected)
     assert repr(PosteriorAgreement()) == repr(PosteriorAgreement(prior="predicted"))
     assert "prior=given" in repr(PosteriorAgreement(prior=np.array([0.5, 0.3, 0.2])))
+
+
+@pytest.mark.parametrize("prior", ["uniform", "predicted"])
+def test_function_command_and_metric_say_one_number_of_a_pair_under_one_prior(
+    prior: str, tmp_path: Path
+) -> None:
+    from typer.testing import CliRunner
+
+    from shiftmetrics.cli.app import app
+
+    rng = np.random.default_rng(1)
+    reference = rng.normal(size=(80, 3)) + np.array([1.5, 0.0, 0.0])
+    scores = reference + rng.normal(size=(80, 3))
+    expected = shiftmetrics.posterior_agreement(scores, reference, prior=prior).value
+    np.savez(tmp_path / "pair.npz", after=scores, before=reference)
+    given = [f"{tmp_path / 'pair.npz'}:{name}" for name in ("after", "before")]
+    options = ["--prior", prior, "--json", str(tmp_path / "out.json"), "--quiet"]
+    assert CliRunner().invoke(app, ["agreement", *given, *options]).exit_code == 0
+    assert json.loads((tmp_path / "out.json").read_text())["value"] == expected
+    parts = [torch.from_numpy(part) for part in (scores, reference)]
+    metric = PosteriorAgreement(prior=prior)
+    for start in (0, 32):
+        metric.update(*(part[start : start + 48 if start else 32] for part in parts))
+    assert metric.compute().item() == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prior", ["uniform", "predicted"])
+def test_lightning_logs_the_number_of_the_function(prior: str) -> None:
+    """What a module logs is what `ModelCheckpoint` and `EarlyStopping` see."""
+    lightning = pytest.importorskip("lightning")
+    from torch.utils.data import DataLoader, TensorDataset
+
+    class Module(lightning.LightningModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.agreement = PosteriorAgreement(prior=prior)
+
+        def validation_step(self, batch: list[torch.Tensor], batch_idx: int) -> None:
+            self.agreement.update(*batch)
+            self.log("agreement", self.agreement, on_step=False, on_epoch=True)
+
+    parts = batches()
+    pairs = joined(parts)
+    trainer = lightning.Trainer(
+        accelerator="cpu", logger=False, enable_progress_bar=False, enable_model_summary=False
+    )
+    loader = DataLoader(TensorDataset(*pairs), batch_size=32)
+    (logged,) = trainer.validate(Module(), loader, verbose=False)
+    expected = shiftmetrics.posterior_agreement(*pairs, prior=prior).value
+    assert logged["agreement"] == pytest.approx(expected, abs=1e-6)
