@@ -81,7 +81,7 @@ def table(package: str, item: str, left_out: Sequence[str]) -> pd.DataFrame:
 
 
 def groups(most: int = 3, seed: int = 0) -> Iterator[tuple[str, pd.DataFrame, np.ndarray]]:
-    """Yield name, table without the column of the groups, and which rows are of the group, at most some of a table."""
+    """Yield name, table without the column of the groups, and which rows are of a group, a few of each table."""
     rng = np.random.default_rng(seed)
     for package, item, column, left_out in TABLES:
         frame = table(package, item, left_out)
