@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import FloatArray, IntArray
 
 _DUPLICATED = 0.05
 """Fraction of a sample's rows that are copies, from which it is said."""
@@ -21,6 +21,8 @@ _ORDERED = 8.0
 """Of independent rows that varies by 1.6 over the root of their number: this is five times as much."""
 
 _LEAST_ROWS = 50
+FEW_COMBINATIONS = 10
+"""With fewer possible rows than this times their number, equal rows are no copies."""
 _GROUPS = "say which samples belong together (groups)"
 
 
@@ -34,10 +36,23 @@ def duplicate_warnings(test: FloatArray, reference: FloatArray) -> tuple[str, ..
     """
     everything = np.concatenate([test, reference])
     # Of so few combinations of values rows must repeat.
-    if math.prod(len(np.unique(column)) for column in everything.T) < 10 * len(everything):
+    if math.prod(len(np.unique(column)) for column in everything.T) < FEW_COMBINATIONS * len(
+        everything
+    ):
         return ()
     place = np.unique(everything, axis=0, return_inverse=True)[1].reshape(-1)
-    sides = place[: len(test)], place[len(test) :]
+    return warnings_of_codes(place[: len(test)], place[len(test) :])
+
+
+def warnings_of_codes(test: IntArray, reference: IntArray) -> tuple[str, ...]:
+    """Return what to know of rows that stand more than once, where equal rows have equal codes.
+
+    Parameters
+    ----------
+    test, reference : ndarray of shape (n_rows,)
+        The code of each row.
+    """
+    sides = test, reference
     common = np.intersect1d(*sides)
     found = []
     excess = 0.0

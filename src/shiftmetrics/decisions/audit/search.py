@@ -15,6 +15,7 @@ from shiftmetrics._core.options import check_memory_limit
 from shiftmetrics._core.result import Interval
 from shiftmetrics.decisions.audit.column_changes import CHANGED_LEVEL
 from shiftmetrics.decisions.audit.conditions import ModeRows, condition_modes, joined_modes
+from shiftmetrics.decisions.audit.copies import copies_of_rows
 from shiftmetrics.decisions.audit.members import (
     SearchedSide,
     distinct_modes,
@@ -145,6 +146,7 @@ def find_changed_modes(
         confidence_level=1.0 - LEVEL,
         method="largest lower limit",
     )
+    names = [column.name for column in encoder.columns if column.role not in ("id", "left out")]
     return FoundModes(
         p_value=min(1.0, conditions.p_value / CONDITIONS, searched.p_value / SEARCH),
         new_p_value=_shown_at(conditions.new, searched.new, searched.novelty_p_value),
@@ -155,7 +157,9 @@ def find_changed_modes(
         missing=tuple(sorted(lacking, key=lambda mode: -mode.fraction)),
         newest=newest,
         gradual=searched.gradual,
-        warnings=searched.warnings,
+        # Copies count among all samples: of a part that is searched most twins stand outside.
+        warnings=tuple(map(_of_samples, copies_of_rows(current, reference, names)))
+        or searched.warnings,
     )
 
 
