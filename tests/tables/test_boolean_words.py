@@ -22,3 +22,12 @@ def test_one_word_of_a_pair_is_enough():
 @pytest.mark.parametrize("words", [[], ["yes", "off"], ["t", "true"], ["1", "2"], ["maybe"]])
 def test_other_words_and_mixed_pairs_are_no_booleans(words):
     assert boolean_spelling(words) is None
+
+
+def test_a_third_word_ends_the_search():
+    def words():
+        yield from ("yes", "No ", "maybe")
+        raise AssertionError("looked further")
+
+    assert boolean_spelling(words()) is None
+    assert boolean_spelling(["TRUE", "true", " True", "False", "FALSE "]) == "true/false"

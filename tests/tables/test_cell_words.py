@@ -114,3 +114,56 @@ def test_a_word_after_the_first_thousand_counts_too():
     words = [str(number) for number in range(1_500)]
     assert WordList(words).all_have(r"\d+")
     assert not WordList([*words, "x"]).all_have(r"\d+")
+
+
+def mixed_words(rng):
+    """Words as files have them: names, gaps in all spellings, blanks at the ends, doubles, empty cells, no cells."""
+    pool = [
+        *(
+            "cat",
+            "a dog",
+            "sample-00017",
+            "",
+            " ",
+            "\u00a0",
+            "NA",
+            " n/a",
+            "(null)",
+            "null\t",
+            "-",
+            "--",
+            "?",
+            "\\N",
+        ),
+        *(
+            " padded",
+            "padded",
+            "padded  ",
+            "long word with blanks ",
+            "\u202fthin",
+            "007",
+            "1.0",
+            "nan",
+            "NaN",
+            None,
+        ),
+    ]
+    return [pool[place] for place in rng.integers(len(pool), size=40)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_strings_are_told_as_objects_are_and_as_one_by_one(seed):
+    words = mixed_words(np.random.default_rng(seed))
+    by_object = ColumnCells("a", pd.Series(words, dtype=object))
+    by_string = ColumnCells("a", pd.Series(words, dtype="string"))
+    distinct = list(dict.fromkeys(word for word in words if word is not None))
+    for column in (by_object, by_string):
+        assert column.type == "string"
+        assert column.distinct == distinct
+        assert [None if code < 0 else distinct[code] for code in column.codes] == words
+        assert column.known == [word for word in distinct if not is_gap_word(word)]
+        assert column.gap_words == [
+            word for word in distinct if is_gap_word(word) and word.strip(" \t\n\u00a0\u202f")
+        ]
+        odd = {distinct[place] for place in column.odd_places}
+        assert all(word in odd for word in distinct if is_gap_word(word) or word.strip() != word)

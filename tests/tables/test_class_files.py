@@ -67,3 +67,21 @@ def test_a_confidence_stands_beside_answers():
 def test_a_number_beside_scores_that_looks_like_a_class_is_left_out():
     frames = [_scores(["0", "1", "2"], n_words=RNG.integers(0, 90, N)) for _ in range(2)]
     assert _read(*frames).reading.files[0].left_out == ("n_words",)
+
+
+def test_labels_are_set_against_the_largest_score_of_every_block(monkeypatch):
+    rng = np.random.default_rng(1)
+    order = rng.permutation(N)
+    names = [f"s_{place}" for place in range(3)]
+    ids = [f"row {place}" for place in range(N)]
+    frames = [
+        _scores(names, label=WORDS[TRUTH]).assign(key=ids),
+        _scores(names).assign(key=ids).iloc[order].reset_index(drop=True),
+    ]
+    whole = _read(*frames)
+    monkeypatch.setattr("shiftmetrics.tables.class_files.BLOCK_ROWS", 7)
+    blocks = _read(*frames)
+    assert [file.classes for file in whole.files] == [tuple(WORDS)] * 2
+    for place in range(2):
+        assert blocks.files[place].classes == whole.files[place].classes
+        np.testing.assert_array_equal(blocks.files[place].answers(), whole.files[place].answers())

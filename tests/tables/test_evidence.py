@@ -58,3 +58,32 @@ def test_evidence_of_a_file():
     table = evidence_of(cells(frame), frame)
     assert table.numeric(["a"]).tolist() == [[0.5], [0.25]]
     assert table.label == "old.csv"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["b", "a", "b", None, "c"],
+        ["b", " a", "b ", None, "a"],
+        ["b", "", " ", None, "a"],
+        ["007", "7", "7.0", "\x1d7"],
+        [],
+        [None, None],
+    ],
+    ids=str,
+)
+def test_strings_say_what_objects_say(values):
+    by_object = _column(pd.Series(values, dtype=object))
+    by_string = _column(pd.Series(values, dtype="string"))
+    expected = [None if value is None else value.strip() or None for value in values]
+    distinct = list(dict.fromkeys(value for value in expected if value is not None))
+    for column in (by_object, by_string):
+        assert column.words.tolist() == expected
+        assert column.is_missing.tolist() == [value is None for value in expected]
+        codes, found = column.codes
+        assert list(found) == distinct
+        assert [None if code < 0 else distinct[code] for code in codes] == expected
+    has_blanks = any(value is not None and value.strip() != value for value in values)
+    is_plain = not has_blanks and "" not in values
+    assert (by_string.plain_text is not None) == is_plain
+    assert by_object.plain_text is None

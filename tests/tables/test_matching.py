@@ -78,3 +78,21 @@ def test_doubles_are_told_without_the_index():
     assert n_doubles == 1
     assert smaller.columns["id"].words.tolist() == ["5", "6"]
     assert rows_of_table(table, np.array([False, True, True])).n_rows == 2
+
+
+@pytest.mark.parametrize("kind", ["string", object])
+@pytest.mark.parametrize("seed", range(5))
+def test_ids_that_are_strings_have_the_numbers_of_a_dictionary(kind, seed):
+    rng = np.random.default_rng(seed)
+    pool = np.array([*(f"id {place}" for place in range(12)), " id 3", None], dtype=object)
+    # without the last two, all strings are plain
+    size = len(pool) - 2 * (seed % 2)
+    lists = [pool[rng.integers(size, size=30)].tolist() for _ in range(2)]
+    if seed == 4:
+        lists[1] = list(lists[0])
+    found = _codes(*(pd.Series(values, dtype=kind) for values in lists))
+    expected = [None if value is None else value.strip() for values in lists for value in values]
+    codes = np.concatenate(found).tolist()
+    assert [code < 0 for code in codes] == [value is None for value in expected]
+    pairs = {(code, value) for code, value in zip(codes, expected, strict=True)}
+    assert len(pairs) == len(set(codes)) == len(set(expected))

@@ -20,7 +20,12 @@ SPOKEN = ("yes/no", "y/n", "on/off")
 
 def boolean_spelling(words: Iterable[str]) -> str | None:
     """Return the spelling of words that are Booleans, or None; `1.0` and `0.0` are `1/0`."""
-    plain = {_plain(word) for word in words}
+    plain: set[str] = set()
+    for word in words:
+        plain.add(_plain(word))
+        # A pair has two words, however many cells there are.
+        if len(plain) > 2:
+            return None
     if not plain:
         return None
     for spelling, pair in PAIRS_OF_WORDS.items():

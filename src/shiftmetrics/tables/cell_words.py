@@ -29,6 +29,7 @@ GAP_WORDS = frozenset(
 """Words, in small letters, that stand for a gap where all other cells are numbers, dates or Booleans."""
 
 _BLANKS = " \t\r\n\v\f\u00a0\u202f"
+_LONGEST_GAP = max(map(len, GAP_WORDS))
 _SEEN = 1_000
 
 
@@ -71,6 +72,10 @@ class ColumnCells:
         values = self.values
         if not self.is_words:
             values = as_words(values)
+        elif isinstance(values.dtype, pd.StringDtype):
+            # Strings alone: nothing need become an object to be told from another.
+            codes, distinct = pd.factorize(values)
+            return codes, np.asarray(distinct, dtype=object).tolist()
         elif values.dtype != object:
             values = values.astype(object)
         elif self.type == "written" and pd.api.types.infer_dtype(values, skipna=True) != "string":
@@ -105,14 +110,35 @@ class ColumnCells:
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.distinct))
 
     @cached_property
+    def odd_places(self) -> list[int]:
+        """Places of the distinct words that may be a gap or have blanks at their ends; all others are plain."""
+        words = self.distinct
+        lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
+        is_odd = lengths <= _LONGEST_GAP
+        # A word without blanks comes back as itself, so that the lists are compared at once.
+        stripped = [word.strip(_BLANKS) for word in words]
+        if stripped != words:
+            pairs = zip(stripped, words, strict=True)
+            is_odd |= np.fromiter((left != right for left, right in pairs), dtype=bool)
+        return list(np.flatnonzero(is_odd).tolist())
+
+    @cached_property
+    def _gap_places(self) -> list[int]:
+        return [place for place in self.odd_places if is_gap_word(self.distinct[place])]
+
+    @cached_property
     def known(self) -> list[str]:
         """The distinct words that do not stand for a gap among numbers."""
-        return [word for word in self.distinct if not is_gap_word(word)]
+        if not self._gap_places:
+            return self.distinct
+        gaps = set(self._gap_places)
+        return [word for place, word in enumerate(self.distinct) if place not in gaps]
 
     @cached_property
     def gap_words(self) -> list[str]:
         """The distinct words that stand for a gap among numbers, without the empty one."""
-        return [word for word in self.distinct if is_gap_word(word) and word.strip(_BLANKS)]
+        words = [self.distinct[place] for place in self._gap_places]
+        return [word for word in words if word.strip(_BLANKS)]
 
     @property
     def has_gaps(self) -> bool:
@@ -155,6 +181,8 @@ def _type_of(values: pd.Series, is_written: bool, has_levels: bool) -> CellType:
         return "date"
     if is_written:
         return "written"
+    if isinstance(kind, pd.StringDtype):
+        return "string"
     return _type_of_objects(values.dropna())
 
 

@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from shiftmetrics._core.arrays import FloatArray
+from shiftmetrics._core.arrays import FloatArray, IntArray
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.ask import AmbiguousReadingError, PossibleReading, UnreadableTableError
 from shiftmetrics.tables.classes import are_places
@@ -27,6 +27,9 @@ from shiftmetrics.tables.tasks import refuse_pairs_of_classes
 
 AGREEING = 0.9
 """Fraction of rows in which an answer without a name of its own is the class of the largest score."""
+
+BLOCK_ROWS = 2**16
+"""Rows that are put side by side at a time."""
 
 
 def answer_words(roles: FoundRoles) -> list[Words | None]:
@@ -152,10 +155,21 @@ def _labelled(roles: FoundRoles, truth: Words | None) -> LabelledAnswers | None:
     largest = []
     for place, names in enumerate(roles.scores):
         if len(names) > 1:
-            block = roles.tables[place].numeric(names)[roles.rows[place]][known]
-            largest.append(block.argmax(axis=1))
+            largest.append(_places_of_largest(roles, place, names)[known])
     is_planned = roles.truth is not None and roles.truth.plan is not None
     return LabelledAnswers(largest=largest, truth=truth[known], is_planned=is_planned)
+
+
+def _places_of_largest(roles: FoundRoles, place: int, names: Sequence[str]) -> IntArray:
+    """Return the place of the largest score of each matched row, block by block: no copy of all scores is made."""
+    columns = [roles.tables[place].columns[name].numbers for name in names]
+    rows = np.arange(roles.tables[place].n_rows)[roles.rows[place]]
+    found = np.empty(len(rows), dtype=np.int64)
+    for start in range(0, len(rows), BLOCK_ROWS):
+        part = rows[start : start + BLOCK_ROWS]
+        block = np.stack([column[part] for column in columns if column is not None], axis=1)
+        found[start : start + BLOCK_ROWS] = block.argmax(axis=1)
+    return found
 
 
 def _with_served(

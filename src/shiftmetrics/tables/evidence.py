@@ -64,7 +64,25 @@ class ColumnEvidence:
     @cached_property
     def words(self) -> Words:
         """The cells as text: written text without blanks around it, whole numbers without a decimal point."""
+        if self.plain_text is not None:
+            codes, distinct = self.plain_text
+            return np.asarray(np.append(distinct, [None])[codes])
         return cell_texts(self.raw)
+
+    @cached_property
+    def plain_text(self) -> tuple[IntArray, Words] | None:
+        """Codes and distinct values of strings without blanks around them; None for all other columns."""
+        import pandas as pd
+
+        if not isinstance(self.raw.dtype, pd.StringDtype):
+            return None
+        codes, found = pd.factorize(self.raw)
+        distinct = np.asarray(found, dtype=object)
+        words = distinct.tolist()
+        # A word without blanks comes back as itself, so that the lists are compared at once.
+        if not all(words) or [word.strip() for word in words] != words:
+            return None
+        return codes, distinct
 
     @cached_property
     def is_missing(self) -> BoolArray:
@@ -83,6 +101,8 @@ class ColumnEvidence:
         # Numbers are compared as numbers: a million of them as text would be slow.
         if self.numbers is not None and self.compares_as_number:
             codes, distinct = pd.factorize(self.numbers)
+        elif self.plain_text is not None:
+            return self.plain_text
         else:
             codes, distinct = pd.factorize(self.words)
         return codes, distinct
@@ -263,7 +283,12 @@ def _objects_as_words(column: Any) -> Words:
     import pandas as pd
 
     codes, distinct = pd.factorize(column)
-    written: list[str | None] = [_object_as_word(value) for value in distinct]
+    written: list[str | None]
+    if isinstance(column.dtype, pd.StringDtype):
+        words = np.asarray(distinct, dtype=object).tolist()
+        written = [word.strip() or None for word in words]
+    else:
+        written = [_object_as_word(value) for value in distinct]
     lookup = np.array([*written, None], dtype=object)
     return np.asarray(lookup[codes])
 

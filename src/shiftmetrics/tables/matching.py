@@ -48,7 +48,7 @@ def joint_codes(columns: Sequence[Sequence[ColumnEvidence]]) -> list[IntArray]:
     import pandas as pd
 
     lengths = [part[0].n_rows for part in columns]
-    if len(columns[0]) == 1 and _are_equal_numbers([part[0] for part in columns]):
+    if len(columns[0]) == 1 and _are_equal([part[0] for part in columns]):
         # Most files have the same rows in the same order.
         codes = columns[0][0].codes[0]
         return [codes] * len(columns)
@@ -59,6 +59,9 @@ def joint_codes(columns: Sequence[Sequence[ColumnEvidence]]) -> list[IntArray]:
         # Numbers in all files are compared as numbers; else as text, so that 007 is not 7.
         if all(part.compares_as_number for part in parts):
             codes, distinct = pd.factorize(np.concatenate([part.numbers for part in parts]))
+        elif all(part.plain_text is not None for part in parts):
+            # Strings as they are stored: none becomes an object.
+            codes, distinct = pd.factorize(pd.concat([part.raw for part in parts]))
         else:
             codes, distinct = pd.factorize(np.concatenate([part.words for part in parts]))
         missing |= codes < 0
@@ -69,9 +72,11 @@ def joint_codes(columns: Sequence[Sequence[ColumnEvidence]]) -> list[IntArray]:
     return np.split(joint, np.cumsum(lengths)[:-1])
 
 
-def _are_equal_numbers(columns: Sequence[ColumnEvidence]) -> bool:
-    """Return True if columns hold the same numbers, row by row."""
+def _are_equal(columns: Sequence[ColumnEvidence]) -> bool:
+    """Return True if columns hold the same numbers, or the same strings, row by row."""
     first = columns[0]
+    if all(part.plain_text is not None for part in columns):
+        return all(first.raw.array.equals(part.raw.array) for part in columns[1:])
     if not all(part.compares_as_number for part in columns):
         return False
     return all(np.array_equal(first.numbers, part.numbers) for part in columns[1:])  # type: ignore[arg-type]

@@ -129,9 +129,12 @@ def _marked(words: list[str], decimal: str | None) -> NumberWords | None:
 def _with_exponents(words: list[str], decimal: str | None) -> NumberWords | None:
     """Read decimal commas where some number has an exponent, as 8,3e-05: such a comma is no mark of thousands."""
     lines = WordList(words)
-    if decimal == "." or not lines.any_has(_COMMA_AND_EXPONENT):
+    # All words first: the head of a column of names refuses it.
+    if decimal == "." or not lines.all_have(
+        rf"{_COMMA_AND_EXPONENT}|[ \t]*[-+]?\d*,\d+[ \t]*|{_INTEGER}"
+    ):
         return None
-    if not lines.all_have(rf"{_COMMA_AND_EXPONENT}|[ \t]*[-+]?\d*,\d+[ \t]*|{_INTEGER}"):
+    if not lines.any_has(_COMMA_AND_EXPONENT):
         return None
     numbers = [float(word.replace(",", ".")) for word in words]
     return NumberWords(np.array(numbers, dtype=np.float64))

@@ -70,33 +70,30 @@ def common_levels(
     notes: list[str] = []
     gaps = _gaps(name, columns, marks, notes)
     # 1. Blanks at the ends, as columns of a fixed width have them.
-    spelled: list[dict[str, str | None]] = []
+    spelled: list[list[str | None]] = []
     for column, own in zip(columns, gaps, strict=True):
-        table: dict[str, str | None] = {}
+        words: list[str | None] = list(column.distinct)
         n_blank = 0
-        for word, count in zip(column.distinct, _counts(column), strict=True):
+        for place in column.odd_places:
+            word = column.distinct[place]
             stripped = word.strip(_BLANKS)
-            table[word] = None if not stripped or stripped in own else stripped
+            words[place] = None if not stripped or stripped in own else stripped
             if stripped and stripped != word and len(word) <= _SHORT:
-                n_blank += int(count)
+                n_blank += int(column.counts[place])
         if n_blank:
             cells = "cell" if n_blank == 1 else "cells"
             notes.append(
                 f"Left out blanks at the ends of `{name}` in {n_blank:,} {cells} of {column.where}."
             )
-        spelled.append(table)
+        spelled.append(words)
     # 2. Zeros that another tool has lost, and spellings of one file only.
     notes += _pad(name, columns, spelled)
     notes += _spelling_notes(name, columns, spelled)
     values = []
-    for column, table in zip(columns, spelled, strict=True):
-        lookup = np.array([*(table[word] for word in column.distinct), None], dtype=object)[:-1]
+    for column, words in zip(columns, spelled, strict=True):
+        lookup = np.array([*words, None], dtype=object)[:-1]
         values.append(column.spread(lookup, None))
     return CommonLevels(values, notes)
-
-
-def _counts(column: ColumnCells) -> npt.NDArray[Any]:
-    return np.asarray(column.counts)
 
 
 def _gaps(
@@ -134,10 +131,13 @@ def _gaps(
 
 
 def _pad(
-    name: str, columns: Sequence[ColumnCells], spelled: Sequence[dict[str, str | None]]
+    name: str, columns: Sequence[ColumnCells], spelled: Sequence[list[str | None]]
 ) -> list[str]:
     """Give codes back the zeros that a file of integers has lost, where the other file then has the same codes."""
-    levels = [{word for word in table.values() if word is not None} for table in spelled]
+    # One word that is no code is enough, and mostly the first one.
+    if not any(_are_decimal(words) for words in spelled):
+        return []
+    levels = [_levels(words) for words in spelled]
     coded = [
         place
         for place, words in enumerate(levels)
@@ -160,13 +160,20 @@ def _pad(
             continue
         if len(words & codes) >= len(padded & codes):
             continue
-        for word, now in spelled[place].items():
-            spelled[place][word] = None if now is None else now.zfill(width)
+        spelled[place][:] = [None if now is None else now.zfill(width) for now in spelled[place]]
         code = min(padded)
         plain = code.lstrip("0") or "0"
         where = columns[place].where
         notes.append(f"Gave `{name}` of {where} its zeros back: {code} is written {plain} there.")
     return notes
+
+
+def _are_decimal(words: Sequence[str | None]) -> bool:
+    return all(word.isdecimal() for word in words if word is not None)
+
+
+def _levels(words: Sequence[str | None]) -> set[str]:
+    return {word for word in words if word is not None}
 
 
 def _has_zeros(words: set[str]) -> bool:
@@ -176,11 +183,17 @@ def _has_zeros(words: set[str]) -> bool:
 
 
 def _spelling_notes(
-    name: str, columns: Sequence[ColumnCells], spelled: Sequence[dict[str, str | None]]
+    name: str, columns: Sequence[ColumnCells], spelled: Sequence[list[str | None]]
 ) -> list[str]:
     """Name levels that differ between two files in capital letters or accents' form only."""
-    levels = [{word for word in table.values() if word is not None} for table in spelled]
-    notes = []
+    notes: list[str] = []
+    # Words without blanks are distinct, and those of many rows need not be put together.
+    least = min(
+        len(words) - len(column.odd_places) for words, column in zip(spelled, columns, strict=True)
+    )
+    if least > _MOST_LEVELS:
+        return notes
+    levels = [_levels(words) for words in spelled]
     for place, words in enumerate(levels[1:], start=1):
         first = levels[0]
         if max(len(first), len(words)) > _MOST_LEVELS:
@@ -259,7 +272,14 @@ def _strays(name: str, column: ColumnCells) -> str:
     """Word the complaint about a column of numbers with a few words among them: as levels they mean nothing."""
     if not column.is_words or column.type == "level":
         return ""
-    is_number = np.array([bool(re.fullmatch(PLAIN, word)) for word in column.distinct], dtype=bool)
+    plain = re.compile(PLAIN)
+    n_others = 0
+    for word in column.known:
+        n_others += plain.fullmatch(word) is None
+        # Many words are codes, as below, and a column of them need not be looked through.
+        if n_others > _STRAYS:
+            return ""
+    is_number = np.array([bool(plain.fullmatch(word)) for word in column.distinct], dtype=bool)
     is_gap = np.array([is_gap_word(word) for word in column.distinct], dtype=bool)
     counts = column.counts
     n_numbers = counts[is_number].sum()
