@@ -58,3 +58,18 @@ def test_moments_in_two_zones_are_the_same():
     # One zone in winter and in summer keeps its clock.
     _, values, _ = decided(first[:1], first[1:])
     assert [part[0].hour for part in values] == [10, 10]
+
+
+@pytest.mark.parametrize("factor", [1, 1000, 1_000_000])
+def test_older_unix_times_are_told_by_the_dates_of_another_file(factor):
+    dates = ["1951-03-01", "1969-12-31", "1985-07-14", "2004-11-30"]
+    seconds = (STAMPS(dates) - pd.Timestamp(0)).total_seconds().astype(int)
+    kind, values, typed = decided(dates, (seconds * factor).tolist(), name="born")
+    assert kind == "date"
+    assert values[0] == values[1] == list(STAMPS(dates))
+    assert any("Unix times" in note for note in typed.notes)
+
+
+def test_numbers_that_spread_otherwise_are_no_times():
+    dates = ["1951-03-01", "1969-12-31", "1985-07-14", "2004-11-30"]
+    assert decided(dates, [7, 9, 12, 100], name="born")[2].problems

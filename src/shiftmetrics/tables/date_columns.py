@@ -33,6 +33,8 @@ _UNITS = (
 _FIRST_UNIX = 631_152_000.0
 _LAST_UNIX = 4_102_444_800.0
 """1990 and 2100: integers of another size are no Unix times."""
+_ALIKE = 30.0
+"""Times of two files spread alike where the one's span is less than so many times the other's."""
 _FIRST_DATE = np.datetime64("1678-01-01", "us")
 _LAST_DATE = np.datetime64("2262-01-01", "us")
 
@@ -96,7 +98,7 @@ def date_columns(
     for place, column in enumerate(columns):
         if column.has_cells and column.is_words:
             read = None if column.type == "level" else date_words(column.known)
-            if read is None and not _unix_unit(column):
+            if read is None and not _are_numbers(column):
                 return None
             if read is not None:
                 words[place] = read
@@ -108,25 +110,29 @@ def date_columns(
     has_dates = is_date or bool(words) or any(column.type == "date" for column in filled)
     if numbers and not has_dates and not _TIME_NAME.search(str(name)):
         return None
-    if not all(_unix_unit(column) for column in numbers):
-        return None
     # 1. The order of words of three numbers.
     found = chosen_orders(name, columns, words, date_order)
     if found.problem:
-        return DateColumns([], problem=found.problem)
-    # 2. The clock of each row.
+        known = all(_unix_unit(column) for column in numbers)
+        return DateColumns([], problem=found.problem) if known else None
+    # 2. The clock of each row: of dates first, since they tell the unit of numbers beside them.
     notes = list(found.notes)
-    sides: list[_DatesOfTable | None] = []
+    sides: list[_DatesOfTable | None] = [None] * len(columns)
     for place, column in enumerate(columns):
-        if not column.has_cells:
-            sides.append(None)
-        elif place in words:
-            sides.append(_side_of_words(column, words[place], found.orders[place]))
-        elif column.type == "date":
-            sides.append(_side_of_dates(column))
-        else:
-            sides.append(_side_of_numbers(column))
-    notes += _unix_note(name, numbers)
+        if place in words:
+            sides[place] = _side_of_words(column, words[place], found.orders[place])
+        elif column.has_cells and column.type == "date":
+            sides[place] = _side_of_dates(column)
+    span = _span([side for side in sides if side is not None])
+    units = []
+    for place, column in enumerate(columns):
+        if column.has_cells and sides[place] is None:
+            unit = _unix_unit(column, span)
+            if unit is None:
+                return None
+            units.append((column.where, unit[0]))
+            sides[place] = _side_of_numbers(column, unit)
+    notes += _unix_note(name, units)
     notes += _to_common_zone(name, [side for side in sides if side is not None])
     clocks = [None if side is None else _possible(name, side, notes) for side in sides]
     return DateColumns(clocks, found.order, notes)
@@ -139,19 +145,50 @@ def _is_unix_words(
     return column.is_words and place not in words
 
 
-def _unix_unit(column: ColumnCells) -> tuple[str, float, float] | None:
-    """Return the unit in which all numbers of a column are times between 1990 and 2100."""
-    try:
-        values = _numbers(column)
-    except (ValueError, TypeError):
+def _unix_unit(
+    column: ColumnCells, span: tuple[float, float] | None = None
+) -> tuple[str, float, float] | None:
+    """Return the unit in which all numbers of a column are times between 1990 and 2100.
+
+    Where other files have dates there, as `span` in seconds, numbers may be older: they are times in the unit in which
+    they spread about as far. Units are a factor of 1,000 apart, so that at most one does.
+    """
+    if not _are_numbers(column):
         return None
+    values = _numbers(column)
     values = values[np.isfinite(values)]
     if values.size == 0:
         return None
+    low, high = values.min(), values.max()
     for unit in _UNITS:
-        if values.min() >= _FIRST_UNIX * unit[1] and values.max() <= _LAST_UNIX * unit[1]:
+        if low >= _FIRST_UNIX * unit[1] and high <= _LAST_UNIX * unit[1]:
+            return unit
+    if span is None or span[1] <= span[0]:
+        return None
+    room = span[1] - span[0]
+    for unit in _UNITS:
+        is_inside = low >= (span[0] - room) * unit[1] and high <= (span[1] + room) * unit[1]
+        if is_inside and 1 / _ALIKE < (high - low) / (room * unit[1]) < _ALIKE:
             return unit
     return None
+
+
+def _are_numbers(column: ColumnCells) -> bool:
+    try:
+        _numbers(column)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+def _span(sides: Sequence[_DatesOfTable]) -> tuple[float, float] | None:
+    """Return the first and the last moment of dates, in seconds since 1970."""
+    moments = [side.clock[~np.isnat(side.clock)] for side in sides]
+    moments = [part for part in moments if part.size]
+    if not moments:
+        return None
+    micro = np.concatenate(moments).astype(np.int64)
+    return float(micro.min()) / 1e6, float(micro.max()) / 1e6
 
 
 def _numbers(column: ColumnCells) -> FloatArray:
@@ -222,10 +259,7 @@ def _side_of_objects(column: ColumnCells) -> _DatesOfTable:
     return _DatesOfTable(column.where, clock, offsets)
 
 
-def _side_of_numbers(column: ColumnCells) -> _DatesOfTable:
-    unit = _unix_unit(column)
-    if unit is None:
-        raise TypeError(f"{column.where} holds no Unix times.")
+def _side_of_numbers(column: ColumnCells, unit: tuple[str, float, float]) -> _DatesOfTable:
     values = _numbers(column)
     micro = np.where(np.isfinite(values), np.nan_to_num(values) * unit[2], 0.0).round()
     clock = micro.astype(np.int64).astype("datetime64[us]")
@@ -238,11 +272,10 @@ def _side_of_numbers(column: ColumnCells) -> _DatesOfTable:
     return _DatesOfTable(column.where, clock, np.zeros(len(clock)))
 
 
-def _unix_note(name: str, numbers: Sequence[ColumnCells]) -> list[str]:
-    units = [(column.where, _unix_unit(column)) for column in numbers]
-    said = [f"{unit[0]} in {where}" for where, unit in units if unit is not None]
-    if not said:
+def _unix_note(name: str, units: Sequence[tuple[str, str]]) -> list[str]:
+    if not units:
         return []
+    said = [f"{unit} in {where}" for where, unit in units]
     return [f"Read `{name}` as Unix times: {', '.join(said)}."]
 
 

@@ -20,10 +20,12 @@ from shiftmetrics.tables.readers import (
     arff,
     arrays,
     arrow,
+    escaped,
     inspect_ai,
     json,
     lm_eval,
     packed,
+    printed,
     promptfoo,
     statistics,
     text,
@@ -47,6 +49,8 @@ READERS: list[Reader] = [
     *promptfoo.READERS,
     token_logs.READER,
     *json.READERS,
+    *printed.READERS,
+    *escaped.READERS,
     text.READER,
 ]
 """In the order in which they are asked: text takes what no other one knows."""

@@ -11,7 +11,7 @@ BLANKS = " "
 ONE_COLUMN = ""
 """The separator of a text with one column."""
 
-_BLANK_CELL = re.compile(r'"(?:[^"]|"")*"(?=\s|$)|\S+')
+_BLANK_CELL = re.compile(r'"(?:[^"]|""|\\")*"(?=\s|$)|\S+')
 _OPENING = re.compile(r'(?:^|[\t;|, ])"')
 MOST_JOINED = 200
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\n|\r|(?<=[^\r\n])\Z)")

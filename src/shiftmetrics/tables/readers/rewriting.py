@@ -36,11 +36,14 @@ def rewritten(
     else:
         lines = _equal_rows(lines, dialect, scan, content, notes)
     rows = "\n".join(lines) + "\n"
-    if not scan.has_marks:
-        return rows, False
     around = (
         re.escape(dialect.separator) if dialect.separator not in (BLANKS, ONE_COLUMN) else r"\s"
     )
+    if scan.has_escapes and dialect.separator not in (BLANKS, ONE_COLUMN):
+        # the parser would take the gap \N for an escaped N
+        rows = re.sub(rf"(?m)(^|(?<={around}))\\N(?={around}|$)", "", rows)
+    if not scan.has_marks:
+        return rows, False
     marked = re.sub(rf'(?m)(^|(?<={around}))"(NA)?"(?={around}|$)', rf'"{QUOTED_MARK}\1\2"', rows)
     return marked, True
 
