@@ -150,8 +150,8 @@ def _unix_unit(
 ) -> tuple[str, float, float] | None:
     """Return the unit in which all numbers of a column are times between 1990 and 2100.
 
-    Where other files have dates there, as `span` in seconds, numbers may be older: they are times in the unit in which
-    they spread about as far. Units are a factor of 1,000 apart, so that at most one does.
+    Where other files have dates there, as `span` in seconds, numbers may be older: they are times in the unit in
+    which they spread about as far. Units are a factor of 1,000 apart, so that at most one does.
     """
     if not _are_numbers(column):
         return None
