@@ -131,7 +131,7 @@ def records_as_rows(content: Content) -> Content:
             cells = [_BY_EQUALS.fullmatch(line) for line in block]
             records.append([cell for cell in cells if cell is not None])
     names = [cell["name"] for cell in records[0]]
-    rows = []
+    rows: list[list[str]] = []
     for record in records:
         if [cell["name"] for cell in record] != names:
             raise content.refusal(
