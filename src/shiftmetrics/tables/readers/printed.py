@@ -166,7 +166,7 @@ BOXED = Reader(
 )
 
 RECORDS = Reader(
-    name="records with a line for each cell",
+    name="a text with a line for each cell",
     suffixes=(".txt",),
     told_by="the head of each record, or the same names again after a blank line",
     tells=is_in_records,
