@@ -33,6 +33,7 @@ from shiftmetrics.tables.opening import (
 )
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.output_files import output_tables, typed_answers
+from shiftmetrics.tables.pairwise import refuse_pairwise_scores
 from shiftmetrics.tables.prediction_tables import PredictionTable, PredictionTables
 from shiftmetrics.tables.reading import TableReading
 from shiftmetrics.tables.remembered import apply_reading
@@ -187,11 +188,13 @@ def _classes(roles: FoundRoles, complaints: Complaints) -> PredictionTables:
     codes = _are_codes(answered, known)
     if not known or not codes:
         known = known | answered
+    free = [
+        [name for name in free_columns(roles, place) if name != roles.answers[place]]
+        for place in range(n_files)
+    ]
+    if not roles.is_remembered:
+        refuse_pairwise_scores(roles, free, truth)
     if not roles.scores and not roles.is_remembered:
-        free = [
-            [name for name in free_columns(roles, place) if name != roles.answers[place]]
-            for place in range(n_files)
-        ]
         with_equal = [
             [
                 *free[place],
