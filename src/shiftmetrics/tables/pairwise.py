@@ -91,7 +91,7 @@ def _votes_are_right(scores: FloatArray, truth: Words, known: set[str]) -> bool:
     by_largest = scores[there].argmax(axis=1) == labels
     n_more = int((by_votes & ~by_largest).sum())
     n_less = int((by_largest & ~by_votes).sum())
-    return n_more - n_less > 2 * np.sqrt(n_more + n_less)
+    return bool(n_more - n_less > 2 * np.sqrt(n_more + n_less))
 
 
 def _winners(scores: FloatArray, n_classes: int) -> IntArray:
