@@ -72,3 +72,7 @@ def test_decimal_commas_with_exponents_are_numbers():
     assert read is not None
     assert read.values.tolist() == [1.234, 1e-05]
     assert number_words(["0,5", "8,5e-05"], decimal=".") is None
+
+
+def test_no_words_are_no_numbers():
+    assert number_words([]) is None

@@ -69,6 +69,8 @@ def number_words(words: list[str], decimal: str | None = None) -> NumberWords | 
     decimal : {".", ","}, optional
         The decimal mark. Default: told by the words.
     """
+    if not words:
+        return None
     lines = WordList(words)
     has_points = decimal == "," and any("." in word for word in words)
     if not has_points and lines.all_have(PLAIN):

@@ -121,11 +121,14 @@ def find_dialect(lines: list[TextLine], content: Content) -> Dialect:
         trailing = trailing and not above[-1].strip()
         place += header != "none"
     n_more = 0
+    joined: list[str] = []
     if header == "names" and separator != ONE_COLUMN:
-        n_more = _n_more_headers(_unquoted(equal))
+        joined = _joined_levels(above, equal)
+        n_more = _n_levels_below(equal) if joined else _n_more_headers(_unquoted(equal))
+        above = joined or above
         equal = equal[n_more:]
         place += n_more
-    if n_more:
+    if n_more and not joined:
         notes.append(counted_lines(n_more, "follows the names", "follow the names"))
     n_titles = min(names_at, place)
     if header == "none":
@@ -189,6 +192,33 @@ def _n_more_headers(rows: list[list[str]]) -> int:
         if all(any(cells) and not any(map(is_number, cells)) for cells in extra) and all(extra[0]):
             return n_more
     return 0
+
+
+def _joined_levels(above: list[str], rows: list[list[str]]) -> list[str]:
+    """Return the names of columns with two levels, such as proba.cat; none where the first line names each column.
+
+    A first level stands above several columns; the line below it tells these apart. A third line may name the index.
+    """
+    if not rows or len(rows[0]) != len(above):
+        return []
+    first = list(map(unquote, above))
+    second = list(map(unquote, rows[0]))
+    repeated = [name for name in first if name]
+    if len(set(repeated)) == len(repeated) or not all(second[1:]):
+        return []
+    names = [".".join(part for part in pair if part) for pair in zip(first, second, strict=True)]
+    if len(set(names)) < len(names):
+        return []
+    third = list(map(unquote, rows[1])) if _n_levels_below(rows) > 1 else [""] * len(names)
+    return [index or name for index, name in zip(third, names, strict=True)]
+
+
+def _n_levels_below(rows: list[list[str]]) -> int:
+    """Return 2 if the index has a name in a line of its own below the two levels, else 1."""
+    if len(rows) < 2:
+        return 1
+    third = list(map(unquote, rows[1]))
+    return 2 if third[0] and not is_number(third[0]) and not any(third[1:]) else 1
 
 
 def counted_lines(n_lines: int, one: str, many: str) -> str:

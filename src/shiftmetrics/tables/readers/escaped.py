@@ -25,6 +25,8 @@ _BLANK_NAMES = re.compile(r'"[^"]*"(?: "[^"]*")+')
 _BARE_TIME = re.compile(r"(?<!\S)(\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?!\S)")
 _QUOTED_WORD = re.compile(r'("(?:[^"\\]|""|\\.)*")')
 
+_OTHER_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1d\x7f]")
+
 _ODD_QUOTES = re.compile(r'(?<!")"(?:"")*(?!")')
 
 
@@ -137,7 +139,8 @@ def with_plain_quotes(content: Content) -> Content:
 
 def has_ascii_separators(content: Content) -> bool:
     """Return True if the signs that ASCII has for it stand between cells and rows."""
-    return content.head.count(b"\x1e") > 1 and content.head.count(b"\x1f") > 1
+    head = content.head
+    return head.count(b"\x1e") > 1 and head.count(b"\x1f") > 1 and not _OTHER_CONTROLS.search(head)
 
 
 def with_commas(content: Content) -> Content:

@@ -29,7 +29,7 @@ def fixed_width_lines(lines: list[TextLine]) -> tuple[int, list[tuple[int, int]]
         counts = {len(line.split()) for line in table}
         if len(counts) == 1:
             return None
-        spans = _spans(table)
+        spans = spans_of_columns(table)
         if len(spans) == len(words):
             return place, spans
     return None
@@ -58,7 +58,7 @@ def _all_in_brackets(lines: list[str]) -> bool:
     return all(found) and len({part[0].count(",") for part in found}) == 1
 
 
-def _spans(lines: list[str]) -> list[tuple[int, int]]:
+def spans_of_columns(lines: list[str]) -> list[tuple[int, int]]:
     """Return the stretches between positions that are blank in each line."""
     width = max(map(len, lines))
     inked = bytearray(width)

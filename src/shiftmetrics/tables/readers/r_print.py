@@ -1,0 +1,125 @@
+"""What R prints: vectors behind [1], tibbles with the types of their columns, tables that go on further down.
+
+Each is written anew as csv, which the reader of texts then reads. Where R says that it left out rows, it is refused.
+"""
+
+from __future__ import annotations
+
+import re
+
+from shiftmetrics.tables.content import Content, Reader
+from shiftmetrics.tables.readers.fixed import spans_of_columns
+from shiftmetrics.tables.readers.lines import BLANKS, split_line, unquote
+from shiftmetrics.tables.readers.printed import as_csv, lines_of
+
+_VECTOR = re.compile(r"\s*\[(\d+)\]\s+(\S.*)")
+_LEVELS = re.compile(r"(?:\d+ )?Levels: .*")
+_TIBBLE = re.compile(r"# (?:A tibble|A data frame|A grouped_df|Groups?): .*", re.IGNORECASE)
+_TYPES = re.compile(r"\s*(?:<\w+>\s*)+")
+_LEFT_OUT = re.compile(
+    r"\s*\[ reached .*|#.*\bmore (?:rows|variables|columns)\b.*|\s*---\s*", re.IGNORECASE
+)
+_ATTRIBUTE = re.compile(r"attr\(,.*\)")
+
+WRITE_IN_R = "Write the table in R by write.csv."
+
+
+def is_r_print(content: Content) -> bool:
+    """Return True if a text is a print of R that is no plain table between blanks."""
+    whole = content.head[: content.head.rfind(b"\n") + 1] or content.head
+    lines = [line for line in lines_of(whole) if line.strip()]
+    if not lines or content.options.sep not in (None, BLANKS):
+        return False
+    first = _VECTOR.fullmatch(lines[0])
+    if first is not None:
+        return first[1] == "1"
+    if _TIBBLE.fullmatch(lines[0]):
+        return True
+    if not lines[0].startswith(" ") or "\t" in lines[0] or len(lines) < 3:
+        return False
+    if _TYPES.fullmatch(lines[1]):
+        return True
+    lines = [line for line in lines_of(content.read()) if line.strip()]
+    if any(_ATTRIBUTE.fullmatch(line) for line in lines) or lines[-1] == lines[0]:
+        return True
+    return _block_length(lines) is not None or any(_LEFT_OUT.fullmatch(line) for line in lines)
+
+
+def printed_rows(content: Content) -> Content:
+    """Return what is printed as csv."""
+    lines = [line for line in lines_of(content.read()) if line.strip()]
+    if any(_LEFT_OUT.fullmatch(line) for line in lines):
+        raise content.refusal("a whole table", "whose print leaves out rows or columns", WRITE_IN_R)
+    end = next((place for place, line in enumerate(lines) if _ATTRIBUTE.fullmatch(line)), None)
+    lines = lines[:end]
+    if _VECTOR.fullmatch(lines[0]):
+        return _vector(lines, content)
+    lines = [line for line in lines if not line.startswith("#")]
+    if len(lines) > 1 and lines[-1] == lines[0]:
+        # the names again, below a long table
+        lines.pop()
+    length = _block_length(lines) or len(lines)
+    blocks = [lines[place : place + length] for place in range(0, len(lines), length)]
+    tables = [_cells(block, content) for block in blocks]
+    rows = tables[0]
+    for more in tables[1:]:
+        rows = [[*row, *cells[1:]] for row, cells in zip(rows, more, strict=True)]
+    return as_csv(content, rows)
+
+
+def _vector(lines: list[str], content: Content) -> Content:
+    """Return the elements of a vector, one in each row."""
+    cells: list[str] = []
+    for line in lines:
+        if _LEVELS.fullmatch(line):
+            break
+        found = _VECTOR.fullmatch(line)
+        if found is None or int(found[1]) != len(cells) + 1:
+            raise content.refusal(
+                "a vector with one word for each element", f"with the line {line!r}", WRITE_IN_R
+            )
+        cells += [unquote(cell) for cell in split_line(found[2].strip(), BLANKS)]
+    if any(cell in ("<NA>", "NA") for cell in cells):
+        raise content.refusal("a vector without gaps", "which has NA", WRITE_IN_R)
+    return as_csv(content, [[cell] for cell in cells])
+
+
+def _block_length(lines: list[str]) -> int | None:
+    """Return after how many lines other columns of the same rows follow; None where none do."""
+    names = [line.split()[0] for line in lines]
+    for length in range(3, len(lines) // 2 + 1):
+        if len(lines) % length or not lines[length].startswith(" "):
+            continue
+        starts = range(0, len(lines), length)
+        bodies = [names[start + 1 : start + length] for start in starts]
+        if all(body == bodies[0] for body in bodies) and len(set(bodies[0])) == length - 1:
+            return length
+    return None
+
+
+def _cells(lines: list[str], content: Content) -> list[list[str]]:
+    """Return the cells of one block, with the names of the rows in a first column without a name."""
+    names = [unquote(name) for name in split_line(lines[0], BLANKS)]
+    body = lines[2:] if _TYPES.fullmatch(lines[1]) else lines[1:]
+    rows = [[unquote(cell) for cell in split_line(line, BLANKS)] for line in body]
+    if {len(row) for row in rows} != {len(names) + 1}:
+        # words with blanks stand in a column of a fixed width
+        spans = spans_of_columns([lines[0], *body])
+        if len(spans) != len(names) + 1:
+            raise content.refusal(
+                f"a table with {len(names) + 1} cells in each row",
+                "in which some rows have other numbers of cells",
+                WRITE_IN_R,
+            )
+        rows = [[line[begin:end].strip() for begin, end in spans] for line in body]
+    rows = [["" if cell == "<NA>" else cell for cell in row] for row in rows]
+    return [["", *names], *rows]
+
+
+READER = Reader(
+    name="a print of R",
+    suffixes=(".txt",),
+    told_by="[1] before a vector, the types of a tibble's columns, or columns that go on below the rows",
+    tells=is_r_print,
+    unpack=printed_rows,
+)
