@@ -173,6 +173,10 @@ def _quote(rows: list[list[str]]) -> str:
 
 
 def _judged(first: list[str], rows: list[list[str]]) -> Header:
+    if _joined_levels(first, rows):
+        below = _unquoted(rows[_n_levels_below(rows) :])
+        if below and all(map(is_number, (cell for row in below for cell in row[1:]))):
+            return "names"
     rows = _unquoted(rows)
     if len(first) > 1 and _n_more_headers(rows):
         return "names"
