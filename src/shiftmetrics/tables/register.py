@@ -49,9 +49,9 @@ READERS: list[Reader] = [
     lm_eval.READER,
     *promptfoo.READERS,
     token_logs.READER,
+    *printed.READERS,
     r_print.READER,
     *json.READERS,
-    *printed.READERS,
     *escaped.READERS,
     text.READER,
 ]
