@@ -13,3 +13,37 @@ def test_objects_become_columns():
 def test_an_array_as_postgresql_writes_it_becomes_columns():
     frame, _, _ = expanded(pd.DataFrame({"probs": ["{0.25,7.5e-1}", "{1,0}"]}), ["probs"])
     assert frame.to_dict("list") == {"probs.0": [0.25, 1.0], "probs.1": [0.75, 0.0]}
+
+
+def rows_of(cells):
+    frame, *_ = expanded(pd.DataFrame({"p": pd.Series(cells, dtype=object)}), ["p"])
+    return frame
+
+
+def test_pairs_go_by_their_label_whatever_the_case_of_the_keys():
+    cells = [
+        [{"Name": "cat", "Score": 0.75}, {"Name": "dog", "Score": 0.25}],
+        [{"Name": "dog", "Score": 0.5}, {"Name": "cat", "Score": 0.5}],
+    ]
+    frame = rows_of(cells)
+    assert frame["p.cat"].tolist() == [0.75, 0.5]
+    assert frame["p.dog"].tolist() == [0.25, 0.5]
+
+
+def test_a_value_that_is_a_word_is_the_label():
+    cells = [[{"value": "cat", "confidence": 0.75}], [{"value": "dog", "confidence": 0.5}]]
+    frame = rows_of(cells)
+    assert frame["p.label"].tolist() == ["cat", "dog"]
+    assert frame["p.score"].tolist() == [0.75, 0.5]
+
+
+def test_a_printed_distribution_becomes_columns():
+    cells = [
+        "UnivariateFinite{Multiclass{3}}(cat=>0.1, dog=>0.9, sea lion=>4.0e-5)",
+        "UnivariateFinite{Multiclass{3}}(cat=>0.75, dog=>0.25, sea lion=>0.0)",
+    ]
+    frame = rows_of(cells)
+    assert frame["p.cat"].tolist() == [0.1, 0.75]
+    assert frame["p.sea lion"].tolist() == [4e-5, 0.0]
+    words = ["if (a=>1, then b) x", "a => b"]
+    assert rows_of(words)["p"].tolist() == words

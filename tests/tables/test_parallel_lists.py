@@ -45,3 +45,14 @@ def test_two_lists_of_scores_leave_the_columns_alone():
     frame, name = with_pairs(ROWS.assign(others=ROWS["scores"]))
     assert name is None
     assert list(frame) == ["sequence", "labels", "scores", "others"]
+
+
+def test_numbers_of_labels_may_stand_beside_them():
+    cell = {"ids": ["71", "70"], "displayNames": ["dog", "cat"], "confidences": [0.75, 0.25]}
+    assert pairs_of_object(cell) == {"dog": 0.75, "cat": 0.25}
+    assert pairs_of_object(cell | {"more": ["x", "y"]}) is None
+    assert pairs_of_object(cell | {"losses": [0.5, 0.5]}) is None
+    assert pairs_of_object({"ids": ["71", "70"], "confidences": [0.75, 0.25]}) == {
+        "71": 0.75,
+        "70": 0.25,
+    }

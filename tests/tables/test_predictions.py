@@ -337,3 +337,30 @@ def test_ids_and_labels_cost_no_python_call_each():
 
     n_calls(100)  # what is imported and compiled on first use
     assert n_calls(12_000) - n_calls(4_000) < 6 * 8_000
+
+
+def test_columns_without_names_that_belong_to_the_rows_are_no_classes():
+    rng = np.random.default_rng(6)
+    truth = rng.integers(2, size=80)
+    rows = {f"column {place}": rng.normal(size=80) for place in range(4)}
+    scores = [np.clip(0.5 * truth + 0.5 * rng.random(80), 0, 1) for _ in range(2)]
+    old, new = (pd.DataFrame({**rows, "column 4": truth, "column 5": part}) for part in scores)
+    tables = _read(old, new, label="column 4")
+    for table, part in zip(tables.files, scores, strict=True):
+        assert table.columns == ("column 5",)
+        np.testing.assert_array_equal(table.answers().astype(int), part > 0.5)
+
+
+def test_codes_beside_labels_that_are_words_are_refused():
+    truth, models = _models()
+    frames = [pd.DataFrame({"p": part.argmax(axis=1) + 1}) for part in models]
+    labels = pd.DataFrame({"wine": np.array(["a", "b", "c"])[truth]})
+    with pytest.raises(UnreadableTableError, match="names of the classes"):
+        _read(*frames, labels)
+
+
+def test_columns_that_count_from_1_are_asked_for_where_labels_count_from_0():
+    truth, models = _models()
+    frames = [pd.DataFrame(part, columns=["V1", "V2", "V3"]) for part in models]
+    with pytest.raises(AmbiguousReadingError, match="--classes 0,1,2"):
+        _read(*frames, pd.DataFrame({"y": truth}))

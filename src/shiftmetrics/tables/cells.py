@@ -19,6 +19,12 @@ def generated_name(place: int) -> str:
     return f"column {place}"
 
 
+def is_generated_name(name: str) -> bool:
+    """Return True for the name of a column that has none."""
+    beginning, _, number = name.rpartition(" ")
+    return beginning == "column" and number.isdigit()
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cells:
     r"""The cells of one table: no kind of column, no role and no missing value is decided yet.

@@ -202,7 +202,7 @@ def _no_names(
             possible,
         )
     fitting = [word for word in ordered if classes_by_name(columns, {word})]
-    if len(fitting) >= 2 and len(ordered) > len(fitting):
+    if len(ordered) != len(columns) and len(ordered) > len(fitting) >= 2:
         outside = [word for word in ordered if word not in fitting]
         return UnreadableTableError(
             f"Labels must be classes of {where}, whose columns are {shown}, got {first_few(outside)}. Correct these "

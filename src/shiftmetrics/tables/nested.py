@@ -36,6 +36,8 @@ _STARRED = re.compile(
 _NUMPY_LIST = re.compile(r"\[[-+\d.eE\s]+\]")
 _WEIGHT = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _POSTGRES_ARRAY = re.compile(rf"\{{{_WEIGHT}(?:,{_WEIGHT})+\}}")
+_DISTRIBUTION = re.compile(r"[\w.]+(?:\{.*\})?\((.*=>.*)\)")
+_ARROW = re.compile(rf'"?([^",()=]+?)"?\s*=>\s*({_WEIGHT})')
 _ALTERNATING = re.compile(rf"(?:(\S+)\s+{_WEIGHT})(?:\s+(\S+)\s+{_WEIGHT})*")
 
 
@@ -227,8 +229,11 @@ def _is_pair(item: Any) -> bool:
 
 
 def _label_and_score(item: Mapping[Any, Any]) -> tuple[Any, Any] | None:
-    label = next((item[key] for key in LABEL_KEYS if key in item), None)
-    score = next((item[key] for key in SCORE_KEYS if key in item), None)
+    lower = {str(key).lower(): value for key, value in item.items()}
+    label = next((lower[key] for key in LABEL_KEYS if key in lower), None)
+    score = next((lower[key] for key in SCORE_KEYS if key in lower), None)
+    if label is None and isinstance(lower.get("value"), str):
+        label = lower["value"]
     if len(item) == 1:
         ((label, score),) = item.items()
     if label is None or isinstance(score, (str, list, dict)) or score is None:
@@ -257,6 +262,8 @@ def _from_text(text: str) -> dict[str, Any] | None:
     text = text.strip()
     if text[:1] in "[{(" and text[-1:] in "]})":
         return _from_brackets(text)
+    if "=>" in text:
+        return _from_arrows(text)
     if ":" in text or "=" in text:
         found = _PAIR.findall(text)
         rest = _PAIR.sub("", text).replace(",", "").replace(";", "").strip()
@@ -277,6 +284,16 @@ def _from_text(text: str) -> dict[str, Any] | None:
                 [(label, float(score)) for label, score in zip(labels, words[1::2], strict=True)]
             )
     return None
+
+
+def _from_arrows(text: str) -> dict[str, Any] | None:
+    """Return the pairs of a distribution that is printed as Distribution{...}(cat=>0.3, dog=>0.7)."""
+    written = _DISTRIBUTION.fullmatch(text)
+    if written is None:
+        return None
+    pairs = _ARROW.findall(written[1])
+    rest = _ARROW.sub("", written[1]).replace(",", "").strip()
+    return None if rest else _from_pairs([(key.strip(), float(value)) for key, value in pairs])
 
 
 def _from_brackets(text: str) -> dict[str, Any] | None:

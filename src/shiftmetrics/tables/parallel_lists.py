@@ -32,13 +32,18 @@ def paired(labels: Any, scores: Any) -> dict[str, Any] | None:
 
 
 def pairs_of_object(cell: Mapping[Any, Any]) -> dict[str, Any] | None:
-    """Return the pairs of an object that holds a list of labels and one of scores, and nothing else."""
-    if len(cell) != 2:
+    """Return the pairs of an object that holds a list of labels and one of scores.
+
+    A further list may hold the numbers of the labels, as words.
+    """
+    lists = [None if isinstance(value, str) else _as_list(value) for value in cell.values()]
+    scores = [part for part in lists if part and all(map(_is_number, part))]
+    words = [part for part in lists if part and all(isinstance(word, str) for word in part)]
+    if len(scores) != 1 or len(words) + 1 != len(lists):
         return None
-    first, second = cell.values()
-    if isinstance(first, str) or isinstance(second, str):
-        return None
-    return paired(first, second) or paired(second, first)
+    if len(words) > 1:
+        words = [part for part in words if not all(word.isdigit() for word in part)]
+    return paired(words[0], scores[0]) if len(words) == 1 else None
 
 
 def with_pairs(frame: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:

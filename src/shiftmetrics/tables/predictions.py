@@ -323,6 +323,7 @@ def _named(
     """Check the classes of all files against each other and against the labels."""
     outputs = [file.form == "outputs" for file in files]
     if all(outputs):
+        _refuse_words_beside_outputs(roles, files)
         return finished_tables(roles, files, (), roles.truth_numbers(), "regression")
     if any(outputs):
         listed = " and ".join(f"{file.name or file.argument} {file.form}" for file in files)
@@ -367,3 +368,24 @@ def _named(
     roles.warnings += doubts_of_classes(names, [file.answers() for file in files], truth)
     roles.warnings += doubts_of_ranks(files)
     return finished_tables(roles, files, classes, truth, "classes")
+
+
+def _refuse_words_beside_outputs(roles: FoundRoles, files: Sequence[PredictionTable]) -> None:
+    """Refuse labels that are words where the predictions are numbers, which may be codes of the classes."""
+    if roles.truth is None or roles.truth_numbers() is not None:
+        return
+    name = files[0].columns[0]
+    codes = files[0].scores
+    are_codes = codes is not None and bool((codes == codes.round()).all())
+    remedy = (
+        "Write the names of the classes in place of their codes."
+        if are_codes
+        else (
+            f"Name the column of the predictions with {roles.options.typed('--prediction', 'COLUMN')}."
+        )
+    )
+    raise UnreadableTableError(
+        f"Predictions must be classes where the labels are words, got numbers in the column {name!r} of "
+        f"{files[0].name or files[0].argument} and {first_few(sorted(distinct_words(roles.truth_words())), 3)} in "
+        f"{roles.truth.source}. {remedy}"
+    )

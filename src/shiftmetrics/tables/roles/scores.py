@@ -13,6 +13,7 @@ from shiftmetrics.tables.ask import (
     PossibleReading,
     UnreadableTableError,
 )
+from shiftmetrics.tables.cells import is_generated_name
 from shiftmetrics.tables.classes import are_places, classes_by_name, place_numbers
 from shiftmetrics.tables.evidence import TableEvidence
 from shiftmetrics.tables.options import RoleOptions
@@ -77,7 +78,8 @@ def find_scores(
             return [chosen] * len(tables)
         if names and known:
             chosen = _named_classes(tables, names, known, options)
-            if chosen:
+            # a number that merely counts the columns of a file without names is no class
+            if chosen and not (equal & set(chosen) and all(map(is_generated_name, chosen))):
                 return [chosen] * len(tables)
     # Each file may call its columns by its own model.
     own = [
