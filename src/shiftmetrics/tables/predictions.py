@@ -372,7 +372,8 @@ def _named(
 
 def _refuse_words_beside_outputs(roles: FoundRoles, files: Sequence[PredictionTable]) -> None:
     """Refuse labels that are words where the predictions are numbers, which may be codes of the classes."""
-    if roles.truth is None or roles.truth_numbers() is not None:
+    words = roles.truth_words()
+    if roles.truth is None or words is None or roles.truth_numbers() is not None:
         return
     name = files[0].columns[0]
     codes = files[0].scores
@@ -386,6 +387,6 @@ def _refuse_words_beside_outputs(roles: FoundRoles, files: Sequence[PredictionTa
     )
     raise UnreadableTableError(
         f"Predictions must be classes where the labels are words, got numbers in the column {name!r} of "
-        f"{files[0].name or files[0].argument} and {first_few(sorted(distinct_words(roles.truth_words())), 3)} in "
+        f"{files[0].name or files[0].argument} and {first_few(sorted(distinct_words(words)), 3)} in "
         f"{roles.truth.source}. {remedy}"
     )
