@@ -1,10 +1,12 @@
 """Two arrays of scores have the reading that a general one gives, without its work."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from shiftmetrics import diff_models
 from shiftmetrics.decisions.predictions import reading
+from shiftmetrics.decisions.predictions.pairs import OutputPair
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.plain_arrays import array_predictions
 from shiftmetrics.tables.predictions import read_predictions
@@ -50,7 +52,7 @@ def test_it_is_the_general_reading(name, monkeypatch):
         assert np.array_equal(one.scores[one.rows], other.scores[other.rows])
         assert np.array_equal(one.answers(), other.answers())
     found = diff_models(old, new, rng=0)
-    monkeypatch.setattr(reading, "array_predictions", lambda files, options: None)
+    monkeypatch.setattr(reading, "array_predictions", lambda files, options, labels=None: None)
     assert diff_models(old, new, rng=0).equals(found)
 
 
@@ -81,8 +83,8 @@ def test_all_else_is_left_to_the_general_reading(old, new):
 def test_the_command_reads_two_files_so(tmp_path, monkeypatch):
     seen = []
 
-    def watched(files, options):
-        seen.append(array_predictions(files, options))
+    def watched(files, options, labels):
+        seen.append(array_predictions(files, options, labels))
         return seen[-1]
 
     monkeypatch.setattr(reading, "array_predictions", watched)
@@ -98,3 +100,58 @@ def test_what_was_typed_is_left_to_the_general_reading():
     for typed in ({"classes": tuple("abcde")}, {"id": "column 0"}, {"label": "y"}, {"inner": True}):
         assert array_predictions(files, RoleOptions(**typed)) is None
     assert array_predictions(files[:1], RoleOptions()) is None
+
+
+TRUTH = (LOGITS + 0.3 * RNG.normal(size=LOGITS.shape)).argmax(axis=1)
+WORDS = np.array(["ant", "bee", "cat", "dog", "elk"])
+LABELS = {
+    "places": TRUTH,
+    "places as text": TRUTH.astype(str),
+    "words": WORDS[TRUTH],
+    "a table": pd.DataFrame({"species": WORDS[TRUTH]}),
+    "a series with gaps": pd.Series(WORDS[TRUTH]).where(np.arange(60) % 3 > 0),
+    "places with gaps": np.where(np.arange(60) % 4 == 0, np.nan, TRUTH),
+    "classes from 1": TRUTH + 1,
+    "words in another order": WORDS[(TRUTH + 1) % 5],
+    "worse than chance": (LOGITS.argmin(axis=1)),
+    "too few": np.where(TRUTH > 2, 2, TRUTH),
+    "a class more": np.where(np.arange(60) == 5, "fox", WORDS[TRUTH]),
+    "numbers far apart": 1000 * np.arange(60),
+    "fractions": TRUTH + 0.5,
+    "other rows": TRUTH[:50],
+}
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_labels_are_read_as_by_the_general_reading(name, monkeypatch):
+    old, new = PAIRS["float32"]
+
+    def outcome():
+        try:
+            pair = reading.read_pair(old, new, reading.PairArguments(labels=LABELS[name]))
+        except ValueError as error:
+            return [str(error)]
+        if isinstance(pair, OutputPair):
+            return ["outputs", *pair.labels]
+        codes = [*pair.labels, *pair.old_codes, *pair.new_codes]
+        said = [*pair.rows.reading.sentences(), *pair.rows.warnings, pair.old.form]
+        return [*codes, *pair.classes, *said, *pair.rows.ids, *pair.rows.known]
+
+    quick = outcome()
+    monkeypatch.setattr(reading, "array_predictions", lambda files, options, labels=None: None)
+    assert quick == outcome()
+
+
+def test_a_single_column_of_labels_is_read_quickly():
+    files = [cells_of(values, "old") for values in PAIRS["float32"]]
+    found = array_predictions(files, RoleOptions(), cells_of(LABELS["words"], "labels"))
+    assert found.classes == tuple(WORDS)
+    assert found.files[0].scores is files[0].values
+    two = pd.DataFrame({"id": np.arange(60), "label": TRUTH})
+    assert array_predictions(files, RoleOptions(), cells_of(two, "labels")) is None
+
+
+def test_lists_of_the_best_scores_are_left_to_the_general_reading():
+    ranked = [np.sort(values, axis=1)[:, ::-1] for values in PAIRS["probabilities"]]
+    files = [cells_of(values, "old") for values in ranked]
+    assert array_predictions(files, RoleOptions()) is None

@@ -1,32 +1,46 @@
 """Two arrays with a column for each class: nothing is to be found, so that no column is looked at by itself.
 
 A general reading decides the kind and the role of each column, which takes several copies of the numbers. Of two
-arrays of fractions without labels there is one reading, which is given here; all else is left to the general one.
+arrays of fractions, alone or beside one column of labels, there is one reading, which is given here; all else is left
+to the general one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.blocks import row_blocks
+from shiftmetrics.tables.ask import Complaints
 from shiftmetrics.tables.cells import Cells, generated_name
+from shiftmetrics.tables.evidence import TableEvidence, evidence_of
+from shiftmetrics.tables.finding import find_truth, is_regression_task
+from shiftmetrics.tables.kinds import decide_kinds
+from shiftmetrics.tables.naming import LabelledAnswers, names_of_columns
+from shiftmetrics.tables.opening import FoundRoles
 from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.prediction_tables import PredictionTable, PredictionTables
+from shiftmetrics.tables.predictions import named_tables
 from shiftmetrics.tables.reading import FileReading, TableReading
+from shiftmetrics.tables.roles.ranked import never_increase
+from shiftmetrics.tables.spelling import common_words, distinct_words
 
 FIRST_ROWS = 256
 """In so many rows each column must show a fraction: one of whole numbers may be something else than a score."""
 
 
-def array_predictions(files: Sequence[Cells], options: RoleOptions) -> PredictionTables | None:
+def array_predictions(
+    files: Sequence[Cells], options: RoleOptions, labels: Cells | None = None
+) -> PredictionTables | None:
     """Return the predictions of two arrays of scores; None where a general reading must decide.
 
     The answer is that of `read_predictions` for them: rows by their place, and classes 0, 1, ... in the order of the
-    columns.
+    columns, or those that a single column of labels bears out.
     """
     plain = RoleOptions(style=options.style, threshold=options.threshold, id=options.id)
     if options != plain or options.id not in (None, "none") or len(files) != 2:
@@ -41,37 +55,96 @@ def array_predictions(files: Sequence[Cells], options: RoleOptions) -> Predictio
     assert new is not None
     if old.shape != new.shape or not (_are_finite(old) and _are_finite(new)):
         return None
-    n_rows, n_classes = old.shape
-    names = tuple(generated_name(place) for place in range(n_classes))
-    classes = tuple(map(str, range(n_classes)))
-    tables = []
-    said = []
-    for cells, values in zip(files, (old, new), strict=True):
-        tables.append(
-            PredictionTable(
-                argument=cells.argument,
-                name=cells.name,
-                form="classes",
-                rows=slice(None),
-                scores=values,
-                classes=classes,
-                columns=names,
-            )
+    # lists of the best answers' scores are no classes, which the general reading says
+    if never_increase(old) and never_increase(new):
+        return None
+    names = tuple(generated_name(place) for place in range(old.shape[1]))
+    tables = [
+        PredictionTable(
+            argument=cells.argument,
+            name=cells.name,
+            form="classes",
+            rows=slice(None),
+            scores=values,
+            classes=tuple(map(str, range(len(names)))),
+            columns=names,
         )
-        said.append(
-            FileReading(
-                name=cells.name or cells.argument,
-                form="classes",
-                id=(),
-                classes=dict(zip(names, classes, strict=True)),
-            )
+        for cells, values in zip(files, (old, new), strict=True)
+    ]
+    if labels is None:
+        return _without_labels(tables)
+    options = replace(options, id="none", columns=names)
+    return _with_labels(tables, labels, options)
+
+
+def _without_labels(tables: list[PredictionTable]) -> PredictionTables:
+    """Return arrays whose classes count the columns."""
+    said = [
+        FileReading(
+            name=table.name or table.argument,
+            form="classes",
+            id=(),
+            classes=dict(zip(table.columns, table.classes, strict=True)),
         )
+        for table in tables
+    ]
+    assert tables[0].scores is not None
     return PredictionTables(
         files=tuple(tables),
-        ids=np.arange(n_rows),
-        classes=classes,
+        ids=np.arange(len(tables[0].scores)),
+        classes=tables[0].classes,
         reading=TableReading(files=tuple(said), task="classes"),
     )
+
+
+def _with_labels(
+    tables: list[PredictionTable], labels: Cells, options: RoleOptions
+) -> PredictionTables | None:
+    """Return arrays beside a single column of labels, which name the classes; None for any other labels."""
+    if labels.header == "either" or len(labels.frame.columns) != 1:
+        return None
+    scores = [table.scores for table in tables]
+    assert scores[0] is not None
+    assert scores[1] is not None
+    n_rows = len(scores[0])
+    if len(labels.frame) != n_rows:
+        return None
+    # What columns say by themselves is known, so that they need not be made.
+    own = [
+        TableEvidence(argument=table.argument, name=table.name, n_rows=n_rows, columns={})
+        for table in tables
+    ]
+    decided = decide_kinds([labels])
+    roles = FoundRoles(tables=own, labels=evidence_of(labels, decided.frames[0]), options=options)
+    roles.notes += [f"{labels.name or labels.argument}: {note}" for note in labels.notes]
+    roles.rows = [slice(None), slice(None)]
+    roles.answers = [None, None]
+    complaints = Complaints()
+    find_truth(roles, complaints)
+    complaints.raise_any()
+    if roles.truth is None or is_regression_task(roles):
+        return None
+    (truth,) = common_words([roles.truth_words()])
+    there = ~np.array([word is None for word in truth], dtype=bool)
+    largest = [_largest(values)[there] for values in scores if values is not None]
+    labelled = LabelledAnswers(largest=largest, truth=truth[there])
+    known = distinct_words(truth)
+    files = [
+        replace(
+            table,
+            classes=names_of_columns(table.columns, known, labelled, options, part.label),
+        )
+        for table, part in zip(tables, own, strict=True)
+    ]
+    return named_tables(roles, files, truth)
+
+
+def _largest(values: npt.NDArray[Any]) -> IntArray:
+    """Return the place of the largest score of each row, the first of equal ones."""
+    found = np.empty(len(values), dtype=np.int64)
+    for rows in row_blocks(len(values), values.itemsize * values.shape[1]):
+        found[rows] = values[rows].argmax(axis=1)
+    return found
 
 
 def _are_fractions(values: npt.NDArray[Any] | None) -> bool:

@@ -232,7 +232,7 @@ def _classes(roles: FoundRoles, complaints: Complaints) -> PredictionTables:
     _refuse_unread_scores(roles, files, complaints)
     for table, file in zip(roles.tables, files, strict=True):
         refuse_large_integers(table, file.columns)
-    return _named(roles, files, truth)
+    return named_tables(roles, files, truth)
 
 
 def _refuse_unread_scores(
@@ -317,7 +317,7 @@ def _are_codes(answered: set[str], known: set[str]) -> bool:
     return all(word.isdigit() for word in answered) and not any(word.isdigit() for word in known)
 
 
-def _named(
+def named_tables(
     roles: FoundRoles, files: list[PredictionTable], truth: Words | None
 ) -> PredictionTables:
     """Check the classes of all files against each other and against the labels."""

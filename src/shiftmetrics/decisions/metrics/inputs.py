@@ -93,9 +93,11 @@ def _probabilities(pair: ClassPair, side: ServedPredictions, argument: str) -> F
         raise ArgumentValueError(
             argument, "probabilities, as the metric needs", side.form, remedy, verb="hold"
         )
-    rows = np.arange(len(pair.labels))
-    found = pair.probabilities(side, rows)
+    found = pair.probabilities(side, slice(None))
     places = [pair.old.names.index(name) for name in pair.classes.tolist()]
+    # mostly the order is that of the columns, and nothing is copied
+    if places == list(range(found.shape[1])):
+        return found
     return np.asarray(found[:, places])
 
 

@@ -106,7 +106,7 @@ class ClassPair:
         """SHA-256 of the ids and of both predictions; names of classes may depend on the labels that are known."""
         return digest_of(self.rows.ids, self.old_codes, self.new_codes)
 
-    def places(self, side: ServedPredictions, rows: IntArray) -> IntArray:
+    def places(self, side: ServedPredictions, rows: TakenRows) -> TakenRows:
         """Return where some of the matched rows stand in the file of one side."""
         own = self.rows.old_rows if side is self.old else self.rows.new_rows
         return rows if isinstance(own, slice) else own[rows]
@@ -121,7 +121,7 @@ class ClassPair:
         places = {name: place for place, name in enumerate(self.new.names)}
         return [places[name] for name in self.old.names]
 
-    def probabilities(self, side: ServedPredictions, rows: IntArray) -> FloatArray:
+    def probabilities(self, side: ServedPredictions, rows: TakenRows) -> FloatArray:
         """Return the probabilities of one side in some of the matched rows, in the old one's order of classes."""
         found = side.probabilities(self.places(side, rows))
         # mostly both have one order, and nothing is copied

@@ -93,17 +93,17 @@ def read_pair(old: Any, new: Any, arguments: PairArguments) -> ClassPair | Outpu
             raise ArgumentValueError(argument, expected, f"shape {cells.values.shape}")
         files.append(under_names(cells, own if len(set(names)) > 1 else None))
     has_own_rows = arguments.ids is None or isinstance(arguments.ids, RoleOptions)
-    is_plain = arguments.labels is None and arguments.groups is None and arguments.task is None
-    if has_own_rows and is_plain:
-        quick = array_predictions(files, options)
-        if quick is not None:
-            return class_pair(_matched(quick, None), quick, options.threshold)
-    files, options = scores_of_arrays(files, options)
     labels = arguments.labels
     if labels is not None and not isinstance(labels, str):
         labels = cells_of(labels, "labels")
     else:
         labels = None
+    is_plain = arguments.groups is None and arguments.task is None and arguments.tolerance is None
+    if has_own_rows and is_plain:
+        quick = array_predictions(files, options, labels)
+        if quick is not None:
+            return class_pair(_matched(quick, None), quick, options.threshold)
+    files, options = scores_of_arrays(files, options)
     if arguments.ids is not None and not isinstance(arguments.ids, str | RoleOptions):
         given = np.asarray(to_numpy(arguments.ids))
         files = [with_ids(cells, given) for cells in files]
