@@ -24,7 +24,7 @@ from shiftmetrics.tables.kinds import decide_kinds
 from shiftmetrics.tables.naming import LabelledAnswers, names_of_columns
 from shiftmetrics.tables.opening import FoundRoles
 from shiftmetrics.tables.options import RoleOptions
-from shiftmetrics.tables.prediction_tables import PredictionTable, PredictionTables
+from shiftmetrics.tables.prediction_tables import PredictionTable, PredictionTables, TakenRows
 from shiftmetrics.tables.predictions import named_tables
 from shiftmetrics.tables.reading import FileReading, TableReading
 from shiftmetrics.tables.roles.ranked import never_increase
@@ -117,14 +117,17 @@ def _with_labels(
     decided = decide_kinds([labels])
     roles = FoundRoles(tables=own, labels=evidence_of(labels, decided.frames[0]), options=options)
     roles.notes += [f"{labels.name or labels.argument}: {note}" for note in labels.notes]
-    roles.rows = [slice(None), slice(None)]
+    whole: list[TakenRows] = [slice(None), slice(None)]
+    roles.rows = whole
     roles.answers = [None, None]
     complaints = Complaints()
     find_truth(roles, complaints)
     complaints.raise_any()
     if roles.truth is None or is_regression_task(roles):
         return None
-    (truth,) = common_words([roles.truth_words()])
+    words = roles.truth_words()
+    assert words is not None
+    (truth,) = common_words([words])
     there = ~np.array([word is None for word in truth], dtype=bool)
     largest = [_largest(values)[there] for values in scores if values is not None]
     labelled = LabelledAnswers(largest=largest, truth=truth[there])
