@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shiftmetrics._core.arrays import IntArray
 from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.tables.ask import Complaints
 from shiftmetrics.tables.cells import Cells, generated_name
@@ -24,7 +23,12 @@ from shiftmetrics.tables.kinds import decide_kinds
 from shiftmetrics.tables.naming import LabelledAnswers, names_of_columns
 from shiftmetrics.tables.opening import FoundRoles
 from shiftmetrics.tables.options import RoleOptions
-from shiftmetrics.tables.prediction_tables import PredictionTable, PredictionTables, TakenRows
+from shiftmetrics.tables.prediction_tables import (
+    PredictionTable,
+    PredictionTables,
+    TakenRows,
+    largest_places,
+)
 from shiftmetrics.tables.predictions import named_tables
 from shiftmetrics.tables.reading import FileReading, TableReading
 from shiftmetrics.tables.roles.ranked import never_increase
@@ -129,7 +133,7 @@ def _with_labels(
     assert words is not None
     (truth,) = common_words([words])
     there = ~np.array([word is None for word in truth], dtype=bool)
-    largest = [_largest(values)[there] for values in scores if values is not None]
+    largest = [largest_places(values)[there] for values in scores if values is not None]
     labelled = LabelledAnswers(largest=largest, truth=truth[there])
     known = distinct_words(truth)
     files = [
@@ -140,14 +144,6 @@ def _with_labels(
         for table, part in zip(tables, own, strict=True)
     ]
     return named_tables(roles, files, truth)
-
-
-def _largest(values: npt.NDArray[Any]) -> IntArray:
-    """Return the place of the largest score of each row, the first of equal ones."""
-    found = np.empty(len(values), dtype=np.int64)
-    for rows in row_blocks(len(values), values.itemsize * values.shape[1]):
-        found[rows] = values[rows].argmax(axis=1)
-    return found
 
 
 def _are_fractions(values: npt.NDArray[Any] | None) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from shiftmetrics._core.arrays import BoolArray, FloatArray, IntArray
+from shiftmetrics._core.blocks import row_blocks
 from shiftmetrics.tables.evidence import Words
 from shiftmetrics.tables.reading import TableReading
 
@@ -58,7 +59,7 @@ class PredictionTable:
         scores = self.scores[self.rows]
         names = np.array(self.classes, dtype=object)
         if scores.ndim == 2:
-            return np.asarray(names[scores.argmax(axis=1)])
+            return np.asarray(names[largest_places(scores)])
         if self.threshold is not None:
             return np.asarray(names[(scores >= self.threshold).astype(np.int64)])
         return np.asarray(names[(scores > self.middle).astype(np.int64)])
@@ -78,6 +79,17 @@ class PredictionTable:
         """Return the outputs of a regression in the matched rows."""
         assert self.scores is not None
         return np.asarray(self.scores[self.rows])
+
+
+def largest_places(scores: FloatArray) -> IntArray:
+    """Return the place of the largest score of each row, the first of equal ones.
+
+    In blocks: of an array that is mapped read-only NumPy's argmax would make a copy.
+    """
+    found = np.empty(len(scores), dtype=np.int64)
+    for rows in row_blocks(len(scores), scores.itemsize * scores.shape[1]):
+        found[rows] = scores[rows].argmax(axis=1)
+    return found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
