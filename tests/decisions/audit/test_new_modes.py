@@ -43,3 +43,23 @@ def test_a_mode_of_texts_is_told_by_the_word_that_it_has():
     empty = pd.DataFrame({"note": [None] * 4})
     column = [Column("note", "text")]
     assert contrasts_of(column, empty, table, members=rows[:4], nearest=rows) == ()
+
+
+def test_what_a_part_of_the_members_has_is_said_with_its_fraction():
+    rng = np.random.default_rng(0)
+    n = 200
+    other = pd.DataFrame({"pay": rng.normal(size=n), "app": "web", "note": "all is well"})
+    own = pd.DataFrame(
+        {
+            "pay": np.where(np.arange(n) < 80, np.nan, rng.normal(size=n)),
+            "app": np.where(np.arange(n) < 120, "phone", "web"),
+            "note": np.where(np.arange(n) < 190, "a refund", "all is well"),
+        }
+    )
+    columns = [Column("pay", "number"), Column("app", "category"), Column("note", "text")]
+    found = contrasts_of(columns, own, other, np.arange(n), np.arange(n))
+    assert {each.column: each.text for each in found} == {
+        "pay": "pay missing in 40 % of them",
+        "app": "app = phone in 60 % of them",
+        "note": "note with the word 'refund'",  # in 95 %
+    }

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 MOST_CONTRASTS = 4
 _LEAST_EFFECT = 0.3
+_NEARLY_ALL = 0.9
+"""What fewer of the members have is said with their fraction."""
 """Effect from which a column is named: 30 of 100 members have values that others lack."""
 _NEIGHBOURS = 3
 _MOST_WORDS = 5_000
@@ -185,7 +187,7 @@ def _of_levels(column: Column, inside: pd.Series, near: pd.Series, other: pd.Ser
     highest = int(np.argmax(apart))
     level = str(levels[highest])
     effect = apart[highest]
-    text = level_in_words(column, level)
+    text = _of_some(level_in_words(column, level), float((own == level).mean()))
     # What a reader compares it with is the whole other side. Levels that it lacks may stand out together only: more
     # of them than any other sample has, which are as many as levels that stand once (Good and Turing).
     counts = level_counts(other)
@@ -193,7 +195,9 @@ def _of_levels(column: Column, inside: pd.Series, near: pd.Series, other: pd.Ser
     more = float(unknown.mean() - (counts == 1).sum() / len(other))
     if more > effect:
         effect = more
-        text = f"{column.name} with levels of their own, such as {level_counts(inside[unknown]).index[0]}"
+        such = level_counts(inside[unknown]).index[0]
+        text = f"{column.name} with levels of their own, such as {such}"
+        text = _of_some(text, float(unknown.mean()))
     return Contrast(
         column=str(column.name),
         effect=effect,
@@ -218,12 +222,13 @@ def _of_words(column: Column, inside: pd.Series, near: pd.Series, other: pd.Seri
     word = str(words.get_feature_names_out()[highest])
     # What a reader compares it with is the whole other side, or a part of it where it is large.
     everywhere = words.transform(other.iloc[:_MOST_TEXTS].fillna("").astype(str))
+    rate = float(has_word.mean(axis=0)[0, highest])
     return Contrast(
         column=str(column.name),
         effect=float(apart[highest]),
-        inside=f"{format_percent(float(has_word.mean(axis=0)[0, highest]))} with {word!r}",
+        inside=f"{format_percent(rate)} with {word!r}",
         outside=format_percent(float(everywhere.mean(axis=0)[0, highest])),
-        text=f"{column.name} with the word {word!r}",
+        text=_of_some(f"{column.name} with the word {word!r}", rate),
     )
 
 
@@ -242,12 +247,13 @@ def _of_numbers(column: Column, inside: pd.Series, near: pd.Series, other: pd.Se
     word, rates = max(counted, key=lambda each: abs(each[1][0] - each[1][1]))
     apart = rates[0] - rates[1]
     if abs(apart) > effect or not all(len(side) for side in sides):
+        said = word if apart > 0.0 else f"not {word}"
         return Contrast(
             column=str(column.name),
             effect=abs(apart),
             inside=f"{word} in {format_percent(rates[0])}",
             outside=f"{word} in {format_percent(rates[2])}",
-            text=f"{column.name} {word if apart > 0.0 else f'not {word}'}",
+            text=_of_some(f"{column.name} {said}", rates[0] if apart > 0.0 else 1.0 - rates[0]),
         )
     median, elsewhere = (in_words(column.role, median_of(sides[side])) for side in (0, 2))
     return Contrast(
@@ -257,6 +263,11 @@ def _of_numbers(column: Column, inside: pd.Series, near: pd.Series, other: pd.Se
         outside=elsewhere,
         text=f"{column.name} {median}",
     )
+
+
+def _of_some(text: str, rate: float) -> str:
+    """Say what members have, with their fraction where not nearly all have it."""
+    return text if rate >= _NEARLY_ALL else f"{text} in {format_percent(rate)} of them"
 
 
 def level_in_words(column: Column, level: str) -> str:
