@@ -7,7 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shiftmetrics.tables.cell_words import ColumnCells, WordList, as_words, is_gap_word, word_of
+from shiftmetrics.tables.cell_words import (
+    ColumnCells,
+    WordList,
+    as_words,
+    have_ends,
+    is_gap_word,
+    lengths_of,
+    word_of,
+)
+from shiftmetrics.tables.evidence import WHITESPACE
 
 
 def written(*values):
@@ -167,3 +176,16 @@ def test_strings_are_told_as_objects_are_and_as_one_by_one(seed):
         ]
         odd = {distinct[place] for place in column.odd_places}
         assert all(word in odd for word in distinct if is_gap_word(word) or word.strip() != word)
+
+
+@pytest.mark.parametrize("storage", ["python", "pyarrow"])
+def test_ends_and_lengths_of_strings(storage):
+    if storage == "pyarrow":
+        pytest.importorskip("pyarrow")
+    words = ["", "a", " a", "a\x1d", "\u3000b", "ä\u0301 x", "\u00a0", "b\n", "中 文"]
+    strings = pd.array(words, dtype=pd.StringDtype(storage))
+    assert lengths_of(strings).tolist() == [len(word) for word in words]
+    for characters in (" ", WHITESPACE):
+        expected = [word.strip(characters) != word for word in words]
+        assert have_ends(strings, characters).tolist() == expected
+    assert [word.strip(WHITESPACE) for word in words] == [word.strip() for word in words]

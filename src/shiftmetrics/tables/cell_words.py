@@ -59,6 +59,8 @@ class ColumnCells:
         self.where = where
         self.values = values
         self.type = _type_of(values, is_written, has_levels)
+        # The distinct words as pandas stores them, where the column is of strings alone.
+        self._strings: Any = None
 
     @property
     def is_words(self) -> bool:
@@ -74,8 +76,8 @@ class ColumnCells:
             values = as_words(values)
         elif isinstance(values.dtype, pd.StringDtype):
             # Strings alone: nothing need become an object to be told from another.
-            codes, distinct = pd.factorize(values)
-            return codes, np.asarray(distinct, dtype=object).tolist()
+            codes, self._strings = pd.factorize(values)
+            return codes, np.asarray(self._strings, dtype=object).tolist()
         elif values.dtype != object:
             values = values.astype(object)
         elif self.type == "written" and pd.api.types.infer_dtype(values, skipna=True) != "string":
@@ -113,6 +115,11 @@ class ColumnCells:
     def odd_places(self) -> list[int]:
         """Places of the distinct words that may be a gap or have blanks at their ends; all others are plain."""
         words = self.distinct
+        if self._strings is not None:
+            lengths = lengths_of(self._strings)
+            return np.flatnonzero(
+                (lengths <= _LONGEST_GAP) | have_ends(self._strings, _BLANKS)
+            ).tolist()
         lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
         is_odd = lengths <= _LONGEST_GAP
         # A word without blanks comes back as itself, so that the lists are compared at once.
@@ -120,7 +127,7 @@ class ColumnCells:
         if stripped != words:
             pairs = zip(stripped, words, strict=True)
             is_odd |= np.fromiter((left != right for left, right in pairs), dtype=bool)
-        return list(np.flatnonzero(is_odd).tolist())
+        return np.flatnonzero(is_odd).tolist()
 
     @cached_property
     def _gap_places(self) -> list[int]:
@@ -158,6 +165,21 @@ class ColumnCells:
         lookup[:-1] = of_distinct
         lookup[-1] = gap
         return np.asarray(lookup[self.codes])
+
+
+def lengths_of(strings: Any) -> npt.NDArray[Any]:
+    """Return the number of characters of each of an array of strings without gaps."""
+    import pandas as pd
+
+    return np.asarray(pd.Series(strings).str.len(), dtype=np.int64)
+
+
+def have_ends(strings: Any, characters: str) -> npt.NDArray[Any]:
+    """Return which of an array of strings without gaps begin or end with one of some characters."""
+    import pandas as pd
+
+    column = pd.Series(strings)
+    return np.asarray(column.str.strip(characters) != column, dtype=bool)
 
 
 def _type_of(values: pd.Series, is_written: bool, has_levels: bool) -> CellType:

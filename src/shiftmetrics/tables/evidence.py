@@ -11,9 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftmetrics._core.arrays import LARGEST_EXACT, BoolArray, FloatArray, IntArray
+from shiftmetrics.tables.cell_words import have_ends, lengths_of
 
 if TYPE_CHECKING:
     from shiftmetrics.tables.cells import Cells
+
+WHITESPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+"""What ``str.strip`` leaves out."""
 
 Words = npt.NDArray[Any]
 """Objects: strings, None where a cell is empty."""
@@ -77,12 +81,9 @@ class ColumnEvidence:
         if not isinstance(self.raw.dtype, pd.StringDtype):
             return None
         codes, found = pd.factorize(self.raw)
-        distinct = np.asarray(found, dtype=object)
-        words = distinct.tolist()
-        # A word without blanks comes back as itself, so that the lists are compared at once.
-        if not all(words) or [word.strip() for word in words] != words:
+        if (lengths_of(found) == 0).any() or have_ends(found, WHITESPACE).any():
             return None
-        return codes, distinct
+        return codes, np.asarray(found, dtype=object)
 
     @cached_property
     def is_missing(self) -> BoolArray:
