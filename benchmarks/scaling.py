@@ -2,12 +2,15 @@
 
 CPU time is that of the whole process, threads of Dask included: its quotient by that of one thread in memory is the
 overhead. The distance to the limit is CPU time over reading the input once (a sum), and over one exponential of each
-entry. ``python benchmarks/scaling.py [largest power of 10 [smallest]]``, by default 6 and 3; from 7 on rows lie in
+entry. All these are of the value alone, ``resampling=None``; the last two columns are of ``resampling=0.95``, with an
+interval, which is the default of stability and an option of agreement. Novelty is timed with its defaults.
+``python benchmarks/scaling.py [largest power of 10 [smallest]]``, by default 6 and 3; from 7 on rows lie in
 float32 memory maps, and ``7 7`` takes these alone.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
 import tempfile
 import time
@@ -29,7 +32,10 @@ from shiftmetrics.stability import FixedLoss, ZeroOneLoss, stability_criterion
 ONE, TWO = ThreadPoolExecutor(1), ThreadPoolExecutor(2)
 MAPPED = 10**7
 """Rows from which on arrays are memory maps of float32, and each call is timed once."""
-COLUMNS = ["rows", "columns", "where", "s", "CPU s", "over one thread", "over a sum", "over exp"]
+COLUMNS = [
+    *("rows", "columns", "where", "s", "CPU s", "over one thread", "over a sum", "over exp"),
+    *("with interval: s", "CPU s"),
+]
 
 
 def main() -> None:
@@ -68,7 +74,7 @@ def stability(loss: Callable[[Any], Any], powers: Sequence[int]) -> Iterator[lis
         threshold = 0.4 if loss is ZeroOneLoss else 1.2
 
         def measure(rows: Any, threshold: float = threshold, **options: Any) -> Any:
-            return stability_criterion(loss(rows), threshold, resampling=None, **options)
+            return stability_criterion(loss(rows), threshold, **options)
 
         yield from everywhere((values,), measure)
 
@@ -81,12 +87,16 @@ def novelty(powers: Sequence[int]) -> Iterator[list[Any]]:
             centers[rng.integers(0, kinds, n)] + 0.5 * rng.normal(size=(n, d)) for kinds in (20, 18)
         )
         yield from everywhere(
-            pair, lambda first, second, **options: kernel_entropic_novelty(first, second, **options)
+            pair,
+            lambda first, second, **options: kernel_entropic_novelty(first, second, **options),
+            has_interval=False,
         )
 
 
-def everywhere(arrays: tuple[np.ndarray, ...], measure: Callable[..., Any]) -> Iterator[list[Any]]:
-    """Time a measure on the same rows in each place."""
+def everywhere(
+    arrays: tuple[np.ndarray, ...], measure: Callable[..., Any], *, has_interval: bool = True
+) -> Iterator[list[Any]]:
+    """Time a measure on the same rows in each place, without an interval and with one."""
     n, shape = len(arrays[0]), arrays[0].shape
     alone = None
     with tempfile.TemporaryDirectory() as folder, h5py.File(Path(folder) / "rows.h5", "w") as file:
@@ -101,12 +111,13 @@ def everywhere(arrays: tuple[np.ndarray, ...], measure: Callable[..., Any]) -> I
                 file.create_dataset(str(k), data=part, chunks=True) for k, part in enumerate(arrays)
             ]
         split = [da.from_array(part, chunks=(-(-n // 8), *part.shape[1:])) for part in arrays]
-        places: dict[str, Callable[[], Any]] = {
-            f"{where}, 1 thread": lambda: measure(*arrays, computing=Computing(executor=ONE)),
-            f"{where}, 2 threads": lambda: measure(*arrays, computing=Computing(executor=TWO)),
-            "HDF5, 2 threads": lambda: measure(*stored, computing=Computing(executor=TWO)),
-            "Dask, 1 worker": lambda: of_dask(lambda: measure(*split), 1),
-            "Dask, 2 workers": lambda: of_dask(lambda: measure(*split), 2),
+        one, two = ({"computing": Computing(executor=executor)} for executor in (ONE, TWO))
+        places: dict[str, Callable[..., Any]] = {
+            f"{where}, 1 thread": lambda **more: measure(*arrays, **one, **more),
+            f"{where}, 2 threads": lambda **more: measure(*arrays, **two, **more),
+            "HDF5, 2 threads": lambda **more: measure(*stored, **two, **more),
+            "Dask, 1 worker": lambda **more: of_dask(lambda: measure(*split, **more), 1),
+            "Dask, 2 workers": lambda **more: of_dask(lambda: measure(*split, **more), 2),
         }
         limits = [
             cpu(lambda: [part.sum() for part in arrays])[1],
@@ -115,10 +126,15 @@ def everywhere(arrays: tuple[np.ndarray, ...], measure: Callable[..., Any]) -> I
         for place, call in places.items():
             if place.startswith("HDF5") and not stored:
                 continue
-            wall, spent = cpu(call)
+            options = {"resampling": None} if has_interval else {}
+            wall, spent = cpu(functools.partial(call, **options))
             alone = alone or spent
             over = [spent / max(limit, 1e-6) for limit in limits]
-            yield [n, shape[1] if len(shape) > 1 else 1, place, wall, spent, spent / alone, *over]
+            more: tuple[Any, Any] = ("", "")
+            if has_interval:
+                more = cpu(functools.partial(call, resampling=0.95))
+            width = shape[1] if len(shape) > 1 else 1
+            yield [n, width, place, wall, spent, spent / alone, *over, *more]
 
 
 def mapped(part: np.ndarray, path: Path) -> np.ndarray:

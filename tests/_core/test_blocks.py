@@ -10,9 +10,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from shiftmetrics._core import blocks
-from shiftmetrics._core.blocks import BLOCK_BYTES, cpu_count, map_blocks, map_reduce, row_blocks
+from shiftmetrics._core.blocks import (
+    BLOCK_BYTES,
+    cpu_count,
+    map_blocks,
+    map_reduce,
+    one_blas_thread,
+    row_blocks,
+)
 
 TEN = [slice(i, i + 1) for i in range(10)]
 
@@ -168,3 +176,51 @@ def test_a_forked_child_has_its_own_threads() -> None:
 
 def _exit_with_the_sum() -> None:
     os._exit(map_reduce(start, TEN))
+
+
+def blas_threads() -> set[int]:
+    found = [part["num_threads"] for part in threadpool_info() if part["user_api"] == "blas"]
+    return set(found)
+
+
+def test_a_kernel_starts_no_threads_of_its_own() -> None:
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        if before != {2}:
+            pytest.skip("this library of matrix products has one thread only")
+        with ThreadPoolExecutor(2) as executor:
+            found = list(
+                map_blocks(
+                    lambda _: blas_threads(), row_blocks(8, 1, block_bytes=2), executor=executor
+                )
+            )
+        assert found == [{1}] * 4
+        assert blas_threads() == before
+
+
+@pytest.mark.parametrize("order", ["nested", "crossed"])
+def test_the_limit_ends_with_the_last_block_in_any_order(order: str) -> None:
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        assert blas_threads() == {1}
+        ends = [second, first] if order == "nested" else [first, second]
+        ends[0].__exit__(None, None, None)
+        assert blas_threads() == {1}
+        ends[1].__exit__(None, None, None)
+        assert blas_threads() == before
+
+
+def test_a_reader_that_stops_early_gives_the_threads_back() -> None:
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with ThreadPoolExecutor(1) as executor:
+            parts = map_blocks(
+                lambda block: block.start, row_blocks(8, 1, block_bytes=2), executor=executor
+            )
+            assert next(parts) == 0
+            assert blas_threads() == {1}
+            parts.close()
+        assert blas_threads() == before

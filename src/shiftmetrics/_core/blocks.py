@@ -113,6 +113,7 @@ def map_blocks(
 ) -> Iterator[T]:
     """Yield ``kernel(block)`` for each block, in order, with only a few results waiting at a time.
 
+    Threads of the executor are all that is taken: a matrix product in a kernel starts no further ones.
     The first exception of a kernel ends it; blocks that have not begun are cancelled.
     """
     if isinstance(blocks, PlacedBlocks):
@@ -128,16 +129,17 @@ def map_blocks(
     # A few results wait at a time: submitting all blocks at once would hold all of their results in memory.
     waiting: deque[Future[T]] = deque()
     ahead = 4 * cpu_count()
-    try:
-        for block in blocks:
-            waiting.append(executor.submit(kernel, block))
-            if len(waiting) >= ahead:
+    with one_blas_thread():
+        try:
+            for block in blocks:
+                waiting.append(executor.submit(kernel, block))
+                if len(waiting) >= ahead:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for future in waiting:
-            future.cancel()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 _worker = threading.local()
@@ -166,8 +168,35 @@ def one_blas_thread() -> Iterator[None]:
     A pool of threads in which each calls a matrix product that starts threads too makes them wait for each other:
     on two cores such a sum took up to ten times as long.
     """
-    with _controller().limit(limits=1, user_api="blas"):
+    # The limit holds for the whole process: it is set by the first block that asks, and ends with the last one,
+    # in whatever order blocks of several threads begin and end.
+    with _LIMIT.lock:
+        if _LIMIT.n_blocks == 0:
+            _LIMIT.limiter = _controller().limit(limits=1, user_api="blas")
+        _LIMIT.n_blocks += 1
+    try:
         yield
+    finally:
+        with _LIMIT.lock:
+            _LIMIT.n_blocks -= 1
+            if _LIMIT.n_blocks == 0:
+                _LIMIT.limiter.restore_original_limits()
+                _LIMIT.limiter = None
+
+
+class _BlasLimit:
+    """Which blocks of code keep matrix products to one thread now."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.n_blocks = 0
+        self.limiter: Any = None
+
+
+_LIMIT = _BlasLimit()
+if hasattr(os, "register_at_fork"):
+    # blocks of the parent's other threads do not end in a child
+    os.register_at_fork(after_in_child=_LIMIT.__init__)  # type: ignore[misc]
 
 
 @functools.cache
