@@ -104,6 +104,10 @@ class ErrorSearch:
                 break
         else:
             return False
+        # An error that is known spares all leaves beyond it: those of other rows are brought nearer first.
+        is_last = np.isinf(farthest)
+        if is_last:
+            self._take_back(rows)
         with progress_bar(
             self.problem.search.progress, "nearest errors", len(rows), unit=" rows"
         ) as bar:
@@ -112,8 +116,8 @@ class ErrorSearch:
                 bar.update(len(block))
         farthest_sought = _WITHIN[-1] * self.scale[rows]
         self.reach[rows] = np.minimum(farthest_sought, within * within)
-        if np.isinf(farthest):
-            self._take_back(rows)
+        if is_last:
+            self._shorten(rows)
         return True
 
     def certify(self) -> None:
@@ -141,6 +145,8 @@ class ErrorSearch:
         y = self.problem.y[rows]
         standing = Standing.of(self.grid, self.problem.codes[rows])
         scale = self.scale[rows]
+        # Nothing is sought beyond an error that is known.
+        most = np.minimum(self.distances[rows] ** 2, farthest)
         found = np.zeros(len(rows), dtype=np.bool_)
         for ties_fall in (True, False):
             height_of = functools.partial(_error_height, forest, ties_fall)
@@ -149,7 +155,7 @@ class ErrorSearch:
             for factor in _WITHIN:
                 if not pending.size:
                     break
-                limit = np.minimum(factor * scale[pending], farthest)
+                limit = np.minimum(factor * scale[pending], most[pending])
                 part = standing.take(pending)
                 block = Neighbourhood.of(part, y[pending], height_of, limit)
                 squared, there = shortest_errors(block)
@@ -158,7 +164,7 @@ class ErrorSearch:
                 found[pending[hit]] = wrong
                 refuted[pending[hit]] = ~wrong
                 # Those without a hit go on, unless this was as far as wanted.
-                farther = factor * scale[pending] < farthest
+                farther = factor * scale[pending] < most[pending]
                 pending = pending[~hit & farther]
             if not refuted.any():
                 break
@@ -197,6 +203,7 @@ class ErrorSearch:
             self._keep(rows[some], cells)
         self.other_distances = self.distances.copy()
         self.other_cells = self.cells.copy()
+        self.taken_back = self.cells.copy()
 
     def _take_back(self, rows: IntArray) -> None:
         """Put the cells of errors back to where their rows stand, axis by axis, the most expensive first."""
@@ -217,16 +224,22 @@ class ErrorSearch:
             wrong = margins < -forest.tolerance
             there[wrong] = tried[wrong]
         self._keep(rows, there)
-        # Then by single moves, where that is not too far: few leaves are within reach.
-        costs = standing.costs_at(everyone[:, None], np.arange(there.shape[1]), there)
-        squared = costs.sum(axis=1)
-        near = np.flatnonzero(squared <= _WITHIN[-1] * self.scale[rows])
-        if near.size:
-            height_of = functools.partial(_error_height, forest, False)
-            part = standing.take(near)
-            block = Neighbourhood.of(part, y[near], height_of, squared[near])
-            shortened = climb(block, there[near], shortest_error)
-            self._keep(rows[near], shortened)
+        self.taken_back[rows] = there
+
+    def _shorten(self, rows: IntArray) -> None:
+        """Shorten errors that came from other rows by single moves, where they are not too far."""
+        squared = self.distances[rows] ** 2
+        there = self.cells[rows]
+        from_others = (there == self.taken_back[rows]).all(axis=1)
+        near = np.flatnonzero(from_others & (squared <= _WITHIN[-1] * self.scale[rows]))
+        rows = rows[near]
+        if not rows.size:
+            return
+        height_of = functools.partial(_error_height, self.grid.forest, False)
+        standing = Standing.of(self.grid, self.problem.codes[rows])
+        block = Neighbourhood.of(standing, self.problem.y[rows], height_of, squared[near])
+        shortened = climb(block, there[near], shortest_error)
+        self._keep(rows, shortened)
 
     def _certify(self, rows: IntArray) -> None:
         """Sharpen the bounds of a block of rows, and keep errors that this finds."""
