@@ -170,3 +170,28 @@ def test_a_mode_that_went_away_is_there_until_a_day(gated):
     risen = replace(change, after=0.5, first="2024-03-02", last="")
     come = told(gated, p_value=0.0, new=(replace(mode, change=risen),))
     assert "since 2024-03-02 (40 % > 50 %)" in come.mode_line(0)
+
+
+def test_values_beyond_the_range_are_at_least_a_part_of_what_is_new():
+    """A kind of which half lies within the range of the reference is not told by the half beyond it as a whole."""
+    rng = np.random.default_rng(3)
+
+    def visits(n):
+        return pd.DataFrame({"age": rng.normal(40, 5, n), "city": rng.choice(["A", "B"], n)})
+
+    reference, current = visits(250), visits(250)
+    current.loc[:39, "age"] = 48.0 + rng.exponential(9.0, 40)
+    result = audit_samples(reference, current)
+    (mode,) = result.changes.new
+    assert mode.contrasts[0].text.startswith("age above")
+    assert mode.is_part
+    assert mode.n_members < 40
+    assert "at least" in result.sentence.lower()
+    assert result.mode_line(0).startswith("1  at least ")
+
+
+def test_a_new_level_says_how_many_there_are(gated):
+    (mode,) = gated.changes.new
+    assert not mode.is_part
+    assert "at least" not in gated.sentence.lower()
+    assert "at least" not in gated.mode_line(0)

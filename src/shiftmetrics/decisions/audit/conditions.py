@@ -152,10 +152,22 @@ def _joined(mode: ModeRows, condition: ModeRows, shared: int) -> ModeRows:
 
 
 def _condition(
-    column: Column, text: str, own: IntArray, other: IntArray, *, inside: str, outside: str
+    column: Column,
+    text: str,
+    own: IntArray,
+    other: IntArray,
+    *,
+    inside: str,
+    outside: str,
+    is_beyond: bool = False,
 ) -> ModeRows:
     contrast = Contrast(
-        column=str(column.name), effect=1.0, inside=inside, outside=outside, text=text
+        column=str(column.name),
+        effect=1.0,
+        inside=inside,
+        outside=outside,
+        text=text,
+        is_beyond=is_beyond,
     )
     return ModeRows(own, other, contrasts=(contrast,))
 
@@ -264,6 +276,7 @@ def _out_of_range(column: Column, own: pd.Series, other: pd.Series) -> list[Mode
                 known_rows,
                 inside=in_words(column.role, median_of(values[sign * values > chosen])),
                 outside=outside,
+                is_beyond=True,
             )
         )
     return found

@@ -53,6 +53,8 @@ class Contrast(Record):
         The members' value, and that of all samples of the other side: a median, or per cent of the level.
     text : str
         In words, such as "workclass = Gig-platform", "hours 64", "gain missing".
+    is_beyond : bool
+        Whether the members are those beyond (nearly) all values of the other side.
     """
 
     column: str
@@ -60,6 +62,7 @@ class Contrast(Record):
     inside: str
     outside: str
     text: str
+    is_beyond: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -84,6 +87,9 @@ class TableMode(Record):
         The columns that tell it from the nearest samples of the other side.
     change : ChangePoint or None
         Since when, where times are given.
+    is_part : bool
+        Whether values beyond those of the other side alone say which samples are members: others of their kind may
+        lie within its range, so that the mode is at least so large.
     """
 
     missing: bool
@@ -95,6 +101,7 @@ class TableMode(Record):
     p_value: float
     contrasts: tuple[Contrast, ...]
     change: ChangePoint | None = None
+    is_part: bool = False
 
     @property
     def n_members(self) -> int:

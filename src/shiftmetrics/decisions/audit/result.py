@@ -141,7 +141,9 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         if changes.new:
             n = len(changes.new)
             modes = "one mode" if n == 1 else f"{n} modes"
-            return f"{format_percent(fraction)} of the samples are new, in {modes} ({p})"
+            # Values beyond the range of the reference are a part of a mode, whose other samples may lie within it.
+            least = "at least " if any(mode.is_part for mode in changes.new) else ""
+            return f"{least}{format_percent(fraction)} of the samples are new, in {modes} ({p})"
         if changes.gradual:
             either = min(changes.novelty_p_value, changes.missing_p_value)
             return f"no new mode, but a change ({p_words(either)}): {changes.gradual}"
@@ -307,8 +309,9 @@ class AuditResult(LeadingVerdict, Drawn, Result):
         ordinary = ""
         if mode.n_ordinary >= _SAID_ORDINARY * mode.n_members:
             ordinary = f", about {mode.n_ordinary} of them ordinary"
+        least = "at least " if mode.is_part else ""
         return (
-            f"{place + 1}  {format_percent(mode.fraction)}{before}  {since}{mode.description}  "
+            f"{place + 1}  {least}{format_percent(mode.fraction)}{before}  {since}{mode.description}  "
             f"{mode.n_members} samples{ordinary}"
         )
 

@@ -365,4 +365,6 @@ def _described(
         names=order.astype(str),
         p_value=mode.p_value,
         contrasts=tuple(contrasts[:MOST_CONTRASTS]),
+        # Other samples of the kind may lie within the range of the other side.
+        is_part=bool(mode.contrasts) and all(each.is_beyond for each in mode.contrasts),
     )
