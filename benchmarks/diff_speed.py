@@ -1,14 +1,17 @@
-"""How long `diff` takes, as ratios: to one softmax over both files, and to the reading of a log by the json module.
+"""How long `diff` takes, as ratios: to a softmax over both files, json.loads of a log, and reading two parquet files.
+
+The last is of CPU time, since threads decode parquet, of files with ids, and of `agreement` too.
 
 Each in a process of its own, whose largest memory is set against the size of one file:
 
-    python benchmarks/diff_speed.py [--rows 50000] [--classes 1000] [--samples 100000]
+    python benchmarks/diff_speed.py [--rows 50000] [--classes 1000] [--samples 100000] [--ids 1000000]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -32,6 +35,14 @@ try:
 except SystemExit as ended:
     assert ended.code == 0, ended.code
 print(before, peak(), file=sys.stderr)
+"""
+
+
+IMPORTS = "import numpy, pandas as pd, scipy.special, pyarrow.parquet\n"
+PEAK = """
+import re
+from pathlib import Path
+print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 """
 
 
@@ -120,16 +131,83 @@ def diff_of_logs(folder: Path, n_samples: int) -> None:
     print(f"  compared with itself: {compared / rival:.1f} times")
 
 
+def write_parquet(folder: Path, n_rows: int) -> list[Path]:
+    """Write the probabilities of ten classes for two models, with ids that are words, and the labels."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    names = [f"class {place}" for place in range(10)]
+    logits = 2.0 * rng.normal(size=(n_rows, 10))
+    labels = np.array(names)[logits.argmax(axis=1)]
+    ids = [f"sample-{place:07d}" for place in range(n_rows)]
+    paths = []
+    for model in ("old", "new"):
+        terms = np.exp(logits)
+        terms /= terms.sum(axis=1, keepdims=True)
+        frame = pd.DataFrame(terms, columns=names).assign(label=labels)
+        frame.insert(0, "id", ids)
+        paths.append(folder / f"{model}.parquet")
+        frame.to_parquet(paths[-1], index=False)
+        logits += 0.3 * rng.normal(size=logits.shape)
+    return paths
+
+
+def cpu_of(code: str) -> tuple[float, float]:
+    """Return the least CPU time of three processes, and the largest memory, in seconds and MiB."""
+    found = []
+    for _ in range(3):
+        before = os.times()
+        done = subprocess.run(
+            [sys.executable, "-c", code + PEAK], capture_output=True, text=True, check=True
+        )
+        after = os.times()
+        spent = after.children_user + after.children_system
+        peak = int(done.stdout.split()[-1]) / 2**10
+        found.append((spent - before.children_user - before.children_system, peak))
+    return min(found)[0], max(peak for _, peak in found)
+
+
+def files_with_ids(folder: Path, n_rows: int) -> None:
+    """Set `diff` and `agreement` of two parquet files against their reading, and reading and measure."""
+    old, new = map(str, write_parquet(folder, n_rows))
+    start, _ = cpu_of(IMPORTS)
+    read, of_read = cpu_of(
+        f"{IMPORTS}tables = [pd.read_parquet(path) for path in ({old!r}, {new!r})]"
+    )
+    scores = "[pd.read_parquet(path).iloc[:, 1:11].to_numpy() for path in"
+    measured, _ = cpu_of(
+        f"{IMPORTS}from shiftmetrics import posterior_agreement\n"
+        f"posterior_agreement(*{scores} ({new!r}, {old!r})])"
+    )
+    rivals = {"diff": read - start, "agreement": measured - start}
+    for command, first, second in (("diff", old, new), ("agreement", new, old)):
+        typed = ["shiftmetrics", command, first, second]
+        spent, peak = cpu_of(
+            f"import sys; sys.argv = {typed!r}\nfrom shiftmetrics.cli import main\n"
+            "try: main()\nexcept SystemExit as ended: assert ended.code in (None, 0, 1, 3)"
+        )
+        what = "reading both" if command == "diff" else "reading and measuring"
+        ratio = (spent - start) / rivals[command]
+        print(
+            f"{command} of two parquet files of {n_rows:,} x 10 with ids: {ratio:.1f} times {what}"
+        )
+        print(
+            f"  {spent - start:.1f} CPU seconds; {peak:.0f} MiB, and {of_read:.0f} to read both alone"
+        )
+
+
 def run() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=50_000)
     parser.add_argument("--classes", type=int, default=1_000)
     parser.add_argument("--samples", type=int, default=100_000)
+    parser.add_argument("--ids", type=int, default=1_000_000)
     typed = parser.parse_args()
     print(header())
     with tempfile.TemporaryDirectory() as name:
         diff_of_probabilities(Path(name), typed.rows, typed.classes)
         diff_of_logs(Path(name), typed.samples)
+        files_with_ids(Path(name), typed.ids)
 
 
 if __name__ == "__main__":

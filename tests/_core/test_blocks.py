@@ -20,6 +20,7 @@ from shiftmetrics._core.blocks import (
     map_reduce,
     one_blas_thread,
     row_blocks,
+    threads_of,
 )
 
 TEN = [slice(i, i + 1) for i in range(10)]
@@ -224,3 +225,16 @@ def test_a_reader_that_stops_early_gives_the_threads_back() -> None:
             assert blas_threads() == {1}
             parts.close()
         assert blas_threads() == before
+
+
+@pytest.mark.parametrize(("n_workers", "expected"), [(1, 1), (2, 2), (3, 3), (8, 3), (None, 3)])
+def test_matrix_products_take_no_more_threads_than_the_executor(
+    n_workers: int | None, expected: int
+) -> None:
+    with threadpool_limits(3, user_api="blas"):
+        if blas_threads() != {3}:
+            pytest.skip("this library of matrix products has fewer threads")
+        executor = None if n_workers is None else ThreadPoolExecutor(n_workers)
+        with threads_of(executor):
+            assert blas_threads() == {expected}
+        assert blas_threads() == {3}

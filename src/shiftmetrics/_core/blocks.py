@@ -184,6 +184,24 @@ def one_blas_thread() -> Iterator[None]:
                 _LIMIT.limiter = None
 
 
+@contextmanager
+def threads_of(executor: Executor | None) -> Iterator[None]:
+    """Keep matrix products outside of blocks, such as those of eigenvectors, to the threads of an executor."""
+    allowed = getattr(executor, "_max_workers", None)
+    if allowed == 1:
+        with one_blas_thread():
+            yield
+        return
+    if allowed is not None:
+        # never more than before: the environment may ask for fewer
+        now = [part["num_threads"] for part in _controller().info() if part["user_api"] == "blas"]
+        if allowed < max(now, default=1):
+            with _controller().limit(limits=allowed, user_api="blas"):
+                yield
+            return
+    yield
+
+
 class _BlasLimit:
     """Which blocks of code keep matrix products to one thread now."""
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import is_labelled, is_table
+from shiftmetrics._core.blocks import threads_of
 from shiftmetrics._core.options import (
     Computing,
     Resampling,
@@ -207,7 +208,8 @@ def kernel_entropic_novelty(
         executor=computing.executor,
     )
     # 3. The score first, so that its factor gives its memory back before the search.
-    with progress_bar(computing.progress, "novelty: the score, then rounds of the search") as bar:
+    bar_of = progress_bar(computing.progress, "novelty: the score, then rounds of the search")
+    with threads_of(computing.executor), bar_of as bar:
         solution = solve(problem, route)
         found = detect(
             problem, options, together=together, columns=columns, rng=generator, report=bar.update
