@@ -364,3 +364,16 @@ def test_columns_that_count_from_1_are_asked_for_where_labels_count_from_0():
     frames = [pd.DataFrame(part, columns=["V1", "V2", "V3"]) for part in models]
     with pytest.raises(AmbiguousReadingError, match="--classes 0,1,2"):
         _read(*frames, pd.DataFrame({"y": truth}))
+
+
+def test_names_of_rows_that_no_other_file_has_are_asked_for():
+    truth, models = _models()
+    frames = [
+        pd.DataFrame({"": [f"{start + row}" for row in range(len(part))], "answer": part.argmax(1)})
+        for start, part in zip((100, 9000), models, strict=True)
+    ]
+    labels = pd.DataFrame({"y": truth})
+    with pytest.raises(AmbiguousReadingError, match="--id none"):
+        _read(*frames, labels)
+    tables = _read(*frames, labels, id="none")
+    np.testing.assert_array_equal(tables.files[1].answers().astype(int), models[1].argmax(axis=1))

@@ -49,9 +49,11 @@ STRANGERS = (
     ),
     Stranger(b"-----BEGIN", "a key or a certificate"),
     Stranger(b"{\\rtf", "a document"),
+    Stranger(b"\\begin{", "a table of LaTeX"),
+    Stranger(b"\\documentclass", "a document of LaTeX"),
 )
 
-_MARKUP = re.compile(rb"\s*<(!doctype|html|\?xml|head|body|table|svg|div)\b", re.IGNORECASE)
+_MARKUP = re.compile(rb"\s*<(!doctype|html|\?xml|head|body|table|tr|svg|div)\b", re.IGNORECASE)
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 _SAS = bytes(12) + b"\xc2\xea\x81\x60"
 

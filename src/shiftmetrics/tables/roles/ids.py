@@ -197,7 +197,11 @@ def _partial(
         readings.append(
             PossibleReading("compares the rows that all files have", options.typed("--inner", True))
         )
-    if len(sizes) == 1 and one.is_place:
+    # row names that R and pandas write without a name differ where the models' tables were made apart
+    is_unnamed = all(
+        table.columns[names[0]].is_unnamed for table, names in zip(tables, one.names, strict=True)
+    )
+    if len(sizes) == 1 and (one.is_place or (is_unnamed and not one.relation.n_common)):
         readings.append(PossibleReading("rows go by their place", options.typed("--id", "none")))
     if readings:
         raise AmbiguousReadingError(sentence, readings)
