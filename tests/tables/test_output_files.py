@@ -34,3 +34,16 @@ def test_columns_of_other_names(options):
 def test_columns_that_are_not_there():
     with pytest.raises(UnreadableTableError, match="bm25"):
         two(prediction="bm25")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_an_output_that_is_no_number_is_refused(value):
+    rng = np.random.default_rng(0)
+    old = pd.DataFrame(
+        {"id": 7 * np.arange(30), "y": rng.normal(size=30), "pred": rng.normal(size=30)}
+    )
+    new = old.assign(pred=rng.normal(size=30))
+    new.loc[4, "pred"] = value
+    files = [cells_of(old, "old"), cells_of(new, "new")]
+    with pytest.raises(UnreadableTableError, match="row 4"):
+        read_predictions(files, options=RoleOptions(label="y"))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from shiftmetrics._core.validation import first_few
 from shiftmetrics.tables.ask import UnreadableTableError
+from shiftmetrics.tables.evidence import TableEvidence
 from shiftmetrics.tables.finding import free_columns
 from shiftmetrics.tables.finished import finished_tables
 from shiftmetrics.tables.opening import FoundRoles
-from shiftmetrics.tables.prediction_tables import PredictionTable, PredictionTables
+from shiftmetrics.tables.prediction_tables import PredictionTable, PredictionTables, TakenRows
 from shiftmetrics.tables.roles.single import find_single
 from shiftmetrics.tables.unread import refuse_large_integers
 
@@ -50,6 +53,7 @@ def output_tables(roles: FoundRoles) -> PredictionTables:
                 f"{table.label} must have a column of numbers, the outputs of a regression; it has {known}. Name it "
                 f"with {roles.options.typed('--prediction', 'COLUMN')}."
             )
+        _check_finite(table, name, roles.rows[place])
         if roles.options.tolerance is None:
             refuse_large_integers(table, [name])
         found.append(
@@ -72,3 +76,16 @@ def output_tables(roles: FoundRoles) -> PredictionTables:
             f"{roles.truth.column.name!r} of {roles.truth.source}."
         )
     return finished_tables(roles, found, (), truth, "regression")
+
+
+def _check_finite(table: TableEvidence, name: str, rows: TakenRows) -> None:
+    """Refuse gaps and infinite numbers: a change from or to them has no size."""
+    numbers = table.columns[name].numbers
+    assert numbers is not None
+    bad = ~np.isfinite(numbers[rows])
+    if bad.any():
+        place = int(np.arange(table.n_rows)[rows][int(np.argmax(bad))])
+        raise UnreadableTableError(
+            f"{table.label} must have a finite number in each row, got {numbers[place]:g} in the column {name!r}, "
+            f"row {place}, and {int(bad.sum()):,} such rows. Drop these rows, or predict them again."
+        )
