@@ -412,3 +412,12 @@ def test_whole_outputs_count_any_difference() -> None:
     assert diff_models(old, new).changes.n_changed == 10
     halves = [frame.assign(output=frame["output"] + 0.5) for frame in (old, new)]
     assert diff_models(*halves).changes.n_changed == 0
+
+
+def test_weights_that_are_found_are_said_not_to_count():
+    old, new = (
+        pd.DataFrame({"id": 7 * np.arange(20), "answer": answers, "weight": np.arange(20) + 0.5})
+        for answers in (["a", "b"] * 10, ["a"] * 10 + ["a", "b"] * 5)
+    )
+    found = diff_models(old, new).settings["found"]
+    assert any("weights are not used" in text.lower() for text in found)

@@ -174,6 +174,10 @@ def _matched(tables: PredictionTables, groups: Any) -> MatchedRows:
     # A digest of objects would be one of their places in memory.
     if ids.dtype == object:
         ids = ids.astype(str)
+    reading = tables.reading
+    if tables.weight is not None:
+        note = "weights are not used here: each row counts once"
+        reading = replace(reading, notes=(*reading.notes, note))
     return MatchedRows(
         ids=ids,
         old_rows=tables.files[0].rows,
@@ -182,7 +186,7 @@ def _matched(tables: PredictionTables, groups: Any) -> MatchedRows:
         group=_groups(groups, tables),
         group_name=_group_name(tables),
         plan=tables.plan,
-        reading=tables.reading,
+        reading=reading,
         warnings=tuple(as_sentence(text) for text in tables.reading.warnings),
     )
 
