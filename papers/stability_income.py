@@ -1,8 +1,7 @@
 """Figure 6: stability of networks that predict income, by three training methods, over the prices.
 
 Adult in the place of ACS Income; 2,000 rows to train on and 2,000 to evaluate, networks of 16 hidden units, and a
-cross-entropy of 3 as broken, as in the paper. AT and tilted ERM pick one of three penalties, 0.1, 0.3 and 1; the
-paper's ten take some 25 minutes of a core more, all but 2 of them for AT (`PAPER_GRID` in `_tables.py`).
+cross-entropy of 3 as broken, as in the paper. AT and tilted ERM pick one of the paper's ten penalties, 0.1 to 1.
 
 At theta1 = 100 a threshold that no reweighting reaches gets an R that says how large 100 is: the table below has
 values of 77 to 2,913. The orders are therefore counts of seeds, judged by the exact binomial interval; the next
