@@ -348,5 +348,5 @@ def show_verdict(verdict: Verdict, result: Result, console: Console) -> None:
         console.line((step, "bold"))
     for warning in result.warnings:
         # A doubt that decides stands in the sentence above.
-        if warning.rstrip(".") not in verdict.sentence:
+        if warning[1:].rstrip(".") not in verdict.sentence:
             console.line((f"Warning: {warning}", "yellow"))

@@ -25,6 +25,10 @@ def is_generated_name(name: str) -> bool:
     return beginning == "column" and number.isdigit()
 
 
+INDEX = "index"
+"""What the index of pandas is called where it has no name."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cells:
     r"""The cells of one table: no kind of column, no role and no missing value is decided yet.

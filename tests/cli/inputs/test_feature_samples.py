@@ -1,9 +1,12 @@
 """Two files of features: numbers as they are, words for the measure to read."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from shiftmetrics.cli.inputs import chunked_files
 from shiftmetrics.cli.inputs.feature_samples import (
     FeatureOptions,
     array_of_sample,
@@ -74,3 +77,25 @@ def test_options_that_do_not_fit(tmp_path):
         read_feature_samples(path, path, FeatureOptions(id_column="x"))
     with pytest.raises(ValueError, match="--size must go alone"):
         refuse_options({"--text": None, "--size": 3}, "go alone")
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_folders_have_the_ids_and_labels_of_one_file(place, monkeypatch, is_large):
+    pytest.importorskip("pyarrow")
+    if is_large:
+        monkeypatch.setattr(chunked_files, "AT_ONCE", 0)
+    rng = np.random.default_rng(0)
+    for k, name in enumerate(("new", "old")):
+        frame = pd.DataFrame({"row_id": np.arange(40) + 100 * k, "x": rng.normal(size=40)})
+        frame = frame.assign(z=rng.normal(size=40), label=rng.integers(0, 2, 40))
+        frame.to_parquet(f"{name}.parquet")
+        Path(name).mkdir()
+        for part in (0, 1):
+            frame[part * 20 : part * 20 + 20].to_parquet(f"{name}/{part}.parquet")
+    whole = read_feature_samples("new.parquet", "old.parquet", FeatureOptions())
+    parts = read_feature_samples("new", "old", FeatureOptions())
+    assert (
+        parts[0].notes == whole[0].notes == ["Took label as the label.", "Took row_id as the id."]
+    )
+    for one, other in zip(parts, whole, strict=True):
+        np.testing.assert_array_equal(np.asarray(one.values), np.asarray(other.values))

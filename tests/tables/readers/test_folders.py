@@ -71,3 +71,18 @@ def test_what_does_not_belong_together_is_refused(folder):
     (folder / "b.parquet").write_bytes(b"PAR1")
     with pytest.raises(UnreadableError, match="one kind"):
         read_file(folder, "OLD")
+
+
+def test_slices_of_one_frame_have_the_same_columns(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"a": range(6), "b": list("uvwxyz")})
+    for name, rows in (("whole", frame), ("some", frame[frame["a"] != 4])):
+        (tmp_path / name).mkdir()
+        for part, start in enumerate((0, 3)):
+            rows[start : start + 3].to_parquet(tmp_path / name / f"{part}.parquet")
+    whole = read_file(tmp_path / "whole", "OLD").frame
+    assert list(whole.columns) == ["a", "b"]
+    assert whole["a"].tolist() == list(range(6))
+    # An index with a gap names rows.
+    some = read_file(tmp_path / "some", "OLD").frame
+    assert some["index"].tolist() == some["a"].tolist() == [0, 1, 2, 3, 5]

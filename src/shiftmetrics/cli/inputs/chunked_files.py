@@ -1,9 +1,10 @@
-"""Folders and patterns of parquet files: they are read in chunks, so that they need not fit in memory."""
+"""Folders and patterns of parquet files: large ones are read in chunks, so that they need not fit in memory."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shiftmetrics._core.arrays import is_in_chunks
@@ -14,6 +15,14 @@ from shiftmetrics.cli.inputs.prediction_files import listed, read_cells, typed_s
 from shiftmetrics.cli.inputs.row_values import require_column
 from shiftmetrics.cli.inputs.sources import Source, parquet_files
 from shiftmetrics.cli.options import OPENING
+from shiftmetrics.tables.cells import Cells
+from shiftmetrics.tables.python import cells_of
+
+AT_ONCE = 2**28
+"""Bytes, unpacked, up to which folders are read at once: a quarter of a GiB, with copies less than one."""
+
+_FIRST_ROWS = 10_000
+"""Rows that tell what the columns of a large folder are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +59,42 @@ def read_in_chunks(text: str, argument: str, columns: str | None = None) -> Chun
         names = _chosen(columns, values.names, argument)
         values = values.select([values.names.index(name) for name in names])
     return ChunkedFile(source=source, values=values, names=list(values.names))
+
+
+def fit_at_once(texts: Iterable[str]) -> bool:
+    """Return whether folders of parquet files are small together; what cannot be read is for its reader to say."""
+    with needs("a folder of parquet files", "pyarrow", "'shiftmetrics[parquet]'"):
+        from pyarrow.parquet import read_metadata
+    total = 0
+    for path in (file for text in texts for file in parquet_files(text)):
+        try:
+            about = read_metadata(path)
+        except Exception:  # damaged in whichever way
+            return True
+        groups = (about.row_group(place) for place in range(about.num_row_groups))
+        total += sum(group.total_byte_size for group in groups)
+    return total <= AT_ONCE
+
+
+def first_rows(text: str, argument: str, file: ChunkedFile) -> Cells:
+    """Return the first rows of a folder, which tell what its columns are; of one file all."""
+    files = parquet_files(text)
+    if not files:
+        return read_cells(file.source)
+    from pyarrow.dataset import dataset
+
+    head = dataset([str(path) for path in files]).head(_FIRST_ROWS)
+    return replace(cells_of(head.to_pandas(), argument), name=str(file.source))
+
+
+def selected(file: ChunkedFile, names: list[str]) -> ChunkedFile:
+    """Return some of the columns, in their order."""
+    values: Any = file.values
+    if hasattr(values, "select"):
+        values = values.select([values.names.index(name) for name in names])
+    else:
+        values = values[names]
+    return replace(file, values=values, names=names)
 
 
 def _chunks(files: tuple[Any, ...], text: str, argument: str) -> Any:

@@ -11,7 +11,12 @@ import numpy as np
 from shiftmetrics._core.arrays import as_array, is_in_chunks
 from shiftmetrics._core.tables import Align, align_tables
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.cli.inputs.chunked_files import read_in_chunks
+from shiftmetrics.cli.inputs.chunked_files import (
+    first_rows,
+    fit_at_once,
+    read_in_chunks,
+    selected,
+)
 from shiftmetrics.cli.inputs.prediction_files import listed, names_file, read_cells, typed_source
 from shiftmetrics.cli.inputs.row_values import Values, require_column, row_values
 from shiftmetrics.cli.inputs.sources import Source, parquet_files
@@ -112,7 +117,8 @@ def read_feature_samples(test: str, reference: str, options: FeatureOptions) -> 
         If a column is missing, stands in one file alone, or holds what cannot be measured.
     """
     typed = [(test, "TEST"), (reference, "REFERENCE")]
-    if any(parquet_files(text) for text, _ in typed):
+    folders = [text for text, _ in typed if parquet_files(text)]
+    if folders and not fit_at_once(folders):
         return _in_chunks(typed, options)
     sources = [typed_source(text, argument) for text, argument in typed]
     cells = [read_cells(source) for source in sources]
@@ -123,12 +129,30 @@ def read_feature_samples(test: str, reference: str, options: FeatureOptions) -> 
 
 
 def _in_chunks(typed: Sequence[tuple[str, str]], options: FeatureOptions) -> list[FeatureSample]:
-    """Return folders of parquet files in chunks, which hold numbers alone."""
+    """Return large folders of parquet files in chunks, which hold numbers alone."""
     refused = {**options.of_tables(), "--label": options.label}
     del refused["--columns"]
     refuse_options(refused, "be left out for several parquet files, whose rows pair by their place")
     found = [read_in_chunks(text, argument, options.columns) for text, argument in typed]
-    return [FeatureSample(source=part.source, values=part.values) for part in found]
+    notes: list[str] = []
+    # Without names the first rows tell which columns are ids and labels.
+    if options.columns is None and all(part.names is not None for part in found):
+        cells = [
+            first_rows(text, argument, part)
+            for (text, argument), part in zip(typed, found, strict=True)
+        ]
+        decided = decide_kinds(cells, decimal=OPENING.get().decimal)
+        heads = _of_tables([part.source for part in found], cells, decided, FeatureOptions())
+        if heads[0].table is not None:
+            raise ValueError(
+                "TEST and REFERENCE must hold numbers alone in large folders, got words, dates or gaps among them. "
+                "Name columns of numbers: --columns a,b,c."
+            )
+        found = [selected(part, list(heads[0].values.columns)) for part in found]
+        notes = heads[0].notes
+    samples = [FeatureSample(source=part.source, values=part.values) for part in found]
+    samples[0].notes = notes
+    return samples
 
 
 def _of_arrays(

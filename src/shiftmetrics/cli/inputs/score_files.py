@@ -13,7 +13,8 @@ from shiftmetrics._core.arrays import FloatArray
 from shiftmetrics._core.exceptions import ArgumentTypeError
 from shiftmetrics._core.tables import Align
 from shiftmetrics._core.validation import first_few
-from shiftmetrics.cli.inputs.chunked_files import ChunkedFile, read_in_chunks
+from shiftmetrics.cli.inputs.chunked_files import fit_at_once
+from shiftmetrics.cli.inputs.chunked_scores import read_chunked_scores
 from shiftmetrics.cli.inputs.prediction_files import (
     names_file,
     predicted_cells,
@@ -140,7 +141,8 @@ def read_score_files(
     ValueError
         If no reading fits, two do, or files hold no scores of classes.
     """
-    if any(parquet_files(text) for text, _ in typed):
+    folders = [text for text, _ in typed if parquet_files(text)]
+    if folders and not fit_at_once(folders):
         given = {"--weight": weight, "--groups": groups, "--model": list(models)}
         return _in_chunks(typed, roles, given)
     sources = []
@@ -373,7 +375,7 @@ def _with_vectors(
 def _in_chunks(
     typed: Sequence[tuple[str, str]], roles: ColumnOptions, given: Mapping[str, Any]
 ) -> ScoreFiles:
-    """Return folders of parquet files in chunks: their rows go by their place."""
+    """Return large folders of parquet files in chunks: their rows go by their place."""
     columns = {f"--{name.removesuffix('_column')}": value for name, value in vars(roles).items()}
     refused = {**columns, **given}
     wanted = refused.pop("--columns")
@@ -382,9 +384,10 @@ def _in_chunks(
             raise ValueError(
                 f"{option} must be left out for several parquet files, whose rows pair by their place."
             )
-    files: list[ChunkedFile] = [read_in_chunks(text, argument, wanted) for text, argument in typed]
+    found = read_chunked_scores(typed, wanted)
     return ScoreFiles(
-        sources=tuple(file.source for file in files),
-        scores=tuple(file.values for file in files),
-        classes=None if files[0].names is None else tuple(files[0].names),
+        sources=tuple(file.source for file in found.files),
+        scores=tuple(file.values for file in found.files),
+        classes=found.classes,
+        said=found.said,
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shiftmetrics._core.validation import needs
-from shiftmetrics.tables.cells import Cells
+from shiftmetrics.tables.cells import INDEX, Cells
 from shiftmetrics.tables.content import Content, Reader
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def cells_of_arrow(table: Any, content: Content) -> Cells:
     ordered = []
     notes = []
     if ranges is not None:
-        columns["index"] = pd.Series(ranges)
+        columns[INDEX] = pd.Series(ranges)
     # beside lists of words, lists of numbers may be the scores of these words: the places then mean nothing
     whole = any(_is_list_of_words(kind) for kind in table.schema.types)
     for place in order:
@@ -125,7 +125,7 @@ def cells_of_arrow(table: Any, content: Content) -> Cells:
         raise content.refusal("a table with columns", "which has none")
     frame, texts, more = expanded(pd.DataFrame(columns), written)
     frame = frame.reset_index(drop=True)
-    rows: tuple[str, ...] = ("index",) if ranges is not None else ()
+    rows: tuple[str, ...] = (INDEX,) if ranges is not None else ()
     rows += tuple(name for name in index.values() if name in frame.columns)
     return Cells(
         argument=content.argument,
@@ -255,14 +255,14 @@ def _index(about: dict[bytes, bytes], table: Any) -> tuple[dict[str, str], Any]:
     for column in columns:
         if isinstance(column, str) and column in table.schema.names:
             unnamed = column.startswith("__index_level_")
-            free = "index" if "index" not in table.schema.names else "index 2"
+            free = INDEX if INDEX not in table.schema.names else "index 2"
             index[column] = free if unnamed and len(columns) == 1 else column
         elif isinstance(column, dict) and column.get("kind") == "range":
             found = range(int(column["start"]), int(column["stop"]), int(column["step"]))
             if (
                 len(found) == table.num_rows
                 and found != range(len(found))
-                and "index" not in table.schema.names
+                and INDEX not in table.schema.names
             ):
                 ranges = found
     return index, ranges

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from shiftmetrics.tables.cells import Cells
+from shiftmetrics.tables.cells import INDEX, Cells
 from shiftmetrics.tables.content import Content, ReadOptions, UnreadableError
 from shiftmetrics.tables.logs import joined_logs
 from shiftmetrics.tables.readers.lm_eval import is_sample_log, read_sample_log
@@ -108,7 +108,7 @@ def read_parts(parts: list[Content], name: str, read: Callable[[Content], Cells]
         and len(parts) > 1
     ):
         return dataclasses.replace(read(_joined_text(parts, name)), name=name)
-    tables = [_with_partition(read(part), part) for part in parts]
+    tables = _with_one_index([_with_partition(read(part), part) for part in parts])
     columns = list(tables[0].frame.columns)
     for table in tables[1:]:
         if list(table.frame.columns) != columns:
@@ -153,6 +153,35 @@ def _with_partition(cells: Cells, part: Content) -> Cells:
     return dataclasses.replace(
         cells, table=frame, values=None, written=cells.written | set(partition)
     )
+
+
+def _with_one_index(tables: list[Cells]) -> list[Cells]:
+    """Return parts of one frame alike: pandas keeps the counting index of a slice, unless the slice begins at 0."""
+    counted = [INDEX in table.index for table in tables]
+    if all(counted) or not any(counted):
+        return tables
+    alike = []
+    for table, is_counted in zip(tables, counted, strict=True):
+        if is_counted or INDEX in table.frame.columns:
+            alike.append(table)
+            continue
+        frame = table.frame.copy()
+        frame.insert(0, INDEX, range(len(frame)))
+        alike.append(
+            dataclasses.replace(table, table=frame, values=None, index=(INDEX, *table.index))
+        )
+    places = [place for table in alike for place in table.frame[INDEX]]
+    # An index that counts the rows of all parts says nothing, as that of one file.
+    if places != list(range(len(places))):
+        return alike
+    return [
+        dataclasses.replace(
+            table,
+            table=table.frame.drop(columns=INDEX),
+            index=tuple(name for name in table.index if name != INDEX),
+        )
+        for table in alike
+    ]
 
 
 def _joined(tables: list[Cells], name: str, first: Content) -> Cells:
