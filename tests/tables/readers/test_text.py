@@ -225,6 +225,8 @@ def test_blank_lines_in_one_column_are_gaps(tmp_path):
 def test_names_that_stand_twice_are_refused(tmp_path):
     with pytest.raises(UnreadableError, match="'a' twice"):
         read(tmp_path, "a,b,a\n1,2,3\n")
+    with pytest.raises(UnreadableError, match="'a' twice"):
+        read(tmp_path, "a,b,a\n1,2,3\n4,5,6\n")
 
 
 def test_nothing_below_the_header_is_refused(tmp_path):

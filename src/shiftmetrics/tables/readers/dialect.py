@@ -210,6 +210,9 @@ def _joined_levels(above: list[str], rows: list[list[str]]) -> list[str]:
     repeated = [name for name in first if name]
     if len(set(repeated)) == len(repeated) or not all(second[1:]):
         return []
+    # Numbers below names that stand twice are cells, unless an index leaves its place in both lines empty.
+    if (first[0] or second[0]) and all(map(is_number, second)):
+        return []
     names = [".".join(part for part in pair if part) for pair in zip(first, second, strict=True)]
     if len(set(names)) < len(names):
         return []
