@@ -5,6 +5,7 @@ import pytest
 from sklearn import metrics
 
 from shiftmetrics.decisions.metrics.sums import (
+    MarginRows,
     added_effects,
     coefficient_of_determination,
     effects_of_sums,
@@ -87,3 +88,17 @@ def test_regression_is_that_of_scikit_learn():
 
 def test_unknown_names_are_none():
     assert margins_metric("roc_auc", 2) is None
+
+
+def test_rows_of_margins_are_their_features_a_block_at_a_time(answers):
+    y, p = answers
+    rows = MarginRows(y, p, K)
+    whole = margin_features(y, p, K)
+    np.testing.assert_array_equal(rows[7:19], whole[7:19])
+    counts = np.random.default_rng(1).integers(0, 4, len(y)).astype(float)
+    np.testing.assert_allclose(rows.total(counts), counts @ whole)
+    of_sums = margins_metric("f1_macro", K)
+    every = np.arange(len(y))
+    assert effects_of_sums(of_sums, rows, every).effects == pytest.approx(
+        effects_of_sums(of_sums, whole, every).effects
+    )

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from shiftmetrics._core.arrays import FloatArray, IntArray
+from shiftmetrics.decisions.metrics.answers import AnswerSide, reach_of_answers
 from shiftmetrics.decisions.metrics.names import TOP, NamedMetric
 from shiftmetrics.decisions.metrics.ranking import (
     effects_of_one_against_rest,
@@ -17,17 +18,11 @@ from shiftmetrics.decisions.metrics.ranking import (
     reach_of_areas,
 )
 from shiftmetrics.decisions.metrics.sums import (
-    OfSums,
     RowEffects,
-    added_effects,
     effects_of_sums,
     explained_brier_score,
     explained_log_loss,
-    grade_features,
-    margin_features,
-    margins_metric,
     mean_score,
-    quadratic_kappa,
 )
 
 LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
@@ -98,73 +93,16 @@ def effects_on_answers(metric: NamedMetric, inputs: ClassInputs) -> MetricEffect
             np.asarray(codes == inputs.positive, dtype=np.int64) for codes in (labels, old, new)
         )
         n_classes = 2
-    sides = [_AnswerSide(metric.name, labels, answers, n_classes) for answers in (old, new)]
+    sides = [AnswerSide(metric.name, labels, answers, n_classes) for answers in (old, new)]
     counts = np.bincount(labels, minlength=n_classes)
     there = counts > 0
     rarest = int(counts[1]) if metric.is_binary else int(counts[there].min())
     return MetricEffects(
         old=sides[0].effects(),
         new=sides[1].effects(),
-        reach=_reach_of_answers(sides[0], sides[1], np.flatnonzero(there)),
+        reach=reach_of_answers(sides[0], sides[1], np.flatnonzero(there)),
         rarest=rarest,
     )
-
-
-class _AnswerSide:
-    """The answers of one model, over the classes that occur in its labels or answers, as scikit-learn takes them."""
-
-    def __init__(self, name: str, labels: IntArray, answers: IntArray, n_classes: int) -> None:
-        self.is_graded = name == "quadratic_kappa"
-        occurring = np.zeros(n_classes, dtype=bool)
-        occurring[labels] = True
-        occurring[answers] = True
-        if n_classes == 2 or self.is_graded:
-            occurring[:] = True
-        self.classes = np.flatnonzero(occurring)
-        # Numbers among these classes; -1 for the others.
-        self.places = np.full(n_classes, -1)
-        self.places[self.classes] = np.arange(len(self.classes))
-        n_kept = len(self.classes)
-        of_sums = quadratic_kappa if self.is_graded else margins_metric(name, n_kept)
-        assert of_sums is not None
-        self.of_sums: OfSums = of_sums
-        cells = self.places[labels] * n_kept + self.places[answers]
-        distinct, self.kinds = np.unique(cells, return_inverse=True)
-        self.kinds = self.kinds.ravel()
-        self.features = self._features(distinct // n_kept, distinct % n_kept)
-
-    def _features(self, labels: IntArray, answers: IntArray) -> FloatArray:
-        if self.is_graded:
-            return grade_features(labels.astype(np.float64), answers.astype(np.float64))
-        return margin_features(labels, answers, len(self.classes))
-
-    def effects(self) -> RowEffects:
-        return effects_of_sums(self.of_sums, self.features, self.kinds)
-
-    def added(self, labels: IntArray, answers: IntArray) -> FloatArray:
-        """Return the effect of one more row of a label and an answer; 0 where a class does not occur."""
-        labels = self.places[labels]
-        answers = self.places[answers]
-        effects = np.zeros(len(labels))
-        known = (labels >= 0) & (answers >= 0)
-        more = self._features(labels[known], answers[known])
-        effects[known] = added_effects(self.of_sums, self.features, self.kinds, more)
-        return effects
-
-
-def _reach_of_answers(old: _AnswerSide, new: _AnswerSide, labels: IntArray) -> float:
-    """Return the largest effect of a row that becomes right or wrong, over all labels and answers that occur."""
-    answers = np.union1d(old.classes, new.classes)
-    truth = np.repeat(labels, len(answers))
-    other = np.tile(answers, len(labels))
-    kept = truth != other
-    truth = truth[kept]
-    other = other[kept]
-    if not len(truth):
-        return 0.0
-    fixed = new.added(truth, truth) - old.added(truth, other)
-    broken = new.added(truth, other) - old.added(truth, truth)
-    return float(np.maximum(np.abs(fixed), np.abs(broken)).max())
 
 
 def effects_on_probabilities(metric: NamedMetric, inputs: ClassInputs) -> MetricEffects:

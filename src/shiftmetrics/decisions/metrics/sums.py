@@ -40,43 +40,86 @@ class RowEffects:
     effects: FloatArray
 
 
-def effects_of_sums(of_sums: OfSums, features: FloatArray, kinds: IntArray) -> RowEffects:
+@dataclass(frozen=True, eq=False)
+class MarginRows:
+    """Hits, labels and predictions of each class that single rows add; of many classes a block of rows at a time.
+
+    Attributes
+    ----------
+    labels, answers : ndarray of int of shape (n_rows,)
+    n_classes : int
+    """
+
+    labels: IntArray
+    answers: IntArray
+    n_classes: int
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, block: slice) -> FloatArray:
+        return margin_features(self.labels[block], self.answers[block], self.n_classes)
+
+    def total(self, counts: FloatArray) -> FloatArray:
+        """Return the sums over rows that stand so many times."""
+        parts = (
+            (self.labels, counts * (self.labels == self.answers)),
+            (self.labels, counts),
+            (self.answers, counts),
+        )
+        sums = [
+            np.bincount(codes, weights=weights, minlength=self.n_classes)
+            for codes, weights in parts
+        ]
+        return np.concatenate(sums)
+
+
+Features: TypeAlias = FloatArray | MarginRows
+"""What rows add to the sums, of shape (n_rows, n_features)."""
+
+
+def _total(features: Features, kinds: IntArray) -> FloatArray:
+    counts = np.bincount(kinds, minlength=len(features)).astype(np.float64)
+    if isinstance(features, MarginRows):
+        return features.total(counts)
+    return np.asarray(counts @ features)
+
+
+def effects_of_sums(of_sums: OfSums, features: Features, kinds: IntArray) -> RowEffects:
     """Return the jackknife of a metric.
 
     Parameters
     ----------
     of_sums : callable
         The metric.
-    features : ndarray of shape (n_kinds, n_features)
+    features : ndarray of shape (n_kinds, n_features), or MarginRows
         What a row of each kind adds to the sums.
     kinds : ndarray of int of shape (n_samples,)
         The kind of each row.
     """
-    counts = np.bincount(kinds, minlength=len(features)).astype(np.float64)
-    total = counts @ features
+    total = _total(features, kinds)
     score = float(of_sums(total[None])[0])
-    without = _scores_beside(of_sums, total, -features)
+    without = _scores_beside(of_sums, total, features, -1.0)
     effects = (len(kinds) - 1.0) * (score - without)
     return RowEffects(score=score, effects=effects[kinds])
 
 
 def added_effects(
-    of_sums: OfSums, features: FloatArray, kinds: IntArray, more: FloatArray
+    of_sums: OfSums, features: Features, kinds: IntArray, more: Features
 ) -> FloatArray:
     """Return by how much the metric rises with one more row of each kind in ``more``, times n + 1."""
-    counts = np.bincount(kinds, minlength=len(features)).astype(np.float64)
-    total = counts @ features
+    total = _total(features, kinds)
     score = float(of_sums(total[None])[0])
-    return (len(kinds) + 1.0) * (_scores_beside(of_sums, total, more) - score)
+    return (len(kinds) + 1.0) * (_scores_beside(of_sums, total, more, 1.0) - score)
 
 
-def _scores_beside(of_sums: OfSums, total: FloatArray, steps: FloatArray) -> FloatArray:
-    """Return the metric of the total and each step, in blocks."""
+def _scores_beside(of_sums: OfSums, total: FloatArray, steps: Features, sign: float) -> FloatArray:
+    """Return the metric of the total with, or without, each row, in blocks."""
     n_rows = max(1, MOST_ENTRIES // len(total))
     scores = np.empty(len(steps))
     for start in range(0, len(steps), n_rows):
         block = slice(start, start + n_rows)
-        scores[block] = of_sums(total + steps[block])
+        scores[block] = of_sums(total + sign * steps[block])
     return scores
 
 
