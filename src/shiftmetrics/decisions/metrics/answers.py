@@ -100,7 +100,10 @@ def reach_of_answers(old: AnswerSide, new: AnswerSide, labels: IntArray) -> floa
         value = sign * moves[kind][best]
         while True:
             found = value
-            for tried in (_pairs(labels, pair[1:]), _pairs(np.array(pair[:1]), answers)):
+            for tried in (
+                _pairs(labels, np.array([pair[1]])),
+                _pairs(np.array([pair[0]]), answers),
+            ):
                 values = sign * _moves(old, new, *tried)[kind]
                 if values.max(initial=-np.inf) > found:
                     place = int(np.argmax(values))
