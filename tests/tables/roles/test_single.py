@@ -71,3 +71,19 @@ def test_where_scores_are_asked_for_both_signs_are_a_margin():
     assert form_of_numbers(["x"], [np.array([0.0, 30.0])], None, options) == "outputs"
     with pytest.raises(UnreadableTableError, match="Divide percentages by 100"):
         form_of_numbers(["x"], [np.array([0.0, 97.0])], None, options)
+
+
+def test_marks_without_labels_are_asked_for():
+    marks = [np.array([1.0, 0.0, np.nan, 0.5]), np.array([1.0, 1.0, 0.0, 0.0])]
+    for style, typed in (("command", "--scores correct"), ("python", "scores='correct')")):
+        with pytest.raises(AmbiguousReadingError) as caught:
+            form_of_numbers(["correct"], marks, None, RoleOptions(style=style))
+        marked, probability = (reading.remedy for reading in caught.value.readings)
+        assert typed in marked
+        assert "columns" in probability
+    for options in (RoleOptions(columns=("correct",)), RoleOptions(task="scores")):
+        assert form_of_numbers(["correct"], marks, None, options) == "probability"
+    for name, truth in (("proba_yes", None), ("correct", TWO)):
+        assert form_of_numbers([name], marks, truth, RoleOptions()) == "probability"
+    some = [np.array([1.0, 0.0, 0.25])]
+    assert form_of_numbers(["correct"], some, None, RoleOptions()) == "probability"

@@ -16,6 +16,9 @@ from shiftmetrics.tables.roles.beside import derived_columns
 from shiftmetrics.tables.roles.names import has_name_of, plain_name
 from shiftmetrics.tables.spelling import distinct_words
 
+MARKS = (0.0, 0.5, 1.0)
+"""What a judge gives, and what a certain model says."""
+
 SingleForm = Literal["probability", "percentage", "margin", "outputs"]
 
 MARGIN_NAMES = ("logit", "margin", "decision_function", "log_odds", "logodds", "raw_score")
@@ -116,6 +119,8 @@ def form_of_numbers(
         says_confidence = all(has_name_of(name, "confidence") for name in names)
         if says_confidence and low >= 0.5 and options.columns is None and options.threshold is None:
             raise _of_the_answer(names[0], options, is_probability=True)
+        if truth is None and _may_be_marks(names, columns, options):
+            raise _of_the_mark(names[0], options)
         return "probability"
     if options.threshold is not None:
         return "margin"
@@ -150,6 +155,35 @@ def form_of_numbers(
     raise AmbiguousReadingError(
         f"The column {names[0]!r} holds numbers from {low:g} to {high:g}, which may be several things.",
         readings,
+    )
+
+
+def _may_be_marks(
+    names: Sequence[str], columns: Sequence[FloatArray], options: RoleOptions
+) -> bool:
+    """Return True for numbers that may as well say how well each question was answered: 0, a half and 1 alone."""
+    is_told = options.columns is not None or options.threshold is not None
+    if is_told or options.classes is not None or options.task is not None:
+        return False
+    plain = [plain_name(name) for name in names]
+    if any("prob" in name or name == "p" or name.startswith("p_") for name in plain):
+        return False
+    return all(np.isin(column[~np.isnan(column)], MARKS).all() for column in columns)
+
+
+def _of_the_mark(name: str, options: RoleOptions) -> AmbiguousReadingError:
+    """Return the question on a column of 0, a half and 1 without labels."""
+    marks = options.typed("--scores", name)
+    if options.style == "python":
+        marks = f"diff_scores(old, new, scores={name!r})"
+    return AmbiguousReadingError(
+        f"The column {name!r} holds 0, 0.5 and 1 alone, which may be several things.",
+        [
+            PossibleReading("it says how well each question was answered", marks),
+            PossibleReading(
+                "it is the probability of the second class", options.typed("--columns", (name,))
+            ),
+        ],
     )
 
 
