@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from shiftmetrics import Resampling, posterior_agreement
+from shiftmetrics.cli.inputs import chunked_files
 from shiftmetrics.comparison import compare_agreement
 
 pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'shiftmetrics[parquet]'")
@@ -19,8 +20,13 @@ REFERENCE = 3.0 * RNG.normal(size=(600, 3))
 SHIFTED = REFERENCE + RNG.normal(size=REFERENCE.shape)
 
 
+IN_CHUNKS = "from shiftmetrics.cli.inputs import chunked_files; chunked_files.AT_ONCE = 0\n"
+
+
 @pytest.fixture
-def folders(tmp_path: Path) -> tuple[Path, Path]:
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    # as if they were large
+    monkeypatch.setattr(chunked_files, "AT_ONCE", 0)
     for name, values in (("shifted", SHIFTED), ("original", REFERENCE)):
         (tmp_path / name).mkdir()
         for number, part in enumerate(np.array_split(values, 3)):
@@ -102,7 +108,8 @@ def test_agreement_within_a_memory_limit(
     )
 
 
-INTERRUPTED = """
+INTERRUPTED = f"""
+{IN_CHUNKS}
 import os, signal, sys
 from shiftmetrics._core.chunks import Chunks
 
@@ -165,6 +172,7 @@ def test_a_disk_that_fills_up_under_the_arrays_ends_in_one_line(folders: tuple[P
         "import resource, signal, sys\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        f"{IN_CHUNKS}"
         "from shiftmetrics.cli import main\n"
         "sys.argv = ['shiftmetrics', 'agreement', 'shifted', 'original', '--json', 'r.json']\n"
         "main()\n"

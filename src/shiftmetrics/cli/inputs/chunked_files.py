@@ -69,11 +69,13 @@ def fit_at_once(texts: Iterable[str]) -> bool:
     for path in (file for text in texts for file in parquet_files(text)):
         try:
             about = read_metadata(path)
-        except Exception:  # damaged in whichever way
-            return True
+        except Exception:  # damaged in whichever way: whoever reads it says so
+            total += path.stat().st_size
+            continue
         groups = (about.row_group(place) for place in range(about.num_row_groups))
         total += sum(group.total_byte_size for group in groups)
-    return total <= AT_ONCE
+    # a limit of memory that was typed counts, too
+    return total <= min(AT_ONCE, OPENING.get().max_gib * 2**30 / COPIES)
 
 
 def first_rows(text: str, argument: str, file: ChunkedFile) -> Cells:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shiftmetrics.cli.inputs.chunked_files import (
     ChunkedFile,
@@ -60,6 +60,9 @@ def read_chunked_scores(typed: Sequence[tuple[str, str]], columns: str | None) -
         first_rows(text, argument, file)
         for (text, argument), file in zip(typed, whole, strict=True)
     ]
+    # Of unlike lengths the measure says more, once it has read all.
+    n_rows = min(len(head.frame) for head in heads)
+    heads = [replace(head, table=head.frame[:n_rows], values=None) for head in heads]
     try:
         tables = read_predictions(heads, options=RoleOptions(task="scores", without_truth=True))
     except UnreadableTableError as error:
