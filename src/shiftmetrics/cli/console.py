@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from shiftmetrics._core.drawing import printable
 
@@ -17,25 +16,19 @@ TAB = 8
 """Columns between two stops of a tab, as rich has them."""
 
 
-@dataclass(frozen=True)
-class Line:
-    """Parts of one line with their styles: whatever a file or a name holds in it is text, and no command."""
+def plain_text(parts: Sequence[tuple[str, str]]) -> str:
+    """Return texts without their styles."""
+    return "".join(printable(text) for text, _ in parts)
 
-    parts: Sequence[tuple[str, str]]
 
-    @property
-    def plain(self) -> str:
-        """The text alone."""
-        return "".join(printable(text) for text, _ in self.parts)
+def _styled(*parts: tuple[str, str]) -> Text:
+    """Return texts for a terminal: whatever a file or a name holds in them is text, and no command."""
+    from rich.text import Text
 
-    def rich(self) -> Text:
-        """Return the line as rich prints it."""
-        from rich.text import Text
-
-        if len(self.parts) == 1:
-            [(text, style)] = self.parts
-            return Text(printable(text), style=style)
-        return Text.assemble(*((printable(text), style) for text, style in self.parts))
+    if len(parts) == 1:
+        [(text, style)] = parts
+        return Text(printable(text), style=style)
+    return Text.assemble(*((printable(text), style) for text, style in parts))
 
 
 class Console(Protocol):
@@ -58,7 +51,7 @@ class PlainConsole:
 
     def line(self, *parts: tuple[str, str]) -> None:
         """Print one line of texts."""
-        say(Line(parts).plain.expandtabs(TAB))
+        say(plain_text(parts).expandtabs(TAB))
 
     def table(
         self,
@@ -82,7 +75,7 @@ class RichConsole:
 
     def line(self, *parts: tuple[str, str]) -> None:
         """Print one line of texts with their styles."""
-        self._terminal.print(Line(parts).rich())
+        self._terminal.print(_styled(*parts))
 
     def table(
         self,
@@ -103,9 +96,7 @@ class RichConsole:
         table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False, show_header=any(header))
         for first, *others in rows:
             style = (styles or {}).get(first, "")
-            cells: list[Any] = [Line([(first, style)]).rich()]
-            cells += [Line([(cell, "")]).rich() for cell in others]
-            table.add_row(*cells)
+            table.add_row(_styled((first, style)), *(_styled((cell, "")) for cell in others))
         self._terminal.print(table)
 
 
