@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -178,10 +178,8 @@ def diff_metric(
             )
         of = effects_on_answers if named.needs == "answers" else effects_on_probabilities
         effects = of(named, inputs)
-    lack, interval, verdict = _decided(effects, clusters, allow)
     doubts = pair.rows.reading.warnings
-    if doubts and verdict != verdicts.WORSE:
-        verdict = verdicts.CANNOT_TELL_YET
+    lack, interval, verdict = _decided(effects, clusters, allow, doubts)
     uses_scores = response == "probabilities" if named is None else named.needs == "probabilities"
     return MetricDiffResult(
         value=effects.difference,
@@ -214,24 +212,31 @@ def diff_metric(
 
 
 def _decided(
-    effects: MetricEffects, clusters: IntArray | None, allow: float | None
+    effects: MetricEffects,
+    clusters: IntArray | None,
+    allow: float | None,
+    doubts: Sequence[str],
 ) -> tuple[str | None, Interval | None, str]:
-    """Return why nothing can be said of future rows, or the interval, and the verdict."""
+    """Return why nothing can be said of future rows, or the interval, and the verdict.
+
+    On a doubtful reading nothing is safe or better; worse it may be.
+    """
     lack = shortage(effects, clusters)
     if lack is not None:
         return lack, None, verdicts.CANNOT_TELL_YET
     interval = metric_interval(effects, clusters, LEVEL)
-    return None, interval, verdict_on_difference(allow, None, interval)
+    verdict = verdict_on_difference(allow, None, interval)
+    if doubts and verdict != verdicts.WORSE:
+        verdict = verdicts.CANNOT_TELL_YET
+    return None, interval, verdict
 
 
 def _diff_of_sets(name: str, sets: LabelSets, allow: float | None) -> MetricDiffResult:
     """Compare two models that give each row several labels."""
     effects = effects_on_sets(name, sets.truth, sets.old, sets.new)
     clusters = sets.clusters
-    lack, interval, verdict = _decided(effects, clusters, allow)
     doubts = sets.warnings
-    if doubts and verdict != verdicts.WORSE:
-        verdict = verdicts.CANNOT_TELL_YET
+    lack, interval, verdict = _decided(effects, clusters, allow, doubts)
     return MetricDiffResult(
         value=effects.difference,
         error_bound=0.0,
@@ -264,10 +269,8 @@ def _diff_of_queries(
     """Compare two models that order the documents of queries, by the mean over queries."""
     queries = query_scores(pair, named.n_top)
     effects = effects_on_queries(queries)
-    lack, interval, verdict = _decided(effects, None, allow)
     doubts = pair.rows.reading.warnings
-    if doubts and verdict != verdicts.WORSE:
-        verdict = verdicts.CANNOT_TELL_YET
+    lack, interval, verdict = _decided(effects, None, allow, doubts)
     found = (*pair.rows.reading.sentences(), *(f"{text}." for text in queries.notes))
     return MetricDiffResult(
         value=effects.difference,
