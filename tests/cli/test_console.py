@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from shiftmetrics.cli.console import PlainConsole, RichConsole, new_console, plain_text
+from shiftmetrics.cli.console import PlainConsole, RichConsole, new_console, unstyled
 
 LINES = [
     [("SAFE", "bold green"), ("  No prediction changed.", "")],
@@ -59,4 +59,4 @@ def test_colours_are_for_terminals_and_where_they_are_asked_for(monkeypatch):
 
 
 def test_a_line_holds_no_control_characters():
-    assert plain_text([("a\x1b[2J", "bold"), ("\u202eb", "")]) == "a\\x1b[2J\\u202eb"
+    assert unstyled([("a\x1b[2J", "bold"), ("\u202eb", "")]) == "a\\x1b[2J\\u202eb"

@@ -16,7 +16,7 @@ TAB = 8
 """Columns between two stops of a tab, as rich has them."""
 
 
-def plain_text(parts: Sequence[tuple[str, str]]) -> str:
+def unstyled(parts: Sequence[tuple[str, str]]) -> str:
     """Return texts without their styles."""
     return "".join(printable(text) for text, _ in parts)
 
@@ -51,7 +51,7 @@ class PlainConsole:
 
     def line(self, *parts: tuple[str, str]) -> None:
         """Print one line of texts."""
-        say(plain_text(parts).expandtabs(TAB))
+        say(unstyled(parts).expandtabs(TAB))
 
     def table(
         self,
