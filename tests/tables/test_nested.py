@@ -47,3 +47,19 @@ def test_a_printed_distribution_becomes_columns():
     assert frame["p.sea lion"].tolist() == [4e-5, 0.0]
     words = ["if (a=>1, then b) x", "a => b"]
     assert rows_of(words)["p"].tolist() == words
+
+
+def test_values_go_without_the_types_that_python_writes_around_them():
+    for first, second in (
+        ("[np.float64(0.25), np.float64(0.75)]", "[np.float64(1.0), np.float64(0.0)]"),
+        ("array([0.25, 0.75], dtype=float32)", "array([1., 0.], dtype=float32)"),
+        ("tensor([0.25, 0.75], device='cuda:0', grad_fn=<UnbindBackward0>)", "tensor([1., 0.])"),
+    ):
+        frame = rows_of([first, second])
+        assert frame.to_dict("list") == {"p.0": [0.25, 1.0], "p.1": [0.75, 0.0]}, first
+    named = rows_of(["{'cat': np.float32(0.25), 'np.dog': np.float32(0.75)}"])
+    assert named.to_dict("list") == {"p.cat": [0.25], "p.np.dog": [0.75]}
+    # A sentence is none.
+    assert rows_of(["call np.float64(3) twice (or once)"])["p"].tolist() == [
+        "call np.float64(3) twice (or once)"
+    ]

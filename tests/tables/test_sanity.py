@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from shiftmetrics.tables.prediction_tables import PredictionTable
-from shiftmetrics.tables.sanity import doubts_of_classes, doubts_of_labels, doubts_of_ranks
+from shiftmetrics.tables.sanity import (
+    doubts_of_classes,
+    doubts_of_labels,
+    doubts_of_ranks,
+    doubts_of_spelling,
+)
 
 TRUTH = np.array(["a", "b", "c"] * 20, dtype=object)
 
@@ -74,3 +79,23 @@ def test_neighbours_of_ranked_scores_raise_no_doubt(neighbour):
     else:
         beginning = ""  # columns called 0, 1, 2 are classes by name
     assert doubts_of_ranks([scored(ranked, beginning)]) == []
+
+
+def test_changes_of_capitals_and_marks_alone_are_named_and_doubtful():
+    old = np.array(["yes", "no", "yes", "no"], dtype=object)
+    new = np.array(["Yes", "no.", "yes", "yes"], dtype=object)
+    (text,), is_doubt = doubts_of_spelling([old, new], None)
+    assert "2 rows" in text
+    assert "'yes' and 'Yes'" in text
+    assert is_doubt
+    assert doubts_of_spelling([old, old[::-1]], None) == ([], False)
+
+
+def test_capitals_that_all_files_have_are_classes():
+    letters = np.array(["a", "A", "b"], dtype=object)
+    swapped = np.array(["A", "a", "b"], dtype=object)
+    (text,), is_doubt = doubts_of_spelling([letters, swapped], None)
+    assert "2 rows" in text
+    assert not is_doubt
+    # The labels say so, and nothing need be said.
+    assert doubts_of_spelling([letters, swapped], letters) == ([], False)

@@ -34,6 +34,13 @@ _STARRED = re.compile(
     r"\*?[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?(,\*?[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)+"
 )
 _NUMPY_LIST = re.compile(r"\[[-+\d.eE\s]+\]")
+_SCALAR_REPR = re.compile(r"\b(?:np|numpy)\.(?:str_|bool_?|u?int\d*|float\d*)\(([^()]*)\)")
+"""How NumPy 2 writes its scalars within lists, such as np.float64(0.3)."""
+_ARRAY_REPR = re.compile(
+    r"(?:tensor|array|Array)\((\[.*\])(?:,\s*(?:dtype|device|grad_fn|size|requires_grad)=[^\[\]]*)*,?\s*\)",
+    re.S,
+)
+"""How arrays are written in cells: array([0.1, 0.9], dtype=float32), tensor([0.1, 0.9], device='cuda:0')."""
 _WEIGHT = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _POSTGRES_ARRAY = re.compile(rf"\{{{_WEIGHT}(?:,{_WEIGHT})+\}}")
 _DISTRIBUTION = re.compile(r"[\w.]+(?:\{.*\})?\((.*=>.*)\)")
@@ -259,7 +266,7 @@ def _sparse(size: int, places: Sequence[Any], values: Sequence[Any]) -> dict[str
 
 def _from_text(text: str) -> dict[str, Any] | None:
     """Return the keys and values of a nested cell that is written as text."""
-    text = text.strip()
+    text = _without_types(text.strip())
     if text[:1] in "[{(" and text[-1:] in "]})":
         return _from_brackets(text)
     if "=>" in text:
@@ -284,6 +291,16 @@ def _from_text(text: str) -> dict[str, Any] | None:
                 [(label, float(score)) for label, score in zip(labels, words[1::2], strict=True)]
             )
     return None
+
+
+def _without_types(text: str) -> str:
+    """Return a text of values without the types that Python writes around them."""
+    if not text.endswith((")", "]", "}")):
+        return text
+    array = _ARRAY_REPR.fullmatch(text)
+    if array is not None:
+        text = array[1]
+    return _SCALAR_REPR.sub(r"\1", text) if "np." in text or "numpy." in text else text
 
 
 def _from_arrows(text: str) -> dict[str, Any] | None:

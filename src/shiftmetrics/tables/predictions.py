@@ -43,7 +43,7 @@ from shiftmetrics.tables.roles.ids import find_row_key
 from shiftmetrics.tables.roles.names import has_name_of
 from shiftmetrics.tables.roles.queries import of_rankings
 from shiftmetrics.tables.roles.scores import find_scores
-from shiftmetrics.tables.sanity import doubts_of_classes, doubts_of_ranks
+from shiftmetrics.tables.sanity import doubts_of_classes, doubts_of_ranks, doubts_of_spelling
 from shiftmetrics.tables.spelling import common_words, distinct_words
 from shiftmetrics.tables.tasks import refuse_other_tasks, several_labels
 from shiftmetrics.tables.unread import refuse_large_integers, unread_scores
@@ -367,6 +367,11 @@ def named_tables(
     names = [file.name or file.argument for file in files]
     roles.warnings += doubts_of_classes(names, [file.answers() for file in files], truth)
     roles.warnings += doubts_of_ranks(files)
+    if answered:
+        # The largest of scores is one of the same classes in all files.
+        texts, is_doubt = doubts_of_spelling([file.answers() for file in files], truth)
+        roles.warnings += texts if is_doubt else []
+        roles.notes += [] if is_doubt else texts
     return finished_tables(roles, files, classes, truth, "classes")
 
 

@@ -17,6 +17,8 @@ FEWEST = 10
 OFTEN = 0.05
 """Fraction of the rows from which a class that no label has is answered often."""
 
+_MARKS = " \t\r\n.,;:!\"'`*"
+
 
 def doubts_of_classes(
     names: Sequence[str], answers: Sequence[Words], truth: Words | None
@@ -57,6 +59,42 @@ def _chance(answers: Words, labels: Words) -> float:
     first = pd.Series(answers).value_counts(normalize=True)
     second = pd.Series(labels).value_counts(normalize=True)
     return float(first.mul(second, fill_value=0.0).sum())
+
+
+def doubts_of_spelling(answers: Sequence[Words], truth: Words | None) -> tuple[list[str], bool]:
+    """Return what is said of changed answers that are one word but for capitals, blanks and marks at their ends.
+
+    They count as changed, since nothing says that they mean one class. Whether that is a doubt, too: it is none where
+    all files, or the labels, have both words, which are two classes then.
+    """
+    if len(answers) < 2:
+        return [], False
+    sets = [distinct_words(part) for part in answers]
+    plain = {word: _plain(word) for word in set().union(*sets)}
+    if len(set(plain.values())) == len(plain):
+        return [], False
+    labels = set() if truth is None else distinct_words(truth)
+    first, second = answers[0], answers[-1]
+    pairs = [
+        (old, new)
+        for old, new in zip(first, second, strict=True)
+        if old != new and plain.get(old) == plain.get(new) and not {old, new} <= labels
+    ]
+    if not pairs:
+        return [], False
+    old, new = pairs[0]
+    are_classes = all(set(pair) <= own for pair in pairs for own in sets)
+    rows = "row" if len(pairs) == 1 else "rows"
+    text = (
+        f"the answers of {len(pairs):,} {rows} differ in capital letters or in marks at their ends alone, such as "
+        f"{old!r} and {new!r}, and count as changed; write them alike where they mean one class"
+    )
+    return [text], not are_classes
+
+
+def _plain(word: str) -> str:
+    """Return a word in small letters, without blanks and marks at its ends; one of marks alone stays."""
+    return word.casefold().strip(_MARKS) or word
 
 
 def doubts_of_ranks(files: Sequence[PredictionTable]) -> list[str]:

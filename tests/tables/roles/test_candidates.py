@@ -47,3 +47,21 @@ def test_a_count_against_other_values_is_a_place():
     one = candidate_of([("id",), ("id",)], tables)
     assert one.is_place
     assert not are_words(tables, one)
+
+
+def test_numbers_of_which_two_files_share_more_than_by_chance_are_ids():
+    rng = np.random.default_rng(4)
+    numbers = rng.permutation(1_000)[:80]
+
+    def shared(first, second):
+        frames = [pd.DataFrame({"ticket": part, "x": 0}) for part in (first, second)]
+        return id_candidates(_tables(*frames))
+
+    assert [one.name for one in shared(numbers[:70], numbers[10:][::-1])] == ["ticket"]
+    # By chance, 60 of 100 numbers are 36 in common, and 80 of 1,000 are 6.
+    assert shared(rng.permutation(100)[:60], rng.permutation(100)[:60]) == []
+    assert shared(numbers, rng.permutation(1_000)[:80]) == []
+    # A few other cells in rows that are the same are no other rows.
+    changed = numbers.copy()
+    changed[:9] = np.arange(9) + 5_000
+    assert shared(numbers, changed) == []

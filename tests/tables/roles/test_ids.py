@@ -100,3 +100,27 @@ def test_fractions_are_no_ids():
     frame = pd.DataFrame({"x": RNG.normal(size=N), "y": SOME, "z": [True, False] * (N // 2)})
     table = evidence_of(cells(frame), frame)
     assert [may_be_id(column) for column in table.columns.values()] == [False, True, False]
+
+
+def test_numbers_that_two_files_share_are_never_paired_by_place():
+    numbers = RNG.permutation(500)[: N + 4]
+    first, second = numbers[:N], numbers[4:][::-1].copy()
+    with pytest.raises(AmbiguousReadingError) as caught:
+        _key(_frame(ticket=first), _frame(ticket=second))
+    assert [one.remedy for one in caught.value.readings] == ["--inner"]
+    key = _key(_frame(ticket=first), _frame(ticket=second), inner=True)
+    assert key.names == (("ticket",), ("ticket",))
+
+
+def test_times_of_one_run_have_a_way_out():
+    frames = [
+        _frame(created=pd.date_range(day, periods=N, freq="s").astype(str))
+        for day in ("2024-01-01", "2024-01-02")
+    ]
+    with pytest.raises(UnreadableTableError, match="--id none"):
+        _key(*frames)
+    assert _key(*frames, id="none").by == "place"
+    # What is called an id is one.
+    named = [frame.rename(columns={"created": "case_id"}) for frame in frames]
+    with pytest.raises(UnreadableTableError, match=r"Give files of the same rows\.$"):
+        _key(*named)

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from shiftmetrics._core.arrays import IntArray
 from shiftmetrics.tables.evidence import ColumnEvidence, TableEvidence
-from shiftmetrics.tables.matching import Relation, joint_codes, relation_of
+from shiftmetrics.tables.matching import Relation, are_distinct, joint_codes, relation_of
 from shiftmetrics.tables.roles.names import has_name_of
 
 MANY = 0.5
 """Fraction of distinct values from which a column may name rows although some repeat."""
+
+FEWEST_COMMON = 5
+MORE_THAN_CHANCE = 4.0
+"""Integers that two files have in common from which they name the same rows, and standard deviations above chance."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +68,11 @@ def id_candidates(tables: Sequence[TableEvidence]) -> list[IdCandidate]:
         if not is_named and (has_name_of(name, "answer") or has_name_of(name, "truth")):
             continue
         one = candidate_of([(name,)] * len(tables), tables)
-        # Numbers under another name are ids only where the same values stand in another order.
         if (
             is_named
             or one.is_unnamed
             or are_words(tables, one)
-            or (one.relation.kind == "permuted" and not any(one.counts))
+            or (_share_numbers(tables, one) and not any(one.counts))
         ):
             found.append(one)
     found += _under_other_names(tables, found)
@@ -94,6 +99,39 @@ def candidate_of(names: Sequence[tuple[str, ...]], tables: Sequence[TableEvidenc
         is_unnamed=all(column.is_unnamed for column in leading),
         counts=tuple(column.counts_rows for column in leading),
     )
+
+
+def _share_numbers(tables: Sequence[TableEvidence], one: IdCandidate) -> bool:
+    """Return True if numbers under any name are ids: the same in another order, or so many as chance does not share.
+
+    Of distinct integers from one range of ``width`` values, two independent files share ``n_first n_second / width``.
+    Numbers that mostly stand in the same rows of both files belong to rows that go by their place.
+    """
+    if one.relation.kind == "permuted":
+        return True
+    if one.relation.kind == "same" or has_name_of(one.names[0][0], "beside"):
+        return False
+    if not all(are_distinct(codes) for codes in one.codes):
+        return False
+    first = one.codes[0]
+    numbers = []
+    for table, names in zip(tables, one.names, strict=True):
+        own = table.columns[names[0]].numbers
+        if own is None:
+            return False
+        numbers.append(own)
+    for place, other in enumerate(one.codes[1:], start=1):
+        if len(other) == len(first) and 2 * np.count_nonzero(other == first) >= len(first):
+            return False
+        both = np.concatenate([numbers[0], numbers[place]])
+        width = float(both.max() - both.min()) + 1.0
+        n_common = len(np.intersect1d(first, other))
+        by_chance = len(first) * len(other) / width
+        # The variance of a hypergeometric count: of two ranges that are full, nothing is left to chance.
+        spread = by_chance * (1.0 - len(first) / width) * (1.0 - len(other) / width)
+        if n_common < FEWEST_COMMON or n_common - by_chance < MORE_THAN_CHANCE * np.sqrt(spread):
+            return False
+    return True
 
 
 def _under_other_names(

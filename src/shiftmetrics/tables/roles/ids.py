@@ -23,7 +23,6 @@ from shiftmetrics.tables.options import RoleOptions
 from shiftmetrics.tables.roles.candidates import (
     MANY,
     IdCandidate,
-    are_words,
     candidate_of,
     id_candidates,
     may_be_id,
@@ -74,8 +73,7 @@ def find_row_key(
     chosen = _choose(permuted, same, options)
     if chosen is not None:
         return RowKey(by="id", names=chosen.names, codes=chosen.codes)
-    partial = [one for one in distinct if one.is_named or one.is_unnamed or are_words(tables, one)]
-    partial = [one for one in partial if one.relation.kind in ("partial", "other")]
+    partial = [one for one in distinct if one.relation.kind in ("partial", "other")]
     sizes = {table.n_rows for table in tables}
     for one in sorted(partial, key=lambda one: one.is_unnamed):
         if one.is_unnamed and one.is_place and len(sizes) == 1:
@@ -205,7 +203,14 @@ def _partial(
         readings.append(PossibleReading("rows go by their place", options.typed("--id", "none")))
     if readings:
         raise AmbiguousReadingError(sentence, readings)
-    complaints.add(f"{sentence} Give files of the same rows.")
+    remedy = "Give files of the same rows."
+    if len(sizes) == 1 and not one.is_named and not one.relation.n_common:
+        # Times, explanations and ids of requests are of one run, and name no rows of another one.
+        remedy = (
+            f"If {one.name!r} names the rows, give files of the same rows; if it is of one run, "
+            f"{options.typed('--id', 'none')} takes rows by their place."
+        )
+    complaints.add(f"{sentence} {remedy}")
     complaints.raise_any()
     raise AssertionError
 

@@ -10,7 +10,7 @@ RoleName = Literal["id", "truth", "answer", "confidence", "weight", "group", "da
 _WORDS: dict[RoleName, str] = {
     "id": """
         id ids idx index row rowid row_index row_number key uuid guid name filename file image path inst inst#
-        instance case sample observation record rowindex
+        instance case sample observation record rowindex uid qid docid user customer patient
     """,
     "truth": """
         label labels target targets y y_true truth ground_truth gold actual class category obs observed
