@@ -1,17 +1,22 @@
-"""A search for errors asks the model no more than it has to."""
+"""A search for errors asks the model no more than it has to, and seeks only those that matter at a price."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
+from sklearn.datasets import make_moons
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from shiftmetrics.models import Perturbation
+from shiftmetrics.models import Decision, Perturbation, model_stability
+from shiftmetrics.models.forests import exact, search
+from shiftmetrics.models.forests.exact import by_enumeration
 from shiftmetrics.models.forests.from_model import grid_of_problem
 from shiftmetrics.models.forests.search import ErrorSearch
+from shiftmetrics.models.measures.routes import find_worst_case
 from shiftmetrics.models.reading.model import problem_of
+from shiftmetrics.stability import stability_criterion
 
 MODELS = {
     "forest": RandomForestClassifier(8, random_state=0),
@@ -53,3 +58,59 @@ def test_a_block_without_hits_asks_the_model_nothing(table) -> None:
     none = np.array([], dtype=int)
     assert errors._keep(none, grid.cells(problem.codes)[none]).shape == (0,)
     assert problem.count.rows == before
+
+
+def exact_distances(problem):
+    """Return the nearest error of each row, by trying all combinations of cells."""
+    grid = grid_of_problem(problem)
+    found = by_enumeration(problem, grid)
+    return grid, np.asarray(found.loss.distances)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_price_bounds_what_is_searched_and_what_is_claimed(name, table) -> None:
+    problem = question_about(name, table, 2)
+    grid, nearest = exact_distances(problem)
+    farthest = float(np.median(nearest[nearest > 0]))
+    errors = ErrorSearch(problem, grid)
+    while errors.search(farthest) or errors.certify(farthest):
+        assert (errors.least <= nearest * (1 + 1e-9)).all()
+        assert (errors.distances >= nearest * (1 - 1e-9)).all()
+    # Rows whose errors cannot be worth their way are left alone, and no other.
+    matter = (nearest < farthest) & (nearest > 0)
+    assert (errors.reach[matter] > 0).all()
+    assert (errors.reach[errors.least >= farthest] <= farthest**2).all()
+    assert errors.rows_left(farthest).size == 0
+
+
+def test_rows_that_do_not_matter_are_not_searched(monkeypatch) -> None:
+    monkeypatch.setattr(exact, "MOST_VISITS", -1)
+    monkeypatch.setattr(search, "_AT_A_PRICE", 10)
+    X, y = make_moons(150, noise=0.3, random_state=1)
+    model = MODELS["boosting"].fit(X, y)
+    searched = []
+    climb = ErrorSearch._climb
+    monkeypatch.setattr(
+        ErrorSearch,
+        "_climb",
+        lambda self, rows, far: searched.extend(rows) or climb(self, rows, far),
+    )
+    some = model_stability(model, X, y, 0.2, resampling=None)
+    n_some = len(set(searched))
+    problem = problem_of(model, X, y)
+    every = find_worst_case(problem)[1].at_any_price()
+    assert n_some < len(set(searched)) // 2
+    # Nor does their distance change the value: it is that of all rows searched.
+    known = stability_criterion(every.loss, 0.2, resampling=None)
+    np.testing.assert_allclose(some.value, known.value, rtol=1e-9)
+
+
+def test_costs_of_errors_come_to_an_end_at_any_price(monkeypatch) -> None:
+    monkeypatch.setattr(exact, "MOST_VISITS", -1)
+    X, y = make_moons(60, noise=0.3, random_state=1)
+    model = MODELS["boosting"].fit(X, y)
+    plain = find_worst_case(problem_of(model, X, y))[1].at_any_price()
+    priced = find_worst_case(problem_of(Decision(model, costs={1: 3.0}), X, y))[1].at_any_price()
+    assert priced.refine is None
+    distances = np.where(plain.loss.distances > 0.0, plain.loss.distances, np.inf)
+    np.testing.assert_allclose(priced.loss.distances[:, 1], distances)

@@ -19,7 +19,7 @@ from shiftmetrics.models.forests.from_model import grid_of_problem
 from shiftmetrics.models.forests.grid import Grid
 from shiftmetrics.models.forests.loss_bounds import lower_loss
 from shiftmetrics.models.forests.neighbourhood import Neighbourhood
-from shiftmetrics.models.forests.search import AT_ONCE, ROUNDING, ErrorSearch
+from shiftmetrics.models.forests.search import ROUNDING, ErrorSearch
 from shiftmetrics.models.forests.standing import Standing
 from shiftmetrics.models.reading.estimators import estimator_of, last_step
 from shiftmetrics.models.reading.model import LossName, ModelProblem
@@ -116,17 +116,11 @@ def _worst_case(grid: Grid, problem: ModelProblem) -> WorstCase:
         return found
     if problem.loss != "zero_one":
         return ForestAscent(problem, grid).first()
-    errors = ErrorSearch(problem, grid)
-    errors.search(np.inf)
-    # Few samples are all searched at once; of more, those that matter at the price come first.
-    while problem.n_samples <= AT_ONCE and errors.search(np.inf):
-        pass
-    return _of_errors(errors, problem.theta1)
+    return _of_errors(ErrorSearch(problem, grid), problem.theta1)
 
 
 def _of_errors(errors: ErrorSearch, theta1: float) -> WorstCase:
     """Return the errors found so far; to refine them is to search the next rows that matter at a price."""
-    errors.certify()
     cells = errors.cells.copy()
     distances = errors.distances.copy()
 
@@ -137,20 +131,17 @@ def _of_errors(errors: ErrorSearch, theta1: float) -> WorstCase:
     # A row changes where a unit of loss is worth the distance: dual > theta1 distance^2.
     def refine(dual: float) -> WorstCase | None:
         farthest = math.sqrt(dual / theta1)
-        if errors.search(farthest):
+        if errors.search(farthest) or errors.certify(farthest):
             return _of_errors(errors, theta1)
         return None
 
-    left = None
-    if errors.rows_left(np.inf).size:
-        left = refine
     # Where the bounds from both sides meet for all samples, the distances are exact.
-    elif (distances <= errors.least * (1.0 + ROUNDING)).all():
+    if (distances <= errors.least * (1.0 + ROUNDING)).all():
         return WorstCase(ZeroOneLoss(distances), points)
     least = np.minimum(errors.least, distances)
     lower = ZeroOneLoss(least, kind="lower_bound")
     upper = ZeroOneLoss(distances, kind="upper_bound")
-    return WorstCase(upper, points, lower=lower, refine=left)
+    return WorstCase(upper, points, lower=lower, refine=refine)
 
 
 class ForestAscent(Ascent):

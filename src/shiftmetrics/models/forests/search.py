@@ -18,14 +18,16 @@ from shiftmetrics.models.reading.model import ModelProblem
 
 _WITHIN = (16.0, 64.0)  # squared distances of the search, relative to the bound
 _USUAL = 16.0  # the same, relative to the median of the bounds
+_SHORTENED = 4.0  # squared distances of errors that are shortened, relative to those that matter
 _QUERIES = 500
 _NEAR = 0.25  # fraction of the rows, the nearest to an error, that get a sharper bound: these move first
 _MOST_OTHERS = 2000  # rows of other classes among which the nearest is sought
-AT_ONCE = 256
-"""Rows that are searched before a price is asked for."""
+_AT_ONCE = 256  # rows of a block, and of a batch whose price is not known
+_AT_A_PRICE = 64  # rows of a batch at a price: with their errors it is lower
 ROUNDING = 1e-9
 """Relative difference of distances that are one."""
 _MOST_PARTS = 20  # of all rows
+_PART_OF_CELLS = 8  # of all cells; where many are tied, the nearest 200 are nearly all of them
 
 
 # No error is nearer than the best leaves of all trees together allow. That bound is the scale of the search: it
@@ -49,8 +51,8 @@ class ErrorSearch:
         Where it stands.
     least : array of shape (n_samples,)
         Distances below which no row has an error.
-    reach : array of shape (n_samples,)
-        Squared distances within which errors were sought.
+    reach, certified : array of shape (n_samples,)
+        Squared distances within which errors were sought, and sharper bounds.
     """
 
     def __init__(self, problem: ModelProblem, grid: Grid) -> None:
@@ -68,12 +70,12 @@ class ErrorSearch:
         self.scale = np.zeros(len(self.least))
         for block in self._blocks(right):
             standing = Standing.of(grid, problem.codes[block])
-            n_wanted = 2 * grid.forest.n_trees
+            n_wanted = min(2 * grid.forest.n_trees, len(grid.axis_of_cell) // _PART_OF_CELLS)
             squared, scanned = least_distances(standing, problem.y[block], n_wanted=n_wanted)
             self.least[block] = np.sqrt(squared)
             self.scale[block] = np.where(squared > 0.0, squared, 0.1 * scanned)
         self.reach = np.zeros(len(self.least))
-        self.certified = np.zeros(len(self.least), dtype=np.bool_)
+        self.certified = np.zeros(len(self.least))
         able = right[np.isfinite(self.least[right])]
         self.usual = 0.0
         if able.size:
@@ -97,17 +99,14 @@ class ErrorSearch:
         ``farthest`` is a bound that no row whose error is worth its way exceeds. Until it is short, the rows are
         searched within a usual distance first, which makes it shorter.
         """
+        at_once = _AT_ONCE if np.isinf(farthest) else _AT_A_PRICE
         for within in (min(farthest, self.usual), farthest):
-            most = max(AT_ONCE, len(self.least) // _MOST_PARTS)
+            most = max(at_once, len(self.least) // _MOST_PARTS)
             rows = self.rows_left(within)[:most]
             if rows.size:
                 break
         else:
             return False
-        # An error that is known spares all leaves beyond it: those of other rows are brought nearer first.
-        is_last = np.isinf(farthest)
-        if is_last:
-            self._take_back(rows)
         with progress_bar(
             self.problem.search.progress, "nearest errors", len(rows), unit=" rows"
         ) as bar:
@@ -116,19 +115,30 @@ class ErrorSearch:
                 bar.update(len(block))
         farthest_sought = _WITHIN[-1] * self.scale[rows]
         self.reach[rows] = np.minimum(farthest_sought, within * within)
-        if is_last:
-            self._shorten(rows)
+        self._shorten(rows, within)
         return True
 
-    def certify(self) -> None:
-        """Sharpen the bounds of the rows that are nearest to an error, of those that were searched."""
-        rows = np.flatnonzero((self.reach > 0.0) & ~self.certified)
+    def certify(self, farthest: float) -> bool:
+        """Sharpen the bounds of rows that may have an error within a distance; return False where none is left.
+
+        These are the nearest to an error, of those that were searched, and not more of all than the budget has.
+        """
+        wanted = np.minimum(self.distances, farthest) ** 2
+        known = self.distances <= self.least * (1.0 + ROUNDING)
+        open_rows = (self.reach > 0.0) & (self.least < farthest) & ~known
+        open_rows &= self.certified < wanted
+        rows = np.flatnonzero(open_rows)
         nearest_first = np.argsort(self.least[rows], kind="stable")
         sought = rows[nearest_first[: self.n_sought]]
         self.n_sought -= len(sought)
-        self.certified[sought] = True
-        for block in self._blocks(sought):
-            self._certify(block)
+        with progress_bar(
+            self.problem.search.progress, "certified distances", len(sought), unit=" rows"
+        ) as bar:
+            for block in self._blocks(sought):
+                self._certify(block, farthest)
+                bar.update(len(block))
+        self.certified[sought] = wanted[sought]
+        return bool(sought.size)
 
     def _blocks(self, rows: IntArray) -> list[IntArray]:
         """Cut rows into blocks for `Standing` and `Neighbourhood`."""
@@ -136,7 +146,7 @@ class ErrorSearch:
         blocks = self.grid.row_blocks(len(rows), row_bytes)
         size = 1
         if blocks:
-            size = min(AT_ONCE, blocks[0].stop)
+            size = min(_AT_ONCE, blocks[0].stop)
         return [rows[k : k + size] for k in range(0, len(rows), size)]
 
     def _climb(self, rows: IntArray, farthest: float) -> None:
@@ -201,19 +211,20 @@ class ErrorSearch:
             some = np.isfinite(apart.min(axis=1))
             cells = self.grid.cells(near[some])
             self._keep(rows[some], cells)
-        self.other_distances = self.distances.copy()
-        self.other_cells = self.cells.copy()
+        # An error that is known spares all leaves beyond it: those of other rows are brought nearer.
         self.taken_back = self.cells.copy()
+        most = max(_AT_ONCE, len(self.least) // _MOST_PARTS)
+        nearest_first = np.argsort(self.least[able], kind="stable")
+        first = able[nearest_first[:most]]
+        for rows in self._blocks(first[np.isfinite(self.distances[first])]):
+            self._take_back(rows)
 
     def _take_back(self, rows: IntArray) -> None:
         """Put the cells of errors back to where their rows stand, axis by axis, the most expensive first."""
-        rows = rows[np.isfinite(self.other_distances[rows])]
-        if not rows.size:
-            return
         forest = self.grid.forest
         y = self.problem.y[rows]
         standing = Standing.of(self.grid, self.problem.codes[rows])
-        there = self.other_cells[rows].copy()
+        there = self.cells[rows].copy()
         everyone = np.arange(len(rows))
         costs = standing.costs_at(everyone[:, None], np.arange(there.shape[1]), there)
         costliest_first = np.argsort(-costs, axis=1)
@@ -226,12 +237,13 @@ class ErrorSearch:
         self._keep(rows, there)
         self.taken_back[rows] = there
 
-    def _shorten(self, rows: IntArray) -> None:
+    def _shorten(self, rows: IntArray, within: float) -> None:
         """Shorten errors that came from other rows by single moves, where they are not too far."""
         squared = self.distances[rows] ** 2
         there = self.cells[rows]
         from_others = (there == self.taken_back[rows]).all(axis=1)
-        near = np.flatnonzero(from_others & (squared <= _WITHIN[-1] * self.scale[rows]))
+        farthest = np.minimum(_WITHIN[-1] * self.scale[rows], _SHORTENED * within * within)
+        near = np.flatnonzero(from_others & (squared <= farthest))
         rows = rows[near]
         if not rows.size:
             return
@@ -241,14 +253,14 @@ class ErrorSearch:
         shortened = climb(block, there[near], shortest_error)
         self._keep(rows, shortened)
 
-    def _certify(self, rows: IntArray) -> None:
+    def _certify(self, rows: IntArray, farthest: float) -> None:
         """Sharpen the bounds of a block of rows, and keep errors that this finds."""
         standing = Standing.of(self.grid, self.problem.codes[rows])
         squared, nearest = certified_distances(
             standing,
             self.problem.y[rows],
             self.least[rows] ** 2,
-            self.distances[rows] ** 2,
+            np.minimum(self.distances[rows], farthest) ** 2,
             self.budget,
         )
         sharper = np.sqrt(squared)

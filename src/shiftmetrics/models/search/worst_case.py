@@ -49,6 +49,8 @@ class WorstCase:
         What the caller should know.
     value_risks : ValueRisks or None
         The risks at the values of the columns that change, where the route knows them.
+    has_costs : bool
+        Whether these are errors with what they cost: as with the 0/1 loss, each sample has one nearest error.
     """
 
     loss: Loss
@@ -57,6 +59,7 @@ class WorstCase:
     refine: Callable[[float], WorstCase | None] | None = None
     warnings: tuple[str, ...] = ()
     value_risks: ValueRisks | None = None
+    has_costs: bool = False
 
     @property
     def kind(self) -> Kind:
@@ -118,7 +121,9 @@ class WorstCase:
                     return None
                 return better.with_costs(problem)
 
-        return replace(self, loss=of_loss(self.loss), lower=lower, refine=refine)
+        has_costs = isinstance(self.loss, ZeroOneLoss)
+        loss = of_loss(self.loss)
+        return replace(self, loss=loss, lower=lower, refine=refine, has_costs=has_costs)
 
     def take(self, rows: IntArray) -> WorstCase:
         """Return the worst case of some samples, among the points that are known."""
@@ -130,8 +135,8 @@ class WorstCase:
     def at_any_price(self) -> WorstCase:
         """Return the worst case of errors once all samples are searched, whatever a unit of risk is worth."""
         found = self
-        # The 0/1 loss alone comes to an end: there is one nearest error of each sample.
-        while found.refine is not None and isinstance(found.loss, ZeroOneLoss):
+        # Errors alone come to an end: each sample has one that is the nearest.
+        while found.refine is not None and (found.has_costs or isinstance(found.loss, ZeroOneLoss)):
             found = found.refine(math.inf) or replace(found, refine=None)
         return found
 
