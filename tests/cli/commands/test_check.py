@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -167,3 +168,19 @@ def test_a_reader_that_leaves_early_does_not_open_the_gate(gate, tmp_path):
     command = f"{sys.executable} -m shiftmetrics check {tmp_path / 'results'} --rules {tmp_path / 'rules.toml'}"
     shell = ["bash", "-c", f"{command} >&1 | true; echo ${{PIPESTATUS[0]}}"]
     assert subprocess.run(shell, capture_output=True, text=True, check=True).stdout == "1\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("option", ["--junit", "--json", "--report"])
+def test_all_files_stay_where_one_cannot_be_written(option, gate, tmp_path):
+    """The rules end otherwise the second time, so that each file would change."""
+    files = {
+        "--junit": tmp_path / "j.xml",
+        "--json": tmp_path / "j.json",
+        "--report": tmp_path / "r.html",
+    }
+    assert gate(PASSES, *[word for pair in files.items() for word in pair]).exit_code == 0
+    before = {file: file.read_bytes() for file in files.values()}
+    full = files | {option: Path("/dev/full")}
+    assert gate(FAILS, *[word for pair in full.items() for word in pair]).exit_code == 2
+    assert {file: file.read_bytes() for file in before} == before

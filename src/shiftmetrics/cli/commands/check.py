@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import typer
 
+from shiftmetrics._core.staging import all_or_nothing
 from shiftmetrics.cli.console import new_console, say
 from shiftmetrics.cli.errors import fail, reader_may_leave
 from shiftmetrics.cli.inputs.results import read_result_files
@@ -59,26 +61,28 @@ def check(
     # all paths are checked before a rule is
     check_outputs({"--junit": junit, "--json": json, "--report": report}, inputs, has_arrays=False)
     checked = check_results(read.results, demanded)
-    # Files first: a reader of the output that leaves early, such as `head`, must not cost a file.
-    if junit is not None:
-        checked.to_junit(junit)
-    if is_stdout(json):
-        quiet = True
-        say(checked.to_json())
-    elif json is not None:
-        checked.to_json(json)
-    if report is not None:
-        context = Context(
-            description="Results checked against the rules of a release.",
-            facts={"Results": ", ".join(results), "Rules": str(rules)},
-            command=command_line(),
-            rules=checked,
-        )
-        write_report(read.results, report, title="Release gate", context=context)
-    if not quiet:
-        with reader_may_leave():  # the exit code reports the outcome in any case
-            show_outcomes(checked, notes=read.notes)
-            say_files({"JUnit": junit, "JSON": json, "Report": report})
+    context = Context(
+        description="Results checked against the rules of a release.",
+        facts={"Results": ", ".join(results), "Rules": str(rules)},
+        command=command_line(),
+        rules=checked,
+    )
+    # Files get their names at the end: where one cannot be written, or the output, all are as before.
+    with all_or_nothing():
+        if junit is not None:
+            checked.to_junit(junit)
+        if json is not None and not is_stdout(json):
+            checked.to_json(json)
+        if report is not None:
+            write_report(read.results, report, title="Release gate", context=context)
+        # A reader of the output that leaves early, such as `head`, must not cost a file.
+        with reader_may_leave():
+            if is_stdout(json):
+                say(checked.to_json())
+            elif not quiet:
+                show_outcomes(checked, notes=read.notes)
+                say_files({"JUnit": junit, "JSON": json, "Report": report})
+            sys.stdout.flush()
     if checked.errors:
         first = checked.errors[0]
         # a rule that could not be checked must not pass for one that held

@@ -1,0 +1,40 @@
+"""A command that is killed at a write leaves whole files, and works when it is typed again."""
+
+from pathlib import Path
+
+import pytest
+
+import killed_writes
+from shiftmetrics.cli.app import COMMANDS
+
+QUICK = {"passport", "read"}
+
+
+def test_all_commands_that_write_files_are_killed() -> None:
+    """`demo` trains a model and writes by the functions of the others; `curves` writes as `agreement` does."""
+    assert set(COMMANDS) - set(killed_writes.COMMANDS) == {"demo", "curves"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
+        for name in killed_writes.COMMANDS
+    ],
+)
+def test_a_killed_command_leaves_whole_files(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert killed_writes.main_of([name]) == 0, capsys.readouterr().out
+    n_kills = int(capsys.readouterr().out.split()[1])
+    assert n_kills >= 8
+
+
+def test_a_damaged_file_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "r.html").write_text("<!doctype html><html>", encoding="utf-8")
+    (tmp_path / "j.xml").write_text("<a>", encoding="utf-8")
+    (tmp_path / "j.json").write_text('{"a": ', encoding="utf-8")
+    (tmp_path / "m.md").write_text("whole\n", encoding="utf-8")
+    names = {"r.html", "j.xml", "j.json", "m.md"}
+    found = [fault.split()[0] for fault in killed_writes.damaged(tmp_path, names)]
+    assert found == ["j.json", "j.xml", "r.html"]
